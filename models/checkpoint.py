@@ -1,4 +1,4 @@
-"""Checkpoints: one safetensors file that holds a model's trained weights and says what it is."""
+"""Checkpoints: a model's trained weights and its description in one safetensors file."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CALIBRATION = "calibration."  # the prefix of a calibration's tensors
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """A loaded model and where it came from; `fingerprint` changes whenever its vectors could.
+    """A loaded model and its source; `fingerprint` changes whenever its vectors could.
 
     `calibration` is a matcher's and `captions` a captioner's, None where their scores, or
     captions, were not measured.
@@ -37,7 +37,7 @@ class Checkpoint:
 
 
 def collect_weights(model: nn.Module) -> dict[str, Tensor]:
-    """The weights that training made: parameters and buffers outside frozen packaged networks.
+    """The trained weights: parameters and buffers outside frozen packaged networks.
 
     A module names what its packages bring in `packaged`, a tuple of prefixes.
     """
@@ -50,7 +50,7 @@ def collect_weights(model: nn.Module) -> dict[str, Tensor]:
 
 
 def collect_prefixes(model: nn.Module, attribute: str) -> tuple[str, ...]:
-    """The prefixes that a model and the modules in it declare as `attribute`, from the model on."""
+    """The prefixes declared as `attribute` by a model and its modules."""
     return tuple(
         f"{name}.{prefix}" if name else prefix
         for name, module in model.named_modules()
@@ -66,7 +66,9 @@ def save(
     facts: dict[str, Any],
     fingerprint: str | None = None,
 ) -> None:
-    """Write a checkpoint whole or not at all; half precision where the model asks for it.
+    """Write a checkpoint whole or not at all, partly in half precision.
+
+    The model names the prefixes of weights to store in half precision in `stored_in_half`.
 
     Its fingerprint is that of the file unless another is given.
     """
@@ -89,7 +91,7 @@ def write(path: Path, state: dict[str, Tensor], described: dict[str, Any]) -> No
 
 
 def calibrate(path: Path, out: Path, calibration: Calibration) -> None:
-    """Write a checkpoint anew with a calibration, in place of the one that it may have.
+    """Write a checkpoint again with a calibration, instead of any earlier one.
 
     Its vectors stay what they were, so it keeps its fingerprint: nothing is to be embedded again.
     """
@@ -114,7 +116,7 @@ def calibrate(path: Path, out: Path, calibration: Calibration) -> None:
 
 
 def calibrate_captions(path: Path, out: Path, calibration: CaptionCalibration) -> None:
-    """Write a captioner anew with a calibration of its captions, in place of one that it may have.
+    """Write a captioner again with a calibration of captions, instead of any earlier one.
 
     Its captions stay what they were, and so does its fingerprint.
     """
@@ -153,7 +155,7 @@ def read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
 
 
 def calibration_of(state: dict[str, Tensor], described: dict[str, Any]) -> Calibration | None:
-    """The calibration that a checkpoint was written with, if it was."""
+    """The calibration in a checkpoint, or None."""
     if "calibration" not in described:
         return None
     fields = described["calibration"]
@@ -166,7 +168,7 @@ def calibration_of(state: dict[str, Tensor], described: dict[str, Any]) -> Calib
 
 
 def restore(model: nn.Module, state: dict[str, Tensor]) -> None:
-    """Put trained weights back; every one must be there and fit, and none more."""
+    """Load trained weights; ValueError unless exactly the model's own are there."""
     shapes = {key: value.shape for key, value in collect_weights(model).items()}
     if shapes.keys() != state.keys():
         raise ValueError(

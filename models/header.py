@@ -1,4 +1,4 @@
-"""Headers of checkpoint files: what a checkpoint says of itself, read without its weights."""
+"""Headers of checkpoint files: their descriptions, read without the weights."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def fingerprint(path: Path) -> str:
-    """Sixteen hexadecimal digits of the SHA-256 of a checkpoint file, before it was calibrated."""
+    """Sixteen digits of the SHA-256 of a checkpoint file, before its calibration."""
     calibrated = read(path).get("fingerprint")
     if calibrated is not None:
         return str(calibrated)

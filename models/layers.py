@@ -1,4 +1,4 @@
-"""Principal components: the few directions that hold most of a set of vectors."""
+"""Layers of several rooms: principal components, and a branch of a two-branch network."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 
 class PrincipalComponents(nn.Module):
-    """Coordinates along the directions of the largest variance, which is 1 on average.
+    """Coordinates along the directions of the largest variance, scaled to 1 on average.
 
     Whitened, each direction has variance 1 and one without variance stays 0; else all are scaled
     alike. Shapes: (…, C) give (…, D), D ≤ C.
@@ -25,7 +25,7 @@ class PrincipalComponents(nn.Module):
 
     @torch.no_grad()
     def fit(self, x: Tensor) -> None:
-        """Find the components of x (N, C), through the smaller of the C × C and N × N products."""
+        """Find the components of x (N, C), from the smaller Gram matrix."""
         self.mean.copy_(x.mean(0))
         centred = x - self.mean
         few = len(x) < x.shape[1]
@@ -45,7 +45,7 @@ class PrincipalComponents(nn.Module):
         return (x - self.mean) @ self.axes
 
     def share(self, x: Tensor) -> Tensor:
-        """How much of the squared length of x (…, C) lies along the components, 0 to 1: (…).
+        """The share of x's squared length along the components, 0 to 1: (…).
 
         The rest is the residual by which Wang et al. (2022, "ViM", section 4) tell what a network
         was not trained for.

@@ -34,21 +34,24 @@ class TowerOptions:
 
     @classmethod
     def of(cls, kind: str, name: str, options: Mapping[str, Any]) -> TowerOptions:
-        """A tower's name and options; LookupError for no tower, TypeError for no option of it."""
+        """A tower's name and options.
+
+        LookupError for an unknown tower, TypeError for an unknown option.
+        """
         values = {key: to_tuples(value) for key, value in options.items()}
         return cls(name, registry.find(kind, name).Config(**values))
 
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """Which towers, and the score (a name in models.scores.scoring.SCORES) that compares their bags.
+    """Both towers, and the name of a score in models.scores.scoring.SCORES.
 
     `euclidean` lengthens both towers' vectors so that products are negative squared distances.
     With `correlation` both towers' directions are solved for. `references` is the number of
     photos of train that sentences are compared with, see models.scores.offsets; 0 leaves them out.
     `reference_sentences` is that of the texts that photos are compared with. `terms` are a
-    catalogue's, each in all its forms, see models.scores.terms. Plain values, as a checkpoint has them,
-    are taken for parts too.
+    catalogue's, each in all its forms, see models.scores.terms. `image`, `text` and `correlation`
+    may be plain values, as in a checkpoint.
     """
 
     image: TowerOptions
@@ -84,7 +87,7 @@ class Config:
 
 
 class Matcher(nn.Module):
-    """Puts photos and sentences into one space, as bags of fragments; a registry.Matcher.
+    """Photos and sentences in one space, as bags of fragments; a registry.Matcher.
 
     The frozen part (`image_inputs`, `sentence_inputs`) is computed once and cached while
     training; the trained part (`encode_images`, `encode_sentences`) is differentiable.
@@ -122,17 +125,17 @@ class Matcher(nn.Module):
 
     @property
     def tuned(self) -> bool:
-        """Whether image_inputs has parameters that train, so that nothing of it is kept."""
+        """Return whether image_inputs has trained parameters, so its outputs are not cached."""
         return self.image.sight.tuned
 
     @property
     def any_word(self) -> bool:
-        """Whether no word of a text is unknown to it, in any script."""
+        """Return whether the text tower knows all words, in any script."""
         return self.text.reader.any_word
 
     @property
     def device(self) -> torch.device:
-        """Where the weights are."""
+        """The device of the weights."""
         return next(self.parameters()).device
 
     def image_inputs(self, images: Sequence[Tensor]) -> list[Tensor]:
@@ -154,7 +157,7 @@ class Matcher(nn.Module):
         return self.text.reader.key()
 
     def begin(self) -> None:
-        """Take the weights that training begins with, where these are known."""
+        """Take known initial weights, before training."""
         self.image.begin()
         self.text.begin()
 
@@ -193,14 +196,14 @@ class Matcher(nn.Module):
         return self.offsets.sentences(bags) if self.offsets else bags
 
     def image_bags(self, inputs: PaddedBags) -> PaddedBags:
-        """Fragments (K, R, D) of inputs (K, F, C), with the terms of a catalogue if it has them."""
+        """Fragments (K, R, D) of inputs (K, F, C), with a catalogue's terms if any."""
         bags = self.encode_images(inputs)
         if not self.terms:
             return bags
         return self.terms.images(bags, self.image.whole(inputs.to(self.device)))
 
     def sentence_bags(self, inputs: PaddedBags, words: Sequence[Sequence[str]]) -> PaddedBags:
-        """Fragments (L, F, D) of inputs (L, T, C) and what each is called, likewise."""
+        """Fragments (L, F, D) of inputs (L, T, C), with the terms in their words."""
         bags = self.encode_sentences(inputs)
         return self.terms.sentences(bags, words) if self.terms else bags
 
@@ -224,7 +227,7 @@ class Matcher(nn.Module):
 
     @torch.inference_mode()
     def embed_inputs(self, inputs: Sequence[Tensor], boxes: Sequence[Tensor]) -> list[FragmentBag]:
-        """Bags of a batch of photos by what `sight` gave for each: inputs (F, C), boxes (R, 4)."""
+        """Bags of photos from the outputs of `sight`: inputs (F, C) and boxes (R, 4)."""
         vectors = unpad(self.image_bags(PaddedBags.of(inputs)))
         return [
             FragmentBag(
@@ -261,7 +264,7 @@ class Matcher(nn.Module):
         ]
 
 
-Model = Matcher  # the name that the registry builds
+Model = Matcher  # the name in the registry
 
 
 def build_tower(kind: str, part: TowerOptions) -> Any:
@@ -270,7 +273,7 @@ def build_tower(kind: str, part: TowerOptions) -> Any:
 
 
 def to_tuples(value: Any) -> Any:
-    """The lists of TOML and JSON as tuples, which a frozen Config wants."""
+    """Lists of TOML and JSON as tuples, for a frozen Config."""
     return tuple(to_tuples(item) for item in value) if isinstance(value, list | tuple) else value
 
 
@@ -282,5 +285,5 @@ def unpad(bags: PaddedBags) -> list[Tensor]:
 
 
 def region_labels(boxes: Tensor) -> tuple[str, ...]:
-    """What a person reads for each region; the first is the whole photo."""
+    """The label of each region; the first is the whole photo."""
     return (WHOLE_PHOTO, *(f"region {i}" for i in range(1, len(boxes))))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def folder(package: str) -> Path:
-    """The folder of an installed package, which is not imported; LookupError if it is absent."""
+    """An installed package's folder, without an import; LookupError if it is absent."""
     spec = importlib.util.find_spec(package)
     if spec is None or spec.origin is None:
         raise LookupError(f"install {package.replace('_', '-')}: it carries weights")
@@ -16,7 +16,7 @@ def folder(package: str) -> Path:
 
 
 def check(weights: Path, sha256: str) -> Path:
-    """The same path; ValueError unless its bytes are those that checkpoints were trained on."""
+    """Return the path; ValueError unless its contents have the expected SHA-256."""
     with weights.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     if digest != sha256:

@@ -2,7 +2,7 @@
 
 A model is a module there that exports `Config`, a frozen dataclass of plain values, and `Model`,
 built as `Model(Config(...))`. Every model keeps one of the contracts below, towers those of
-models.towers. A matcher has no folder: it is two towers and a score, whatever its name.
+models.towers. A matcher of any name has no folder: it is two towers and a score.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ from models.types import FragmentBag, Span
 
 KINDS = ("image_towers", "text_towers", "captioners", "proposers", "grounders")
 WIDEST_BEAM = 20
-BEAM = 7  # hypotheses followed where nobody asks for another number (decision 0012)
+BEAM = 7  # hypotheses of a beam search by default (decision 0012)
 MATCHERS = "matchers"  # the kind of models.matcher in checkpoints
 
 
 class Matcher(Protocol):
-    """Puts photos and sentences into one space. Safe to call from several threads."""
+    """Puts photos and sentences into one space; thread-safe."""
 
     dimension: int
     score: str  # a name in models.scores.scoring.SCORES
 
     @property
     def any_word(self) -> bool:
-        """Whether no word of a text is unknown to it."""
+        """Return whether all words are known."""
         ...
 
     @property
     def sight(self) -> Sight:
-        """What its photos are seen by."""
+        """The frozen part for photos."""
         ...
 
     def embed_images(self, images: Sequence[Tensor]) -> list[FragmentBag]:
@@ -46,17 +46,17 @@ class Matcher(Protocol):
         ...
 
     def embed_inputs(self, inputs: Sequence[Tensor], boxes: Sequence[Tensor]) -> list[FragmentBag]:
-        """Bags of photos by what `sight` gave for each: inputs (F, C) and boxes (R, 4)."""
+        """Bags of photos from the outputs of `sight`: inputs (F, C) and boxes (R, 4)."""
         ...
 
     def embed_sentences(self, texts: Sequence[str]) -> list[FragmentBag]:
-        """Bags of sentences; ValueError for a text without words or with too many."""
+        """Bags of sentences; ValueError for a text without words or too many."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class CaptionWord:
-    """A word, the natural log of its probability after the words before it, and its attention.
+    """A word with its log-probability after the previous words, and its attention.
 
     `attention` (R,) is how much each box of the sight counted for the word; it sums to one. None
     where the captioner does not attend to boxes.
@@ -69,7 +69,7 @@ class CaptionWord:
 
 @dataclass(frozen=True, slots=True)
 class Caption:
-    """A generated sentence and the natural log of its probability, its end counted.
+    """A generated sentence with its log-probability, the end included.
 
     `familiarity` is how much the photo is like those that the captioner learned from, 0 to 1; None
     where it was not measured.
@@ -81,14 +81,14 @@ class Caption:
 
     @property
     def text(self) -> str:
-        """As a person reads it: the first letter in upper case, no full stop."""
+        """The caption as one line, with a capital and without a full stop."""
         line = " ".join(word.text for word in self.words)
         return line[:1].upper() + line[1:]
 
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """How captions are generated: by beam search, or by sampling with a `temperature`.
+    """The way to generate captions: beam search, or sampling with a `temperature`.
 
     `count` captions a photo; `longest`: words, None for the captioner's own limit. Beam search
     ranks by log p / length^length_power. Sampling draws each word from the likeliest words that
@@ -109,7 +109,7 @@ class Generation:
 
     @property
     def candidates(self) -> Generation:
-        """The same with every caption that is found: as many as the beam is wide, or are drawn."""
+        """The same generation with all captions: the beam's width, or all samples."""
         return self if self.temperature is not None else replace(self, count=self.beam)
 
     def __post_init__(self) -> None:
@@ -134,23 +134,23 @@ class Captioner(Protocol):
 
     @property
     def of_regions(self) -> bool:
-        """Whether it can describe a region by its features (1, C) alone."""
+        """Return whether a region's features (1, C) alone are enough for a caption."""
         ...
 
     def describe(self, inputs: Sequence[Tensor], generation: Generation) -> list[list[Caption]]:
-        """The best captions of photos by what `sight` gave for each (F, C), best first."""
+        """The best captions of photos, by the sight's inputs (F, C), best first."""
         ...
 
     def find_absent_words(self, inputs: Tensor) -> frozenset[str]:
-        """Words that no caption of a photo, or of its regions, may have, by its inputs (F, C)."""
+        """Words to leave out of all captions of a photo, by its inputs (F, C)."""
         ...
 
 
 class Grounder(Protocol):
-    """Finds what phrases mean in a photo. Safe to call from several threads."""
+    """Finds phrases in a photo; thread-safe."""
 
     def locate(self, image: Tensor, text: str, spans: Sequence[Span]) -> tuple[Tensor, Tensor]:
-        """Boxes (R, 4) of a uint8 RGB photo (3, height, width), and each span's similarity to each.
+        """Boxes (R, 4) of a photo (3, height, width), and each span's similarity to each.
 
         The similarities are (P, R). ValueError for a span without words.
         """

@@ -1,4 +1,4 @@
-"""Paths of what ships in models/pretrained; imports little, so that commands start quickly."""
+"""Paths of the shipped models; imports little, so commands start quickly."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ Place = tuple[str, Span]  # a fragment's label and where it is in the text
 
 
 class FrozenPart(nn.Module, ABC):
-    """The part of a tower that is computed once an item, and cached in training."""
+    """The frozen part of a tower, computed once an item and cached in training."""
 
     @abstractmethod
     def key(self) -> str:
@@ -47,16 +47,16 @@ class Sight(FrozenPart):
         images: Sequence[Tensor],
         known: dict[Any, Any],  # noqa: ARG002 - only some sights have parts in common
     ) -> tuple[list[Tensor], list[Tensor]]:
-        """The same, with what other sights made of these photos in `known`, and leaving its own."""
+        """As `forward`, with results shared between sights in `known`."""
         inputs_and_boxes: tuple[list[Tensor], list[Tensor]] = self(images)
         return inputs_and_boxes
 
     def share(self, other: Sight) -> None:
-        """Take the parts of another sight that are the same, so that they are in memory once."""
+        """Take another sight's equal parts, to have them in memory once."""
 
 
 class TextReader(FrozenPart):
-    """The frozen part of a text tower: by default of words, and with a fragment a word.
+    """The frozen part of a text tower; by default, each word is a fragment.
 
     With `any_word` it makes something of every word in any script, so that none is unknown.
     """
@@ -64,7 +64,7 @@ class TextReader(FrozenPart):
     any_word = False
 
     def forward(self, texts: Sequence[str]) -> tuple[list[Tensor], list[list[Place]]]:
-        """Inputs (T, C) of each text, and its fragments' places in the order of the tower.
+        """Inputs (T, C) of each text, and its fragments' places in order.
 
         ValueError for a text without words, or with too many.
         """
@@ -80,12 +80,14 @@ class TextReader(FrozenPart):
         """Inputs (T, C) of each sentence: vectors, or whole numbers for words."""
 
     def places(self, sentence: ParsedSentence) -> list[Place]:
-        """What a person reads for each fragment, and where it is."""
+        """The label and place of each fragment."""
         return [(word.text, word.span) for word in sentence.words]
 
 
 class ImageTower(nn.Module, ABC):
-    """Photos to bags of fragments of `dimension` numbers each; `forward` is the trained part.
+    """Photos to bags of fragments; `forward` is the trained part.
+
+    A fragment has `dimension` numbers.
 
     A tower, or a module in it, names in `known` the weights that do not begin at random, as
     prefixes: pretrained layers, and maps that begin from the names of classes.
@@ -98,13 +100,13 @@ class ImageTower(nn.Module, ABC):
         self.config, self.sight, self.dimension = config, sight, dimension
 
     def begin(self) -> None:
-        """Take the weights that training begins with, where `known` says that these are known."""
+        """Take known initial weights, as listed in `known`."""
 
     def prepare(self, inputs: Sequence[Tensor]) -> None:
         """Measure train's inputs, each (F, C), before the first step."""
 
     def precompute(self, inputs: PaddedBags) -> PaddedBags:
-        """What `prepare` fits and no step moves: inputs (K, F, C) to those of `forward`.
+        """The fitted, untrained transform of inputs (K, F, C), before `forward`.
 
         A tower where this takes long sets `precomputes`: training then computes it once a photo.
         """
@@ -112,11 +114,11 @@ class ImageTower(nn.Module, ABC):
 
     @abstractmethod
     def forward(self, inputs: PaddedBags) -> PaddedBags:
-        """Fragments (K, R, D) of inputs that went through `precompute`; the first is the whole photo."""
+        """Fragments (K, R, D) of precomputed inputs; the first is the whole photo."""
 
     @property
     def whole_features(self) -> int:
-        """How many features `whole` gives."""
+        """The number of features from `whole`."""
         raise ValueError(f"{type(self).__module__} has no features to learn a catalogue's terms of")
 
     def whole(self, inputs: PaddedBags) -> Tensor:
@@ -125,7 +127,9 @@ class ImageTower(nn.Module, ABC):
 
 
 class TextTower(nn.Module, ABC):
-    """Sentences to bags of fragments of `dimension` numbers each; `forward` is the trained part.
+    """Sentences to bags of fragments; `forward` is the trained part.
+
+    A fragment has `dimension` numbers.
 
     A Config may say in `learned` which of its fields training fills from train's sentences:
     words, frequencies, relations, parser.
@@ -138,13 +142,16 @@ class TextTower(nn.Module, ABC):
         self.config, self.reader, self.dimension = config, reader, dimension
 
     def begin(self) -> None:
-        """Take the weights that training begins with, where `known` says that these are known."""
+        """Take known initial weights, as listed in `known`."""
 
     def prepare(self, inputs: Sequence[Tensor], owners: Sequence[int]) -> None:
-        """Measure train's inputs, each (T, C), before the first step; owners are their photos."""
+        """Measure train's inputs (T, C) before the first step.
+
+        `owners` are the photos of the sentences.
+        """
 
     def precompute(self, inputs: PaddedBags) -> PaddedBags:
-        """What `prepare` fits and no step moves: inputs (L, T, C) to those of `forward`.
+        """The fitted, untrained transform of inputs (L, T, C), before `forward`.
 
         A tower where this takes long sets `precomputes`: training then computes it once a sentence.
         """
@@ -152,4 +159,4 @@ class TextTower(nn.Module, ABC):
 
     @abstractmethod
     def forward(self, inputs: PaddedBags) -> PaddedBags:
-        """Fragments (L, F, D) of inputs that went through `precompute`."""
+        """Fragments (L, F, D) of precomputed inputs."""

@@ -1,4 +1,4 @@
-"""Values that flow between the rooms: places, fragments, parsed sentences, links.
+"""Values of all rooms: places, fragments, parsed sentences, links.
 
 Imports torch only where it computes: who stores bags as bytes does without its 500 MB.
 """
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A part of an image, in fractions of its width and height: 0 ≤ left < right ≤ 1."""
+    """A part of an image, in fractions: 0 ≤ left < right ≤ 1."""
 
     left: float
     top: float
@@ -25,11 +25,11 @@ class Box:
 
     @property
     def area(self) -> float:
-        """The fraction of the image that the box covers."""
+        """The covered fraction of the image."""
         return (self.right - self.left) * (self.bottom - self.top)
 
     def overlap(self, other: Box) -> float:
-        """The fraction of the image that both boxes cover."""
+        """The fraction of the image in both boxes."""
         width = min(self.right, other.right) - max(self.left, other.left)
         height = min(self.bottom, other.bottom) - max(self.top, other.top)
         return max(width, 0.0) * max(height, 0.0)
@@ -40,7 +40,7 @@ class Box:
         return shared / (self.area + other.area - shared)
 
     def whole(self, box: Box) -> Box:
-        """A box in fractions of this part, in fractions of the whole image."""
+        """A box within this part, in fractions of the whole image."""
         width, height = self.right - self.left, self.bottom - self.top
         return Box(
             self.left + box.left * width,
@@ -71,7 +71,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """One word of a parsed sentence; head is the index of the word it depends on, -1 unknown."""
+    """A word of a parsed sentence; `head` is its head's index, -1 if unknown."""
 
     text: str
     span: Span
@@ -114,7 +114,7 @@ class FragmentBag:
 
 @dataclass(frozen=True, slots=True)
 class PaddedBags:
-    """A batch of bags: vectors (B, F, D) and mask (B, F), True where a fragment is real."""
+    """A batch of bags: vectors (B, F, D) and a mask (B, F) of real fragments."""
 
     vectors: Tensor
     mask: Tensor
@@ -134,7 +134,7 @@ class PaddedBags:
         return len(self.vectors)
 
     def to(self, device: torch.device | str) -> PaddedBags:
-        """The same on another device."""
+        """These bags on another device."""
         return PaddedBags(self.vectors.to(device), self.mask.to(device))
 
 
@@ -156,5 +156,5 @@ class Link:
 
     @property
     def added(self) -> float | None:
-        """What the region added to the whole photo."""
+        """The region's part, beyond the whole photo."""
         return None if self.whole is None else self.similarity - self.whole

@@ -14,7 +14,7 @@ from index.segments.heads import Heads
 from index.segments.rows import Numbers, Rows, fragments_of, offsets_of
 from models.scores.byte_dots import ByteDots
 from models.scores.kernels import Floats
-from models.scores.scoring import Score
+from models.scores.scoring import ProductErrors, Score
 
 ROUNDING = np.float32(2**-23)  # of a number in single precision, up and down
 
@@ -192,9 +192,6 @@ class Coded:
     def errors(self, rows: Block) -> Floats:
         """How far the scores of rows by their codes can be off, (B,)."""
         sizes = np.diff(rows.offsets)
-        return self.score.error(
-            rows.errors(len(self), sizes),
-            self.errors_by_row,
-            sizes,
-            rows_are_images=self.role is Role.QUERY_IS_SENTENCE,
-        )
+        errors_by_part = rows.errors(len(self), sizes), self.errors_by_row
+        images = self.role is Role.QUERY_IS_SENTENCE
+        return self.score.error(ProductErrors(*errors_by_part, sizes, images))

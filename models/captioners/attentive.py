@@ -1,4 +1,4 @@
-"""Captioner that ships: an LSTM that attends to regions, with evidence for words from a matcher.
+"""The shipped captioner: an LSTM with attention to regions and a matcher's evidence.
 
 The multimodal RNN of Karpathy & Fei-Fei (2015), eq. 13-15, as a long short-term memory with
 attention over the boxes (Xu et al. 2015; Anderson et al. 2018), and with what a matcher's joint
@@ -31,7 +31,9 @@ USUAL = 20_000  # sentences that say what is usual
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """The vocabulary, the matcher's image tower, and sizes; `joint` numbers make its space.
+    """The vocabulary, the matcher's image tower, and sizes.
+
+    The first `joint` numbers of the tower's vectors are the joint space.
 
     `noise` is the length of what is added to a sentence's vector of length one in training, so that
     a photo's may lie elsewhere. `doubt` is how much doubt of a word counts when captions are made.
@@ -130,7 +132,7 @@ class Attentive(Language):
         return (*self.begin_state(joint, frame, mapped, evidence), self.absent(inputs))
 
     def absent(self, inputs: PaddedBags) -> Tensor:
-        """Which kinds (K, G) photos show nothing of, by the sight's features (K, F, C)."""
+        """The kinds (K, G) without a sign in photos, by features (K, F, C)."""
         if not self.config.kinds:
             return inputs.vectors.new_zeros(len(inputs), 0)
         return self.kinds.absent(self.classes(inputs), self.whole(inputs))
@@ -142,7 +144,7 @@ class Attentive(Language):
         return features
 
     def familiarity(self, inputs: PaddedBags) -> Tensor | None:
-        """How much photos (K,) are like train's; None where kinds have not measured it."""
+        """Likeness (K,) of photos to train's, or None if kinds did not measure it."""
         return self.kinds.familiarity(self.whole(inputs)) if self.config.kinds else None
 
     def classes(self, inputs: PaddedBags) -> Tensor:
@@ -152,7 +154,7 @@ class Attentive(Language):
         return logits
 
     def look_at_texts(self, vectors: Tensor) -> State:
-        """Sentences' vectors (K, D) of length one in place of photos."""
+        """Sentences' unit vectors (K, D) instead of photos."""
         joint = vectors - self.text_mean
         if self.training:
             joint = joint + self.config.noise * F.normalize(torch.randn_like(joint), dim=-1)
@@ -204,7 +206,7 @@ class Attentive(Language):
         return F.linear(joined, self.words.weight, self.bias) + gate * evidence
 
     def doubts(self, state: State) -> Tensor:
-        """What is taken from the logits (K, V) of words when captions are made: all of some."""
+        """Amounts (K, V) to subtract from words' logits: infinite for words of absent kinds."""
         doubts = self.config.doubt * self.evidence.doubt(state[4])
         if not self.config.kinds:
             return doubts
@@ -212,7 +214,7 @@ class Attentive(Language):
         return doubts.masked_fill(names, float("inf"))
 
     def attention(self, outputs: Tensor, state: State) -> Tensor:
-        """How much each word looks at each box (N, T, R): all views of the frame count as one."""
+        """Each word's attention to each box (N, T, R), all views of the frame together."""
         weights = self.weights(outputs, state)
         boxes = weights[..., self.views : -1]
         return torch.cat([1 - boxes.sum(-1, keepdim=True), boxes], -1)
@@ -225,7 +227,7 @@ class Attentive(Language):
         sentences: Sequence[Sequence[Tensor]],
         texts: Tensor,
     ) -> None:
-        """Take a matcher's tower and vectors of words, and what is usual among train's photos.
+        """Take a matcher's tower and word vectors, and measure train's photos.
 
         `photos` are the sight's inputs (F, C), `sentences` each one's as word indices (T,), `texts`
         sentences' vectors (N, D) of length one.
@@ -251,7 +253,7 @@ class Attentive(Language):
 
 
 class Model(Captioner):
-    """The image tower's sight, and the language over what it sees."""
+    """The image tower's sight, and a language over its features."""
 
     language: Attentive
 
@@ -267,19 +269,19 @@ class Model(Captioner):
 
     @torch.inference_mode()
     def find_absent_words(self, inputs: Tensor) -> frozenset[str]:
-        """Words of the kinds that a photo shows nothing of, by its inputs (F, C)."""
+        """Words of absent kinds, by a photo's inputs (F, C)."""
         kinds = self.language.kinds
         names = kinds.names(self.language.absent(PaddedBags.of([inputs]).to(self.device)))[0]
         return frozenset(self.config.words[at] for at in names.nonzero().flatten().tolist())
 
 
 def without_sight(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """A tower's weights but for what it sees with."""
+    """A tower's weights without those of its sight."""
     return {key: value for key, value in state.items() if not key.startswith("sight.")}
 
 
 def text_vectors(matcher: Matcher, texts: Sequence[str], joint: int) -> Tensor:
-    """Vectors (N, D) of length one in a matcher's joint space: the sums of texts' words."""
+    """Unit vectors (N, D) of texts in the joint space: sums of words."""
     bags = matcher.embed_sentences(texts)
     sums = torch.stack([bag.vectors[:, :joint].sum(0) for bag in bags])
     return F.normalize(sums, dim=-1)

@@ -40,7 +40,7 @@ class Config:
 
 
 def step_rnn(sums: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
-    """h_t = max(0, sums): the RNN of eq. 14, which keeps nothing else."""
+    """h_t = max(0, sums): the RNN of eq. 14, without a memory."""
     return sums.relu(), memory
 
 
@@ -83,7 +83,7 @@ class MultimodalRNN(Language):
         self.dropout = nn.Dropout(config.dropout)
 
     def begin(self, counts: Tensor) -> None:
-        """Start b_o at the log frequencies of the words, by how often (V,) each comes in train."""
+        """Start b_o at the log frequencies of words, from their counts (V,)."""
         with torch.no_grad():
             self.out.bias.copy_((counts.clamp_min(1) / counts.sum()).log())
 
@@ -99,7 +99,7 @@ class MultimodalRNN(Language):
         return start, start, self.photo(self.dropout(features))
 
     def forward(self, words: Tensor, state: State) -> tuple[Tensor, State]:
-        """Words (N, T) to h_1 … h_T (N, T, H), and a state in which the photo has entered."""
+        """Words (N, T) to h_1 … h_T (N, T, H), and the next state."""
         hidden, memory, photo = state
         outputs = []
         for sums in self.enter(self.dropout(self.words(words))).unbind(1):  # (N, sums · H)
@@ -115,7 +115,7 @@ class MultimodalRNN(Language):
 
 
 class Model(Captioner):
-    """The view in which the matcher that ships sees regions, and the language of one row of it."""
+    """The shipped matcher's last view, and a language over its rows."""
 
     def __init__(self, config: Config) -> None:
         sight = ViewSight(config.views, config.proposals)

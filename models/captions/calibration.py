@@ -1,4 +1,4 @@
-"""Calibration of captions: how probable it is that all things which a caption names are there."""
+"""Calibration of captions: the probability of a caption, from the matcher and the captioner."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class CaptionCalibration:
     def features(
         self, caption: Caption, tree: ParsedSentence, match: float
     ) -> tuple[float, ...] | None:
-        """What the coefficients weigh; None where nobody knows how familiar the photo is."""
+        """The numbers for the coefficients, or None without a familiarity."""
         if caption.familiarity is None:
             return None
         fluency = caption.log_probability / (len(caption.words) + 1)
@@ -47,14 +47,14 @@ class CaptionCalibration:
         return (log_odds(match), fluency, caption.familiarity, count, 1.0)
 
     def find_things(self, tree: ParsedSentence) -> Iterator[Word]:
-        """The words of a caption that name things; the last one of a compound, "tennis ball"."""
+        """The words for things in a caption; of a compound the last one."""
         for word in tree.words:
             noun = word.tag.startswith("NN") and word.relation != "compound"
             if noun and word.lemma.lower() in self.things:
                 yield word
 
     def probability(self, features: tuple[float, ...]) -> float:
-        """How probable it is that a caption is right, by its `features`."""
+        """The probability of a caption, by its `features`."""
         pairs = zip(self.coefficients, features, strict=True)
         return 1 / (1 + math.exp(-sum(weight * value for weight, value in pairs)))
 

@@ -1,4 +1,4 @@
-"""Captioners: what turns the frozen features of photos into sentences, for every language model."""
+"""Captioners: from the frozen features of photos to sentences, for every language model."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ class Language(nn.Module, ABC):
     of_regions = False  # whether the features (1, C) of one region are enough
 
     def begin(self, counts: Tensor) -> None:
-        """Take how often each word (V,) comes in train, before the first step."""
+        """Take the counts of words (V,) in train, before the first step."""
 
     @abstractmethod
     def look(self, inputs: PaddedBags) -> State:
-        """The state that sentences start from, for the sight's features (K, F, C) of photos."""
+        """The first state of sentences, for the sight's features (K, F, C)."""
 
     @abstractmethod
     def forward(self, words: Tensor, state: State) -> tuple[Tensor, State]:
-        """Words (N, T) to outputs (N, T, E), for `logits` of the words after them, and a state."""
+        """Words (N, T) to outputs (N, T, E) for `logits`, and the next state."""
 
     @abstractmethod
     def logits(self, outputs: Tensor, state: State) -> Tensor:
@@ -46,25 +46,25 @@ class Language(nn.Module, ABC):
         return self.logits(outputs, state)[where]
 
     def doubts(self, state: State) -> Tensor:
-        """What is taken from the logits of words when captions are made: (N, V), or (N, 1)."""
+        """Amounts to subtract from words' logits, (N, V) or (N, 1), when captions are made."""
         return state[0].new_zeros(len(state[0]), 1)
 
     def familiarity(self, inputs: PaddedBags) -> Tensor | None:  # noqa: ARG002
-        """How much photos (K,) are like train's, 0 to 1, by the sight's features (K, F, C)."""
+        """Likeness (K,) of photos to train's, 0 to 1, or None if not measured."""
         return None
 
     def attention(self, outputs: Tensor, state: State) -> Tensor | None:  # noqa: ARG002
-        """How much each output looks at each box of the sight (N, T, R); None if it does not."""
+        """Each output's attention to each box (N, T, R), or None without attention."""
         return None
 
 
 class Captioner(nn.Module):
-    """A frozen sight and the language that describes what it sees: a registry.Captioner."""
+    """A frozen sight and a language to describe its features: a registry.Captioner."""
 
     stored_in_half = ("language.",)
 
     def __init__(self, config: Any, sight: Sight, language: Language) -> None:
-        """`config` has the vocabulary as `words`, and what every caption keeps.
+        """Take a config with the vocabulary `words` and the limits of captions.
 
         That is `longest` and `shortest`, in words, and `unfinished`: words that end none.
         """
@@ -79,16 +79,16 @@ class Captioner(nn.Module):
 
     @property
     def of_regions(self) -> bool:
-        """Whether it can describe a region by its features (1, C) alone."""
+        """Return whether a region's features (1, C) alone are enough for a caption."""
         return self.language.of_regions
 
     @property
     def device(self) -> torch.device:
-        """Where the weights are."""
+        """The device of the weights."""
         return next(self.language.parameters()).device
 
     def start(self, inputs: Sequence[Tensor], *, doubting: bool = True) -> tuple[Step, State]:
-        """What a search over sentences needs, for the sight's inputs of K photos.
+        """The step function and first state of a search, for inputs of K photos.
 
         The state is the language's, and the doubts about each photo's words.
         """
@@ -105,9 +105,9 @@ class Captioner(nn.Module):
 
     @torch.inference_mode()
     def describe(self, inputs: Sequence[Tensor], generation: Generation) -> list[list[Caption]]:
-        """The best captions of each photo by the sight's inputs (F, C) of it, best first.
+        """The best captions of each photo, by the sight's inputs (F, C).
 
-        None is longer than the captioner's own limit, whatever the generation allows.
+        None is longer than the captioner's own limit, even if the generation allows more.
         """
         limits = self.limits(generation)
         captions: list[list[Caption]] = []
@@ -124,16 +124,16 @@ class Captioner(nn.Module):
         return captions
 
     def familiarity(self, inputs: Sequence[Tensor]) -> Sequence[float | None]:
-        """How much each photo is like those of train; None where it was not measured."""
+        """Each photo's likeness to train's, or None where it was not measured."""
         familiarity = self.language.familiarity(PaddedBags.of(list(inputs)).to(self.device))
         return [None] * len(inputs) if familiarity is None else familiarity.tolist()
 
     def find_absent_words(self, inputs: Tensor) -> frozenset[str]:  # noqa: ARG002
-        """Words that no caption of a photo, or of its regions, may have, by its inputs (F, C)."""
+        """Words to leave out of all captions of a photo, by its inputs (F, C)."""
         return frozenset()
 
     def limits(self, generation: Generation) -> CaptionLimits:
-        """What every caption keeps: the generation's limits within the captioner's own."""
+        """The generation's limits within the captioner's own."""
         shortest, longest = self.config.shortest, self.config.longest
         longest = min(generation.longest or longest, longest)
         never = (UNKNOWN, *self.indices(generation.never))
@@ -141,7 +141,7 @@ class Captioner(nn.Module):
         return CaptionLimits(longest, min(shortest, longest), never, generation.unique, unfinished)
 
     def indices(self, words: Collection[str]) -> tuple[int, ...]:
-        """The indices of those of some words that the vocabulary has."""
+        """The vocabulary's indices of some words; unknown words are left out."""
         selected = frozenset(words)
         numbered = enumerate(self.config.words if selected else (), start=FIRST_WORD)
         return tuple(index for index, word in numbered if word in selected)
@@ -149,7 +149,7 @@ class Captioner(nn.Module):
     def captions(
         self, state: State, hypotheses: Sequence[Sequence[Hypothesis]]
     ) -> list[list[Caption]]:
-        """Hypotheses of the photos of a state, each word with its log-probability and attention."""
+        """Captions of hypotheses, with each word's log-probability and attention."""
         owners = [photo for photo, best in enumerate(hypotheses) for _ in best]
         lines = [hypothesis for best in hypotheses for hypothesis in best]
         if not lines:

@@ -1,4 +1,4 @@
-"""Decoding of sentences word by word: greedy, beam search, sampling.
+"""Decoding of sentences word by word: beam search and sampling.
 
 A step function maps the last words (N,) and the state of N sentences, tensors whose first axis is
 N, to log-probabilities of the next word (N, V) and the next state. Word `END` is both what every
@@ -21,7 +21,7 @@ Step = Callable[[Tensor, State], tuple[Tensor, State]]
 
 @dataclass(frozen=True, slots=True)
 class CaptionLimits:
-    """What every sentence keeps: most and fewest words, and words that it never has.
+    """Limits of every sentence: its length, and forbidden words and endings.
 
     No run of `unique` words comes twice in a sentence; 0 allows it. None ends with a word of
     `unfinished`.
@@ -62,13 +62,8 @@ class Hypothesis:
     log_probability: float
 
     def score(self, length_power: float) -> float:
-        """Divide log p by length^power: 0 ranks by probability, 1 by the mean over the words."""
+        """Return log p / length^power: 0 ranks by probability, 1 by the words' mean."""
         return self.log_probability / float((len(self.words) + 1) ** length_power)
-
-
-def greedy(step: Step, state: State, limits: CaptionLimits) -> list[Hypothesis]:
-    """Take the likeliest word at each step: one hypothesis for each sentence of the state."""
-    return _roll_out(step, state, limits, lambda scores: scores.argmax(dim=1))
 
 
 def sample(
@@ -80,28 +75,49 @@ def sample(
     top_p: float = 1.0,
     generator: torch.Generator | None = None,
 ) -> list[Hypothesis]:
-    """Draw each word from p^(1/temperature), among the likeliest words that hold `top_p` of it.
+    """Draw words from p^(1/temperature), of the likeliest with `top_p` of the probability.
 
     The log-probabilities stay those of temperature 1 and of all words.
     """
     if not temperature > 0:
-        raise ValueError(f"temperature must be above 0, got {temperature}; 0 would be `greedy`")
+        raise ValueError(
+            f"temperature must be above 0, got {temperature}; a beam of width 1 is greedy"
+        )
+    N, device = len(state[0]), state[0].device
+    last, totals = torch.full((N,), END, device=device), torch.zeros(N, device=device)
+    going = torch.ones(N, dtype=torch.bool, device=device)
+    path: list[Tensor] = []
+    for _ in range(limits.longest):
+        scores, state = step(last, state)
+        prefix = torch.stack(path, 1) if path else last.new_empty(N, 0)  # (N, t)
+        chances = _nucleus((limits.ban(scores, prefix) / temperature).softmax(dim=1), top_p)
+        last = torch.multinomial(chances, 1, generator=generator).squeeze(1)  # (N,)
+        last = last.masked_fill(~going, END)
+        totals = totals + scores.gather(1, last[:, None]).squeeze(1).masked_fill(~going, 0.0)
+        going = going & (last != END)
+        path.append(last)
+        if not going.any():
+            break
+    words = torch.stack(path, dim=1).tolist() if path else [[]] * N
+    return [
+        Hypothesis(tuple(word for word in line if word != END), total)
+        for line, total in zip(words, totals.tolist(), strict=True)
+    ]
 
-    def draw(scores: Tensor) -> Tensor:
-        chances = (scores / temperature).softmax(dim=1)  # (N, V)
-        if top_p < 1:
-            ranked, order = chances.sort(dim=1, descending=True)
-            ranked = ranked.masked_fill(ranked.cumsum(1) - ranked >= top_p, 0.0)
-            chances = torch.zeros_like(chances).scatter(1, order, ranked)
-        return torch.multinomial(chances, 1, generator=generator).squeeze(1)
 
-    return _roll_out(step, state, limits, draw)
+def _nucleus(chances: Tensor, top_p: float) -> Tensor:
+    """Chances (N, V) of the likeliest words with `top_p` of the probability, 0 of others."""
+    if top_p >= 1:
+        return chances
+    sorted_chances, order = chances.sort(dim=1, descending=True)
+    tail = sorted_chances.cumsum(1) - sorted_chances >= top_p
+    return torch.zeros_like(chances).scatter(1, order, sorted_chances.masked_fill(tail, 0.0))
 
 
 def beam(
     step: Step, state: State, limits: CaptionLimits, *, width: int, length_power: float = 0.0
 ) -> list[list[Hypothesis]]:
-    """Up to `width` hypotheses for each of the state's K sentences, best first.
+    """Up to `width` hypotheses for each of K sentences, best first.
 
     Of the `width` best continuations at a step, those that end are put aside and the search goes
     on with as many that do not; it is over when `width` are aside, so width 1 is greedy search.
@@ -133,30 +149,6 @@ def beam(
     ]
 
 
-def _roll_out(
-    step: Step, state: State, limits: CaptionLimits, choose: Callable[[Tensor], Tensor]
-) -> list[Hypothesis]:
-    """Follow one path a sentence: `choose` maps log-probabilities (N, V) to words (N,)."""
-    N, device = len(state[0]), state[0].device
-    last, totals = torch.full((N,), END, device=device), torch.zeros(N, device=device)
-    going = torch.ones(N, dtype=torch.bool, device=device)
-    path: list[Tensor] = []
-    for _ in range(limits.longest):
-        scores, state = step(last, state)
-        prefix = torch.stack(path, 1) if path else last.new_empty(N, 0)  # (N, t)
-        last = choose(limits.ban(scores, prefix)).masked_fill(~going, END)  # (N,)
-        totals = totals + scores.gather(1, last[:, None]).squeeze(1).masked_fill(~going, 0.0)
-        going = going & (last != END)
-        path.append(last)
-        if not going.any():
-            break
-    words = torch.stack(path, dim=1).tolist() if path else [[]] * N
-    return [
-        Hypothesis(tuple(word for word in line if word != END), total)
-        for line, total in zip(words, totals.tolist(), strict=True)
-    ]
-
-
 def _best(grown: Tensor, width: int) -> tuple[Tensor, Tensor, Tensor]:
     """Pick the best continuations of (K, B, V): totals, parent beams and words, (K, B) each."""
     totals, picks = grown.flatten(1).topk(width, dim=1)
@@ -170,7 +162,7 @@ def _of_parents(part: Tensor, parents: Tensor) -> Tensor:
 
 
 def _put_aside(ended: list[list[Hypothesis]], words: Tensor, grown: Tensor) -> None:
-    """Keep the hypotheses that END makes among the B best continuations of (K, B, V)."""
+    """Collect the finished hypotheses among the B best continuations of (K, B, V)."""
     totals, parents, chosen = (part.tolist() for part in _best(grown, grown.shape[1]))
     for k, finished in enumerate(ended):
         if len(finished) >= grown.shape[1]:
@@ -181,7 +173,7 @@ def _put_aside(ended: list[list[Hypothesis]], words: Tensor, grown: Tensor) -> N
 
 
 def _cut_off(words: Tensor, totals: Tensor) -> list[Hypothesis]:
-    """List the hypotheses (B, t) that the longest length cut off, likeliest first."""
+    """List the hypotheses (B, t) of the longest length, likeliest first."""
     return [
         Hypothesis(tuple(line[1:]), total)
         for line, total in zip(words.tolist(), totals.tolist(), strict=True)

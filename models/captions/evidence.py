@@ -1,4 +1,4 @@
-"""Evidence for words: how much more than usual a photo, or a sentence, is like each of them."""
+"""Evidence for words: a photo's or sentence's similarity to each word, compared with the usual."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LEAST_PHOTOS = 20  # that have a word, so that its AUC is measured
 
 
 class Evidence(nn.Module):
-    """How much more than usual a photo, or a sentence, is like each word of the vocabulary.
+    """Similarities of a photo or a sentence to the vocabulary's words, standardized.
 
     e_w = (max_i v_i·n_w − μ_w) / σ_w for the fragments v_i of a photo; a sentence's is by the sum
     of its words' vectors. n_w is the word's own vector in the joint space; means and deviations
@@ -38,7 +38,7 @@ class Evidence(nn.Module):
         self.register_buffer("reliability", torch.zeros(words))
 
     def forward(self, similarities: Tensor, usual: Tensor) -> Tensor:
-        """Similarities (K, W) to evidence (K, V), V being W and the two that are no words."""
+        """Similarities (K, W) to evidence (K, V), with zeros for END and the unknown word."""
         deviations = ((similarities - usual[0]) / usual[1]).clamp(*DEVIATIONS)
         return F.pad(deviations, (FIRST_WORD, 0))
 
@@ -51,7 +51,7 @@ class Evidence(nn.Module):
         return vectors @ self.names.T
 
     def doubt(self, evidence: Tensor) -> Tensor:
-        """How much (K, V) speaks against words that a photo shows less than it shows others.
+        """Doubt (K, V) of words with less evidence than the photo's foremost words.
 
         d_w = ρ_w max(0, (ē − e_w) / 2 − e_w), with ē the mean of the photo's 20 largest e. So a
         person is doubted where little speaks for one and much for fruit. ρ_w is 1 for words whose
@@ -63,12 +63,12 @@ class Evidence(nn.Module):
 
 
 def usual(similarities: Tensor) -> Tensor:
-    """The mean and the standard deviation of each column of (N, W), as (2, W)."""
+    """The mean and the standard deviation of each column of (N, W): (2, W)."""
     return torch.stack([similarities.mean(0), similarities.std(0).clamp_min(LEAST)])
 
 
 def written(sentences: Sequence[Sequence[Tensor]], like: Tensor) -> Tensor:
-    """Which words (N, W) the sentences of each photo have."""
+    """Return which words (N, W) are in the sentences of each photo."""
     has = torch.zeros(len(like), like.shape[1] + FIRST_WORD, dtype=torch.bool, device=like.device)
     for row, photo_sentences in zip(has, sentences, strict=True):
         row[torch.cat(list(photo_sentences)).to(like.device)] = True
@@ -76,7 +76,7 @@ def written(sentences: Sequence[Sequence[Tensor]], like: Tensor) -> Tensor:
 
 
 def reliability(similarities: Tensor, has: Tensor) -> Tensor:
-    """ρ (W,) of similarities (N, W), from 0 to 1 as the AUC for a word's photos goes from .6 to .8.
+    """ρ (W,) of similarities (N, W): 0 at an AUC of .6, 1 at .8.
 
     `has` (N, W) says which photos' sentences have the word; ρ is 0 of words of fewer than 20.
     """

@@ -1,4 +1,4 @@
-"""Kinds of things, such as persons: those that a photo shows nothing of, by ImageNet's classes."""
+"""Kinds of things, such as persons: which of them a photo lacks, by ImageNet's classes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ COMPONENTS = 64  # principal components of train's photos
 
 @dataclass(frozen=True, slots=True)
 class ThingKind:
-    """A kind by the terms of WordNet that are above its nouns.
+    """A kind, by the terms of WordNet above its nouns.
 
     `temperature` divides the classifier's logits: persons are no classes of ImageNet, so a photo's
     less likely classes count as well. `missed` is the share of train's photos with the kind that
@@ -31,7 +31,7 @@ class ThingKind:
 
 
 class ThingKinds(nn.Module):
-    """Which of G kinds a photo shows nothing of, and which of W words name them.
+    """The absent ones of G kinds in a photo, and their words.
 
     A photo's sign of a kind is s_k + λ_k r, with s_k = Σ_c p_k(c) π_kc. p_k is the softmax over
     classes c at the kind's temperature, and
@@ -84,11 +84,11 @@ class ThingKinds(nn.Module):
         return self.by_class(logits) + self.slopes * self.familiarity(features)[:, None]
 
     def absent(self, logits: Tensor, features: Tensor) -> Tensor:
-        """Which kinds (K, G) photos show nothing of, 1 or 0; shapes as in `signs`."""
+        """The absent kinds (K, G) of photos, 1 or 0; shapes as in `signs`."""
         return (self.signs(logits, features) < self.least).to(logits.dtype)
 
     def names(self, absent: Tensor) -> Tensor:
-        """Which words (K, W) name one of the kinds (K, G) that are absent."""
+        """The words (K, W) for one of the absent kinds (K, G)."""
         return absent @ self.words > 0
 
     @torch.no_grad()

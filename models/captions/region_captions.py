@@ -1,4 +1,4 @@
-"""Region captions: what a captioner says of each region of a photo, without repetitions."""
+"""Region captions: a caption of each region of a photo, without repetitions."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ class RegionCaption:
 
     @property
     def order(self) -> float:
-        """What regions are ordered by: scores of different texts do not compare."""
+        """The value for sorting regions: scores of different texts do not compare."""
         return self.score if self.probability is None else self.probability
 
     def repeats(self, other: RegionCaption) -> bool:
-        """Whether another one says the same of nearly the same place."""
+        """Return whether another caption says the same of nearly the same place."""
         least = min(self.box.area, other.box.area)
         near = self.box.overlap(other.box) >= REPEATED * least
         return near and self.caption.text == other.caption.text
@@ -46,7 +46,7 @@ class RegionCaption:
 def describe_regions(
     captioner: Captioner, inputs: Tensor, boxes: Tensor, generation: Generation
 ) -> list[tuple[Box, Caption]]:
-    """All candidate captions of every region of a photo but the whole frame, in one batch.
+    """All candidate captions of a photo's regions, without the frame, in one batch.
 
     Shapes: inputs (F, C) and boxes (R, 4) are the sight's; the last R inputs are those of the
     boxes, the whole frame's first. Captions without a noun, such as "a large", are left out.
@@ -66,7 +66,7 @@ def describe_regions(
 
 
 def has_noun(tree: ParsedSentence) -> bool:
-    """Whether a text names anything."""
+    """Return whether a text has a noun."""
     return any(word.tag.startswith("NN") for word in tree.words)
 
 
@@ -76,7 +76,7 @@ def rank_regions(
     image: FragmentBag,
     candidates: Sequence[tuple[Box, Caption]],
 ) -> list[RegionCaption]:
-    """The best candidate of each of a photo's regions, what the matcher finds likeliest first.
+    """The best candidate of each region, ordered by the matcher's probability.
 
     `image` is the photo's bag; each caption is compared with the fragment nearest to its box.
     Candidates are ranked by `support.rank`, without a reward for each word.
@@ -102,7 +102,7 @@ def rank_regions(
 
 
 def nearest(image: FragmentBag, box: Box) -> FragmentBag:
-    """The bag of one fragment of a photo, whose box has the largest IoU with a box."""
+    """A bag of the fragment with the largest IoU with a box."""
     overlaps = [place.iou(box) for place in image.places if isinstance(place, Box)]
     best = max(range(len(overlaps)), key=overlaps.__getitem__)
     place = image.places[best]
@@ -115,7 +115,7 @@ def nearest(image: FragmentBag, box: Box) -> FragmentBag:
 def distinct(
     regions: Sequence[RegionCaption], count: int, least: float | None = None
 ) -> list[RegionCaption]:
-    """The first `count` that repeat none before them, less those of a probability below `least`."""
+    """The first `count` captions without repetitions, of a probability of at least `least`."""
     chosen: list[RegionCaption] = []
     for region in regions:
         if len(chosen) == count:

@@ -1,4 +1,4 @@
-"""Support of captions: what a matcher finds in a photo for each word that a captioner wrote."""
+"""Support of captions: the matcher's evidence in a photo for each word of a caption."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from models.text.queries import Query
 from models.types import Box, FragmentBag, ParsedSentence, Span
 
 # The probability below which a word is not supported: the one with the best balanced accuracy for
-# nouns and verbs of captions of Flickr8k's val, by benchmarks/models/caption_support.py (decision 0011).
+# nouns and verbs of captions of Flickr8k's val, by benchmarks/models/caption_support.py (decision
+# 0011).
 SUPPORTED = 0.042
 ALONE = ("NN", "VB")  # tags of nouns and verbs
 # How candidates are ranked: all chosen on Flickr8k's val (decision 0012).
@@ -30,7 +31,7 @@ WORD_REWARD = 0.03
 
 @dataclass(frozen=True, slots=True)
 class Attention:
-    """The box that a captioner looked at most when it wrote a word, and its share, 0 to 1."""
+    """The box with most of a captioner's attention for a word, and its share."""
 
     box: Box
     share: float
@@ -38,7 +39,7 @@ class Attention:
 
 @dataclass(frozen=True, slots=True)
 class SupportedWord:
-    """A word of a caption: where the captioner looked, and what the matcher finds for it.
+    """A word of a caption, with the captioner's attention and the matcher's support.
 
     Function words and what stands for no word have neither contribution nor confidence.
     `contribution` is what the word and the function words around it give to the caption's score;
@@ -59,7 +60,7 @@ class SupportedWord:
 
 @dataclass(frozen=True, slots=True)
 class SupportedCaption:
-    """A caption with its score as a query, and the probability that it is right.
+    """A caption with its score as a query, and its probability of being right.
 
     The contributions of its words add up to `score`, less what a fragment for the whole sentence
     gives. `match` is the matcher's probability that the photo shows what the caption says;
@@ -78,21 +79,21 @@ class SupportedCaption:
 
     @property
     def text(self) -> str:
-        """As a person reads it."""
+        """The caption as one line."""
         return self.caption.text
 
     @property
     def rank(self) -> float:
-        """What captions of a photo are ordered by, see `rank`."""
+        """The value for sorting a photo's captions, see `rank`."""
         return rank(self.caption, self.match, WORD_REWARD)
 
     def unsure(self, below: float | None) -> bool:
-        """Whether it is a guess: less probable than `below`, or of no thing at all."""
+        """Return whether it is a guess: less probable than `below`, or without a thing."""
         return self.probability is not None and (self.empty or self.probability < (below or 0))
 
 
 def rank(caption: Caption, probability: float | None, word_reward: float = 0.0) -> float:
-    """How good a caption of T words is: log p / (T + 1)^0.7 + ρ T + 0.4 log(q / (1 − q)).
+    """Rank a caption of T words: log p / (T + 1)^0.7 + ρ T + 0.4 log(q / (1 − q)).
 
     p is the captioner's probability of the words and their end, and q the matcher's that the photo,
     or region, shows what they say; without a calibration q is not known and does not count. A
@@ -114,7 +115,7 @@ def support(
     boxes: Tensor | None = None,
     calibrated: CaptionCalibration | None = None,
 ) -> list[SupportedCaption]:
-    """What a photo's bag says for each word of its captions, the best caption first.
+    """Captions with a photo's support for each word, best first.
 
     `boxes` (R, 4) are those that the words' attention (R,) is over; `calibrated` says how probable
     captions are.
@@ -131,12 +132,12 @@ def support(
 
 
 def has_content(word: CaptionWord) -> bool:
-    """Whether a word means something by itself."""
+    """Return whether a word means something by itself."""
     return any(map(str.isalnum, word.text)) and not is_function_word(word.text)
 
 
 def spans(caption: Caption) -> list[Span]:
-    """Where the words of a caption are in its text."""
+    """The places of a caption's words in its text."""
     places, start = list[Span](), 0
     for word in caption.words:
         places.append(Span(start, start + len(word.text)))
@@ -146,7 +147,7 @@ def spans(caption: Caption) -> list[Span]:
 
 @dataclass(frozen=True, slots=True)
 class Support:
-    """A photo that captions are compared with.
+    """A photo with its model, to compare captions with.
 
     `queries` are those of captions and of their words, and `trees` the captions', by text.
     """
@@ -185,7 +186,7 @@ class Support:
         return SupportedCaption(caption, score, match, probability, words, features, empty)
 
     def confidence(self, word: CaptionWord, phrases: Sequence[Phrase]) -> float | None:
-        """How probable it is that what a content word says of the photo is so."""
+        """The probability of a content word's claim about the photo."""
         if not has_content(word):
             return None
         probability = self.probability(self.queries[word.text])
@@ -200,7 +201,7 @@ class Support:
         confidence: float | None,
         deciding: float | None,
     ) -> SupportedWord:
-        """A word with what its phrases give; `deciding` is the confidence that it stands with."""
+        """A word with its phrases' support; `deciding` is the confidence to judge by."""
         attention = self.attention(word)
         if not has_content(word):
             return SupportedWord(word.text, span, word.log_probability, attention)
@@ -217,27 +218,27 @@ class Support:
         )
 
     def box(self, phrases: Sequence[Phrase]) -> Box | None:
-        """The region that the strongest of a word's phrases earned."""
+        """The region of the strongest of a word's phrases."""
         best = max(phrases, key=lambda phrase: phrase.similarity, default=None)
         place = None if best is None or best.region is None else self.image.places[best.region]
         return place if isinstance(place, Box) else None
 
     def attention(self, word: CaptionWord) -> Attention | None:
-        """Where the captioner looked most."""
+        """The box with most of the captioner's attention."""
         if word.attention is None or self.boxes is None:
             return None
         best = int(word.attention.argmax())
         return Attention(Box(*self.boxes[best].tolist()), float(word.attention[best]))
 
     def probability(self, query: Query) -> float | None:
-        """How probable it is that the photo shows what a query asks for; None if nobody knows."""
+        """The probability of a query for the photo, or None without a calibration."""
         if self.calibration is None:
             return None
         return self.calibration.of_pair(self.image, query, self.matcher.score)
 
 
 def judges(caption: Caption, tree: ParsedSentence) -> list[int]:
-    """The position of the word that each word of a caption stands or falls with.
+    """The position of the word to judge each word by.
 
     Nouns and verbs stand alone; another content word stands with the one that it modifies, for
     people leave out most of what is so of a thing: how probable a "white" is says little.
@@ -258,7 +259,9 @@ def judges(caption: Caption, tree: ParsedSentence) -> list[int]:
 
 
 def assign_phrases(caption: Caption, phrases: Sequence[Phrase]) -> dict[int, list[Phrase]]:
-    """The phrases of each content word, by its position: the last one that a phrase covers.
+    """The phrases of each content word, by its position.
+
+    A phrase belongs to the last content word in it.
 
     A phrase for the whole sentence, which follows those of its words, belongs to none.
     """
@@ -277,5 +280,5 @@ def assign_phrases(caption: Caption, phrases: Sequence[Phrase]) -> dict[int, lis
 
 
 def overlap(first: Span, second: Span) -> bool:
-    """Whether two spans share a character."""
+    """Return whether two spans share a character."""
     return first.start < second.end and second.start < first.end

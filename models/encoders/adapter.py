@@ -1,4 +1,4 @@
-"""Adapters: small maps on top of frozen vectors that training changes, zero until it does."""
+"""Adapters: small trained maps on top of frozen vectors, zero before training."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ from torch import Tensor, nn
 
 
 class Adapter(nn.Module):
-    """U V x of a rank (Hu et al. 2022, section 4.1), for vectors x (…, D); U starts at zero."""
+    """U V x of a rank (Hu et al. 2022, section 4.1); U starts at zero.
+
+    For vectors x (…, D).
+    """
 
     def __init__(self, dimension: int, rank: int) -> None:
         super().__init__()
@@ -16,6 +19,6 @@ class Adapter(nn.Module):
         nn.init.zeros_(self.up.weight)
 
     def forward(self, x: Tensor) -> Tensor:
-        """What is added to vectors (…, D)."""
+        """The numbers to add to vectors (…, D)."""
         added: Tensor = self.up(self.down(x))
         return added

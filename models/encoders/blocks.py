@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 
 def identity(x: Tensor) -> Tensor:
-    """The same, for encoders that scale nothing here."""
+    """Return x, for encoders without a scale here."""
     return x
 
 
@@ -40,7 +40,7 @@ class TransformerBlock:
         return self.finish(h, self.attend(self.split(self.query(x)), x, bias))
 
     def attend(self, queries: Tensor, x: Tensor, bias: Tensor | None) -> Tensor:
-        """What queries (B, heads, Q, d) get of normed states x (B, T, H): (B, Q, H)."""
+        """Attention of queries (B, heads, Q, d) to normed states (B, T, H): (B, Q, H)."""
         keys, values = self.split(self.key(x)), self.split(self.value(x))
         attended = F.scaled_dot_product_attention(queries, keys, values, attn_mask=bias)
         return self.join_heads(attended)
@@ -62,7 +62,7 @@ class TransformerBlock:
 
 
 def block_of(layer: Any) -> TransformerBlock:
-    """A layer of CLIP's or SigLIP's encoders, or of TIPSv2's of texts, as a block."""
+    """A layer of CLIP, SigLIP or TIPSv2's texts as a block."""
     attention = layer.self_attn
     return TransformerBlock(
         layer.layer_norm1,

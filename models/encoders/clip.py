@@ -51,7 +51,7 @@ class Photos(ClassToken):
 
 
 class Texts(TextHalf):
-    """Texts: the state at the end token, normed and projected; tokens see those before them."""
+    """Texts: the normed and projected state at the end token, with causal attention."""
 
     def __init__(self, folder: Path, precision: str) -> None:
         library = transformers()
@@ -93,5 +93,5 @@ class Texts(TextHalf):
 
 
 def scale(folder: Path) -> float:
-    """What the encoder multiplies cosines with: e to the logit scale."""
+    """The encoder's factor of cosines: e to the logit scale."""
     return math.exp(number(folder, "logit_scale"))

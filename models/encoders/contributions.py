@@ -1,4 +1,4 @@
-"""Contributions: what each word gave to the vector that an encoder pools of a text, exactly.
+"""Contributions: each word's exact part of the vector of a text.
 
 A text encoder that pools one position p, such as CLIP's end of text, adds to that position's
 state in every layer. With the attention weights, the norms' deviations and the MLPs' gates held at
@@ -10,7 +10,7 @@ what MLPs add as one term, here it goes on to the tokens that the MLP's input ca
 Patches of a photo are tokens whose class token is pooled, so that boxes of patches are groups too.
 
 There are two accounts of what a token is. `contributions` takes each layer's state at its place:
-one pass. `through_all` takes its embedding, wherever attention carries it: a pass a group. An
+one pass. `through_all` follows its embedding along all paths of attention: a pass a group. An
 encoder such as SigLIP's, whose padding is read like words, keeps what words say in padding, and
 only the second account finds it there.
 """
@@ -38,12 +38,12 @@ def contributions(
     last: nn.LayerNorm,
     project: nn.Linear | None,
 ) -> Tensor:
-    """Contributions (L, G, D) to the pooled vectors; the last group takes what no token gave.
+    """Contributions (L, G, D) to the pooled vectors; the last group has the rest.
 
     Shapes: states (L, T, H) before the first block, bias (L, 1, T, T) of attention, pooled (L,) the
     position p of each text, groups (L, G, T) with each token's share in a group. `finish` maps
     states at p (L, H) to the vectors (L, D) by the norm `last` and the map `project`. The sum over
-    groups is the pooled vector, whatever rounding does: the last group has the rest.
+    groups is the pooled vector in spite of rounding: the last group has the rest.
     """
     rows = torch.arange(len(states), device=states.device)
     h, at_p = states, states[rows, pooled]
@@ -71,7 +71,7 @@ def of_attention(
     pooled: Tensor,
     groups: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    """What attention adds to p, by groups (L, G, H) and altogether (L, H).
+    """The output of attention at p, by groups (L, G, H) and altogether (L, H).
 
     A token other than p gives its whole value. What p takes of itself goes to where p has it from.
     """
@@ -104,7 +104,7 @@ def through_all(
     last: nn.LayerNorm,
     project: nn.Linear | None,
 ) -> Tensor:
-    """As `contributions`, of the tokens' embeddings along all paths; shapes are the same.
+    """Contributions of the tokens' embeddings along all paths; shapes as in `contributions`.
 
     Every position's state is split among the groups, so that time and memory are times G.
     """
@@ -126,7 +126,7 @@ def through_all(
 def of_all_attention(
     block: TransformerBlock, h: Tensor, parts: Tensor, bias: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """What attention adds to all positions, by groups (L, G, T, H) and altogether (L, T, H)."""
+    """The output of attention at all positions, by groups (L, G, T, H) and altogether."""
     x = block.norm1(h)
     query, key = block.split(block.query(x)), block.split(block.key(x))  # (L, heads, T, d)
     attention = (query @ key.mT * query.shape[-1] ** -0.5 + bias).softmax(-1)  # (L, heads, T, T)
@@ -137,7 +137,7 @@ def of_all_attention(
 
 
 def of_mlp(block: TransformerBlock, parts: Tensor, at_p: Tensor) -> tuple[Tensor, Tensor]:
-    """What the MLP adds by groups (L, G, …, H), and the state (L, …, H) after it."""
+    """The MLP's output by groups (L, G, …, H), and the state after it."""
     mlp: Any = block.mlp
     hidden = mlp.fc1(block.norm2(at_p))  # (L, M)
     active = mlp.activation_fn(hidden)
@@ -147,13 +147,13 @@ def of_mlp(block: TransformerBlock, parts: Tensor, at_p: Tensor) -> tuple[Tensor
 
 
 def held(norm: nn.Module, state: Tensor, parts: Tensor) -> Tensor:
-    """Parts (L, G, …, H) of a state (L, …, H) through its layer norm, whose deviation is held."""
+    """Parts (L, G, …, H) of a state through its layer norm, with its deviation held."""
     assert isinstance(norm, nn.LayerNorm)
     spread = (state.var(-1, correction=0) + norm.eps).rsqrt()[:, None, ..., None]
     return (parts - parts.mean(-1, keepdim=True)) * spread * norm.weight
 
 
 def with_rest(parts: Tensor, total: Tensor) -> Tensor:
-    """Parts (L, G, …) whose last takes what the others leave of the total (L, …)."""
+    """Parts (L, G, …) with the rest of the total (L, …) in the last."""
     rest = total - parts[:, :-1].sum(1)
     return torch.cat([parts[:, :-1], rest[:, None]], 1)

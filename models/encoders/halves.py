@@ -1,4 +1,4 @@
-"""Halves of a dual encoder: one that sees photos and one that reads texts, each from its folder."""
+"""Halves of a dual encoder: one for photos and one for texts, each from its folder."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ PRECISIONS = ("float32", "bfloat16")
 
 
 def half(kind: Any, folder: Path, precision: str, **options: Any) -> Any:
-    """One half of a folder's weights as a class of transformers, frozen; no code of the folder.
+    """One half of a folder's weights as a frozen class of transformers.
+
+    No code of the folder runs.
 
     ValueError if a weight is missing, which transformers would make up, or of another shape.
     """
@@ -51,14 +53,14 @@ def half(kind: Any, folder: Path, precision: str, **options: Any) -> Any:
 
 
 def wrong(folder: Path) -> str:
-    """What to say of weights that are not those that they should be."""
+    """The message for weights of another model."""
     return (
         f"the weights in {folder} are not of the model that its {layout(folder).config_file} says"
     )
 
 
 def grid_of(network: Any) -> tuple[int, int]:
-    """Rows and columns of a network's patches; their sizes are one number or two."""
+    """Rows and columns of a network's patches, from one size or two."""
     size, patch = network.config.image_size, network.config.patch_size
     tall, wide = size if isinstance(size, list | tuple) else (size, size)
     down, across = patch if isinstance(patch, list | tuple) else (patch, patch)
@@ -66,7 +68,7 @@ def grid_of(network: Any) -> tuple[int, int]:
 
 
 class PhotoHalf(nn.Module, ABC):
-    """The half that sees: a photo's vector by the encoder itself, and vectors of boxes beside it.
+    """The half for photos: the encoder's vector of a photo, and vectors of boxes.
 
     The photo's vector is the official one. A box's is made by a recipe that the encoder was not
     trained for, so which is best is measured (`tessera tune`):
@@ -88,13 +90,13 @@ class PhotoHalf(nn.Module, ABC):
     def __init__(
         self, preparation: Any, network: nn.Module, dimension: int, grid: tuple[int, int]
     ) -> None:
-        """`preparation` is that of models.encoders.photos or does the same; a grid of P patches."""
+        """Take a preparation as in models.encoders.photos, and a grid of P patches."""
         super().__init__()
         self.network, self.dimension, self.preparation = network, dimension, preparation
         self.rows, self.columns = grid
 
     def grid(self, height: int, width: int) -> tuple[int, int]:  # noqa: ARG002 - one for all photos
-        """Rows and columns of the patches of a photo; those beyond are padding."""
+        """Rows and columns of a photo's patches, without padding."""
         return self.rows, self.columns
 
     def forward(self, pixels: Any, weights: Tensor, recipe: str) -> tuple[Tensor, Tensor]:
@@ -116,7 +118,9 @@ class PhotoHalf(nn.Module, ABC):
 
     @abstractmethod
     def look(self, pixels: Any, weights: Tensor, recipe: str) -> tuple[Tensor, Tensor]:
-        """Vectors of photos (K, D) and of boxes (K, R, D) by one pass; each box has some patch.
+        """Vectors of photos (K, D) and of boxes (K, R, D) by one pass.
+
+        Each box has at least one patch.
 
         For "contributed" what a box's patches gave to the photo's vector, on average.
         """
@@ -128,7 +132,7 @@ class PhotoHalf(nn.Module, ABC):
         return self.look(pixels, everything, "value")[0]
 
     def veil(self, pixels: Any, veil: Tensor) -> Any:
-        """Pixels that fade into the photo's mean colour by shares (K, P)."""
+        """Pixels faded into the photo's mean colour by shares (K, P)."""
         return veil_pixels(pixels, veil, (self.rows, self.columns))
 
     def bias(self, weights: Tensor, before: int) -> Tensor:
@@ -144,12 +148,12 @@ class PhotoHalf(nn.Module, ABC):
 
 
 def averages(weights: Tensor) -> Tensor:
-    """Weights (K, R, P) of patches that add up to one for each box."""
+    """Weights (K, R, P) of patches, normalised to a sum of one for each box."""
     return weights / weights.sum(-1, keepdim=True)
 
 
 class ClassToken(PhotoHalf):
-    """A half whose last block pools the photo into a class token, before patches."""
+    """A half with a class token, pooled by its last block, before the patches."""
 
     before: int  # tokens before the patches
 
@@ -175,7 +179,7 @@ class ClassToken(PhotoHalf):
         return vectors if project is None else project(vectors)
 
     def look(self, pixels: Tensor, weights: Tensor, recipe: str) -> tuple[Tensor, Tensor]:
-        """Vectors of photos (K, D) and of boxes (K, R, D), or what boxes add."""
+        """Vectors of photos (K, D), and vectors or additions of boxes (K, R, D)."""
         *blocks, last = self.blocks()
         h = self.embed(pixels)
         shares = averages(weights).to(h)  # (K, R, P)
@@ -196,7 +200,7 @@ class ClassToken(PhotoHalf):
         return self.finish(states[:, 0]), self.finish(last.scale1(last.out(shares @ values)))
 
     def attribute(self, h: Tensor, shares: Tensor) -> tuple[Tensor, Tensor]:
-        """Vectors of photos (K, D), and what shares (K, R, P) of patches gave to them (K, R, D).
+        """Vectors of photos (K, D), and contributions of shares of patches to them (K, R, D).
 
         States h (K, T, H) are those before the first block.
         """
@@ -209,7 +213,7 @@ class ClassToken(PhotoHalf):
 
 
 class TextHalf(nn.Module, ABC):
-    """The half that reads: each word's part of a text's vector, which has length one."""
+    """The half for texts: each word's part of a text's vector of length one."""
 
     def __init__(self, network: nn.Module, dimension: int, spelling: Spelling) -> None:
         super().__init__()
@@ -217,7 +221,7 @@ class TextHalf(nn.Module, ABC):
 
     @abstractmethod
     def forward(self, sentences: Sequence[ParsedSentence]) -> Tensor:
-        """Parts (L, W + 1, D) of vectors that are not normed: of words, then what is of none.
+        """Parts (L, W + 1, D) of unnormed vectors: of words, then of no word.
 
         Each sentence's parts add up to its official vector; those beyond its words are zero.
         """

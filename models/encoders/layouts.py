@@ -1,4 +1,4 @@
-"""Layouts of folders of weights: which files hold settings, weights, tokenizer and processor."""
+"""Layouts of folders of weights: the files of settings, weights, tokenizer and processor."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PICKLES = ("*.bin", "*.pt", "*.pth", "*.pkl", "*.ckpt")
 
 @dataclass(frozen=True, slots=True)
 class FolderLayout:
-    """The layout of transformers; another layout overrides what differs.
+    """The layout of transformers; another layout overrides the differences.
 
     Whatever the layout, a folder's settings are those of config.json, its weights those of a class
     of transformers, and photos and texts are read by a processor and a tokenizer of transformers.
@@ -32,7 +32,7 @@ class FolderLayout:
 
     @property
     def shards_file(self) -> str:
-        """The file that says which of several files has which tensor."""
+        """The index of several weight files."""
         return f"{self.weights_file}.index.json"
 
     def config(self) -> dict[str, Any]:
@@ -43,7 +43,7 @@ class FolderLayout:
         return read_json(self.folder / self.config_file)
 
     def files(self) -> list[str]:
-        """The names of the files that make a model; LookupError for one that is missing."""
+        """The names of a model's files; LookupError for a missing one."""
         names = [self.config_file, TOKENIZER, *self.weights(), *self.preprocessors()]
         for name in names:
             if not (self.folder / name).is_file():
@@ -53,7 +53,7 @@ class FolderLayout:
     def weights(self) -> list[str]:
         """The files of the weights: one, or several and their index.
 
-        ValueError where there are only pickles: loading one runs whatever program is in it.
+        ValueError where there are only pickles: loading a pickle runs the program in it.
         """
         if (self.folder / self.weights_file).is_file():
             return [self.weights_file]
@@ -74,7 +74,7 @@ class FolderLayout:
         return [self.folder / name for name in names]
 
     def preprocessors(self) -> list[str]:
-        """The files that say how photos are prepared; LookupError if there is none."""
+        """The files for the preparation of photos; LookupError if there is none."""
         names = [name for name in PREPROCESSORS if (self.folder / name).is_file()]
         if not names:
             raise LookupError(
@@ -83,15 +83,15 @@ class FolderLayout:
         return names
 
     def lacking(self, name: str) -> str:
-        """The message for a file that is missing."""
+        """The message for a missing file."""
         return f"{self.folder} lacks {name}; the layout of {self.publisher} has it"
 
     def state(self) -> dict[str, Tensor] | None:
-        """The weights by their names in transformers, or None where it reads them by itself."""
+        """The weights by their names in transformers, or None if it reads them itself."""
         return None
 
     def corner(self, at: float) -> int:
-        """The pixel at which a crop in the middle begins, as the image processor rounds it."""
+        """The first pixel of a centre crop, rounded as the image processor does."""
         return int(at)
 
     def image_processor(self) -> Any:
@@ -108,7 +108,7 @@ class FolderLayout:
 
 
 def read_json(file: Path) -> dict[str, Any]:
-    """A JSON object of a file; LookupError for a missing file, ValueError for anything else."""
+    """A file's JSON object; LookupError if it is missing, ValueError for anything else."""
     if not file.is_file():
         raise LookupError(f"{file.parent} lacks {file.name}; the layout of transformers has it")
     try:

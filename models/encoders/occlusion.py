@@ -1,4 +1,4 @@
-"""Occlusion: what a photo's vector loses when the pixels of a box are veiled, for every box.
+"""Occlusion: a photo's vector without the pixels of a box, for every box.
 
 Every encoder has it, whether or not its patches know what they show. It costs a pass a box. (Zeiler
 & Fergus 2014 cover squares of a photo to see what a class loses.)
@@ -22,7 +22,7 @@ def occlude(
     pixels: Any,
     weights: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    """Vectors of photos (K, D), of length one, and what boxes add to them (K, R, D).
+    """Unit vectors of photos (K, D), and additions of boxes to them (K, R, D).
 
     Shapes: `see` makes vectors (K, D) of pixels, `veil` veils shares (K, P) of their patches;
     weights (K, R, P). Boxes are veiled one after the other, so that memory is that of one;
@@ -39,7 +39,7 @@ def occlude(
 
 
 def veil_pixels(pixels: Tensor, veil: Tensor, grid: tuple[int, int]) -> Tensor:
-    """Pixels (K, 3, S, S) that fade into the photo's mean colour by a share for each patch (K, P).
+    """Pixels (K, 3, S, S) faded into the photo's mean colour by shares of patches (K, P).
 
     >>> veiled(torch.tensor([[[[0.0, 4.0]]]]), torch.tensor([[0.5, 0.0]]), (1, 2))
     tensor([[[[1., 4.]]]])
@@ -53,7 +53,7 @@ def veil_pixels(pixels: Tensor, veil: Tensor, grid: tuple[int, int]) -> Tensor:
 
 
 def spread(falls: Tensor, weights: Tensor) -> Tensor:
-    """What boxes add (K, R, D), of what was lost with each veiled (K, R, D); weights (K, R, P).
+    """Additions of boxes (K, R, D), from the losses with each box veiled (K, R, D).
 
     A large box loses more than a small one that has all that matters, and boxes overlap. So each
     patch has a share e_p of the losses, the least e with Σ_p w_ip e_p ≈ fall_i (ridge regression),
@@ -71,7 +71,7 @@ def spread(falls: Tensor, weights: Tensor) -> Tensor:
 
 
 def mean_size(weights: Tensor) -> Tensor:
-    """Mean size (K, 1, 1) of a photo's boxes with weights (K, R, P), without those of no patch.
+    """Mean size (K, 1, 1) of a photo's boxes with patches; weights are (K, R, P).
 
     >>> mean_size(torch.tensor([[[1.0, 0.5], [0.5, 0.0], [0.0, 0.0]]]))
     tensor([[[1.]]])

@@ -33,7 +33,7 @@ TEXT = {
 }
 SIDES = ("image_size", "patch_size")  # which may be two numbers, of a square
 MODEL = ("embed_dim", "quick_gelu", "vision_cfg", "text_cfg")
-# Options that change nothing of a trained CLIP's vectors, or only beside one that is refused.
+# Options that change nothing of a trained CLIP's vectors, or only together with a refused one.
 IDLE = (
     *("patch_dropout", "attn_pooler_queries", "attn_pooler_heads", "eos_id", "pad_id"),
     *("timm_model_pretrained", "timm_pool", "timm_proj", "timm_proj_bias", "timm_drop"),
@@ -88,14 +88,14 @@ PARTS = {
 
 @dataclass(frozen=True, slots=True)
 class OpenClipLayout(FolderLayout):
-    """A folder as open_clip publishes it, of a CLIP whose halves are both open_clip's own."""
+    """A folder in open_clip's layout, of a CLIP with open_clip's own two halves."""
 
     config_file: ClassVar[str] = "open_clip_config.json"
     weights_file: ClassVar[str] = "open_clip_model.safetensors"
     publisher: ClassVar[str] = "open_clip"
 
     def config(self) -> dict[str, Any]:
-        """The settings as CLIP of transformers has them; ValueError names what it has not."""
+        """The settings of CLIP in transformers; ValueError for options without a counterpart."""
         model = FolderLayout.config(self).get("model_cfg")
         if not isinstance(model, dict):
             raise ValueError(f"{self.place} has no model_cfg; open_clip writes one")
@@ -122,7 +122,7 @@ class OpenClipLayout(FolderLayout):
         return str(self.folder / self.config_file)
 
     def half(self, model: Mapping[str, Any], part: str, known: Mapping[str, Any]) -> dict[str, Any]:
-        """The options of a half, defaults included; ValueError for one that is not computed."""
+        """The options of a half with defaults; ValueError for an unsupported one."""
         options = model.get(part)
         if not isinstance(options, dict):
             raise ValueError(f"{self.place} has no {part} in its model_cfg; open_clip writes one")
@@ -132,7 +132,7 @@ class OpenClipLayout(FolderLayout):
         }
 
     def size(self, part: str, name: str, value: Any) -> Any:
-        """One number; ValueError for several, such as the layers of a ResNet, or none."""
+        """One number; ValueError for several (the layers of a ResNet) or none."""
         if name in SIDES and isinstance(value, list) and len(set(value)) == 1:
             value = value[0]
         if not isinstance(value, int | float) or value <= 0:
@@ -140,14 +140,14 @@ class OpenClipLayout(FolderLayout):
         return value
 
     def refuse_others(self, part: str, options: Mapping[str, Any], known: Any) -> None:
-        """ValueError for an option that is neither known, idle, the usual choice nor off."""
+        """Raise ValueError for options outside the known, idle, usual and unset ones."""
         for name, value in options.items():
             usual = CHOICES.get(part, {}).get(name)
             if name not in known and name not in IDLE and (value != usual if usual else value):
                 raise self.refusal(name, value, part)
 
     def refusal(self, name: str, value: object, part: str) -> ValueError:
-        """What to say of an option that Tessera does not compute."""
+        """The error for an option without support."""
         return ValueError(
             f"{self.place} has {name} = {value!r} in its {part}: of open_clip's models, Tessera "
             "computes CLIP alone (a ViT and open_clip's own text tower). Take the same model in "
@@ -155,16 +155,16 @@ class OpenClipLayout(FolderLayout):
         )
 
     def corner(self, at: float) -> int:
-        """The pixel at which a crop in the middle begins, as torchvision rounds it."""
+        """The first pixel of a centre crop, rounded as torchvision does."""
         return round(at)
 
     def preprocessors(self) -> list[str]:
-        """No files: the settings say how photos are prepared, and are read as a check."""
+        """No files: preparation is in the settings, which are checked here."""
         self.preprocessing()
         return []
 
     def lacking(self, name: str) -> str:
-        """The message for a file that is missing; open_clip itself needs no tokenizer.json."""
+        """The message for a missing file; open_clip itself needs no tokenizer.json."""
         if name != TOKENIZER:
             return FolderLayout.lacking(self, name)
         return (
@@ -173,7 +173,7 @@ class OpenClipLayout(FolderLayout):
         )
 
     def state(self) -> dict[str, Tensor]:
-        """The weights by their names in transformers; ValueError for a file that is broken."""
+        """The weights by their names in transformers; ValueError for a broken file."""
         named: dict[str, Tensor] = {}
         for file in self.tensors():
             try:
@@ -184,7 +184,7 @@ class OpenClipLayout(FolderLayout):
         return named
 
     def preprocessing(self) -> dict[str, Any]:
-        """How photos are prepared, defaults included; ValueError for a choice that is not made."""
+        """The preparation of photos with defaults; ValueError for an unsupported choice."""
         stated = FolderLayout.config(self).get("preprocess_cfg") or {}
         chosen = PREPROCESSING | {
             name: value for name, value in stated.items() if value is not None
@@ -195,9 +195,9 @@ class OpenClipLayout(FolderLayout):
         return chosen
 
     def image_processor(self) -> Any:
-        """CLIP's image processor on Pillow, as open_clip prepares photos; it crops as torchvision.
+        """CLIP's image processor on Pillow with open_clip's preparation and torchvision's crop.
 
-        The size is the network's, whatever the preprocessing says: so it is in open_clip.
+        The size is the network's, as in open_clip, even if the preprocessing has another.
         """
         chosen = self.preprocessing()
         side = self.config()["vision_config"]["image_size"]
@@ -215,12 +215,12 @@ class OpenClipLayout(FolderLayout):
         return processor
 
     def tokenizer(self) -> Any:
-        """CLIP's tokenizer, which reads lower case, as open_clip's own does."""
+        """CLIP's tokenizer in lower case, as in open_clip."""
         return transformers().CLIPTokenizer.from_pretrained(self.folder, local_files_only=True)
 
 
 def network(options: Mapping[str, Any], heads: int) -> dict[str, Any]:
-    """The sizes that both halves have."""
+    """The sizes of both halves."""
     return {
         "hidden_size": options["width"],
         "intermediate_size": int(options["width"] * options["mlp_ratio"]),
@@ -235,14 +235,14 @@ def channels(value: Any) -> list[float]:
 
 
 def crop_center(image: np.ndarray, size: Any) -> np.ndarray:
-    """The middle of a photo (3, H, W), at least as large, where torchvision takes it."""
+    """The centre of a photo (3, H, W), at torchvision's pixels."""
     corner = zip(image.shape[1:], (size.height, size.width), strict=True)
     top, left = (round((edge - side) / 2) for edge, side in corner)
     return image[:, top : top + size.height, left : left + size.width]
 
 
 def rename(name: str, tensor: Tensor) -> Iterator[tuple[str, Tensor]]:
-    """A tensor of open_clip by its name in transformers; nothing for one that it lacks.
+    """A tensor of open_clip by its name in transformers, if it has one.
 
     Queries, keys and values are rows of one tensor in open_clip, and three in transformers.
     """
@@ -256,7 +256,7 @@ def rename(name: str, tensor: Tensor) -> Iterator[tuple[str, Tensor]]:
 
 
 def in_block(name: str, start: str, tensor: Tensor) -> Iterator[tuple[str, Tensor]]:
-    """As `rename`, for a name such as 0.attn.in_proj_weight in the blocks of a half."""
+    """Names within a half's blocks, such as 0.attn.in_proj_weight, as in `rename`."""
     number, _, rest = name.partition(".")
     part, _, kind = rest.rpartition(".")
     if rest.startswith("attn.in_proj_"):

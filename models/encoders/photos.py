@@ -16,7 +16,7 @@ from models.types import WHOLE_FRAME, Box
 
 @dataclass(frozen=True, slots=True)
 class Preparation:
-    """What turns a photo into an encoder's pixels: the image processor of its own folder.
+    """From photos to an encoder's pixels, by the image processor of its folder.
 
     `corner` rounds where a crop in the middle begins, as that processor does.
     """
@@ -26,7 +26,7 @@ class Preparation:
 
     @classmethod
     def of(cls, folder: Path) -> Preparation:
-        """The processor of a folder; ValueError for one that makes photos of any shape."""
+        """The processor of a folder; ValueError if its photos have no common size."""
         where = layout(folder)
         processor = where.image_processor()
         size = processor.size
@@ -42,7 +42,7 @@ class Preparation:
         return pixels
 
     def visible_part(self, height: int, width: int) -> Box:
-        """The part of a photo that the pixels show, in fractions of the photo.
+        """The part of a photo within the pixels, in fractions of the photo.
 
         All of it where photos are squashed, its middle where they are cropped; beyond 0 and 1
         where a crop is larger than the photo and padded.
@@ -62,7 +62,7 @@ class Preparation:
 
 
 def patch_weights(boxes: Tensor, seen: Box, rows: int, columns: int) -> Tensor:
-    """How much of each patch lies in each box, (R, rows · columns); 0 beyond what is seen.
+    """Each patch's share in each box, (R, rows · columns); 0 beyond the visible part.
 
     boxes (R, 4) are fractions of the photo, `seen` is the part of it that has patches.
 
@@ -77,7 +77,7 @@ def patch_weights(boxes: Tensor, seen: Box, rows: int, columns: int) -> Tensor:
 
 
 def cover(start: Tensor, end: Tensor, count: int) -> Tensor:
-    """The share of each of `count` equal parts of 0 to 1 between start and end (R,): (R, count)."""
+    """Overlaps (R, count) of `count` equal parts of 0 to 1 with start to end (R,)."""
     edges = torch.linspace(0, 1, count + 1, device=start.device, dtype=start.dtype)
     first = torch.maximum(start[:, None], edges[None, :-1])
     last = torch.minimum(end[:, None], edges[None, 1:])

@@ -37,12 +37,12 @@ class Photos(PhotoHalf):
         super().__init__(Preparation.of(folder), network, dimension, grid_of(network))
 
     def states(self, pixels: Any) -> tuple[Tensor, Tensor | None]:
-        """States (K, P, H) before the first block, and a bias of attention if any is padding."""
+        """States (K, P, H) before the first block, and a bias of attention for padding."""
         network: Any = self.network
         return network.embeddings(pixels), None
 
     def look(self, pixels: Any, weights: Tensor, recipe: str) -> tuple[Tensor, Tensor]:
-        """Vectors of photos (K, D) and of boxes (K, R, D), or what boxes add."""
+        """Vectors of photos (K, D), and vectors or additions of boxes (K, R, D)."""
         network: Any = self.network
         h, padding = self.states(pixels)
         for layer in network.encoder.layers:
@@ -51,7 +51,7 @@ class Photos(PhotoHalf):
         query = head.split(head.query(network.head.probe))  # (1, heads, 1, d)
         if recipe == "contributed":
             return attribute(head, query, patches, averages(weights).to(h), padding)
-        if recipe == "value":  # as much of each patch as lies in the box, whatever it is
+        if recipe == "value":  # as much of each patch as lies in the box, without attention
             photo = head.attend(query.expand(len(h), -1, -1, -1), patches, padding)
             shares = averages(weights).to(h)
             pooled = torch.cat([photo, head.out(shares @ head.value(patches))], 1)
@@ -66,7 +66,7 @@ class Photos(PhotoHalf):
 def attribute(
     head: TransformerBlock, query: Tensor, patches: Tensor, shares: Tensor, padding: Tensor | None
 ) -> tuple[Tensor, Tensor]:
-    """Vectors of photos (K, D), and what shares (K, R, P) of patches (K, P, D) gave to them.
+    """Vectors of photos (K, D), and contributions of shares (K, R, P) of patches to them.
 
     The attention of the query (1, heads, 1, d), the norm's deviation and the MLP's gates are held.
     """
@@ -82,7 +82,7 @@ def attribute(
 
 
 def pooling(head: Any) -> TransformerBlock:
-    """The pooling head as a block whose states are normed before it."""
+    """The pooling head as a block on normed states."""
     attention = head.attention
     maps = zip(
         attention.in_proj_weight.chunk(3), attention.in_proj_bias.chunk(3), strict=True
@@ -93,7 +93,7 @@ def pooling(head: Any) -> TransformerBlock:
 
 
 def linear(weight: Tensor, bias: Tensor) -> nn.Linear:
-    """An affine map of weights that there are already."""
+    """An affine map of given weights."""
     layer = nn.Linear(weight.shape[1], weight.shape[0], device="meta")
     layer.weight, layer.bias = (
         nn.Parameter(tensor, requires_grad=False) for tensor in (weight, bias)
@@ -102,7 +102,7 @@ def linear(weight: Tensor, bias: Tensor) -> nn.Linear:
 
 
 def pad(parts: Sequence[Tensor]) -> Tensor:
-    """Parts, each (W + 1, D), of as many words as the longest has; the last stays the last."""
+    """Parts (W + 1, D), padded to the longest before the last row."""
     widest = max(len(part) for part in parts)
     return torch.stack(
         [torch.cat([F.pad(part[:-1], (0, 0, 0, widest - len(part))), part[-1:]]) for part in parts]
@@ -110,7 +110,7 @@ def pad(parts: Sequence[Tensor]) -> Tensor:
 
 
 class Texts(TextHalf):
-    """Texts: the state at the last of a fixed number of positions, normed and mapped affinely.
+    """Texts: the last of a fixed number of positions, normed and mapped affinely.
 
     It was trained on lower case and on padding that is read like words, and that carries what
     words say from layer to layer.
@@ -151,5 +151,5 @@ class Texts(TextHalf):
 
 
 def scale(folder: Path) -> float:
-    """What the encoder multiplies cosines with; what it adds is the same for all pairs."""
+    """The encoder's factor of cosines; its offset is the same for all pairs."""
     return math.exp(number(folder, "logit_scale"))

@@ -23,29 +23,29 @@ __all__ = ["Photos", "Texts", "scale"]
 
 @dataclass(frozen=True, slots=True)
 class Patches:
-    """Patches (K, P, C · S · S) of photos, of which the first rows · columns (K, 2) are real."""
+    """Patches (K, P, C · S · S) of photos; the first rows · columns (K, 2) are real."""
 
     values: Tensor
     shapes: Tensor
 
     def __len__(self) -> int:
-        """How many photos these are."""
+        """The number of photos."""
         return len(self.values)
 
     def to(self, like: Tensor) -> Patches:
-        """The same in another tensor's precision and on its device."""
+        """These patches in another tensor's precision and on its device."""
         return Patches(self.values.to(like), self.shapes.to(like.device))
 
     @property
     def real(self) -> Tensor:
-        """Which patches show something, (K, P)."""
+        """The mask of real patches, (K, P)."""
         places = torch.arange(self.values.shape[1], device=self.shapes.device)
         return places < self.shapes.prod(1)[:, None]
 
 
 @dataclass(frozen=True, slots=True)
 class PatchPreparation:
-    """What turns a photo into patches: the image processor of the encoder's own folder."""
+    """From photos to patches, by the image processor of the encoder's folder."""
 
     processor: Any
 
@@ -55,11 +55,11 @@ class PatchPreparation:
         return Patches(made["pixel_values"], made["spatial_shapes"])
 
     def visible_part(self, height: int, width: int) -> Box:  # noqa: ARG002 - of photos of any shape
-        """The part of a photo that the patches show: all of it."""
+        """The visible part of a photo: all of it."""
         return WHOLE_FRAME
 
     def grid(self, height: int, width: int) -> tuple[int, int]:
-        """Rows and columns of patches of a photo, as the processor chooses them."""
+        """Rows and columns of a photo's patches, by the processor's rule."""
         processing = transformers().models.siglip2.image_processing_siglip2
         size, most = self.processor.patch_size, self.processor.max_num_patches
         tall, wide = processing.get_image_size_for_max_num_patches(height, width, size, most)
@@ -67,7 +67,7 @@ class PatchPreparation:
 
 
 class Photos(siglip.Photos):
-    """Photos as SigLIP sees them, in a grid of patches of its own shape for each."""
+    """SigLIP's photos in grids of patches, each of the photo's own shape."""
 
     preparation: PatchPreparation
 
@@ -89,7 +89,7 @@ class Photos(siglip.Photos):
         return states, bias.masked_fill(~pixels.real[:, None, None], -math.inf)
 
     def veil(self, pixels: Patches, veil: Tensor) -> Patches:
-        """Patches that fade into the photo's mean colour by shares (K, P)."""
+        """Patches faded into the photo's mean colour by shares (K, P)."""
         K, P, _ = pixels.values.shape
         colours = pixels.values.view(K, P, -1, self.channels)
         real = pixels.real[..., None, None].to(colours)

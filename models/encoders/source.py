@@ -19,7 +19,7 @@ Files = tuple[tuple[str, str], ...]  # a file's name in its folder, and its SHA-
 
 @dataclass(frozen=True, slots=True)
 class EncoderSource:
-    """A folder of weights, and what its files hashed to when it was adopted.
+    """A folder of weights, and the hashes of its files at adoption.
 
     `revision` is the commit of a hub's repository, empty for a folder of one's own.
     """
@@ -30,7 +30,7 @@ class EncoderSource:
 
     @classmethod
     def of(cls, folder: Path, revision: str = "") -> EncoderSource:
-        """The source that a folder holds now.
+        """The source in a folder now.
 
         Raises LookupError for a missing file, ValueError for pickles and unknown models.
         """
@@ -40,7 +40,7 @@ class EncoderSource:
         return cls(str(folder.resolve()), files, revision)
 
     def check(self) -> Path:
-        """The folder; LookupError if a file is gone, ValueError if one is not what it was."""
+        """The folder; LookupError for a missing file, ValueError for a changed one."""
         folder = Path(self.folder)
         hint = "`tessera adopt FOLDER --out CHECKPOINT` tells a checkpoint where it is now"
         if not folder.is_dir():
@@ -63,12 +63,12 @@ class EncoderSource:
 
     @property
     def key(self) -> list[list[str]]:
-        """What changes whenever vectors would: the files, wherever they are."""
+        """The files' names and hashes: they change whenever the vectors could."""
         return [list(file) for file in self.files]
 
 
 def layout(folder: Path) -> FolderLayout:
-    """The layout of a folder: transformers' if its weights are there in it, else open_clip's.
+    """The layout of a folder: transformers' if its weights are there, else open_clip's.
 
     Raises LookupError where there is no folder.
     """
@@ -84,7 +84,7 @@ def layout(folder: Path) -> FolderLayout:
 
 
 def is_of_transformers(standard: FolderLayout) -> bool:
-    """Whether there are settings of a model of transformers, and its weights as safetensors."""
+    """Return whether there are settings and safetensors of a model of transformers."""
     has_weights = any(
         (standard.folder / name).is_file() for name in (standard.weights_file, standard.shards_file)
     )
@@ -93,7 +93,7 @@ def is_of_transformers(standard: FolderLayout) -> bool:
 
 
 def family(folder: Path) -> str:
-    """The module of models.encoders for a folder; ValueError names the models there are."""
+    """The module of models.encoders for a folder; ValueError names the known ones."""
     config = layout(folder).config()
     kind = config.get("model_type")
     if kind in FAMILIES:
@@ -107,7 +107,7 @@ def family(folder: Path) -> str:
 
 
 def number(folder: Path, name: str) -> float:
-    """A weight of one number, such as a logit scale; LookupError if there is none of the name.
+    """A weight of one number, such as a logit scale; LookupError if missing.
 
     ValueError for a file that is no safetensors.
     """
@@ -122,7 +122,7 @@ def number(folder: Path, name: str) -> float:
 
 
 def digest(file: Path) -> str:
-    """The SHA-256 of a file, computed once a process for as long as the file stays the same."""
+    """The SHA-256 of a file, cached until the file changes."""
     about = file.stat()
     return _digest(file.resolve(), about.st_size, about.st_mtime_ns)
 

@@ -27,7 +27,7 @@ class Photos(ClassToken):
         network = half(library.Tipsv2VisionModel, folder, precision, config=config)
         super().__init__(folder, network, config.hidden_size)
         self.before = 1 + config.num_register_tokens
-        if config.use_swiglu_ffn:  # two products in place of an activation to hold
+        if config.use_swiglu_ffn:  # two products instead of an activation to hold
             self.recipes = tuple(recipe for recipe in RECIPES if recipe != "contributed")
 
     def embed(self, pixels: Tensor) -> Tensor:
@@ -65,7 +65,7 @@ def seeing_block(layer: Any) -> TransformerBlock:
 
 
 class Texts(TextHalf):
-    """Texts: the mean of the final tokens, so each word's part is what its own tokens are.
+    """Texts: the mean of the final tokens, so words have their own tokens' parts.
 
     No rest is left: there are no marks of start or end, and padding is not in the mean.
     """
@@ -97,7 +97,7 @@ class Texts(TextHalf):
 
 
 def scale(folder: Path) -> float:
-    """What the encoder multiplies cosines with: the inverse temperature."""
+    """The encoder's factor of cosines: the inverse temperature."""
     try:
         temperature = number(folder, "temperature")
     except LookupError:  # learned, but left out of what is published

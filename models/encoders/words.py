@@ -1,4 +1,4 @@
-"""Texts as an encoder reads them: its tokens, and which word each of them belongs to."""
+"""Texts as an encoder reads them: tokens, and the word of each."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Tokens:
 
 @dataclass(frozen=True, slots=True)
 class Spelling:
-    """An encoder's own tokenizer. `length` tokens a text at most, and exactly if `padded`.
+    """An encoder's tokenizer, of at most `length` tokens; exactly as many if `padded`.
 
     Texts are lower-cased for encoders that were trained on such: some published tokenizers of
     SigLIP 2 leave that out. Runs of spaces count as one.
@@ -44,7 +44,7 @@ class Spelling:
 
     @classmethod
     def of(cls, folder: Path, length: int, *, padded: bool, lower: bool) -> Spelling:
-        """The tokenizer of a folder; ValueError for one that does not tell where its tokens are."""
+        """The tokenizer of a folder; ValueError if it does not give tokens' places."""
         blind = (
             f"the tokenizer of {folder} is SentencePiece's, which does not tell where its tokens "
             "are: take SigLIP 2 instead of SigLIP, or a model with a tokenizer.json of its own"
@@ -71,7 +71,7 @@ class Spelling:
         )
 
     def __call__(self, sentences: Sequence[ParsedSentence]) -> Tokens:
-        """The tokens of sentences; what is beyond `length` is cut off, as transformers does."""
+        """The tokens of sentences, cut off after `length` as in transformers."""
         texts = [squeeze(sentence.text, self.lower) for sentence in sentences]
         encoded = self.read([text for text, _ in texts])
         widest = max(len(sentence.words) for sentence in sentences)
@@ -85,7 +85,7 @@ class Spelling:
 
 
 def squeeze(text: str, lower: bool) -> tuple[str, list[int]]:
-    """A text without runs of spaces, and where each of its characters was.
+    """A text without runs of spaces, and the former places of its characters.
 
     >>> squeezed(" A  dog", lower=True)
     ('a dog', [1, 2, 4, 5, 6])
@@ -105,16 +105,16 @@ def squeeze(text: str, lower: bool) -> tuple[str, list[int]]:
 
 
 def in_text(offsets: Sequence[Token], places: Sequence[int]) -> list[Token]:
-    """Tokens' places in a squeezed text as places in the text; marks and padding have no width."""
+    """Tokens' places in the original text; marks and padding have no width."""
     return [
         (places[start], places[end - 1] + 1) if end > start else (0, 0) for start, end in offsets
     ]
 
 
-def owners_of(tokens: Sequence[Token], words: Sequence[Span], nobody: int) -> list[int]:
-    """The word that each token belongs to: the first that it overlaps, else the one before.
+def owners_of(tokens: Sequence[Token], words: Sequence[Span], nowhere: int) -> list[int]:
+    """The word of each token: the first to overlap it, else the previous one.
 
-    So punctuation goes with its word. Tokens without a place in the text belong to `nobody`.
+    So punctuation goes with its word. Tokens without a place in the text belong to `nowhere`.
 
     >>> owners_of([(0, 0), (0, 3), (3, 4), (5, 8)], [Span(0, 3), Span(5, 8)], 9)
     [9, 0, 0, 1]
@@ -122,7 +122,7 @@ def owners_of(tokens: Sequence[Token], words: Sequence[Span], nobody: int) -> li
     owners = []
     for start, end in tokens:
         if start == end:
-            owners.append(nobody)
+            owners.append(nowhere)
             continue
         overlapping = (at for at, word in enumerate(words) if word.start < end and start < word.end)
         preceding = sum(word.start < start for word in words) - 1

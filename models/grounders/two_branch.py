@@ -66,7 +66,7 @@ class Model(nn.Module):
         self.phrases = Branch(2 * MINILM_HIDDEN, *sizes, config.phrase_dropout)
 
     def train(self, mode: bool = True) -> Model:
-        """Switch dropout and batch norms of the branches; what is frozen stays as it is."""
+        """Switch dropout and batch norms of the branches; frozen parts stay as they are."""
         super().train(mode)
         for frozen in (self.sight, self.proposer, self.words):
             if isinstance(frozen, nn.Module):
@@ -90,7 +90,7 @@ class Model(nn.Module):
         return list(torch.cat([features.float(), boxes], dim=-1))
 
     def phrase_inputs(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[Tensor]:
-        """The frozen part of each sentence's phrases, (P, 768): means of words in context, alone.
+        """The frozen inputs (P, 768) of phrases: means of words in context, and alone.
 
         Phrases of the same words are read once. ValueError for a phrase without words.
         """
@@ -131,14 +131,14 @@ class Model(nn.Module):
         return vectors
 
     def preference(self, regions: int) -> Tensor:
-        """What each proposal gets for its place, (R,)."""
+        """The bonus of each proposal for its place, (R,)."""
         device = next(self.phrases.parameters()).device
         places = torch.arange(regions, dtype=torch.float32, device=device)
         places[0] = FRAME
         return -self.config.prior * places.log()
 
     def similarities(self, regions: Tensor, phrases: Tensor) -> Tensor:
-        """How well each of a photo's regions (R, D) is what each phrase (P, D) means: (P, R)."""
+        """Similarities (P, R) of phrases (P, D) to a photo's regions (R, D)."""
         return phrases @ regions.T + self.preference(len(regions))
 
     @torch.inference_mode()
@@ -151,7 +151,7 @@ class Model(nn.Module):
 
 
 def words_in(sentence: ParsedSentence, span: Span) -> list[int]:
-    """The words that a span of a sentence overlaps; ValueError if it has none."""
+    """The words in a span of a sentence; ValueError if it has none."""
     places = [
         at
         for at, word in enumerate(sentence.words)
@@ -169,7 +169,7 @@ def unit(states: Tensor) -> Tensor:
 
 
 def geometry(boxes: Tensor) -> Tensor:
-    """Where boxes (…, R, 4) lie, how large they are and how early they were proposed, (…, R, 6)."""
+    """Places, sizes and ranks of boxes (…, R, 4): (…, R, 6)."""
     width, height = (boxes[..., 2:] - boxes[..., :2]).unbind(-1)
     R = boxes.shape[-2]
     place = torch.log1p(torch.arange(R, device=boxes.device)).expand(boxes.shape[:-1])

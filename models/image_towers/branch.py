@@ -16,7 +16,9 @@ from models.vision.sight import RegionSight
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """Sizes; no `hidden` makes the branch linear. Lite0 features stand for the paper's VGG-19.
+    """Sizes; no `hidden` makes the branch linear.
+
+    Lite0 features stand for the paper's VGG-19.
 
     `tuned` trains the CNN as well.
     """

@@ -1,4 +1,4 @@
-"""Image tower of one vector a photo: directions of CNN features that correlate with sentences."""
+"""Image tower of one vector a photo: CNN features along directions correlated with sentences."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Config:
 
 
 class Model(ImageTower):
-    """v of length one, by a View that models.scores.correlation solves for."""
+    """v of length one, by a CorrelationView fitted in models.scores.correlation."""
 
     def __init__(self, config: Config) -> None:
         sight = RegionSight(config.backbone, config.sizes, "frame", tuned=False)
@@ -42,7 +42,7 @@ class Model(ImageTower):
         self.standardize.fit(inputs)
 
     def features(self, inputs: Sequence[Tensor]) -> Tensor:
-        """What the view sees of inputs, each (1, C): (K, C)."""
+        """Input features of the view, from frames (1, C): (K, C)."""
         device = self.standardize.mean.device
         return torch.cat([self.standardize(frame.to(device)) for frame in inputs])
 

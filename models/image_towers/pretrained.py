@@ -29,7 +29,7 @@ MAPS = ("lite0", 448)  # the network and size whose maps learned proposals read
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """A source of weights (models.encoders.source) and what is made of it.
+    """A source of weights (models.encoders.source) and options of the tower.
 
     `regions` is λ, how much a box counts in its fragment; `recipe` makes boxes' vectors, see
     models.encoders.halves, and `against` is what they are compared with, the "photo" or the mean of
@@ -61,12 +61,12 @@ class Config:
 
     @property
     def source(self) -> EncoderSource:
-        """Where the weights are."""
+        """The folder of the weights."""
         return EncoderSource(self.folder, self.files, self.revision)
 
 
 class EncoderSight(Sight):
-    """The encoder's vector of a photo, of length one, and vectors of its boxes.
+    """The encoder's unit vector of a photo, and vectors of its boxes.
 
     They have length one too, or are the photo's and what they add to it.
     """
@@ -106,7 +106,7 @@ class EncoderSight(Sight):
         return list(torch.cat([photos, regions], 1)), list(boxes.float())
 
     def maps(self, images: Sequence[Tensor]) -> Sequence[Tensor]:
-        """What proposals read of photos; for blind ones nothing, of as many photos."""
+        """The maps for proposals; empty ones for proposals without a look."""
         device = next(self.vision.parameters()).device
         if self.backbone is None:
             return [torch.empty(len(images), 0, device=device)]
@@ -114,14 +114,14 @@ class EncoderSight(Sight):
         return maps
 
     def weights(self, image: Tensor, boxes: Tensor) -> Tensor:
-        """The patches of each box but the first, the whole frame: (R - 1, P); padding in none."""
+        """The patches (R - 1, P) of each box without the frame; padding has none."""
         _, height, width = image.shape
         visible = self.vision.preparation.visible_part(height, width)
         weights = patch_weights(boxes[1:].float(), visible, *self.vision.grid(height, width))
         return F.pad(weights, (0, self.vision.rows * self.vision.columns - weights.shape[1]))
 
     def key(self) -> str:
-        """The weights, how they compute, and the boxes."""
+        """The weights, the way they compute, and the boxes."""
         config = self.config
         how: list[Any] = [config.recipe, config.precision, self.proposer.key()]
         return json.dumps(["pretrained", config.source.key, *how])
@@ -156,7 +156,7 @@ class Model(ImageTower):
 
 
 def differences(x: Tensor, mask: Tensor, against: str) -> Tensor:
-    """What sets boxes apart (K, R, D), of vectors (K, R, D) and a mask (K, R).
+    """Differences of boxes (K, R, D) from the photo or their mean; mask (K, R).
 
     Zero for the first, the photo, and for boxes that have its vector because no patch is in them.
     """

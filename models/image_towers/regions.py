@@ -15,7 +15,9 @@ from models.vision.sight import RegionSight
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """Sizes. `proposals` names the boxes, see models.vision.proposals: "frame" makes one vector a photo.
+    """Sizes. `proposals` names the boxes; "frame" makes one vector a photo.
+
+    See models.vision.proposals.
 
     Lite0 features of windows stand for the papers' R-CNN detections; `tuned` trains the CNN as
     well. With `components` a feature is reduced to so many numbers first, which no step moves:
@@ -56,5 +58,5 @@ class Model(ImageTower):
         return PaddedBags(self.regions.precompute(inputs.vectors), inputs.mask)
 
     def forward(self, inputs: PaddedBags) -> PaddedBags:
-        """v_i (K, R, D) of what `precompute` gives."""
+        """v_i (K, R, D) of precomputed inputs."""
         return PaddedBags(self.regions(inputs.vectors), inputs.mask)

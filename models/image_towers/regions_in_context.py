@@ -1,4 +1,4 @@
-"""Image tower of the matcher that ships: regions as the photo's vector plus what each adds."""
+"""Image tower of the shipped matcher: regions as the photo's vector plus an addition each."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ FEATURES = 4.0  # the length from which features start, where the names of class
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """Sizes. `views` are how the whole photo is seen, as "lite2@260"; boxes are in the last one.
+    """Sizes. `views` are backbones with a size, such as "lite2@260".
+
+    Boxes are seen in the last view.
 
     `classifiers` are those of the views whose packaged classifiers say what is there; none
     leaves names out. `names` and `region_names` are how much that counts at first, for the whole
@@ -57,12 +59,12 @@ class Config:
 
     @property
     def reshaped(self) -> tuple[str, ...]:
-        """The fields that an average of trained matchers may change."""
+        """The fields free to change in an average of trained matchers."""
         return ("conse", "embedding")
 
 
 class Model(ImageTower):
-    """v_0 = f and v_i = f + l_i: f is the photo's vector, l_i what region i adds.
+    """v_0 = f of the photo, and v_i = f + l_i of each region i.
 
     With words s_t whose sum has length one, the sum of max is S_kl = fᵀ Σ_t s_t + Σ_t max_i l_iᵀ
     s_t (l_0 = 0): the match of the whole with the whole, which its words share out, plus what
@@ -102,7 +104,7 @@ class Model(ImageTower):
         self.log_scale = nn.Parameter(torch.tensor(-math.log(config.temperature)))
 
     def begin(self) -> None:
-        """Take the names of classes, and map them along the directions in which they differ."""
+        """Take the names of classes, and map them along their main directions."""
         for named in (self.names, self.conse):
             if named:
                 named.begin()
@@ -173,7 +175,7 @@ class Model(ImageTower):
 
 
 class ClassNames(nn.Module):
-    """What the names of ImageNet's classes say of a photo: N Σ_c p(c | photo) names_c.
+    """The meaning of ImageNet's class names for a photo: N Σ_c p(c | photo) names_c.
 
     p is the softmax of the mean of the classifiers' logits (ConSE with all 1,000 classes). With
     `region_classes` w it is (1 − w) p + w mean_r p(c | region r), the whole frame one of them.
@@ -197,7 +199,7 @@ class ClassNames(nn.Module):
         self.dropout = nn.Dropout(0.1)
 
     def begin(self) -> None:
-        """Take the names' vectors, and the directions along which they differ."""
+        """Take the names' vectors, and their main directions."""
         with torch.no_grad():
             self.vectors.copy_(classes.vectors())
             self.project.weight.copy_(classes.directions(len(self.project.weight)).T)

@@ -34,7 +34,7 @@ STRIDE = 32  # pixels in a cell of the coarse map
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """Sizes; `fine` and `coarse` are the channels of the backbone's two last maps.
+    """Sizes; `fine` and `coarse` are channels of the backbone's last two maps.
 
     `size` is the side in pixels of the photos that the maps are of, `anchors` sides in the same.
     """
@@ -52,14 +52,14 @@ class Config:
 
 @dataclass(frozen=True, slots=True)
 class Detections:
-    """What was found in one photo, best first: boxes (N, 4) in fractions, objectness (N,)."""
+    """Detections in one photo, best first: boxes (N, 4) in fractions, objectness (N,)."""
 
     boxes: Tensor
     objectness: Tensor
 
 
 class Residual(nn.Module):
-    """x + ReLU(norm(conv(x))): what lies around a cell, near or further away."""
+    """x + ReLU(norm(conv(x))): a cell's surroundings, near or further away."""
 
     def __init__(self, channels: int, dilation: int) -> None:
         super().__init__()
@@ -72,7 +72,7 @@ class Residual(nn.Module):
 
 
 class Neck(nn.Module):
-    """A fine and a coarse map become one map of the coarse grid.
+    """From a fine and a coarse map to one map on the coarse grid.
 
     Four cells of the fine map stand side by side in one of the coarse. Rectified features have
     few large values, so they enter by their square roots.
@@ -95,7 +95,7 @@ class Neck(nn.Module):
 
 
 class BoxHead(nn.Sequential):
-    """What a box's cells (N, C, CELLS, CELLS) say of it: (N, H)."""
+    """Features (N, H) of boxes' cells (N, C, CELLS, CELLS)."""
 
     def __init__(self, config: Config) -> None:
         super().__init__(
@@ -109,7 +109,7 @@ class BoxHead(nn.Sequential):
 
 
 class Model(nn.Module):
-    """Boxes of what people would name, best first, whatever it is; a models.vision.proposals.Proposer."""
+    """Boxes of all kinds of things, best first; a models.vision.proposals.Proposer."""
 
     stored_in_half = ("neck.enter.", "neck.body.", "rpn.", "heads.")
 
@@ -134,7 +134,7 @@ class Model(nn.Module):
         return torch.stack([choose(detections.boxes) for detections in self(maps)])
 
     def forward(self, maps: Sequence[Tensor]) -> list[Detections]:
-        """Detections of each photo by a model in evaluation mode, from its backbone's maps.
+        """Detections of each photo from its backbone's maps, in evaluation mode.
 
         The last two count: (K, C_fine, 2h, 2w) and (K, C_coarse, h, w). ValueError for other maps
         than those it was trained on.
@@ -146,7 +146,7 @@ class Model(nn.Module):
         ]
 
     def loss(self, maps: Sequence[Tensor], truth: Sequence[Tensor]) -> Tensor:
-        """The sum of both stages' losses, for true boxes (N, 4) in fractions of each photo."""
+        """The sum of both stages' losses, for true boxes (N, 4) in fractions."""
         targets = [
             {
                 "boxes": boxes * self.config.size,
@@ -172,7 +172,7 @@ class Model(nn.Module):
         return detections, first | second
 
     def fitting(self, maps: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
-        """The two maps that it looks at; ValueError unless they are as those it was trained on."""
+        """The last two maps; ValueError unless their shapes are those of training."""
         config, cells = self.config, self.config.size // STRIDE
         expected = [[config.fine, 2 * cells, 2 * cells], [config.coarse, cells, cells]]
         shapes = [[*feature_map.shape[1:]] for feature_map in maps[-2:]]
@@ -186,7 +186,7 @@ class Model(nn.Module):
 
 
 def proposal_network(config: Config) -> RegionProposalNetwork:
-    """The first stage: every cell offers anchors, the best 150 of a photo go on."""
+    """The first stage: anchors in every cell, of which the best 150 go on."""
     shapes = len(config.anchors) * len(RATIOS)
     return RegionProposalNetwork(
         AnchorGenerator((config.anchors,), (RATIOS,)),
@@ -202,7 +202,7 @@ def proposal_network(config: Config) -> RegionProposalNetwork:
 
 
 def refining_heads(config: Config) -> RoIHeads:
-    """The second stage: the cells of each box refine it and say whether it holds a thing."""
+    """The second stage: refined boxes and their objectness, from the cells of each."""
     return RoIHeads(
         MultiScaleRoIAlign(["0"], CELLS, sampling_ratio=2),
         BoxHead(config),

@@ -1,4 +1,4 @@
-"""Links of a photo and a sentence, and the phrases that people read them by."""
+"""Links of a photo and a sentence, and their phrases for people."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ EARNED = 0.15
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """Neighbouring words; `similarity` is the sum of their links, so phrases add up to a score.
+    """Neighbouring words with the sum of their links, so phrases add up to a score.
 
     `whole` is what the whole photo gave of it, None where that is not known. `region` is the
     region that earned a box, None where the photo as a whole answers. What is negated gives
@@ -41,7 +41,7 @@ class Phrase:
 
     @property
     def added(self) -> float | None:
-        """What regions added to the whole photo."""
+        """The part of regions, beyond the whole photo."""
         return None if self.whole is None else self.similarity - self.whole
 
 
@@ -58,7 +58,10 @@ class Group:
 
 
 def links(image: FragmentBag, sentence: FragmentBag, score: str = "sum_of_max") -> tuple[Link, ...]:
-    """The terms of a score of models.scores.scoring; they add up to it. LookupError for one it lacks."""
+    """The terms of a score; their sum is the score.
+
+    LookupError for an unknown score.
+    """
     return score_named(score).links(image, sentence)
 
 
@@ -77,7 +80,7 @@ def query_links(image: FragmentBag, query: Query, score: str = "sum_of_max") -> 
 
 
 def weigh(link: Link, start: int, weight: float, floored: bool) -> Link:
-    """A link of a part that starts so many fragments into its query."""
+    """A link of a query's part, weighted and with its place in the query."""
     return replace(
         link,
         fragment=start + link.fragment,
@@ -88,12 +91,12 @@ def weigh(link: Link, start: int, weight: float, floored: bool) -> Link:
 
 
 def weigh_similarity(similarity: float, weight: float, floored: bool) -> float:
-    """What a similarity counts: with a floor, nothing where a photo speaks against it."""
+    """A weighted similarity; with a floor, nothing below zero."""
     return 0.0 if floored and similarity < 0 else weight * similarity
 
 
 def part_score(image: FragmentBag, part: FragmentBag, score: str, *, floored: bool) -> float:
-    """S_p of a query's part, whatever its weight."""
+    """S_p of a query's part, without its weight."""
     return sum(
         weigh_similarity(link.similarity, 1.0, floored) for link in links(image, part, score)
     )
@@ -125,9 +128,9 @@ def decode_chain(similarity: Tensor, beta: float) -> list[int]:
 def phrases(
     image: FragmentBag, query: Query, links: Sequence[Link], beta: float | None = None
 ) -> tuple[Phrase, ...]:
-    """The links of a text and a photo by phrases: each content word with its function words.
+    """Phrases of a text and a photo: content words with their function words.
 
-    A photo that is asked for beside the text has no phrases.
+    A photo in the same query has no phrases.
 
     With `beta`, chain decoding over the phrases joins neighbours that share a region. Without
     one, each has the region of its content word.
@@ -153,7 +156,7 @@ def by_part(links: Sequence[Link], starts: Sequence[int]) -> list[list[Link]]:
 def part_phrases(
     image: FragmentBag, sentence: FragmentBag, links: Sequence[Link], beta: float | None
 ) -> list[Phrase]:
-    """The phrases of one part of a query; links count its own fragments."""
+    """The phrases of one part of a query; links count within the part."""
     groups = word_groups(sentence)
     # A catalogue's terms are those of the whole photo: they do not tell which region is meant.
     general = image.vectors.shape[1] - max(sentence.of_terms, image.of_terms)
@@ -198,7 +201,7 @@ def word_groups(sentence: FragmentBag) -> list[Group]:
 
 
 def in_order(sentence: FragmentBag) -> list[int]:
-    """Fragments as they are read; one that stands for the whole sentence comes last."""
+    """Fragments in reading order; one of the whole sentence comes last."""
 
     def place(fragment: int) -> tuple[bool, int]:
         span = sentence.places[fragment]
@@ -232,7 +235,7 @@ def phrase(
     similarity: Tensor,
     group_links: Sequence[Link],
 ) -> Phrase:
-    """One group's phrase, with its region if that earned a box; similarity is (T, R)."""
+    """One group's phrase, with its region if it earned a box; similarity is (T, R)."""
     places = [sentence.places[fragment] for fragment in group.fragments]
     spans = [place for place in places if isinstance(place, Span)]
     wholes = [link.whole for link in group_links if link.whole is not None]
@@ -253,7 +256,7 @@ def phrase(
 
 
 def earns_box(image: FragmentBag, similarity: Tensor, region: int) -> bool:
-    """Whether a region adds a clear share to what the whole photo gives; similarity is (R,).
+    """Return whether a region adds a clear share to the whole photo; similarity is (R,).
 
     Every region does where no fragment stands for the whole photo.
     """

@@ -38,7 +38,7 @@ QUADS = ir.VectorType(BYTE, QUAD * LANES)  # the same register
 
 @cache
 def has_instruction() -> bool:
-    """Whether this processor has the instruction, and numba compiles for it."""
+    """Return whether numba compiles for a processor with the instruction."""
     chosen = config.CPU_NAME not in (None, "host") or config.CPU_FEATURES is not None
     if chosen or config.DISABLE_JIT or not config.ENABLE_AVX:
         return False
@@ -46,7 +46,7 @@ def has_instruction() -> bool:
 
 
 class ByteDots:
-    """A query's vectors (T, D) in 8 bits, packed for products with many stored ones."""
+    """A query's vectors (T, D) in 8 bits, packed for many products."""
 
     def __init__(self, vectors: Bytes) -> None:
         """Pack the query's vectors."""
@@ -82,7 +82,7 @@ class ByteDots:
 
 
 def quads(vectors: Bytes, starts: Numbers) -> NDArray[np.int32]:
-    """Vectors (T, D) cut into chunks and quads, in the order in which `multiply` reads them.
+    """Vectors (T, D) in chunks and quads, in the order `multiply` reads them.
 
     Of WIDEST vectors at a time, or of those that are left, the first quad of each, then the second.
     A number that two chunks have is a zero in the second.
@@ -95,7 +95,7 @@ def quads(vectors: Bytes, starts: Numbers) -> NDArray[np.int32]:
 
 
 def tile(columns: int) -> Any:
-    """A function of compiled code that multiplies 16 stored vectors with so many of a query.
+    """A compiled function to multiply 16 stored vectors with `columns` of a query.
 
     Its arguments are the addresses of the stored vectors, of how many bytes behind it each of the
     16 begins, of the chunks' starts, their number, the addresses of the query's quads and shifts,
@@ -126,7 +126,7 @@ class Tile:
         self.instruction = cgutils.get_or_insert_function(builder.module, kind, INSTRUCTION)
 
     def write(self, columns: int) -> None:
-        """Write a loop over chunks, and a store of what it has added up."""
+        """Write a loop over chunks, and a store of its sums."""
         builder = self.builder
         vectors = [
             builder.add(self.stored, self.load(LONG, self.rows, 8 * lane)) for lane in range(LANES)
@@ -150,7 +150,7 @@ class Tile:
         self.store(added)
 
     def load_quads(self, vectors: Sequence[Any], chunk: Any) -> list[Any]:
-        """A chunk of the 16 stored vectors as four registers, whose lanes have a quad of each."""
+        """A chunk of 16 stored vectors as four registers, with a quad a lane."""
         start = self.load(LONG, self.starts, self.builder.shl(chunk, LONG(3)))
         kind = ir.VectorType(BYTE, CHUNK)
         chunks = [self.load(kind, vector, start, align=1) for vector in vectors]
@@ -178,7 +178,7 @@ class Tile:
         return added
 
     def store(self, sums: Sequence[Any]) -> None:
-        """Write sums, of which each has a column, as rows."""
+        """Write sums as rows; each of them is a column."""
         kind = ir.VectorType(INTEGER, QUAD)
         for start in range(0, len(sums), QUAD):
             for number, four in enumerate(self.transpose(sums[start : start + QUAD])):
@@ -189,7 +189,7 @@ class Tile:
                     self.builder.store(part, self.pointer(kind, self.out, place), align=4)
 
     def transpose(self, four: Sequence[Any]) -> list[Any]:
-        """Four registers of 4 × 4 numbers each: number n of register r becomes r of register n."""
+        """Transpose four registers of 4 × 4 numbers each."""
         pairs = [
             self.shuffle(left, right, [4 * m + n for m in range(4) for n in pattern])
             for left, right in (four[:2], four[2:])
@@ -207,17 +207,17 @@ class Tile:
         return self.builder.shuffle_vector(left, right, mask)
 
     def spread(self, number: Any) -> Any:
-        """A register that has one number in all lanes."""
+        """A register with one number in all lanes."""
         undefined = ir.Constant(SUMS, ir.Undefined)
         single = self.builder.insert_element(undefined, number, INTEGER(0))
         return self.shuffle(single, single, [0] * LANES)
 
     def load(self, kind: Any, address: Any, offset: Any, align: int | None = None) -> Any:
-        """What lies some bytes behind an address."""
+        """The value some bytes behind an address."""
         return self.builder.load(self.pointer(kind, address, offset), align=align)
 
     def pointer(self, kind: Any, address: Any, offset: Any) -> Any:
-        """A pointer to what lies some bytes behind an address."""
+        """A pointer to some bytes behind an address."""
         offset = LONG(offset) if isinstance(offset, int) else offset
         return self.builder.inttoptr(self.builder.add(address, offset), kind.as_pointer())
 
@@ -235,7 +235,7 @@ def multiply(
     shifts: NDArray[np.int32],
     out: NDArray[np.int32],
 ) -> None:
-    """Into out (≥ count, columns): products of the vectors of some numbers, or of all if none.
+    """Write products of some numbered vectors, or of all, into out (≥ count, columns).
 
     Rows of `out` are whole groups of 16; those behind the last repeat it.
     """

@@ -1,4 +1,4 @@
-"""Calibration: what a pair's score is worth as a probability, comparable between queries."""
+"""Calibration: from a pair's score to a probability, comparable between queries."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from models.types import Box, FragmentBag
 
 
 class PairKind(Enum):
-    """What answers what: the side that is summed over, then the side that it is looked for in."""
+    """The kinds of pairs: the summed side in the other side."""
 
     TEXT_IN_PHOTO = 0
     PHOTO_IN_PHOTO = 1
@@ -23,7 +23,7 @@ class PairKind(Enum):
 
 
 def kind_of(part: FragmentBag, in_photos: bool) -> PairKind:
-    """The kind of a query's part, a photo or a text, that is looked for in photos or in texts."""
+    """The kind of a query's part, for searches in photos or in texts."""
     if isinstance(part.places[0], Box):
         return PairKind.PHOTO_IN_PHOTO
     return PairKind.TEXT_IN_PHOTO if in_photos else PairKind.TEXT_IN_TEXT
@@ -53,7 +53,7 @@ class Calibration:
     general: int | None = None
 
     def drop_terms(self, query: Query, in_photos: bool) -> Query:
-        """A query without the terms of a catalogue where it is looked for in what is of its kind.
+        """A query without a catalogue's terms in parts of the searched kind.
 
         Terms say what a text asks of a photo; photos, and texts, are compared without them.
         """
@@ -66,13 +66,13 @@ class Calibration:
         return replace(query, parts=parts)
 
     def plain(self, bag: FragmentBag) -> FragmentBag:
-        """A bag whose numbers about terms are zero."""
+        """A bag with zeros for numbers about terms."""
         vectors = bag.vectors.clone()
         vectors[:, self.general :] = 0
         return replace(bag, vectors=vectors)
 
     def features(self, kind: PairKind, scores: Tensor, sums: Tensor, sizes: Tensor) -> Tensor:
-        """The terms that the coefficients weigh, (N, 4).
+        """The values (N, 4) for the coefficients.
 
         Shapes: scores (N,), sums Σ_t s_t (N, D) and sizes T (N,); or (1, D) and (1,) where one
         text or photo has all the scores.
@@ -92,7 +92,7 @@ class Calibration:
         return torch.sigmoid(features @ self.coefficients[kind.value].double()).float()
 
     def of_query(self, query: Query, scores: Tensor, in_photos: bool) -> Tensor:
-        """The probabilities (N,) of answers to a query, from the scores (P, N) of its parts.
+        """Probabilities (N,) of answers to a query, from its parts' scores (P, N).
 
         An answer is as probable as its least probable part; one that is negated is not there.
         """
@@ -104,7 +104,7 @@ class Calibration:
         return least
 
     def of_pair(self, image: FragmentBag, query: Query, score: str) -> float:
-        """The probability that a photo answers a query; 0 for a query without parts."""
+        """The probability of a photo for a query; 0 for a query without parts."""
         if not query.parts:
             return 0.0
         scores = [

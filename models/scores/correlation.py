@@ -1,4 +1,4 @@
-"""Canonical correlations: the directions along which two towers' features correlate most."""
+"""Canonical correlations: the most correlated directions of two towers' features."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ KERNELS = ("linear", "rbf")
 
 @dataclass(frozen=True, slots=True)
 class Correlation:
-    """How both sides' directions are solved for, instead of trained.
+    """Options for solving both sides' directions, instead of training them.
 
     ridge: what long directions cost, as a share of a side's variance. power: each direction
     weighs as its correlation to this power (Gong et al. 2014 take 4).
@@ -29,17 +29,17 @@ class Correlation:
 
 @runtime_checkable
 class Correlated(Protocol):
-    """A tower whose vectors are a View of features."""
+    """A tower of vectors along a CorrelationView of features."""
 
     view: CorrelationView
 
     def features(self, inputs: Sequence[Tensor]) -> Tensor:
-        """What the view projects of frozen inputs (F, C): (N, C')."""
+        """Input features of the view, from frozen inputs (F, C): (N, C')."""
         ...
 
 
 class CorrelationView(nn.Module):
-    """One side: features, or a radial kernel's values at landmarks, then linear directions.
+    """One side: features or a radial kernel's values, then linear directions.
 
     Shapes: (…, C) give (…, D) of unit length.
     """
@@ -60,7 +60,7 @@ class CorrelationView(nn.Module):
         self.project = nn.Parameter(torch.eye(values, embedding))
 
     def fit(self, x: Tensor) -> Tensor:
-        """The kernel's values of x (N, C), centred: (N, M). Landmarks are chosen among x.
+        """The kernel's centred values (N, M) of x (N, C); landmarks come from x.
 
         The width of the kernel is the mean squared distance to a landmark.
         """
@@ -73,7 +73,7 @@ class CorrelationView(nn.Module):
         return (values - self.centre).double()
 
     def norm(self) -> Tensor:
-        """What measures the length of a direction, (M, M): the identity, or K(landmarks)."""
+        """The norm of directions, (M, M): the identity, or K(landmarks)."""
         if self.radial:
             return self.values(self.landmarks)
         return torch.eye(len(self.centre)).to(self.centre)
@@ -132,6 +132,6 @@ def directions(xx: Tensor, yy: Tensor, xy: Tensor, count: int) -> tuple[Tensor, 
 
 
 def regularise(covariance: Tensor, norm: Tensor, ridge: float) -> Tensor:
-    """A covariance plus `ridge` of its size in the norm of directions: never singular."""
+    """A covariance plus a share `ridge` of its trace in the directions' norm."""
     share = ridge * covariance.trace() / norm.trace()
     return covariance + share * (norm + JITTER * torch.eye(len(norm)).to(norm))

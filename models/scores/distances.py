@@ -1,4 +1,4 @@
-"""Squared distances as products, of vectors that are two numbers longer."""
+"""Squared distances as products, of vectors with two more numbers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LENGTHENED = 2  # numbers that the two functions below add to a vector
 
 
 def lengthen_images(bags: PaddedBags) -> PaddedBags:
-    """Vectors [2v; −‖v‖²; 1], whose product with [s; 1; −‖s‖²] is −‖v − s‖²."""
+    """Vectors [2v; −‖v‖²; 1]; times [s; 1; −‖s‖²] they give −‖v − s‖²."""
     import torch
 
     v = bags.vectors.float()

@@ -1,4 +1,4 @@
-"""Kernels: compiled loops that score stored rows for a query from the products of fragments."""
+"""Kernels: compiled loops for scores of stored rows from products of fragments."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SMOOTHING = 5  # n of Karpathy et al. 2014, eq. 6: without it, short sentences h
 
 
 def compile_loop(function: Callable[..., Any], flags: set[str] = FAST) -> Callable[..., Any]:
-    """Machine code, kept on disk where a folder for it can be written. Releases the GIL."""
+    """Machine code, cached on disk if possible; it releases the GIL."""
     try:
         return njit(function, nogil=True, fastmath=flags, cache=True)  # type: ignore[no-any-return]
     except RuntimeError:  # numba found no writable folder for its cache
@@ -67,7 +67,7 @@ def maxima_over_query(
     fragment_shifts: Floats,
     least: np.float32,
 ) -> np.float32:
-    """Σ_f max_t of one row's fragments dots[first:end], (F, ≥ T); shifts (T,) and of all rows'."""
+    """Σ_f max_t of one row's fragments dots[first:end], with shifts (T,) and all rows'."""
     total = np.float32(0)
     for f in range(first, end):
         most = np.float32(-np.inf)
@@ -89,7 +89,7 @@ def sums_of_maxima(
     least: np.float32,
     out: Floats,
 ) -> None:
-    """Score.kernel of SumOfMax: Σ_t max_f, or Σ_f max_t where the rows are the sentences."""
+    """Score.kernel of SumOfMax: Σ_t max_f, or Σ_f max_t for rows of sentences."""
     best = np.empty(dots.shape[1], dots.dtype)
     for b in range(len(out)):
         first, end, scale, shifts = offsets[b], offsets[b + 1], scales[b], row_shifts[b]
@@ -149,7 +149,7 @@ def gradients_above(
     outer: NDArray[Any],
     out: NDArray[Any],
 ) -> None:
-    """Into out (N, K, R): the gradients of sums_above by the products, from its own (N, K)."""
+    """Write the gradients of sums_above by the products into out (N, K, R)."""
     N, K, R = products.shape
     for n in range(N):
         for k in range(K):
@@ -165,7 +165,7 @@ def maxima_over_regions(
     out: NDArray[Any],
     places: NDArray[np.int64],
 ) -> None:
-    """Into out (N, K): the largest of products (N, K, R) over real regions (K, R), and where."""
+    """Write the largest of products (N, K, R) over real regions, and its place."""
     N, K, R = products.shape
     for n in range(N):
         for k in range(K):
@@ -187,7 +187,7 @@ def gradients_of_maxima(places: NDArray[np.int64], outer: NDArray[Any], out: NDA
 
 @compile_loop
 def nonzeros(values: NDArray[Any]) -> int:
-    """How many of values (N, M) are not 0."""
+    """The number of values (N, M) other than 0."""
     count = 0
     for value in values.ravel():
         count += value != 0
@@ -202,7 +202,7 @@ def gradients_of_products(
     of_rows: NDArray[Any],
     of_columns: NDArray[Any],
 ) -> None:
-    """Into of_rows (N, D) and of_columns (M, D), both zeros: the gradients of rows @ columns.T.
+    """Write the gradients of rows @ columns.T into of_rows (N, D) and of_columns (M, D).
 
     For gradients `outer` (N, M) of the products that are mostly 0.
     """

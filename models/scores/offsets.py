@@ -1,4 +1,4 @@
-"""Offsets: what a sentence scores with any photo, and a photo with any text, is taken off."""
+"""Offsets: a sentence's average score with photos, and a photo's with texts, are subtracted."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ WEIGHT, TEMPERATURE = 0.7, 2.0
 PHOTO_WEIGHT, PHOTO_TEMPERATURE = 0.4, 1.0
 
 # ε and δ. Photos are compared with photos, too, and sentences with sentences: there an offset must
-# be small beside the rest. A smaller δ helps texts among texts, a larger one photos among photos.
+# be small compared with the rest. A smaller δ helps texts among texts, a larger one photos among photos.
 SCALE = 0.1
 PHOTO_SCALE = 0.15
 
 
 class Offsets(nn.Module):
-    """S_kl + b_l + c_k: a sentence that fits every photo loses, and so does a photo for every text.
+    """S_kl + b_l + c_k: sentences and photos with high scores everywhere lose.
 
     b_l = −λ τ log mean_j exp(r_jᵀ Σ_t s_t / τ), r_j the whole-photo vectors of reference photos;
     c_k = −λ τ log mean_j exp((f_kᵀ q_j + b_j) / τ) − c̄, f_k the vector of the whole photo, q_j the
@@ -48,7 +48,7 @@ class Offsets(nn.Module):
 
     @property
     def numbers_added(self) -> int:
-        """How many numbers every vector has for them."""
+        """The count of further numbers in every vector."""
         return 1 + self.of_photos
 
     def refer(self, photos: Tensor) -> None:
@@ -73,7 +73,7 @@ class Offsets(nn.Module):
         return -PHOTO_WEIGHT * strength - self.level
 
     def images(self, bags: PaddedBags) -> PaddedBags:
-        """Bags (K, R, D) with the numbers that meet the offsets, (K, R, D + 1 or 2)."""
+        """Bags (K, R, D) with the counterparts of offsets, (K, R, D + 1 or 2)."""
         ones = torch.full_like(bags.vectors[..., :1], 1 / SCALE)
         vectors = torch.cat([bags.vectors, ones], -1)
         if self.of_photos:
@@ -84,7 +84,7 @@ class Offsets(nn.Module):
         return PaddedBags(vectors, bags.mask)
 
     def sentences(self, bags: PaddedBags) -> PaddedBags:
-        """Bags (L, T, D) with their offsets, likewise; there are none while training."""
+        """Bags (L, T, D) with their offsets, which are zero while training."""
         sizes = bags.mask.sum(1)
         sums = (bags.vectors * bags.mask[..., None]).sum(1)  # (L, D)
         offsets = torch.zeros_like(sums[:, 0]) if self.training else self.of(sums)
@@ -96,7 +96,7 @@ class Offsets(nn.Module):
 
 
 def measure_strength(vectors: Tensor, references: Tensor, temperature: float) -> Tensor:
-    """τ log mean_j exp(v_iᵀ r_j / τ), (N,): how strongly v (N, D) answer references r (M, D)."""
+    """τ log mean_j exp(v_iᵀ r_j / τ), (N,): strength of v (N, D) at references (M, D)."""
     logits = vectors.float() @ references.T.float() / temperature  # (N, M)
     mean = torch.logsumexp(logits, 1) - math.log(len(references))
     return temperature * mean

@@ -25,7 +25,7 @@ KNOWN = (torch.float32, torch.float64)  # what the compiled loops are for
 
 
 def is_compilable(products: Tensor) -> bool:
-    """Whether the loops can read the products where they are."""
+    """Return whether the loops can read the products in place."""
     return products.device.type == "cpu" and products.dtype in KNOWN
 
 
@@ -41,7 +41,7 @@ def sum_positive(products: Tensor, real: Tensor, shift: float = 0.0) -> Tensor:
 
 
 def maxima(products: Tensor, real: Tensor) -> Tensor:
-    """max_i p_nki over the real regions i of photo k, the first of equals: (N, K).
+    """max_i p_nki over the real regions i of photo k: (N, K).
 
     Shapes: products (N, K, R), real (K, R).
     """
@@ -66,7 +66,7 @@ class DotProducts(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor]:
-        """Of each row and column: by products where many gradients are not 0."""
+        """The gradients of rows and columns, sparsely where most are 0."""
         rows, columns = ctx.saved_tensors
         outer = gradients[0].to(rows.dtype).contiguous()  # autocast may have made it less precise
         if not is_compilable(outer) or nonzeros(outer.numpy()) > SPARSE * outer.numel():
@@ -92,7 +92,7 @@ class RectifiedSums(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None]:
-        """Of each product: its sum's gradient where it is above the threshold."""
+        """The sum's gradient for each product above the threshold."""
         products, real = ctx.saved_tensors
         of_products = torch.empty_like(products)
         outer = gradients[0].contiguous().numpy()
@@ -118,7 +118,7 @@ class Maxima(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
-        """The maximum's gradient for the region that has it, 0 for the others."""
+        """The maximum's gradient for its region, 0 for the others."""
         (places,) = ctx.saved_tensors
         of_products = gradients[0].new_zeros(ctx.shape)
         outer = gradients[0].contiguous().numpy()

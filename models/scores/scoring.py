@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def products(images: PaddedBags, sentences: PaddedBags) -> Tensor:
-    """v_iᵀ s_t of each real fragment of sentences (L, T, D), N of them, with images: (N, K, R).
+    """v_iᵀ s_t of the N real fragments of sentences with images: (N, K, R).
 
     Only real words are multiplied: half of the places in a batch are padding.
     """
@@ -34,8 +35,21 @@ def products(images: PaddedBags, sentences: PaddedBags) -> Tensor:
     return flat.view(-1, K, R)
 
 
+@dataclass(frozen=True, slots=True)
+class ProductErrors:
+    """The largest errors of products, rows @ query: (B, E) and (E, T), not negative.
+
+    B rows have `sizes` (B,) fragments each, and the query has T.
+    """
+
+    rows: Floats
+    query: Floats
+    sizes: NDArray[np.int64]
+    rows_are_images: bool
+
+
 class Score(ABC):
-    """How well an image answers a sentence.
+    """A score of an image and a sentence.
 
     `kernel` is compiled. It writes the scores (B,) of stored rows and a query of T fragments from
     their products, of which it is given the parts. The product of fragment f of row b with fragment
@@ -68,33 +82,23 @@ class Score(ABC):
         """The score without one region, by the links; others (R - 1, D), fragments (T, D)."""
 
     def floor(self, images: PaddedBags) -> PaddedBags:
-        """Images (K, R, D) of which no fragment of a sentence makes less than 0."""
+        """Images (K, R, D) with a floor of 0 for each sentence fragment."""
         return images
 
     @abstractmethod
     def image_summary(self, vectors: Floats, starts: NDArray[np.int64]) -> Floats:
-        """One vector m an image, (B, D), of fragments (N, D) that start at `starts` (B,).
+        """One vector m an image, (B, D), of fragments (N, D) from `starts` (B,).
 
         m · g with the sentence's summary g is close to the score, and ranks like it.
         """
 
     @abstractmethod
     def sentence_summary(self, vectors: Floats, starts: NDArray[np.int64]) -> Floats:
-        """One vector g a sentence, (B, D), of fragments (N, D) that start at `starts` (B,)."""
+        """One vector g a sentence, (B, D), of fragments (N, D) from `starts` (B,)."""
 
     @abstractmethod
-    def error(
-        self,
-        row_errors: Floats,
-        query_errors: Floats,
-        sizes: NDArray[np.int64],
-        *,
-        rows_are_images: bool,
-    ) -> Floats:
-        """How far scores (B,) can be off where products can be off by row_errors @ query_errors.
-
-        B rows of `sizes` (B,) fragments, a query of T fragments: (B, E) and (E, T), not negative.
-        """
+    def error(self, errors: ProductErrors) -> Floats:
+        """The largest errors of scores (B,), from the errors of their products."""
 
 
 class SumOfMax(Score):
@@ -109,7 +113,7 @@ class SumOfMax(Score):
     kernel = staticmethod(sums_of_maxima)
 
     def combine(self, products: Tensor, images: Tensor, sentences: Tensor) -> Tensor:
-        """The best region of each word, added up over the words of a sentence."""
+        """The sum over a sentence's words of their best regions."""
         from models.scores.reductions import maxima
 
         best = maxima(products, images)  # (N, K)
@@ -136,7 +140,7 @@ class SumOfMax(Score):
     def without(
         self, others: Tensor, fragments: Tensor, links: Sequence[Link], region: int
     ) -> float:
-        """S' = S − Σ links + Σ second-best, over the fragments that are linked to the region."""
+        """S' = S − Σ links + Σ second-best, over the region's linked fragments."""
         staying = sum(link.similarity for link in links if link.region != region)
         switching = [link.fragment for link in links if link.region == region]
         return staying + float((fragments[switching] @ others.T).amax(dim=1).sum())
@@ -160,20 +164,13 @@ class SumOfMax(Score):
         sums: Floats = np.add.reduceat(vectors, starts, axis=0)
         return sums
 
-    def error(
-        self,
-        row_errors: Floats,
-        query_errors: Floats,
-        sizes: NDArray[np.int64],
-        *,
-        rows_are_images: bool,
-    ) -> Floats:
-        """A maximum is off by no more than the product that is off most."""
-        if rows_are_images:
-            summed: Floats = row_errors @ query_errors.sum(axis=1)
-            return summed
-        most: Floats = (row_errors @ query_errors).max(axis=1)
-        return most * sizes.astype(np.float32)
+    def error(self, errors: ProductErrors) -> Floats:
+        """The error of a maximum is at most the largest error of a product."""
+        if errors.rows_are_images:
+            total: Floats = errors.rows @ errors.query.sum(axis=1)
+            return total
+        most: Floats = (errors.rows @ errors.query).max(axis=1)
+        return most * errors.sizes.astype(np.float32)
 
 
 class MeanOfPositive(Score):
@@ -186,7 +183,7 @@ class MeanOfPositive(Score):
     kernel = staticmethod(means_of_positives)
 
     def combine(self, products: Tensor, images: Tensor, sentences: Tensor) -> Tensor:
-        """The mean over a sentence's and an image's fragments of what is above zero."""
+        """The mean of positive products over both sides' fragments."""
         from models.scores.reductions import sum_positive
 
         positive = sum_positive(products, images)  # (N, K)
@@ -197,7 +194,7 @@ class MeanOfPositive(Score):
         return totals.T / images.sum(1)[:, None] / (sentences.sum(1) + SMOOTHING)[None, :]
 
     def links(self, image: FragmentBag, sentence: FragmentBag) -> tuple[Link, ...]:
-        """Every pair of fragments that agrees."""
+        """Every pair of fragments with a positive product."""
         similarity = sentence.vectors @ image.vectors.T  # (T, R)
         pairs = (similarity > 0).nonzero().tolist()  # (N, 2)
         shares = similarity[similarity > 0] / (len(image) * (len(sentence) + SMOOTHING))
@@ -213,7 +210,7 @@ class MeanOfPositive(Score):
         links: Sequence[Link],
         region: int,
     ) -> float:
-        """S' = (S − Σ links) · R / (R − 1), as the mean is over one region less."""
+        """S' = (S − Σ links) · R / (R − 1): the mean over the other regions."""
         staying = sum(link.similarity for link in links if link.region != region)
         return staying * (len(others) + 1) / len(others)
 
@@ -229,24 +226,18 @@ class MeanOfPositive(Score):
         sums = np.add.reduceat(vectors, starts, axis=0) / (sizes + SMOOTHING)[:, None]
         return sums.astype(np.float32)
 
-    def error(
-        self,
-        row_errors: Floats,
-        query_errors: Floats,
-        sizes: NDArray[np.int64],
-        *,
-        rows_are_images: bool,
-    ) -> Floats:
-        """A mean is off by no more than the mean of what its terms are off by."""
-        terms = np.full(len(sizes), query_errors.shape[1]) if rows_are_images else sizes
+    def error(self, errors: ProductErrors) -> Floats:
+        """The error of a mean is at most the mean of its terms' errors."""
+        sizes, T = errors.sizes, errors.query.shape[1]
+        terms = np.full(len(sizes), T) if errors.rows_are_images else sizes
+        mean = errors.rows @ errors.query.mean(axis=1)
         shares = terms / (terms + SMOOTHING)
-        mean = row_errors @ query_errors.mean(axis=1)
-        off: Floats = (mean * shares).astype(np.float32)
-        return off
+        scaled: Floats = (mean * shares).astype(np.float32)
+        return scaled
 
 
 def has_whole(image: FragmentBag) -> bool:
-    """Whether the first fragment stands for the whole photo."""
+    """Return whether the first fragment stands for the whole photo."""
     return image.labels[0] == WHOLE_PHOTO
 
 

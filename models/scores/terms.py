@@ -1,4 +1,4 @@
-"""Terms of a catalogue: numbers of fragments that say which kinds and attributes are there."""
+"""Terms of a catalogue: further numbers of fragments for its kinds and attributes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class CatalogueTerms(nn.Module):
     little of "two men in blue shirts wait for a train", most of which terms know nothing about.
 
     Every fragment of an image has z_k and g_k as V + 1 more numbers, so that its regions stay what
-    they are beside each other. n_lv is how often text l names term v, in any form. The words of
+    they are in comparison with each other. n_lv is how often text l names term v, in any form. The words of
     what it names share what that gives, so links still add up to the score. `strengths` are c, d_0
     and d_1; a text without terms has no d_0.
     """
@@ -57,7 +57,7 @@ class CatalogueTerms(nn.Module):
 
     @property
     def numbers_added(self) -> int:
-        """How many numbers a fragment has more."""
+        """The count of further numbers in a fragment."""
         return len(self) + 1
 
     def membership(self, wholes: Tensor) -> Tensor:
@@ -70,13 +70,13 @@ class CatalogueTerms(nn.Module):
         return evidence(p, self.membership(wholes))
 
     def images(self, bags: PaddedBags, features: Tensor) -> PaddedBags:
-        """Bags (K, R, D) with what features (K, C) show of terms, (K, R, D + V + 1)."""
+        """Bags with the terms in features (K, C), (K, R, D + V + 1)."""
         shown = self.detect(features, bags.vectors[:, 0])[:, None]
         shown = shown.expand(-1, bags.vectors.shape[1], -1)  # (K, R, V + 1)
         return PaddedBags(torch.cat([bags.vectors, shown.to(bags.vectors)], -1), bags.mask)
 
     def sentences(self, bags: PaddedBags, words: Sequence[Sequence[str]]) -> PaddedBags:
-        """Bags (L, T, D) with the terms that each sentence's words name, (L, T, D + V + 1)."""
+        """Bags with the terms in each sentence's words, (L, T, D + V + 1)."""
         weights = bags.vectors.new_zeros(*bags.mask.shape, self.numbers_added)
         strength, once, each = self.strengths.tolist()
         for sentence, sentence_words in zip(weights, words, strict=True):
@@ -88,7 +88,7 @@ class CatalogueTerms(nn.Module):
         return PaddedBags(torch.cat([bags.vectors, weights], -1), bags.mask)
 
     def find(self, words: Sequence[str]) -> list[tuple[int, int, int]]:
-        """Start, end and number of the terms in a sentence: from the left, the longest first."""
+        """Start, end and number of a sentence's terms, the longest first."""
         plain, matches, start = [word.lower() for word in words], list[tuple[int, int, int]](), 0
         while start < len(plain):
             ends = range(min(start + self.longest, len(plain)), start, -1)
@@ -100,7 +100,7 @@ class CatalogueTerms(nn.Module):
 
 
 def share(words: Sequence[str], named: Sequence[tuple[int, int, int]]) -> float:
-    """The share of a sentence's content words that are in what it names, see Terms.find; 0 to 1.
+    """The share of a sentence's content words in its terms, 0 to 1.
 
     Function words do not count, nor does what has no letter or digit.
     """

@@ -14,12 +14,12 @@ from models.text.words import MINILM_HIDDEN, LowerMiniLM
 from models.types import ParsedSentence, Span, Word
 
 FILE = Path(__file__).parent.parent / "pretrained/classes.txt"  # written by `tessera class-names`
-BROADER = 0.25  # the weight of the first broader term beside a class's own names
+BROADER = 0.25  # the weight of the first broader term; a class's own names have 1
 DISTANCE = 0.6  # what each further step away from the class multiplies the weight by
 
 
 def names() -> list[list[list[str]]]:
-    """The 1,000 classes in the classifiers' order: own names, then broader terms by distance.
+    """The 1,000 classes in the classifiers' order: own names, then broader terms.
 
     From WordNet 3.0; a line a class, levels separated by " > ", synonyms by "; ".
     """
@@ -32,7 +32,7 @@ def names() -> list[list[list[str]]]:
 
 
 def naming_texts(count: int) -> list[str]:
-    """Plain texts that name `count` classes, spread evenly over all: "a photo of a goldfish"."""
+    """Texts for `count` classes, spread evenly: "a photo of a goldfish"."""
     first_names = [levels[0][0] for levels in names()]
     chosen = torch.linspace(0, len(first_names) - 1, count).round().long().tolist()
     return [f"a photo of a {first_names[k]}" for k in chosen]
@@ -40,7 +40,7 @@ def naming_texts(count: int) -> list[str]:
 
 @cache
 def vectors() -> Tensor:
-    """A vector of unit length for each class, (1000, 384), around the mean of all classes.
+    """A unit vector of each class, (1000, 384), around the mean of all.
 
     The mean of MiniLM's vectors of a class's names, as in ConSE (Norouzi et al. 2014),
     and with less weight those of broader terms: "sorrel" is a horse.
@@ -63,7 +63,7 @@ def mean_name() -> Tensor:
 
 
 def class_vector(levels: Sequence[Sequence[str]], vector: dict[str, Tensor]) -> Tensor:
-    """The weighted sum (384,) of the vectors of a class's names, of unit length."""
+    """A class's unit vector (384,): the weighted sum of its names' vectors."""
     class_names, *broader = levels
     total = torch.stack([vector[name] for name in class_names]).mean(0)
     for distance, level in enumerate(broader):
@@ -74,7 +74,7 @@ def class_vector(levels: Sequence[Sequence[str]], vector: dict[str, Tensor]) -> 
 
 @torch.inference_mode()
 def sentence_vectors(texts: Sequence[str]) -> Tensor:
-    """MiniLM's mean state over the words of each text, of unit length, (N, 384)."""
+    """MiniLM's mean state over each text's words, of unit length, (N, 384)."""
     network = LowerMiniLM()
     states = []
     for first in range(0, len(texts), 256):
@@ -93,7 +93,7 @@ def words_of(text: str) -> ParsedSentence:
 
 @cache
 def directions(count: int) -> Tensor:
-    """The `count` directions (384, D) along which the names of classes differ most.
+    """The `count` main directions (384, D) of the names of classes.
 
     Orthonormal, and orthogonal to the mean of all names: any text has much of that. ValueError for
     more than there are.

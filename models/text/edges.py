@@ -16,7 +16,7 @@ Edge = tuple[int, int]  # the word that a word is paired with, and the number of
 
 
 def dependencies(sentence: ParsedSentence, relations: Sequence[str]) -> list[Edge]:
-    """Each word with the word it depends on; relations that are not listed are dropped.
+    """Each word with its head; unlisted relations are dropped.
 
     (Karpathy et al. 2014, section 3.1.) The root's pair is with no word, and always there.
     """
@@ -38,7 +38,7 @@ def alone(sentence: ParsedSentence) -> list[Edge]:
 
 
 def places(sentence: ParsedSentence, edges: Sequence[Edge]) -> list[tuple[str, Span]]:
-    """What a person reads for each pair that makes a fragment, and the dependent word's place."""
+    """The label and place of each pair, at its dependent word."""
     return [
         (label(sentence.words, word, head), word.span)
         for word, (head, relation) in zip(sentence.words, edges, strict=True)
@@ -47,7 +47,7 @@ def places(sentence: ParsedSentence, edges: Sequence[Edge]) -> list[tuple[str, S
 
 
 def label(words: Sequence[Word], word: Word, head: int) -> str:
-    """A word, or a relation's two words in the order of the sentence."""
+    """A word, or a relation's two words in the sentence's order."""
     if head == ALONE:
         return word.text
     pair = sorted((word, words[head]), key=lambda member: member.span.start)
@@ -55,7 +55,7 @@ def label(words: Sequence[Word], word: Word, head: int) -> str:
 
 
 def join_edges(vectors: Sequence[Tensor], edges: Sequence[Sequence[Edge]]) -> list[Tensor]:
-    """Word vectors (T, W) of each sentence with its edges as two last columns, (T, W + 2)."""
+    """Word vectors (T, W) with edges as two last columns, (T, W + 2)."""
     return [
         torch.cat([words, torch.tensor(pairs, dtype=words.dtype, device=words.device)], dim=1)
         for words, pairs in zip(vectors, edges, strict=True)

@@ -19,7 +19,7 @@ SAMPLE = 10_000  # sentences of train that the components of Fisher vectors are 
 
 
 class HybridMixture(nn.Module):
-    """A mixture, each dimension of each component Gaussian or Laplacian, whichever fits better.
+    """A mixture of components, Gaussian or Laplacian in each dimension.
 
     HGLMM of Klein et al. 2015 with K components: log p(x | k) = Σ_d log N(x_d; μ_kd, σ_kd) or
     log Laplace(x_d; m_kd, s_kd). `centre` is μ or m, `scale` σ or s, all (K, D).
@@ -61,7 +61,7 @@ class HybridMixture(nn.Module):
         return float(joint.logsumexp(1).mean())
 
     def maximise(self, x: Tensor, belief: Tensor, order: Tensor) -> None:
-        """The most likely parameters for x (N, D) that belong to components by belief (N, K)."""
+        """The likeliest parameters for x (N, D), given its belief (N, K) in components."""
         total = belief.sum(0).clamp(min=LEAST_WEIGHT)  # (K,)
         self.weight.copy_(total / total.sum())
         share = belief / total  # (N, K)
@@ -77,7 +77,7 @@ class HybridMixture(nn.Module):
             self.scale[k] = torch.where(gain > 0, distance, deviation)
 
     def scores(self, x: Tensor) -> Tensor:
-        """What each vector (N, D) adds to its sentence's Fisher vector: (N, 2 · K · D).
+        """Each vector's (N, D) part of its sentence's Fisher vector: (N, 2 · K · D).
 
         ∂ log p / ∂ centre and ∂ scale, by the square root of their Fisher information: for a
         Gaussian γ z / √w and γ (z² − 1) / √(2w), for a Laplacian γ sign z / √w and
@@ -91,7 +91,7 @@ class HybridMixture(nn.Module):
 
 
 def median_by_weight(x: Tensor, share: Tensor, order: Tensor) -> Tensor:
-    """The value (D,) below which half of the shares (N,) of x (N, D) lies; order sorts x.
+    """The median (D,) of x (N, D) by shares (N,); order sorts x.
 
     Midway to the next point: on a point itself rounding would choose the sign of x − m.
     """
@@ -117,7 +117,7 @@ class FisherVectors(nn.Module):
         self.reduce = PrincipalComponents(2 * components * axes, features, whiten=False)
 
     def fit(self, sentences: Sequence[Tensor]) -> None:
-        """Learn from train's sentences, each (T, W), what words there are and how they mix.
+        """Learn the words of train's sentences (T, W), and their mixture.
 
         Every word counts once, however often it is said: "a" and "in" would fill the mixture.
         """
@@ -145,7 +145,7 @@ class FisherVectors(nn.Module):
 
 
 def distinct(sentences: Sequence[Tensor]) -> Tensor:
-    """The different words (V, W) of sentences (T, W); in parts, since sorting all is slow."""
+    """The different words (V, W) of sentences (T, W), sorted in parts for speed."""
     parts = torch.split(torch.cat(list(sentences)), PART)
     words: Tensor = torch.unique(torch.cat([torch.unique(part, dim=0) for part in parts]), dim=0)
     return words

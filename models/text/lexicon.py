@@ -1,4 +1,4 @@
-"""English words: which are function words, and which words are known at all."""
+"""English words: function words, and all known words."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ KNOWN = Path(__file__).parent.parent / "pretrained/lexicon.txt.gz"  # written by
 
 
 def split_words(words: str) -> frozenset[str]:
-    """The words of a text that lists them."""
+    """The words in a text, as a set."""
     return frozenset(words.split())
 
 
@@ -51,12 +51,12 @@ def plain(word: str) -> str:
 
 
 def is_function_word(word: str) -> bool:
-    """Whether a word is a determiner, preposition, auxiliary, conjunction or pronoun."""
+    """Return whether a word is a determiner, preposition, auxiliary, conjunction or pronoun."""
     return plain(word) in FUNCTION_WORDS
 
 
 def is_enclitic(word: str) -> bool:
-    """Whether a word leans on the word before it, as "'s" and "n't" do."""
+    """Return whether a word leans on the previous one ("'s", "n't")."""
     return plain(word) in ENCLITICS
 
 
@@ -89,20 +89,20 @@ LONGEST_COMPOUND = 100  # letters: a longer word is not cut
 
 @cache
 def known_words() -> frozenset[str]:
-    """The words that ship, lower-cased; regular inflections and compounds are not all listed."""
+    """The shipped words, lower-cased; not all regular inflections and compounds are there."""
     return frozenset(gzip.decompress(KNOWN.read_bytes()).decode().split())
 
 
 def is_latin(word: str) -> bool:
-    """Whether every letter of a word is a Latin one, with or without accents."""
+    """Return whether all letters of a word are Latin, with or without accents."""
     return all(unicodedata.name(c, "").startswith("LATIN") for c in word if c.isalpha())
 
 
 def is_known(word: str) -> bool:
-    """Whether a word is English, a well-known name, or a number.
+    """Return whether a word is English, a well-known name, or a number.
 
     Of a word with digits or a hyphen every run of letters has to be known; one or two letters
-    beside a digit are ("4x4", "2nd"), and so is a single letter.
+    next to a digit are ("4x4", "2nd"), and so is a single letter.
     """
     if is_function_word(word):
         return True
@@ -114,7 +114,7 @@ def is_known(word: str) -> bool:
 
 
 def is_common(word: str) -> bool:
-    """Whether a lower-case word is listed, or the plural of one that is.
+    """Return whether a lower-case word or its singular is listed.
 
     >>> [is_common(word) for word in ("couch", "couches", "knives", "lether")]
     [True, True, True, False]
@@ -123,13 +123,13 @@ def is_common(word: str) -> bool:
 
 
 def without_accents(word: str) -> str:
-    """A lower-case word in the letters a to z as far as it is Latin."""
+    """A lower-case word in the letters a to z, where possible."""
     parts = unicodedata.normalize("NFKD", word.translate(LETTERS))
     return "".join(character for character in parts if not unicodedata.combining(character))
 
 
 def is_listed(word: str, words: Collection[str]) -> bool:
-    """Whether a word is one of these, inflected from one, or two of them in one."""
+    """Return whether a word is listed, an inflection, or a compound of two."""
     if word in words or is_inflected(word, words):
         return True
     cuts = range(LEAST_PART, len(word) - LEAST_PART + 1)
@@ -140,12 +140,12 @@ def is_listed(word: str, words: Collection[str]) -> bool:
 
 
 def is_inflected(word: str, words: Collection[str]) -> bool:
-    """Whether a word is a regular inflection or derivation of one of these."""
+    """Return whether a word is a regular inflection or derivation of another."""
     return any(stem in words for stem in stems(word))
 
 
 def stems(word: str, endings: Endings = ENDINGS) -> Iterator[str]:
-    """What a word may be inflected from: "running" from "running" less "ing", and from "run"."""
+    """Possible stems of a word: "running" and "run" of "running"."""
     for ending, replacements in endings:
         stem = word.removesuffix(ending)
         if stem == word or len(stem) < 2:

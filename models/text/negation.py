@@ -1,4 +1,4 @@
-"""Negation: which phrases of a text are not to be there, by rules over its words."""
+"""Negation: the excluded phrases of a text, by rules over its words."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Negated:
     named: str | None = None
 
     def phrase(self, text: str) -> str:
-        """What is not to be there."""
+        """The excluded phrase."""
         return self.named or text[self.span.start : self.span.end]
 
 
@@ -54,7 +54,7 @@ def negations(sentence: ParsedSentence) -> list[Negated]:
 
 
 def negate_people(sentence: ParsedSentence, at: int) -> list[Negated]:
-    """A negation that names people by itself: "nobody", "no one"."""
+    """A negation of people in one word: "nobody", "no one"."""
     words = sentence.words
     match = NOBODY.match(sentence.text, words[at].span.start)
     if match is None:
@@ -65,7 +65,7 @@ def negate_people(sentence: ParsedSentence, at: int) -> list[Negated]:
 
 
 def negate_after(sentence: ParsedSentence, at: int) -> Iterator[Negated]:
-    """The phrases that the word at `at` negates; none if it is no negation."""
+    """The phrases negated by the word at `at`, if it is a negation."""
     words = sentence.words
     if plain(words[at].text) not in NEGATIONS:
         return
@@ -85,7 +85,7 @@ def negate_after(sentence: ParsedSentence, at: int) -> Iterator[Negated]:
 
 
 def leading(sentence: ParsedSentence, at: int) -> set[int]:
-    """The function words before a negation, which mean nothing without what it negates."""
+    """The function words before a negation, meaningless without its phrase."""
     led: set[int] = set()
     while at > 0 and is_joined(sentence, at - 1) and is_function_word(sentence.words[at - 1].text):
         at -= 1
@@ -94,7 +94,7 @@ def leading(sentence: ParsedSentence, at: int) -> set[int]:
 
 
 def trailing(sentence: ParsedSentence, end: int) -> set[int]:
-    """The function words behind a negated phrase, unless they lead to a content word."""
+    """The function words behind a negated phrase, unless a content word follows."""
     led: set[int] = set()
     while end < len(sentence.words) and is_joined(sentence, end - 1):
         if not is_function_word(sentence.words[end].text):
@@ -115,7 +115,7 @@ def content_from(sentence: ParsedSentence, start: int) -> int | None:
 
 
 def run_end(sentence: ParsedSentence, first: int) -> int:
-    """Where the phrase ends whose first content word is given: past its last word."""
+    """The end of a phrase from its first content word: past its last."""
     words, end = sentence.words, first + 1
     while end < len(words) and is_joined(sentence, end - 1):
         word = plain(words[end].text)
@@ -132,7 +132,7 @@ def run_end(sentence: ParsedSentence, first: int) -> int:
 
 
 def goes_on(sentence: ParsedSentence, negation: int, end: int) -> bool:
-    """Whether the word past a negated phrase adds another: "or", "nor", "and" of "without"."""
+    """Return whether the next word adds another phrase: "or", "nor", "and"."""
     words = sentence.words
     if end >= len(words) or not is_joined(sentence, end - 1):
         return False
@@ -144,7 +144,7 @@ def goes_on(sentence: ParsedSentence, negation: int, end: int) -> bool:
 
 
 def is_joined(sentence: ParsedSentence, at: int) -> bool:
-    """Whether no punctuation stands between a word and the one after it."""
+    """Return whether there is no punctuation after a word."""
     words = sentence.words
     if at + 1 >= len(words):
         return False

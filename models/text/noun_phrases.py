@@ -1,4 +1,4 @@
-"""Noun phrases of a text: what it names, each noun with the words before it that describe it."""
+"""Noun phrases of a text: nouns with the words before them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ BEFORE = frozenset({"case", "cc", "mark"})  # relations of words that lead to a 
 
 
 def noun_phrases(text: str) -> list[Span]:
-    """The noun phrases of a text, none within another; "a cup of coffee" is one, "no dog" none."""
+    """The noun phrases of a text, none within another and none negated.
+
+    "a cup of coffee" is one phrase, "no dog" none.
+    """
     (tree,) = parse_trees([text])
     phrases: list[range] = []
     for noun, word in enumerate(tree.words):
@@ -47,7 +50,7 @@ def _leads(word: Word, noun: int) -> bool:
 
 
 def _last(words: Sequence[Word], noun: int) -> int:
-    """The last word of a noun's phrase: of its name, or of what it is "of"."""
+    """The last word of a noun's phrase, with its name and its "of"."""
     while noun + 1 < len(words) and (words[noun + 1].head, words[noun + 1].relation) == (
         noun,
         "flat",

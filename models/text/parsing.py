@@ -100,7 +100,7 @@ def require(key: str) -> None:
     if key and key != parser_key():
         raise ValueError(
             f"the matcher learned from trees of parser {key}, and {chosen} is {parser_key()}: "
-            "choose the pipeline that it learned from (--parser, TESSERA_PARSER), or train it anew"
+            "choose the pipeline that it learned from (--parser, TESSERA_PARSER), or train it again"
         )
 
 

@@ -27,7 +27,7 @@ NOTHING_KNOWN = "No word of the query is known, so there is nothing to search fo
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """S = Σ_p w_p S_p: the weighted sum of the scores of a query's parts, each a bag.
+    """S = Σ_p w_p S_p: the weighted sum of the scores of a query's parts.
 
     A photo is one part, and so is a plain text. A negated phrase is a part with a weight below 0;
     see `floored`. A text of which no word is known has no part. Spans point into `text`; `notes`
@@ -48,19 +48,19 @@ class Query:
         return cls((bag,), (1.0,), None, notes)
 
     def with_photo(self, photo: FragmentBag, weight: float, notes: tuple[str, ...] = ()) -> Query:
-        """The text and a photo in one query; below 0, photos that are like it lose."""
+        """The text and a photo in one query; a negative weight excludes its likes."""
         combined = tuple(note for note in self.notes if note != NOTHING_KNOWN) + notes
         return Query((*self.parts, photo), (*self.weights, weight), self.text, combined)
 
     @property
     def floored(self) -> tuple[bool, ...]:
-        """Which parts have S_p = Σ_t max(0, max_i v_iᵀ s_t): the negated ones beside others.
+        """The parts with S_p = Σ_t max(0, max_i v_iᵀ s_t): negated ones among others.
 
         They count where the photo has them, and not where it speaks against them. Where nothing
         else is asked for, that alone tells which photos are least like what is negated.
         """
-        beside = any(weight > 0 for weight in self.weights)
-        return tuple(beside and weight < 0 for weight in self.weights)
+        positive = any(weight > 0 for weight in self.weights)
+        return tuple(positive and weight < 0 for weight in self.weights)
 
     @property
     def bag(self) -> FragmentBag:
@@ -76,7 +76,7 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What of a text is asked for, None if nothing is, and which phrases are negated.
+    """The text to ask for, if any, and the negated phrases.
 
     These texts are as long as the whole and blank elsewhere, so that spans fit both.
     """
@@ -128,7 +128,7 @@ def why_left_out(unknown: Iterable[Word], text: str) -> list[str]:
 
 
 def knows(word: Word, known: Collection[str]) -> bool:
-    """Whether a word is known in general, or to this model."""
+    """Return whether a word is known in general, or to this model."""
     return plain(word.text) in known or is_known(word.text)
 
 
@@ -139,7 +139,7 @@ def alone(negated: Negated, text: str) -> str:
 
 
 def has_content(word: Word) -> bool:
-    """Whether a word means something by itself."""
+    """Return whether a word means something by itself."""
     return not is_function_word(word.text)
 
 

@@ -19,13 +19,13 @@ PAIRS = ("dependencies", "bigrams", "words")
 
 
 def whole(sentence: ParsedSentence) -> list[Place]:
-    """The place of a sentence's only fragment: from its first word to its last."""
+    """The place of a sentence's only fragment, from first word to last."""
     words = sentence.words
     return [(WHOLE_SENTENCE, Span(words[0].span.start, words[-1].span.end))]
 
 
 class SentenceReader(TextReader):
-    """A reader that needs the words of a text, and no tree."""
+    """A reader of words, without trees."""
 
     def parse(self, texts: Sequence[str]) -> list[ParsedSentence]:
         """Split texts into words."""
@@ -33,7 +33,10 @@ class SentenceReader(TextReader):
 
 
 class WordReader(SentenceReader):
-    """The vectors (T, W) of a sentence's words; with `whole` the sentence is one fragment."""
+    """The vectors (T, W) of a sentence's words, or of the whole sentence.
+
+    With `whole` the sentence is one fragment.
+    """
 
     def __init__(self, whole: bool = False) -> None:
         super().__init__()
@@ -54,7 +57,7 @@ class WordReader(SentenceReader):
 
 
 class NumberReader(SentenceReader):
-    """The numbers (T, 1) of a sentence's words in a vocabulary; the sentence is one fragment."""
+    """The numbers (T, 1) of a sentence's words; the sentence is one fragment."""
 
     def __init__(self, words: Sequence[str]) -> None:
         super().__init__()
@@ -90,7 +93,7 @@ class PairReader(WordReader):
         return parse_trees(texts) if self.pairs == "dependencies" else super().parse(texts)
 
     def edges(self, sentence: ParsedSentence) -> list[Edge]:
-        """Which word is paired with which."""
+        """The partner of each word."""
         if self.pairs == "dependencies":
             return dependencies(sentence, self.relations)
         return bigrams(sentence) if self.pairs == "bigrams" else alone(sentence)
@@ -102,7 +105,7 @@ class PairReader(WordReader):
         )
 
     def key(self) -> str:
-        """The pairs, and for relations the parser and which they are."""
+        """The pairs, and for dependencies the parser and its relations."""
         trees = [parser_key(), self.relations] if self.pairs == "dependencies" else []
         return json.dumps(["word vectors", self.pairs, *trees])
 
@@ -112,7 +115,7 @@ class PairReader(WordReader):
 
 
 class TreeReader(WordReader):
-    """Word vectors and the four columns of a tree (T, W + 4); the sentence is one fragment."""
+    """Word vectors and a tree's columns (T, W + 4); the sentence is one fragment."""
 
     def __init__(self, relations: Sequence[str], reach: int, parser: str) -> None:
         require(parser)
@@ -130,5 +133,5 @@ class TreeReader(WordReader):
         return [torch.cat([x, tree.to(x)], 1) for x, tree in zip(vectors, trees, strict=True)]
 
     def key(self) -> str:
-        """The parser, and what numbers edges."""
+        """The parser, and the numbering of edges."""
         return json.dumps(["word vectors", parser_key(), self.relations, self.reach])

@@ -14,7 +14,7 @@ from models.text.words import MINILM_HIDDEN
 
 
 class MeanVector(nn.Module):
-    """The mean of a sentence's word vectors, then mean 0 and deviation 1 a channel, as on train.
+    """The mean of a sentence's word vectors, standardized as on train.
 
     Shapes: word vectors (L, T, W) and mask (L, T) give (L, W).
     """
@@ -37,13 +37,13 @@ class MeanVector(nn.Module):
         self.deviation.copy_(deviation.clamp(min=max(0.1 * float(deviation.median()), 1e-4)))
 
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:
-        """One vector a sentence; what is padded does not count."""
+        """One vector a sentence; padding does not count."""
         total = (x.float() * mask[..., None]).sum(1)  # (L, W)
         return (total / mask.sum(1, keepdim=True) - self.mean) / self.deviation
 
 
 class TfIdf(nn.Module):
-    """How often a sentence says each word, rare words weighing more, scaled to length √V.
+    """Counts of a sentence's words, weighted by rarity, of length √V.
 
     idf_v = log(L / n_v) for a word in n_v of train's L sentences: no list of stop words is needed.
     Shapes: word numbers (L, T, 1), from 0 to V − 1, and mask (L, T) give (L, V).
@@ -63,7 +63,7 @@ class TfIdf(nn.Module):
         self.idf.copy_((len(sentences) / counts).log())
 
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:
-        """One vector a sentence; lengths of one would leave each of V numbers tiny."""
+        """One vector a sentence, of length √V: unit vectors have tiny numbers."""
         counts = x.new_zeros(len(x), self.features, dtype=torch.float)
         counts = counts.scatter_add(1, x[..., 0], mask.float())  # (L, V)
         lengthened: Tensor = F.normalize(counts * self.idf, dim=1) * math.sqrt(self.features)

@@ -26,12 +26,12 @@ ACTIVATIONS: dict[str, Activation] = {
 
 
 def heads(sentence: ParsedSentence) -> list[int]:
-    """The place of the word that each word depends on, ROOT for the one that depends on none."""
+    """The place of each word's head, ROOT for the root."""
     return [word.head for word in sentence.words]
 
 
 def relations(sentence: ParsedSentence, known: Sequence[str]) -> list[int]:
-    """The number of each word's relation to its head, from 1; OTHER for one that is not known."""
+    """The number of each word's relation, from 1; OTHER for unknown ones."""
     numbers = {relation: number for number, relation in enumerate(known, start=1)}
     return [numbers.get(word.relation, OTHER) for word in sentence.words]
 
@@ -55,7 +55,7 @@ def positions(above: Sequence[int], reach: int) -> list[int]:
 
 
 def merges(above: Sequence[int]) -> list[int]:
-    """The step, from 1, in which each word's phrase joins its head's in a binary tree; 0 the root.
+    """Each phrase's step, from 1, in a binary tree; 0 for the root.
 
     The tree is binarised from the head outwards: a phrase starts as its head, then takes the
     dependents on its right, the nearest first, then those on its left. Steps of one number are of
@@ -64,7 +64,7 @@ def merges(above: Sequence[int]) -> list[int]:
     steps = [0] * len(above)
 
     def finished(head: int) -> int:
-        """The step after which a head's phrase is whole."""
+        """The last step of a head's phrase."""
         dependents = [place for place, governor in enumerate(above) if governor == head]
         right, left = (
             [p for p in dependents if p > head],
@@ -80,7 +80,7 @@ def merges(above: Sequence[int]) -> list[int]:
 
 
 def columns(sentence: ParsedSentence, known: Sequence[str], reach: int) -> Tensor:
-    """A tree in numbers (T, 4): heads, then relations, positions and steps of a binary tree."""
+    """A tree in numbers (T, 4): heads, relations, positions and binary steps."""
     above = heads(sentence)
     kinds = relations(sentence, known), positions(above, reach), merges(above)
     return torch.tensor([above, *kinds]).T
@@ -169,7 +169,7 @@ class ConstituencyEncoder(nn.Module):
         self.compose = nn.Parameter(torch.cat(halves, dim=1))  # W
 
     def forward(self, x: Tensor, mask: Tensor, above: Tensor, steps: Tensor) -> Tensor:
-        """Merge the phrases of every sentence, one step of all at a time."""
+        """Merge the phrases of all sentences, step by step."""
         forest = Forest.of(above, mask)
         steps, phrases = steps[mask], x[mask]  # (N,), (N, H) the phrase around each word so far
         for step in range(1, int(steps.max()) + 1):

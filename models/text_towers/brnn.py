@@ -12,7 +12,7 @@ from models.types import PaddedBags
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """Sizes; MiniLM's vectors of single words stand for the paper's word2vec, fixed as they are."""
+    """Sizes; MiniLM's fixed vectors of single words stand for word2vec."""
 
     hidden: int = 400
     embedding: int = 256

@@ -29,7 +29,7 @@ SEQUENCES = ("average", "sequence")  # compositions that need no tree
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """Sizes, and how words are composed: the paper's two models and its comparisons.
+    """Sizes, and the composition of words: the paper's two models and its comparisons.
 
     composition: "relation" is SDT-RNN, "position" DT-RNN, "constituency" CT-RNN, "sequence" the
     recurrent network, "average" the bag of words. `relations` are train's frequent ones, the
@@ -49,14 +49,14 @@ class Config:
 
     @property
     def learned(self) -> tuple[str, ...]:
-        """The fields that training fills, by train's sentences and their parser."""
+        """The fields filled by training, from train's sentences and their parser."""
         if self.composition not in TREES:
             return ()
         return ("relations", "parser") if self.composition == "relation" else ("parser",)
 
     @property
     def flat(self) -> bool:
-        """Whether words are composed without a tree."""
+        """Return whether words are composed without a tree."""
         return self.composition in SEQUENCES
 
 

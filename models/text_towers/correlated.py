@@ -1,4 +1,4 @@
-"""Text tower of one vector a sentence: directions of its words that correlate with photos."""
+"""Text tower of one vector a sentence: its words along directions correlated with photos."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from models.types import PaddedBags
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """What a sentence is before its view, "mean" or "hglmm", and sizes.
+    """A sentence's features before its view, "mean" or "hglmm", and sizes.
 
     kernel "linear" is CCA, "rbf" kernel CCA by `landmarks` training vectors. hglmm: `axes` numbers
     a word, `components` of the mixture, `principal` numbers a sentence.
@@ -37,7 +37,7 @@ class Config:
 
 
 class Model(TextTower):
-    """y of length one, by a View that models.scores.correlation solves for.
+    """y of length one, by a CorrelationView fitted in models.scores.correlation.
 
     Sentences are the means of their word vectors (Socher et al. 2014, section 6), or their Fisher
     vectors (Klein et al. 2015; CCA (FV HGLMM) of Wang, Li & Lazebnik 2016, table 1).
@@ -53,11 +53,11 @@ class Model(TextTower):
         self.view = CorrelationView(self.sentence.features, *dimensions)
 
     def prepare(self, inputs: Sequence[Tensor], owners: Sequence[int]) -> None:  # noqa: ARG002 - of any photo
-        """Fit what makes a sentence one vector."""
+        """Fit the sentence features."""
         self.sentence.fit(inputs)
 
     def features(self, inputs: Sequence[Tensor]) -> Tensor:
-        """What the view projects of inputs, each (T, W): (L, C)."""
+        """Input features of the view, from inputs (T, W): (L, C)."""
         device = self.view.centre.device
         parts = (inputs[at : at + PART] for at in range(0, len(inputs), PART))
         bags = (PaddedBags.of([sentence.to(device) for sentence in part]) for part in parts)

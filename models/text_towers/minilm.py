@@ -1,4 +1,4 @@
-"""Text tower of the matcher that ships: words of a tuned MiniLM whose sum has length one."""
+"""Text tower of the shipped matcher: words of a tuned MiniLM, with a sum of length one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from models.vision.conse import NamedTexts
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """Sizes; `frozen_layers` of MiniLM's six stay as they come, the others are tuned.
+    """Sizes; `frozen_layers` of MiniLM's six are frozen, the others tuned.
 
     `frequencies` are the shares of frequent words among all words of train: a word of share p
     starts with the weight rarity / (rarity + p), as in Arora et al. 2017, so that "a" and "in"
@@ -42,12 +42,12 @@ class Config:
 
     @property
     def learned(self) -> tuple[str, ...]:
-        """The fields that train's sentences fill."""
+        """The fields filled from train's sentences."""
         return ("frequencies",)
 
     @property
     def reshaped(self) -> tuple[str, ...]:
-        """The fields that an average of trained matchers may change."""
+        """The fields free to change in an average of trained matchers."""
         return ("conse", "embedding")
 
 
@@ -68,19 +68,19 @@ class WeightedWords(SentenceReader):
         ]
 
     def weights(self, sentence: ParsedSentence) -> Tensor:
-        """The weight of each word, (T + 2, 1); the marks at the ends weigh nothing."""
+        """The weight of each word, (T + 2, 1); 0 for the marks."""
         rarity = self.config.rarity
         shares = [self.shares.get(word.text.lower(), 0.0) for word in sentence.words]
         return torch.tensor([0.0, *(rarity / (rarity + share) for share in shares), 0.0])[:, None]
 
     def key(self) -> str:
-        """The frozen layers, and what the weights are made of."""
+        """The frozen layers, and the sources of the weights."""
         config = self.config
         return json.dumps(["minilm", config.frozen_layers, config.rarity, config.frequencies])
 
 
 class Model(TextTower):
-    """s_t of words in context, weighted and scaled so that |Σ_t s_t| = 1.
+    """s_t of words in context, weighted and scaled to |Σ_t s_t| = 1.
 
     With a prior λ every vector has one more number, ε λ / T for each of T words. So a word
     prefers a likely box among boxes that look alike to it, and links still add up to the score.

@@ -13,7 +13,7 @@ from models.types import PaddedBags
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """Sizes, and what the fragments are: pairs "dependencies", "bigrams" or "words".
+    """Sizes, and the kind of fragments: pairs "dependencies", "bigrams" or "words".
 
     MiniLM's vectors of single words stand for those of Huang et al., fixed. `shared` adds a matrix
     that all relations share to each relation's own. `relations` are train's, those above 1 %, and
@@ -33,7 +33,7 @@ class Config:
 
     @property
     def learned(self) -> tuple[str, ...]:
-        """The fields that training fills, by train's sentences and their parser."""
+        """The fields filled by training, from train's sentences and their parser."""
         return ("relations", "parser") if self.pairs == "dependencies" else ()
 
 
@@ -48,5 +48,8 @@ class Model(TextTower):
         self.edges = EdgeEncoder(*sizes, shared=config.shared)
 
     def forward(self, inputs: PaddedBags) -> PaddedBags:
-        """s_j (L, F, D) of `join_edges` inputs (L, T, W + 2), for each pair whose relation is kept."""
+        """s_j (L, F, D) of `join_edges` inputs, for each pair of a listed relation.
+
+        Inputs are (L, T, W + 2).
+        """
         return self.edges.bags(inputs.vectors, inputs.mask)

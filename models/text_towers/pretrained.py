@@ -1,4 +1,4 @@
-"""Text tower of a pretrained dual encoder: what each word gives to its vector of the text."""
+"""Text tower of a pretrained dual encoder: each word's part of its vector of the text."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LEAST_REST = 1e-5  # of a text's length, from which what no word gave is a fragm
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """A source of weights (models.encoders.source) and what is made of it.
+    """A source of weights (models.encoders.source) and options of the tower.
 
     `scale` is what cosines are multiplied with, half of it here and half in the image tower;
     `rank` is that of the map that training adds.
@@ -38,12 +38,12 @@ class Config:
 
     @property
     def source(self) -> EncoderSource:
-        """Where the weights are."""
+        """The folder of the weights."""
         return EncoderSource(self.folder, self.files, self.revision)
 
 
 class EncoderReader(SentenceReader):
-    """Each word's part of a text's vector, and what no word gave, if anything is left.
+    """Each word's part of a text's vector, and the rest, if any.
 
     The parts add up to the encoder's vector, of length one. Its vocabulary is open: no word of a
     query is left out as unknown.
@@ -60,7 +60,7 @@ class EncoderReader(SentenceReader):
         self.config = config
 
     def forward(self, texts: Sequence[str]) -> tuple[list[Tensor], list[list[Place]]]:
-        """Parts (T, D) of each text, and where they are; errors are those of `parse`."""
+        """Parts (T, D) of each text, and their places; errors as in `parse`."""
         sentences = self.parse(texts)
         inputs = self.inputs(sentences)
         places = [
@@ -70,7 +70,7 @@ class EncoderReader(SentenceReader):
         return inputs, places
 
     def inputs(self, sentences: Sequence[ParsedSentence]) -> list[Tensor]:
-        """Parts (T, D) of each sentence, of its words and perhaps of the whole sentence."""
+        """Parts (T, D) of each sentence: of words, perhaps of the whole."""
         parts = self.texts(sentences).float()  # (L, W + 1, D)
         lengths = torch.linalg.vector_norm(parts.sum(1), dim=-1)  # (L,)
         parts = parts / lengths.clamp_min(1e-12)[:, None, None]
@@ -88,12 +88,12 @@ class EncoderReader(SentenceReader):
         return [*super().places(sentence), whole]
 
     def key(self) -> str:
-        """The weights, and how they compute."""
+        """The weights, and the way they compute."""
         return json.dumps(["pretrained", self.config.source.key, self.config.precision])
 
 
 class Model(TextTower):
-    """s_t = s (u_t + C u_t) / |Σ_t (u_t + C u_t)|, with u_t the parts of a text's vector.
+    """s_t = s (u_t + C u_t) / |Σ_t (u_t + C u_t)|, of a text's parts u_t.
 
     C is zero until it is trained: then s_t = s u_t.
     """

@@ -1,4 +1,4 @@
-"""Backbones: convolutional networks that turn photos into feature maps."""
+"""Backbones: convolutional networks from photos to feature maps."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from models.vision.torchvision_backbone import TorchvisionBackbone
 
 @dataclass(frozen=True, slots=True)
 class Scaling:
-    """How a member of the EfficientNet-Lite family is scaled, and where its weights are.
+    """The scaling of an EfficientNet-Lite, and the place of its weights.
 
     width multiplies the channels and depth the repeats of the stages between stem and head.
     """
@@ -60,7 +60,7 @@ engine = "torch"  # what runs frozen Lites on a CPU, in this process
 
 
 def read_packaged_weights(name: str) -> dict[str, Tensor]:
-    """The ImageNet weights of an EfficientNet-Lite, of the package that carries them."""
+    """The ImageNet weights of an EfficientNet-Lite, from their package."""
     lite = LITES[name]
     file = packaged.folder(lite.package) / "models" / lite.file
     state: dict[str, Tensor] = torch.load(packaged.check(file, lite.sha256), weights_only=True)
@@ -77,7 +77,7 @@ class Pretrained:
 
 @cache
 def load_pretrained(name: str) -> Pretrained:
-    """The EfficientNet-Lite of a name in LITES, read once; models take copies or share it."""
+    """An EfficientNet-Lite of LITES, read once; models copy or share it."""
     weights = read_packaged_weights(name)
     with torch.device("meta"):
         network, head = (
@@ -96,7 +96,7 @@ def load_pretrained(name: str) -> Pretrained:
 
 
 def choose_engine(name: str) -> None:
-    """Run frozen Lites that are loaded from now on by another engine, on a CPU.
+    """Run later loaded frozen Lites on another engine, on a CPU.
 
     LookupError for openvino where it is not installed, ValueError for a name not in ENGINES.
     """
@@ -116,7 +116,7 @@ def compile_pyramid(name: str) -> openvino.CompiledPyramid:
 
 
 def share_weights(module: Shared) -> Shared:
-    """A frozen module of its own whose weights lie in the same memory as another's."""
+    """A frozen copy of a module with its weights in the same memory."""
     frozen = {id(p): nn.Parameter(p.detach(), requires_grad=False) for p in module.parameters()}
     return copy.deepcopy(module, dict(frozen))  # what the memo holds is not copied
 
@@ -159,7 +159,7 @@ def load(name: str, tuned: bool = False) -> Backbone:
 
 
 def load_packaged(name: str) -> Backbone:
-    """A frozen backbone that is not one of models/pretrained.
+    """A frozen backbone outside models/pretrained.
 
     A model that does not store its backbone would not notice when their files are replaced.
     """
@@ -171,7 +171,7 @@ def load_packaged(name: str) -> Backbone:
 
 
 def origin(name: str) -> str:
-    """The packaged EfficientNet-Lite that a backbone is, or was tuned from.
+    """The packaged EfficientNet-Lite of a backbone, or of its origin.
 
     LookupError for torchvision's.
     """
@@ -183,7 +183,10 @@ def origin(name: str) -> str:
 
 
 def load_retrained(file: Path) -> Lite:
-    """A Lite that was tuned here, by its checkpoint, whose `start` is its origin."""
+    """A Lite tuned by this project, from its checkpoint.
+
+    `start` in its description names its origin.
+    """
     weights, described = checkpoint.read(file)
     network = copy.deepcopy(load_pretrained(described["config"]["start"]).network)
     checkpoint.restore(network, weights)

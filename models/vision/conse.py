@@ -1,4 +1,4 @@
-"""ConSE: names of classes as further numbers of fragments, which count in texts of few words.
+"""ConSE: names of classes as further numbers of fragments, used in texts of few words.
 
 A convex combination of semantic embeddings (Norouzi et al. 2014) says of a photo what its
 classifiers call it. Sentences are answered better by what was learned of them; a word or two that
@@ -32,12 +32,12 @@ class NamedPhotos(nn.Module):
         self.register_buffer("classes", torch.zeros(backbones.CLASSES, count))
 
     def begin(self) -> None:
-        """Take the names of ImageNet's classes along the directions in which they differ most."""
+        """Take the names of ImageNet's classes along their main directions."""
         count = self.classes.shape[1]
         self.classes.copy_(classes.vectors() @ classes.directions(count))
 
     def forward(self, probabilities: Tensor) -> Tensor:
-        """What photos are called, (K, E) of length ε."""
+        """Photos by their classes' names, (K, E) of length ε."""
         return SCALE * F.normalize(probabilities.float() @ self.classes, dim=-1)
 
 
@@ -63,13 +63,13 @@ class NamedTexts(nn.Module):
         self.register_buffer("directions", torch.zeros(MINILM_HIDDEN, count))
 
     def begin(self) -> None:
-        """Take the mean of all names, and the directions in which classes differ most."""
+        """Take the mean of all names, and the main directions of classes."""
         self.mean.copy_(classes.mean_name())
         self.directions.copy_(classes.directions(self.directions.shape[1]))
 
     @torch.no_grad()
     def forward(self, states: Tensor, weights: Tensor, mask: Tensor) -> Tensor:
-        """Each word's share (L, T, E) of what a text asks for by name."""
+        """Each word's share (L, T, E) of a text's request by name."""
         tokens = states[mask]
         for layer in self.upper:
             tokens = layer(tokens, mask)

@@ -1,4 +1,4 @@
-"""Photos as tensors: decoded, and the display copy that is kept of each."""
+"""Photos as tensors: decoding, and the display copy of each."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from models.vision.photo_files import DISPLAY_SIDE, MOST_BYTES, MOST_PIXELS, Pix
 
 @dataclass(frozen=True, slots=True)
 class Photo:
-    """An upright sRGB photo: pixels uint8 (3, height, width), and notes on what was left out."""
+    """An upright sRGB photo: pixels uint8 (3, height, width), and notes on omissions."""
 
     pixels: Tensor
     notes: tuple[str, ...] = ()
@@ -22,7 +22,7 @@ class Photo:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DisplayCopy(Photo):
-    """What is kept of a photo: a JPEG without metadata, and the pixels that it shows.
+    """The stored copy of a photo: a JPEG without metadata, and its pixels.
 
     Embedding these pixels makes a later re-embedding from the JPEG give the same answers.
     """
@@ -47,7 +47,10 @@ def decode(
     most_pixels: int = MOST_PIXELS,
     longest: int | None = None,
 ) -> Photo:
-    """The photo in a file's bytes; arguments and errors are those of models.vision.photo_files.decode."""
+    """The photo in a file's bytes.
+
+    Arguments and errors are those of models.vision.photo_files.decode.
+    """
     decoded = photo_files.decode(
         data, most_bytes=most_bytes, most_pixels=most_pixels, longest=longest
     )
@@ -55,7 +58,10 @@ def decode(
 
 
 def display_copy(photo: Photo) -> DisplayCopy:
-    """The copy of a photo to keep and to embed: long side at most DISPLAY_SIDE."""
+    """The display copy of a photo, to store and embed.
+
+    Its long side has at most DISPLAY_SIDE pixels.
+    """
     jpeg = photo_files.display_jpeg(as_array(photo.pixels))
     return DisplayCopy(pixels=decode(jpeg).pixels, notes=photo.notes, jpeg=jpeg)
 
@@ -63,7 +69,7 @@ def display_copy(photo: Photo) -> DisplayCopy:
 def read(
     data: bytes, *, most_bytes: int = MOST_BYTES, most_pixels: int = MOST_PIXELS
 ) -> DisplayCopy:
-    """The display copy of the photo in a file's bytes; errors are those of decode."""
+    """The display copy of a file's photo; errors as in `decode`."""
     limits = {"most_bytes": most_bytes, "most_pixels": most_pixels}
     return display_copy(decode(data, longest=DISPLAY_SIDE, **limits))
 
@@ -79,7 +85,7 @@ def as_array(pixels: Tensor) -> Pixels:
 
 
 def crop(pixels: Tensor, part: Box) -> Tensor:
-    """The part of a photo (3, height, width), at least one pixel wide and high."""
+    """A part of a photo (3, height, width), of at least one pixel."""
     height, width = pixels.shape[1:]
     left, top = int(part.left * width), int(part.top * height)
     right = max(left + 1, round(part.right * width))

@@ -1,4 +1,4 @@
-"""JPEG files as rows of segments: how many scans they have, and whether their end is there."""
+"""JPEG files as rows of segments: their scans, and whether they have an end."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ _MARKER = re.compile(rb"\xff+([^\x00\x01\xd0-\xd8\xff])", re.DOTALL)
 
 
 def scans(data: bytes) -> tuple[int, bool]:
-    """How many scans a JPEG has, and whether its end marker is there; decodes nothing.
+    """The number of a JPEG's scans, and whether its end marker is there.
+
+    Decodes nothing.
 
     A progressive file sends a photo in several scans, and each goes over every pixel.
     """

@@ -1,4 +1,4 @@
-"""EfficientNet-Lite: the convolutional network that photos are seen by, without its classifier."""
+"""EfficientNet-Lite: the convolutional network for photos, without its classifier."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TUNED_BATCH = 8  # the same where gradients are wanted: each pass adds to those 
 
 
 class SameConv(nn.Conv2d):
-    """Convolution with TensorFlow's SAME padding, which the packaged weights were trained with."""
+    """Convolution with TensorFlow's SAME padding, as in the training of the packaged weights."""
 
     def __init__(self, inputs: int, outputs: int, kernel: int, stride: int = 1, groups: int = 1):
         super().__init__(inputs, outputs, kernel, stride, groups=groups, bias=False)
@@ -54,7 +54,7 @@ def convolution(
 
 
 class InvertedResidual(nn.Module):
-    """Expand, filter by depth, project; added to its input where the shapes allow."""
+    """Expand, filter by depth, project; plus the input if shapes allow."""
 
     def __init__(self, inputs: int, outputs: int, expansion: int, stride: int, kernel: int) -> None:
         super().__init__()
@@ -104,7 +104,10 @@ class Lite(nn.Module):
         return self.pyramid(pixels)[-1]
 
     def pyramid(self, pixels: Tensor) -> tuple[Tensor, ...]:
-        """The last maps of stride 16, (B, C, S/16, S/16), and of stride 32, as of `forward`."""
+        """The last maps of stride 16 and 32; the second is `forward`'s.
+
+        Shapes: (B, C, S/16, S/16) and (B, 1280, S/32, S/32).
+        """
         on_cpu, learning = pixels.device.type == "cpu", torch.is_grad_enabled()
         most = TUNED_BATCH if learning else CPU_BATCH
         if on_cpu and len(pixels) > most:
@@ -121,7 +124,7 @@ class Lite(nn.Module):
         return fine, run(self.layers[self.fine :], fine)
 
     def tune(self) -> None:
-        """Let the convolutions of size 1 train, from the last stage of stride 16 on.
+        """Let convolutions of size 1 train, from the last stage of stride 16.
 
         They hold six sevenths of the weights. A gradient of what comes before takes more time on a
         CPU than all others, and so do those of the filters by depth.
@@ -133,13 +136,13 @@ class Lite(nn.Module):
 
 
 def apply(layers: nn.Sequential, x: Tensor) -> Tensor:
-    """What layers make of x."""
+    """Apply layers to x."""
     y: Tensor = layers(x)
     return y
 
 
 def recompute(layers: nn.Sequential, x: Tensor) -> Tensor:
-    """The same; what is inside is computed again for gradients in place of being kept.
+    """Apply layers to x, and compute them again for gradients, to save memory.
 
     (Chen et al. 2016, "Training deep nets with sublinear memory cost".)
     """
@@ -148,14 +151,14 @@ def recompute(layers: nn.Sequential, x: Tensor) -> Tensor:
 
 
 def scale_channels(channels: int, width: float) -> int:
-    """Channels times width, rounded to a multiple of 8 and never down by more than a tenth."""
+    """Channels times width, in multiples of 8, rounded down at most a tenth."""
     scaled = channels * width
     rounded = max(8, int(scaled + 4) // 8 * 8)
     return rounded if rounded >= 0.9 * scaled else rounded + 8
 
 
 def fold(network: Lite) -> Lite:
-    """The same function with every batch norm folded into its convolution: a third faster."""
+    """Fold every batch norm into its convolution: a third faster."""
     for module in network.modules():
         if isinstance(module, nn.Sequential):
             for name, (layer, following) in enumerate(pairwise(module)):
@@ -166,7 +169,10 @@ def fold(network: Lite) -> Lite:
 
 
 def fold_into(convolution: nn.Conv2d, norm: nn.BatchNorm2d) -> None:
-    """Fold a batch norm into the convolution before it, in place: torch's own copies both first."""
+    """Fold a batch norm into the convolution before it, in place.
+
+    torch's own function copies both first.
+    """
     assert norm.running_mean is not None
     assert norm.running_var is not None
     convolution.weight, convolution.bias = fuse_conv_bn_weights(

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class CompiledPyramid:
-    """What Lite.pyramid computes with given layers; for many threads, which take turns."""
+    """Lite.pyramid by OpenVINO; threads take turns."""
 
     def __init__(self, layers: nn.Sequential, fine: int) -> None:
         """The first `fine` layers make the finer of the two maps."""
@@ -41,7 +41,7 @@ class CompiledPyramid:
         self.lock = Lock()
 
     def __deepcopy__(self, memo: object) -> CompiledPyramid:
-        """Itself: its weights are frozen, and copies of a frozen network share theirs."""
+        """Itself: frozen weights are shared."""
         return self
 
     def __call__(self, pixels: Tensor) -> tuple[Tensor, ...]:
@@ -54,28 +54,28 @@ class CompiledPyramid:
 
 
 class DeferredPyramid:
-    """A CompiledPyramid of a Lite that a checkpoint may yet give weights: compiled at first use."""
+    """A CompiledPyramid at first use: a checkpoint may still change the weights."""
 
     def __init__(self, network: Lite) -> None:
         self.network = network
 
     @cached_property
     def compiled(self) -> CompiledPyramid:
-        """What the network's weights of that moment make."""
+        """The pyramid of the network's current weights."""
         return CompiledPyramid(self.network.layers, self.network.fine)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> DeferredPyramid:
-        """One of the copied network, whose weights are its own."""
+        """A pyramid of the copied network with its own weights."""
         return DeferredPyramid(copy.deepcopy(self.network, memo))
 
     def __call__(self, pixels: Tensor) -> tuple[Tensor, ...]:
-        """As CompiledPyramid gives."""
+        """The maps of the CompiledPyramid."""
         return self.compiled(pixels)
 
 
 @cache
 def library() -> Any:
-    """The package openvino; LookupError that says how to install it where it is missing."""
+    """The package openvino; LookupError with the way to install it."""
     try:
         import openvino
         import openvino.opset15
@@ -87,7 +87,7 @@ def library() -> Any:
 
 
 def translate(layers: Iterable[nn.Module], x: Any) -> Any:
-    """The output of layers of a Lite whose batch norms are folded, as a node of OpenVINO's."""
+    """The output of a folded Lite's layers as a node of OpenVINO's."""
     ops = library().opset15
     for layer in layers:
         match layer:
@@ -106,7 +106,7 @@ def translate(layers: Iterable[nn.Module], x: Any) -> Any:
 
 
 def convolution(layer: nn.Conv2d, x: Any) -> Any:
-    """A convolution with TensorFlow's SAME padding, of all channels or of each by itself."""
+    """A convolution with TensorFlow's SAME padding, over all channels or each alone."""
     ops = library().opset15
     weight = layer.weight.detach().contiguous().numpy()
     assert layer.bias is not None

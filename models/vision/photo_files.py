@@ -48,11 +48,11 @@ _header = Lock()  # Pillow's limit and Python's warning filters belong to the wh
 
 
 class ImageError(ValueError):
-    """Bytes that are no usable photo; the message says why and what would work."""
+    """Bytes without a usable photo; the message names the remedy."""
 
 
 class NotAnImage(ImageError):
-    """Bytes in none of the formats that are read."""
+    """Bytes in an unknown format."""
 
 
 class ImageTooLarge(ImageError):
@@ -61,7 +61,7 @@ class ImageTooLarge(ImageError):
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """An upright sRGB photo: pixels (height, width, 3), and notes on what was left out."""
+    """An upright sRGB photo: pixels (height, width, 3), and notes on omissions."""
 
     pixels: Pixels
     notes: tuple[str, ...] = ()
@@ -74,7 +74,7 @@ def decode(
     most_pixels: int = MOST_PIXELS,
     longest: int | None = None,
 ) -> Decoded:
-    """The photo in a file's bytes, shrunk where a side is longer than `longest` pixels.
+    """The photo in a file's bytes, its long side at most `longest` pixels.
 
     Limits hold before anything is decoded. Transparency is laid over white, the first frame of an
     animation is taken. Raises ImageTooLarge, NotAnImage, and ImageError for a broken file.
@@ -94,7 +94,7 @@ def decode(
 
 
 def too_many_bytes(size: int, most: int) -> ImageTooLarge:
-    """What is wrong with a file of more bytes than allowed."""
+    """The error for a file with too many bytes."""
     return ImageTooLarge(f"the image has {size:,} bytes; send one of at most {most:,} bytes")
 
 
@@ -116,7 +116,7 @@ def png(pixels: Pixels) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """An image of which only the header was read, its orientation, and notes."""
+    """An image with only its header read, its orientation, and notes."""
 
     image: Image.Image
     form: str
@@ -186,7 +186,7 @@ def _check_scans(scans: int, size: tuple[int, int], most_pixels: int) -> None:
     if scans > most:
         raise ImageTooLarge(
             f"the JPEG has {width:,} × {height:,} pixels in {scans:,} scans; at most {most:,} "
-            "scans of that size are read: save it anew"
+            "scans of that size are read: save it again"
         )
 
 
@@ -198,7 +198,7 @@ def _broken(form: str, reason: object) -> ImageError:
 
 
 def _in_bytes(image: Image.Image) -> tuple[Image.Image, tuple[str, ...]]:
-    """An image of 32-bit numbers stretched to bytes from its least to its greatest; others as is.
+    """An image of 32-bit numbers stretched to bytes; others as they are.
 
     What their numbers mean is not in the file, so any other scale would show many of them black.
     """
@@ -230,7 +230,9 @@ def _flatten(image: Image.Image, longest: int | None, orientation: int) -> Image
 
 
 def _reduce(image: Image.Image, factor: int) -> Image.Image:
-    """The image without alpha, in a mode that resizes well, averaged over `factor` squared pixels.
+    """The image without alpha, averaged over `factor` squared pixels.
+
+    Its mode resizes well.
 
     It goes strip by strip: a copy of a large photo with alpha is 256 MB.
     """
@@ -256,7 +258,7 @@ def _is_plain(image: Image.Image) -> bool:
 
 
 def _without_alpha(image: Image.Image) -> Image.Image:
-    """The image in a mode that resizes well: L, RGB or CMYK."""
+    """The image in a mode for resizing: L, RGB or CMYK."""
     if image.mode.startswith("I;16"):  # scaled, where Pillow's own convert would clip
         return Image.fromarray((np.asarray(image) / 257.0 + 0.5).astype(np.uint8))
     if _is_plain(image):
@@ -270,7 +272,7 @@ def _over_white(image: Image.Image) -> Image.Image:
 
 
 def _to_srgb(image: Image.Image, profile: Any) -> Image.Image:
-    """Colours as a screen shows them; a profile that makes no sense is passed over."""
+    """The image in sRGB; a broken profile is ignored."""
     if profile and image.mode != "L":
         with suppress(ImageCms.PyCMSError, *BROKEN):
             source = ImageCms.ImageCmsProfile(BytesIO(profile))

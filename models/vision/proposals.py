@@ -20,11 +20,11 @@ class Proposer(Protocol):
     """Finds boxes; fixed windows and detectors fit behind this."""
 
     def key(self) -> object:
-        """A JSON value that changes whenever the boxes of a photo would."""
+        """A JSON value, changed whenever the boxes of a photo would change."""
         ...
 
     def propose(self, images: Sequence[Tensor], maps: Sequence[Tensor]) -> Tensor:
-        """Boxes (K, R, 4), fractions of the photo, the whole frame first, then the likeliest.
+        """Boxes (K, R, 4) in fractions: the frame first, then the likeliest.
 
         images are K uint8 photos (3, H, W), maps what the backbone made of them, fine to coarse.
         """
@@ -32,13 +32,13 @@ class Proposer(Protocol):
 
 
 def grid(count: int, size: float) -> list[Box]:
-    """Overlapping squares, count × count of one size, row by row, that cover the frame."""
+    """Overlapping squares, count × count of one size, over the frame."""
     starts = [step * (1 - size) / (count - 1) for step in range(count)]
     return [Box(left, top, left + size, top + size) for top in starts for left in starts]
 
 
 def windows() -> tuple[Box, ...]:
-    """The whole frame, four large squares, nine small ones, three rows and three columns."""
+    """The frame, four large and nine small squares, three rows and columns."""
     starts = (0.0, 0.25, 0.5)
     rows = [Box(0.0, top, 1.0, top + 0.5) for top in starts]
     columns = [Box(left, 0.0, left + 0.5, 1.0) for left in starts]
@@ -46,7 +46,7 @@ def windows() -> tuple[Box, ...]:
 
 
 class Windows:
-    """The same windows for every photo, twenty unless told otherwise."""
+    """Fixed windows for every photo, twenty by default."""
 
     def __init__(self, boxes: Sequence[Box] | None = None) -> None:
         chosen = windows() if boxes is None else boxes
@@ -57,12 +57,12 @@ class Windows:
         return self.boxes.tolist()
 
     def propose(self, images: Sequence[Tensor], maps: Sequence[Tensor]) -> Tensor:  # noqa: ARG002 - blind
-        """The windows (K, R, 4), whatever the photos show."""
+        """The windows (K, R, 4), without a look at the photos."""
         return self.boxes.to(maps[-1].device).expand(len(maps[-1]), -1, -1)
 
 
 class TorchvisionDetector(nn.Module):
-    """The best boxes of a torchvision detector, whatever class it gives them.
+    """The best boxes of a torchvision detector, in all its classes.
 
     `name` and `weights` as in torchvision's hub; without weights they are random.
     """
@@ -104,7 +104,7 @@ class TorchvisionDetector(nn.Module):
 
 
 def choose(detected: Tensor) -> Tensor:
-    """The frame and the best 19 of a photo's boxes (N, 4), best first, none like a better one.
+    """The frame and 19 boxes of (N, 4), without near duplicates, best first.
 
     Where a detector finds fewer, windows fill up, so that every photo has as many: (20, 4).
     """

@@ -28,7 +28,7 @@ def pool(maps: Tensor, boxes: Tensor) -> Tensor:
 
 
 class RegionFeatures(nn.Module):
-    """CNN_θ(I_b) of eq. 1: what a CNN sees in each box, at several resolutions.
+    """CNN_θ(I_b) of eq. 1: CNN features of boxes, at several resolutions.
 
     One pass over the whole photo for each size, then means inside the boxes: twenty boxes cost
     two passes, not twenty. Photos are squashed to squares, so that the frame is always whole.
@@ -49,7 +49,7 @@ class RegionFeatures(nn.Module):
 
 
 class Standardize(nn.Module):
-    """Square roots of unit length, then mean 0 and deviation 1 a channel, as on training data.
+    """Square roots of unit length, standardized by channel as on training data.
 
     The square root tames the few channels that dominate rectified features (Hellinger kernel).
     """
@@ -122,7 +122,7 @@ class RegionEncoder(nn.Module):
         return self.reduce(self.standardize(features)) if self.reduce else features
 
     def forward(self, features: Tensor) -> Tensor:
-        """Embed what `precompute` gives of the CNN features of boxes."""
+        """Embed precomputed CNN features of boxes."""
         inputs = features if self.reduce else self.standardize(features)
         embedded: Tensor = self.project(self.dropout(inputs))
         return embedded

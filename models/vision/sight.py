@@ -1,4 +1,4 @@
-"""CNNs that look at photos and boxes of them: the frozen parts of image towers."""
+"""CNNs over photos and their boxes: the frozen parts of image towers."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from models.vision.regions import RegionFeatures, pool
 class RegionSight(Sight):
     """The CNN features of a photo's boxes, at several resolutions.
 
-    `boxes` names the boxes, see models.vision.proposals: "frame" is the whole photo alone. With `tuned`
-    the CNN trains as well. One that trains, or was tuned before, is in checkpoints, others are in
+    `boxes` names the boxes, see models.vision.proposals: "frame" is the whole photo alone. With
+    `tuned` the CNN trains as well. One that trains, or was tuned before, is in checkpoints, others are in
     packages.
     """
 
@@ -50,14 +50,14 @@ class RegionSight(Sight):
         return list(features), list(boxes)
 
     def key(self) -> str:
-        """The CNN, its sizes, the boxes, and the CNN's weights if no package brings them."""
+        """The CNN, its sizes, the boxes, and weights outside packages."""
         digests = [backbones.digest(self.features.backbone)] if self.retrained else []
         sizes = list(self.features.sizes)
         return json.dumps([self.backbone, sizes, self.proposer.key(), *digests])
 
 
 class ViewSight(Sight):
-    """The whole photo in several views, and its boxes in one of them.
+    """A photo in several views, and its boxes in one.
 
     A view is a backbone and a size, "lite2@260": networks and sizes that see different things.
     The backbones give features of one length. `boxes` names the boxes, see models.vision.proposals;
@@ -92,7 +92,7 @@ class ViewSight(Sight):
     def forward_cached(
         self, images: Sequence[Tensor], known: dict[Any, Any]
     ) -> tuple[list[Tensor], list[Tensor]]:
-        """The same; what parts that another sight has, too, make of the photos is computed once."""
+        """As `forward`, with parts shared between sights computed once."""
         views = [(cast(Backbone, self.backbones[name]), size) for name, size in self.views]
         for network, size in views[:-1]:
             if (network, size) not in known:
@@ -107,14 +107,14 @@ class ViewSight(Sight):
     def inside_boxes(
         self, network: Backbone, size: int, images: Sequence[Tensor]
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """What the last view sees of K photos: frames (K, C), regions (K, R - 1, C), boxes."""
+        """The last view of K photos: frames (K, C), regions (K, R - 1, C), boxes."""
         maps = maps_of(network, images, size)
         coarse = maps[-1].float()
         boxes = self.proposer.propose(images, maps)  # (K, R, 4)
         return coarse.mean((2, 3)), pool(coarse, boxes[:, 1:]), boxes
 
     def share(self, other: Sight) -> None:
-        """Take the networks and the proposer of another sight where they are the same."""
+        """Take another sight's networks and proposer where they are the same."""
         if not isinstance(other, ViewSight):
             return
         for name in self.backbones.keys() & other.backbones.keys():
@@ -124,15 +124,15 @@ class ViewSight(Sight):
             self.proposer = other.proposer
 
     def digest(self, name: str) -> str:
-        """Of the weights of a network."""
+        """A digest of a network's weights."""
         return backbones.digest(self.backbones[name])
 
     def regions(self, inputs: Tensor) -> Tensor:
-        """The rows (R, C) of a photo's inputs that are of its boxes, the whole frame first."""
+        """The rows (R, C) of a photo's inputs for its boxes, the frame first."""
         return inputs[len(self.views) - 1 :]
 
     def inside(self, images: Sequence[Tensor], boxes: Sequence[Tensor]) -> list[Tensor]:
-        """What is in given boxes (B, 4) of each uint8 photo (3, H, W), as regions are: (B, C)."""
+        """Features (B, C) of given boxes (B, 4) of each photo (3, H, W), as of regions."""
         name, size = self.views[-1]
         network = cast(Backbone, self.backbones[name])
         maps = maps_of(network, images, size)[-1].float()
@@ -143,24 +143,24 @@ class ViewSight(Sight):
         ]
 
     def regions_key(self) -> str:
-        """The view of the boxes, the boxes, and the weights of both that no package brings."""
+        """The view of the boxes, the boxes, and both's weights outside packages."""
         name = self.views[-1][0]
         retrained = [self.digest(name)] if name in self.retrained else []
         return json.dumps([self.names[-1], self.proposer.key(), *retrained])
 
     def key(self) -> str:
-        """The views, the boxes, and the weights that no package brings."""
+        """The views, the boxes, and weights outside packages."""
         retrained = [self.digest(name) for name in self.retrained]
         return json.dumps(["views", self.names, self.proposer.key(), *retrained])
 
 
 def maps_of(network: Backbone, images: Sequence[Tensor], size: int) -> tuple[Tensor, ...]:
-    """A network's maps of uint8 photos (3, H, W) that are squashed to squares, fine to coarse."""
+    """A network's maps of photos (3, H, W), squashed to squares, fine to coarse."""
     return network.pyramid(squash(images, size).to(next(network.parameters()).device))
 
 
 def parse_view(view: str) -> tuple[str, int]:
-    """The backbone and the size in pixels of a view; ValueError says how one is written."""
+    """The backbone and size in pixels of a view; ValueError shows the form."""
     name, _, size = view.partition("@")
     if not size.isdigit() or int(size) < 32:
         raise ValueError(f"no view {view!r}: write a backbone and a size in pixels, lite0@224")
@@ -168,7 +168,7 @@ def parse_view(view: str) -> tuple[str, int]:
 
 
 class Look:
-    """A photo (3, height, width), uint8 RGB, and what each sight saw of it. For one thread."""
+    """A photo (3, height, width) with each sight's features of it, for one thread."""
 
     def __init__(self, pixels: Tensor) -> None:
         self.pixels = pixels
@@ -185,7 +185,7 @@ class Look:
 
 
 def share_sight(sight: Sight, *captioners: Captioner | None) -> None:
-    """Give captioners this sight, or each other's, in place of one that sees the same.
+    """Share this sight, or each other's, among captioners with equal ones.
 
     It is in memory once, and a photo is looked at once. Sights that differ share the parts that do
     not. A sight whose CNN was tuned with it stays alone.

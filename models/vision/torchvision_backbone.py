@@ -26,12 +26,12 @@ class TorchvisionBackbone(nn.Module):
         return maps
 
     def pyramid(self, pixels: Tensor) -> tuple[Tensor, ...]:
-        """The maps of `forward` alone: where others would come from depends on the network."""
+        """The maps of `forward` alone; finer ones depend on the network."""
         return (self(pixels),)
 
 
 def torchvision_trunk(name: str, weights: str | None) -> nn.Module:
-    """The layers of a torchvision classifier that make feature maps (B, C, h, w)."""
+    """The layers of a torchvision classifier up to its feature maps (B, C, h, w)."""
     from torchvision import models as zoo  # seconds to import, and seldom needed
 
     if name not in zoo.list_models(module=zoo):

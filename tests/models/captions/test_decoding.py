@@ -3,7 +3,7 @@ import math
 import pytest
 import torch
 
-from models.captions.decoding import END, CaptionLimits, Hypothesis, beam, greedy, sample
+from models.captions.decoding import END, CaptionLimits, Hypothesis, beam, sample
 
 A, B, C, D = 1, 2, 3, 4
 
@@ -48,10 +48,26 @@ def walk(seed, sentences=3, vocabulary=7):
     return step, (bias,)
 
 
-def test_greedy_takes_the_likelier_first_word():
-    (found,) = greedy(*follow(GARDEN), CaptionLimits(5))
-    assert found.words == (A, C)
-    assert found.log_probability == pytest.approx(math.log(0.24))
+def greedy(step, state, limits):
+    """The reference of a beam of one: the likeliest word at each step, sentence by sentence."""
+    hypotheses = []
+    for row in range(len(state[0])):
+        one_state, words, total, last = tuple(part[row : row + 1] for part in state), [], 0.0, END
+        for _ in range(limits.longest):
+            scores, one_state = step(torch.tensor([last]), one_state)
+            last = int(limits.ban(scores, torch.tensor([words], dtype=torch.long)).argmax())
+            total += scores[0, last].item()
+            if last == END:
+                break
+            words.append(last)
+        hypotheses.append(Hypothesis(tuple(words), total))
+    return hypotheses
+
+
+def test_a_beam_of_one_takes_the_likelier_first_word():
+    ((best,),) = beam(*follow(GARDEN), CaptionLimits(5), width=1)
+    assert best.words == (A, C)
+    assert best.log_probability == pytest.approx(math.log(0.24))
 
 
 def test_beam_finds_the_better_of_two_paths():
@@ -111,7 +127,6 @@ def test_length_power_prefers_the_longer_sentence():
 def test_forbidden_words_are_never_emitted():
     step, state = walk(0)
     found = [h for hs in beam(step, state, CaptionLimits(9, never=(2, 5)), width=4) for h in hs]
-    found += greedy(step, state, CaptionLimits(9, never=(2, 5)))
     found += sample(step, state, CaptionLimits(9, never=(2, 5)))
     assert found
     assert not {word for hypothesis in found for word in hypothesis.words} & {2, 5}
@@ -121,7 +136,7 @@ def test_no_sentence_ends_with_an_unfinished_word():
     step, state = walk(0)
     limits = CaptionLimits(9, unfinished=(2, 5))
     found = [one for own in beam(step, state, limits, width=4) for one in own]
-    found += [*greedy(step, state, limits), *sample(step, state, limits)]
+    found += sample(step, state, limits)
     ended = [one.words for one in found if 0 < len(one.words) < 9]
     assert ended
     assert not {words[-1] for words in ended} & {2, 5}
@@ -147,7 +162,7 @@ def test_a_beam_wider_than_its_choices_returns_what_there_is():
     assert [h.words for h in found] == [(A,)]
 
 
-def test_samples_follow_the_chances_and_low_temperature_is_greedy():
+def test_samples_follow_the_chances_and_a_low_temperature_takes_the_likeliest():
     step, state = follow(GARDEN)
     many = (state[0].repeat(500, 1),)
     drawn = sample(step, many, CaptionLimits(5), generator=torch.Generator().manual_seed(0))
@@ -159,9 +174,11 @@ def test_samples_follow_the_chances_and_low_temperature_is_greedy():
 
 def test_no_sentence_ends_before_its_shortest_length():
     step, state = follow({(): {A: 0.1, END: 0.9}})
-    assert greedy(step, state, CaptionLimits(5))[0].words == ()
-    assert greedy(step, state, CaptionLimits(5, shortest=1))[0].words == (A,)
-    assert [h.words for h in beam(step, state, CaptionLimits(5, shortest=1), width=2)[0]] == [(A,)]
+    ((likeliest,),) = beam(step, state, CaptionLimits(5), width=1)
+    assert likeliest.words == ()
+    limits = CaptionLimits(5, shortest=1)
+    assert [h.words for h in beam(step, state, limits, width=2)[0]] == [(A,)]
+    assert sample(step, state, limits)[0].words == (A,)
 
 
 def test_what_cannot_be_searched_is_refused():

@@ -5,11 +5,11 @@ import shutil
 
 import numpy as np
 
-import models.scores.kernels
+from models.scores import kernels
 
 
 def test_kernels_are_made_where_no_folder_can_be_written(tmp_path, monkeypatch):
-    shutil.copy(models.kernels.__file__, tmp_path / "copied.py")
+    shutil.copy(kernels.__file__, tmp_path / "copied.py")
     # A file where the cache folder would be is unwritable for every user, root included.
     (tmp_path / "__pycache__").write_text("")
     monkeypatch.setenv("HOME", str(tmp_path / "copied.py"))
