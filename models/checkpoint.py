@@ -23,8 +23,7 @@ CALIBRATION = "calibration."  # the prefix of a calibration's tensors
 class Checkpoint:
     """A loaded model and its source; `fingerprint` changes whenever its vectors could.
 
-    `calibration` is a matcher's and `captions` a captioner's, None where their scores, or
-    captions, were not measured.
+    `calibration` is a matcher's and `captions` a captioner's; None if not measured.
     """
 
     kind: str
@@ -93,7 +92,7 @@ def write(path: Path, state: dict[str, Tensor], described: dict[str, Any]) -> No
 def calibrate(path: Path, out: Path, calibration: Calibration) -> None:
     """Write a checkpoint again with a calibration, instead of any earlier one.
 
-    Its vectors stay what they were, so it keeps its fingerprint: nothing is to be embedded again.
+    Its vectors do not change, so it keeps its fingerprint: nothing has to be embedded again.
     """
     state, described = read(path)
     tensors = {
@@ -118,7 +117,7 @@ def calibrate(path: Path, out: Path, calibration: Calibration) -> None:
 def calibrate_captions(path: Path, out: Path, calibration: CaptionCalibration) -> None:
     """Write a captioner again with a calibration of captions, instead of any earlier one.
 
-    Its captions stay what they were, and so does its fingerprint.
+    Its captions do not change, so it keeps its fingerprint.
     """
     state, described = read(path)
     fields = asdict(calibration) | {"things": sorted(calibration.things)}

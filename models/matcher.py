@@ -46,12 +46,12 @@ class TowerOptions:
 class Config:
     """Both towers, and the name of a score in models.scores.scoring.SCORES.
 
-    `euclidean` lengthens both towers' vectors so that products are negative squared distances.
-    With `correlation` both towers' directions are solved for. `references` is the number of
-    photos of train that sentences are compared with, see models.scores.offsets; 0 leaves them out.
-    `reference_sentences` is that of the texts that photos are compared with. `terms` are a
-    catalogue's, each in all its forms, see models.scores.terms. `image`, `text` and `correlation`
-    may be plain values, as in a checkpoint.
+    `euclidean` lengthens both towers' vectors: products become negative squared distances. With
+    `correlation` both towers' directions are solved for. `references` is the number of train's
+    photos to compare sentences with, see models.scores.offsets; 0 leaves them out.
+    `reference_sentences` is the number of texts to compare photos with. `terms` are a catalogue's,
+    each in all its forms, see models.scores.terms. `image`, `text` and `correlation` may be plain
+    values, as in a checkpoint.
     """
 
     image: TowerOptions
@@ -91,7 +91,7 @@ class Matcher(nn.Module):
 
     The frozen part (`image_inputs`, `sentence_inputs`) is computed once and cached while
     training; the trained part (`encode_images`, `encode_sentences`) is differentiable.
-    Parameters that training must leave alone have requires_grad = False.
+    Parameters outside training have requires_grad = False.
     """
 
     def __init__(self, config: Config) -> None:

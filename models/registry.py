@@ -58,8 +58,8 @@ class Matcher(Protocol):
 class CaptionWord:
     """A word with its log-probability after the previous words, and its attention.
 
-    `attention` (R,) is how much each box of the sight counted for the word; it sums to one. None
-    where the captioner does not attend to boxes.
+    `attention` (R,) is the share of each box of the sight, with a sum of one; None if the captioner
+    has no attention to boxes.
     """
 
     text: str
@@ -71,8 +71,8 @@ class CaptionWord:
 class Caption:
     """A generated sentence with its log-probability, the end included.
 
-    `familiarity` is how much the photo is like those that the captioner learned from, 0 to 1; None
-    where it was not measured.
+    `familiarity` is the photo's likeness to the captioner's training photos, 0 to 1; None if not
+    measured.
     """
 
     words: tuple[CaptionWord, ...]
@@ -90,10 +90,10 @@ class Caption:
 class Generation:
     """The way to generate captions: beam search, or sampling with a `temperature`.
 
-    `count` captions a photo; `longest`: words, None for the captioner's own limit. Beam search
-    ranks by log p / length^length_power. Sampling draws each word from the likeliest words that
-    hold `top_p` of the probability (nucleus sampling, Holtzman et al. 2020), by `seed` if given.
-    No run of `unique` words comes twice in a caption; 0 allows it. A caption has none of the words
+    `count` captions a photo, of at most `longest` words, None for the captioner's own limit. Beam
+    search ranks by log p / length^length_power. Sampling draws each word from the likeliest words
+    with `top_p` of the probability (nucleus sampling, Holtzman et al. 2020), by `seed` if given.
+    No run of `unique` words comes twice in a caption; 0 allows it. No caption has one of the words
     `never`.
     """
 

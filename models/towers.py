@@ -29,7 +29,7 @@ class FrozenPart(nn.Module, ABC):
 class Sight(FrozenPart):
     """The frozen part of an image tower.
 
-    With `tuned` it has parameters that train, so that nothing of it is kept.
+    With `tuned` it has trained parameters, so its outputs are not cached.
     """
 
     tuned = False
@@ -58,7 +58,7 @@ class Sight(FrozenPart):
 class TextReader(FrozenPart):
     """The frozen part of a text tower; by default, each word is a fragment.
 
-    With `any_word` it makes something of every word in any script, so that none is unknown.
+    With `any_word` it reads every word in any script: none is unknown.
     """
 
     any_word = False
@@ -87,10 +87,8 @@ class TextReader(FrozenPart):
 class ImageTower(nn.Module, ABC):
     """Photos to bags of fragments; `forward` is the trained part.
 
-    A fragment has `dimension` numbers.
-
-    A tower, or a module in it, names in `known` the weights that do not begin at random, as
-    prefixes: pretrained layers, and maps that begin from the names of classes.
+    A fragment has `dimension` numbers. A tower, or a module in it, lists in `known` the prefixes of
+    weights with a known start: pretrained layers, and maps from the names of classes.
     """
 
     precomputes = False
@@ -129,10 +127,8 @@ class ImageTower(nn.Module, ABC):
 class TextTower(nn.Module, ABC):
     """Sentences to bags of fragments; `forward` is the trained part.
 
-    A fragment has `dimension` numbers.
-
-    A Config may say in `learned` which of its fields training fills from train's sentences:
-    words, frequencies, relations, parser.
+    A fragment has `dimension` numbers. A Config lists in `learned` the fields filled from train's
+    sentences: words, frequencies, relations, parser.
     """
 
     precomputes = False

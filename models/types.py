@@ -1,6 +1,6 @@
 """Values of all rooms: places, fragments, parsed sentences, links.
 
-Imports torch only where it computes: who stores bags as bytes does without its 500 MB.
+Imports torch only where it computes: code that stores bags as bytes does without its 500 MB.
 """
 
 from __future__ import annotations
@@ -93,10 +93,10 @@ class ParsedSentence:
 class FragmentBag:
     """The fragments of one image or one sentence.
 
-    Shapes: vectors (F, D) float32; places and labels have length F. An image's places are boxes
-    and a sentence's are spans; a label is what a person reads: a word, or "whole photo". As it is
-    embedded, and not as it is stored, a bag knows how many of its last numbers speak of a
-    catalogue's terms, which all regions of a photo share (models.scores.terms).
+    Shapes: vectors (F, D) float32; places and labels have length F. An image's places are boxes and
+    a sentence's are spans; a label is a word, or "whole photo". A bag fresh from embedding knows in
+    `of_terms` how many of its last numbers are a catalogue's terms, equal in all regions of a photo
+    (models.scores.terms); a stored bag does not.
     """
 
     vectors: Tensor
@@ -142,10 +142,10 @@ class PaddedBags:
 class Link:
     """Sentence fragment `fragment` is supported by image fragment `region`.
 
-    `similarity` is what the link gives to the score: the links of a pair add up to it. `whole` is
-    what the whole photo alone would give; None where no fragment stands for the whole photo, or
-    where every region has a link of its own. A negated fragment's link is above 0 only where
-    nothing else is asked for.
+    `similarity` is the link's part of the score: the links of a pair add up to it. `whole` is the
+    part with the whole photo alone; None if no fragment stands for the whole photo, or if every
+    region has a link of its own. A negated fragment's link is above 0 only in queries of negated
+    parts alone.
     """
 
     fragment: int

@@ -1,0 +1,1 @@
+"""Searches and imports on a Ray cluster, and a model of growth: `python -m benchmarks.cluster`."""

@@ -1,10 +1,10 @@
 """The shipped captioner: an LSTM with attention to regions and a matcher's evidence.
 
 The multimodal RNN of Karpathy & Fei-Fei (2015), eq. 13-15, as a long short-term memory with
-attention over the boxes (Xu et al. 2015; Anderson et al. 2018), and with what a matcher's joint
-space says: the photo's vector starts the sentence, and each word's similarity to the photo adds to
-its logit, when the sentence is at a word that can be seen. Where a photo goes in, a sentence can
-go in too (Nukrai et al. 2022), so that the language is learned from text alone as well.
+attention over the boxes (Xu et al. 2015; Anderson et al. 2018). A matcher's joint space adds two
+things: the photo's vector starts the sentence, and each word's similarity to the photo is added to
+its logit, as far as the place in the sentence asks for a visible word. A sentence can take the
+place of a photo (Nukrai et al. 2022), so the captioner learns from text alone as well.
 """
 
 from __future__ import annotations
@@ -33,12 +33,10 @@ USUAL = 20_000  # sentences that say what is usual
 class Config:
     """The vocabulary, the matcher's image tower, and sizes.
 
-    The first `joint` numbers of the tower's vectors are the joint space.
-
-    `noise` is the length of what is added to a sentence's vector of length one in training, so that
-    a photo's may lie elsewhere. `doubt` is how much doubt of a word counts when captions are made.
-    `kinds` are those that no caption names where a photo shows nothing of them, and `unfinished`
-    words that end no caption, such as "a" and "large".
+    The first `joint` numbers of the tower's vectors are the joint space. `noise` is the length of
+    the noise on a sentence's unit vector in training, as a photo's vector may lie elsewhere.
+    `doubt` is the weight of doubts in captions. No caption names one of the `kinds` without a sign
+    of it in the photo, and none ends with one of the `unfinished` words, such as "a" and "large".
     """
 
     words: tuple[str, ...]
@@ -71,12 +69,13 @@ class Config:
 
 
 class Attentive(Language):
-    """p(next word | words so far, photo), for F features x_r of a photo and its joint vector f.
+    """p(next word | words so far, photo), of a photo's F features x_r and joint vector f.
 
     h_0, c_0 = W_0 [f; U x]; h_t, c_t = LSTM(W_w w_t, h_{t-1}, c_{t-1});
-    a_t = softmax_r(q(h_t)·k(x_r) / √A), with one more place where nothing is looked at;
-    y_t = W_wᵀ(W_oh h_t + Σ_r a_tr u(x_r)) + b_o + g(h_t) e: e is the evidence for each word, and
-    g ≥ 0 how much the place in the sentence asks for it.
+    a_t = softmax_r(q(h_t)·k(x_r) / √A), with one more place for "nothing";
+    y_t = W_wᵀ(W_oh h_t + Σ_r a_tr u(x_r)) + b_o + g(h_t) e.
+
+    e is the evidence for each word, and g ≥ 0 its weight at this place of the sentence.
     """
 
     photo_mean: Tensor
@@ -229,8 +228,8 @@ class Attentive(Language):
     ) -> None:
         """Take a matcher's tower and word vectors, and measure train's photos.
 
-        `photos` are the sight's inputs (F, C), `sentences` each one's as word indices (T,), `texts`
-        sentences' vectors (N, D) of length one.
+        `photos` are the sight's inputs (F, C), `sentences` each photo's as word indices (T,), and
+        `texts` unit vectors (N, D) of sentences.
         """
         self.tower.load_state_dict(without_sight(matcher.image.state_dict()))
         names = text_vectors(matcher, self.config.words, self.config.joint)

@@ -17,13 +17,13 @@ LEAST_PROBABILITY = 1e-6  # whose log odds are finite
 class CaptionCalibration:
     """p = σ(a log(q / (1 − q)) + b log p_c / (T + 1) + c r + d N + e), a logistic model.
 
-    For a caption of T words that names N things: q is the matcher's probability that the photo
-    shows what it says, p_c the captioner's of its words and their end, and r how familiar the photo
-    is to the captioner. A caption is the best of many by q, so q alone promises too much.
+    For a caption of T words with N things: q is the matcher's probability of the caption for the
+    photo, p_c the captioner's probability of its words and their end, and r the photo's
+    familiarity to the captioner. A caption is the best of many by q, so q alone is too high.
 
-    `coefficients` are a, b, c, d, e. A caption of which p is below `unsure_below` is a guess.
-    `matcher` is the fingerprint of the matcher whose q was measured; `things` are the words, in
-    the singular, that name things, and not "front" or "top"; `facts` say how it was measured.
+    `coefficients` are a, b, c, d, e. A caption with p below `unsure_below` is a guess. `matcher`
+    is the fingerprint of the matcher of q. `things` are the nouns for things, in the singular;
+    "front" and "top" are none. `facts` describe the measurement.
     """
 
     coefficients: tuple[float, ...]

@@ -20,9 +20,9 @@ LEAST_PHOTOS = 20  # that have a word, so that its AUC is measured
 class Evidence(nn.Module):
     """Similarities of a photo or a sentence to the vocabulary's words, standardized.
 
-    e_w = (max_i v_i·n_w − μ_w) / σ_w for the fragments v_i of a photo; a sentence's is by the sum
-    of its words' vectors. n_w is the word's own vector in the joint space; means and deviations
-    are those of train, apart for photos and sentences. END and the unknown word have none.
+    e_w = (max_i v_i·n_w − μ_w) / σ_w for the fragments v_i of a photo; a sentence has the sum of
+    its words' vectors instead. n_w is the word's own vector in the joint space. Means and
+    deviations are train's, separate for photos and sentences. END and the unknown word have none.
     """
 
     names: Tensor
@@ -54,8 +54,8 @@ class Evidence(nn.Module):
         """Doubt (K, V) of words with less evidence than the photo's foremost words.
 
         d_w = ρ_w max(0, (ē − e_w) / 2 − e_w), with ē the mean of the photo's 20 largest e. So a
-        person is doubted where little speaks for one and much for fruit. ρ_w is 1 for words whose
-        evidence tells train's photos apart, 0 for "of".
+        person is doubted if there is little evidence for one and much for fruit. ρ_w is 1 for words
+        with reliable evidence on train's photos, and 0 for words such as "of".
         """
         most = evidence.topk(min(FOREMOST, evidence.shape[1]), dim=1).values.mean(1, keepdim=True)
         reliability = F.pad(self.reliability, (FIRST_WORD, 0))

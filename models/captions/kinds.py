@@ -17,9 +17,9 @@ COMPONENTS = 64  # principal components of train's photos
 class ThingKind:
     """A kind, by the terms of WordNet above its nouns.
 
-    `temperature` divides the classifier's logits: persons are no classes of ImageNet, so a photo's
-    less likely classes count as well. `missed` is the share of train's photos with the kind that
-    the threshold passes over.
+    `temperature` divides the classifier's logits: persons are no classes of ImageNet, so less
+    likely classes of a photo count as well. `missed` is the share of train's photos with the kind
+    below the threshold.
     """
 
     terms: tuple[str, ...]
@@ -38,13 +38,13 @@ class ThingKinds(nn.Module):
 
         π_kc = (Σ_i p_ik(c) y_ik + α b_kc) / (Σ_i p_ik(c) + α),    α = UNSEEN,
 
-    the share of train's photos i of a class whose sentences name the kind: y_ik is the share of a
-    photo's sentences that do, b_kc whether the class itself is of the kind by its name. So a class
-    that train does not show counts by its name. r is how familiar the photo is: the share of its
-    features' length along the principal components of train. λ_k = σ(s_k) / σ(r) makes both vary
-    alike. A kind is absent where the sign is below all but the share `missed` of train's photos
-    with it. The components are those of every second photo; λ and the thresholds come from the
-    others, whose r is that of photos which nothing was fitted to.
+    the share of train's photos i of a class with the kind: y_ik is the share of a photo's
+    sentences with a word of the kind, and b_kc is 1 for classes of the kind by their names. A
+    class without photos in train counts by its name. r is the photo's familiarity: the share of
+    its features' length along the principal components of train. λ_k = σ(s_k) / σ(r) gives both
+    terms the same deviation. A kind is absent if the sign is below all but the share `missed` of
+    train's photos with it. Every second photo gives the components; the others give λ and the
+    thresholds, as nothing else was fitted to them.
     """
 
     shares: Tensor

@@ -41,11 +41,11 @@ class Attention:
 class SupportedWord:
     """A word of a caption, with the captioner's attention and the matcher's support.
 
-    Function words and what stands for no word have neither contribution nor confidence.
-    `contribution` is what the word and the function words around it give to the caption's score;
-    `box` the region that earned it, None where the photo as a whole answers or nothing does;
-    `confidence` the probability that what the word says of the photo is so, and `supported`
-    whether that is enough, None without a calibration.
+    `contribution` is the part of the caption's score of the word and the function words around it.
+    `box` is the region of the word; None if the photo as a whole answers, or nothing does.
+    `confidence` is the probability of the word's claim about the photo. `supported` says whether
+    this is enough; None without a calibration. Function words and symbols have no contribution and
+    no confidence.
     """
 
     text: str
@@ -62,11 +62,11 @@ class SupportedWord:
 class SupportedCaption:
     """A caption with its score as a query, and its probability of being right.
 
-    The contributions of its words add up to `score`, less what a fragment for the whole sentence
-    gives. `match` is the matcher's probability that the photo shows what the caption says;
-    `probability` is that of a calibration of captions, or `match` where there is none. `features`
-    are what such a calibration weighs, where they are known. `empty` says whether the caption
-    names no thing that such a calibration knows, so that its probability says nothing.
+    The contributions of its words add up to `score`, without the part of a fragment for the whole
+    sentence. `match` is the matcher's probability of the caption for the photo; `probability` is
+    that of a calibration of captions, or `match` without one. `features` are the inputs of such a
+    calibration, if known. `empty` says whether the caption has no thing in the calibration's list:
+    its probability then means nothing.
     """
 
     caption: Caption
@@ -95,10 +95,10 @@ class SupportedCaption:
 def rank(caption: Caption, probability: float | None, word_reward: float = 0.0) -> float:
     """Rank a caption of T words: log p / (T + 1)^0.7 + ρ T + 0.4 log(q / (1 − q)).
 
-    p is the captioner's probability of the words and their end, and q the matcher's that the photo,
-    or region, shows what they say; without a calibration q is not known and does not count. A
-    search by p prefers short captions, which the `word_reward` ρ makes up for (Murray & Chiang
-    2018, section 3); snippets of regions are short.
+    p is the captioner's probability of the words and their end. q is the matcher's probability of
+    the caption for the photo or region; without a calibration this term is left out. A search by p
+    prefers short captions: the `word_reward` ρ makes up for it (Murray & Chiang 2018, section 3).
+    Snippets of regions are short and get none.
     """
     fluency: float = caption.log_probability / (len(caption.words) + 1) ** LENGTH_POWER
     fluency += word_reward * len(caption.words)
@@ -117,8 +117,7 @@ def support(
 ) -> list[SupportedCaption]:
     """Captions with a photo's support for each word, best first.
 
-    `boxes` (R, 4) are those that the words' attention (R,) is over; `calibrated` says how probable
-    captions are.
+    The words' attention (R,) is over `boxes` (R, 4); `calibrated` gives captions a probability.
     """
     texts = list(dict.fromkeys(caption.text for caption in captions if caption.words))
     content = {word.text for caption in captions for word in caption.words if has_content(word)}
@@ -240,8 +239,8 @@ class Support:
 def judges(caption: Caption, tree: ParsedSentence) -> list[int]:
     """The position of the word to judge each word by.
 
-    Nouns and verbs stand alone; another content word stands with the one that it modifies, for
-    people leave out most of what is so of a thing: how probable a "white" is says little.
+    Nouns and verbs are judged by themselves, other content words by the word they modify. People
+    leave out most attributes of a thing, so a low probability of "white" says little.
     """
     places = spans(caption)
     nodes = {

@@ -1,0 +1,5 @@
+"""Pretrained dual encoders: CLIP, SigLIP, SigLIP 2 and TIPSv2, explained exactly.
+
+A family is a module with `Photos`, `Texts` and `scale`. `source` and `layouts` find weights in a
+folder, `contributions` and `occlusion` divide an encoder's vector among words and boxes.
+"""

@@ -1,18 +1,18 @@
 """Contributions: each word's exact part of the vector of a text.
 
-A text encoder that pools one position p, such as CLIP's end of text, adds to that position's
-state in every layer. With the attention weights, the norms' deviations and the MLPs' gates held at
-what they were, each of these additions is linear in the states that were attended to; so the final
-vector is a sum over source tokens and a rest of what no token gave: the state that p began with,
-and biases. (Gandelsman, Efros & Steinhardt 2024, section 3, for images' last positions; they leave
-what MLPs add as one term, here it goes on to the tokens that the MLP's input came from.)
+A text encoder that pools one position p, such as CLIP's end of text, adds to this position's
+state in every layer. With the attention weights, the norms' deviations and the MLPs' gates held
+constant, each addition is linear in the attended states. So the final vector is a sum over source
+tokens, plus a rest of no token: the first state of p, and biases. (Gandelsman, Efros & Steinhardt
+2024, section 3, for images' last positions; they leave the MLPs' additions as one term, here they
+go on to the tokens of the MLP's input.)
 
-Patches of a photo are tokens whose class token is pooled, so that boxes of patches are groups too.
+Patches of a photo are tokens with a pooled class token, so boxes of patches are groups too.
 
-There are two accounts of what a token is. `contributions` takes each layer's state at its place:
-one pass. `through_all` follows its embedding along all paths of attention: a pass a group. An
-encoder such as SigLIP's, whose padding is read like words, keeps what words say in padding, and
-only the second account finds it there.
+There are two definitions of a token's part. `contributions` takes each layer's state at its place:
+one pass. `through_all` follows its embedding along all paths of attention: a pass a group. In an
+encoder such as SigLIP's, padding is read like words and carries their meaning; only the second
+definition finds it there.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def contributions(
     Shapes: states (L, T, H) before the first block, bias (L, 1, T, T) of attention, pooled (L,) the
     position p of each text, groups (L, G, T) with each token's share in a group. `finish` maps
     states at p (L, H) to the vectors (L, D) by the norm `last` and the map `project`. The sum over
-    groups is the pooled vector in spite of rounding: the last group has the rest.
+    groups is the pooled vector in spite of rounding, as the last group has the rest.
     """
     rows = torch.arange(len(states), device=states.device)
     h, at_p = states, states[rows, pooled]
@@ -73,7 +73,7 @@ def of_attention(
 ) -> tuple[Tensor, Tensor]:
     """The output of attention at p, by groups (L, G, H) and altogether (L, H).
 
-    A token other than p gives its whole value. What p takes of itself goes to where p has it from.
+    A token other than p gives its whole value; p's own value goes to the groups of its parts.
     """
     rows = torch.arange(len(h), device=h.device)
     x = block.norm1(h)

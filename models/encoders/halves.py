@@ -70,19 +70,19 @@ def grid_of(network: Any) -> tuple[int, int]:
 class PhotoHalf(nn.Module, ABC):
     """The half for photos: the encoder's vector of a photo, and vectors of boxes.
 
-    The photo's vector is the official one. A box's is made by a recipe that the encoder was not
-    trained for, so which is best is measured (`tessera tune`):
+    The photo's vector is the official one. A box's is made by a recipe outside the encoder's
+    training, so the best recipe is measured (`tessera tune`):
 
     - "masked": the attention that pools the photo's vector sees the box's patches alone.
-    - "value": the box's patches by the value path of that attention, each as much as it lies in
-      the box, as MaskCLIP (Zhou et al. 2022) and TextRegion make them.
+    - "value": the box's patches by the value path of that attention, each by its share in the
+      box, as MaskCLIP (Zhou et al. 2022) and TextRegion make them.
     - "tokens": the final states of the box's patches, averaged.
-    - "contributed": what the box's patches gave to the photo's vector, with attention weights,
+    - "contributed": the part of the box's patches in the photo's vector, with attention weights,
       deviations of norms and gates of MLPs held (models.encoders.contributions).
-    - "occluded": what the photo's vector loses when the box is veiled; a pass a box.
+    - "occluded": the loss of the photo's vector when the box is veiled; a pass a box.
 
-    The last two are a mean over the box's patches, times the mean size of the photo's boxes: large
-    and small boxes compare.
+    The last two are a mean over the box's patches, times the mean size of the photo's boxes, so
+    that large and small boxes compare.
     """
 
     recipes: tuple[str, ...] = RECIPES
@@ -102,9 +102,9 @@ class PhotoHalf(nn.Module, ABC):
     def forward(self, pixels: Any, weights: Tensor, recipe: str) -> tuple[Tensor, Tensor]:
         """Vectors of photos (K, D) and of boxes (K, R, D), of any lengths.
 
-        Shapes: pixels (K, 3, S, S), or what else the preparation makes of photos; weights (K, R, P)
-        of patches. A box of no patch changes no other: where boxes add to the photo it adds
-        nothing, elsewhere its vector has no meaning.
+        Shapes: pixels (K, 3, S, S) or the preparation's own values; weights (K, R, P) of patches. A
+        box without patches changes no other box. It adds nothing in recipes of additions; in others
+        its vector has no meaning.
         """
         if recipe == "occluded":
             photos, added = occlude(self.see, self.veil, pixels, weights)

@@ -1,7 +1,7 @@
 """Occlusion: a photo's vector without the pixels of a box, for every box.
 
-Every encoder has it, whether or not its patches know what they show. It costs a pass a box. (Zeiler
-& Fergus 2014 cover squares of a photo to see what a class loses.)
+It works for every encoder, and costs a pass a box. (Zeiler & Fergus 2014 cover squares of a photo
+to see the change of a class's score.)
 """
 
 from __future__ import annotations
@@ -55,10 +55,10 @@ def veil_pixels(pixels: Tensor, veil: Tensor, grid: tuple[int, int]) -> Tensor:
 def spread(falls: Tensor, weights: Tensor) -> Tensor:
     """Additions of boxes (K, R, D), from the losses with each box veiled (K, R, D).
 
-    A large box loses more than a small one that has all that matters, and boxes overlap. So each
-    patch has a share e_p of the losses, the least e with Σ_p w_ip e_p ≈ fall_i (ridge regression),
-    and a box has the mean of its patches', times the mean size of the photo's boxes.
-    One without patches adds nothing and counts in no mean.
+    A large box loses more than a small one around the same thing, and boxes overlap. So each patch
+    has a share e_p of the losses, the smallest e with Σ_p w_ip e_p ≈ fall_i (ridge regression).
+    A box has the mean of its patches', times the mean size of the photo's boxes; weights are
+    (K, R, P). A box without patches adds nothing and counts in no mean.
     """
     inside = weights.any(-1)  # (K, R)
     covariance = weights @ weights.mT  # (K, R, R)

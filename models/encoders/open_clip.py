@@ -151,7 +151,8 @@ class OpenClipLayout(FolderLayout):
         return ValueError(
             f"{self.place} has {name} = {value!r} in its {part}: of open_clip's models, Tessera "
             "computes CLIP alone (a ViT and open_clip's own text tower). Take the same model in "
-            f"the layout of transformers, {FolderLayout.config_file} and {FolderLayout.weights_file}"
+            "the layout of transformers, "
+            f"{FolderLayout.config_file} and {FolderLayout.weights_file}"
         )
 
     def corner(self, at: float) -> int:

@@ -25,8 +25,8 @@ GEOMETRY = 6  # left, top, right, bottom, area, place among the proposals
 class Config:
     """Sizes; no `hidden` makes both branches linear.
 
-    `prior` is how much likelier proposals are preferred, as in Zipf's law; the whole frame is as
-    likely as the third.
+    `prior` is the strength of the preference for likely proposals, as in Zipf's law; the whole
+    frame is as likely as the third.
     """
 
     backbone: str = "lite0"
@@ -92,7 +92,7 @@ class Model(nn.Module):
     def phrase_inputs(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[Tensor]:
         """The frozen inputs (P, 768) of phrases: means of words in context, and alone.
 
-        Phrases of the same words are read once. ValueError for a phrase without words.
+        Equal phrases are read once. ValueError for a phrase without words.
         """
         wholes = [parse(text) for text in texts]
         places = [

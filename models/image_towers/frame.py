@@ -20,9 +20,9 @@ from models.vision.sight import RegionSight
 class Config:
     """Sizes; the feature is reduced to `components` numbers first.
 
-    `unit` gives v length one: the paper does not, and then long vectors answer everything. The
-    feature is the mean over the boxes that `proposals` names: of the whole frame alone, or as
-    Karpathy et al. (2014, section 4.1) give SDT-RNN and DeViSE what their own model sees.
+    `unit` gives v length one: the paper does not, and long vectors then answer everything. The
+    feature is the mean over the boxes of `proposals`: the whole frame alone, or the boxes of
+    Karpathy et al.'s own model (2014, section 4.1), as they do for SDT-RNN and DeViSE.
     """
 
     unit: bool = True

@@ -31,11 +31,10 @@ MAPS = ("lite0", 448)  # the network and size whose maps learned proposals read
 class Config:
     """A source of weights (models.encoders.source) and options of the tower.
 
-    `regions` is λ, how much a box counts in its fragment; `recipe` makes boxes' vectors, see
-    models.encoders.halves, and `against` is what they are compared with, the "photo" or the mean of
-    its "boxes"; `proposals` names the boxes, see models.vision.proposals. `scale` is what
-    cosines are multiplied with, half of it here and half in the text tower. `rank` is that of
-    the maps that training adds.
+    `recipe` makes boxes' vectors, see models.encoders.halves. `against` is the base of their
+    differences: the "photo", or the mean of its "boxes". `regions` is λ, a box's weight in its
+    fragment. `proposals` names the boxes, see models.vision.proposals. `scale` multiplies cosines,
+    half of it here and half in the text tower. `rank` is that of the trained maps.
     """
 
     folder: str
@@ -130,11 +129,11 @@ class EncoderSight(Sight):
 class Model(ImageTower):
     """v_0 = s f and v_i = s (f + λ a_i + B a_i), with f along x_0 + A x_0.
 
-    x_0 is the photo's vector, of length one, and x_i a box's. A and B are zero until they are
-    trained. With a_i = x_i − x_0 (against the photo), v_i = s ((1 − λ) x_0 + λ x_i), so that with
-    words u_t the sum of max is s ((1 − λ) cos + λ Σ_t max_i u_tᵀ x_i), the encoder's own cosine and
-    a late interaction. Boxes' vectors may all lie to one side of the photo's, which they were not
-    trained to be compared with: a_i = x_i − mean_j x_j (against the boxes) leaves that out.
+    x_0 is the photo's unit vector, and x_i a box's. A and B are zero before training. With a_i =
+    x_i − x_0 (against the photo), v_i = s ((1 − λ) x_0 + λ x_i): with words u_t the sum of max is
+    s ((1 − λ) cos + λ Σ_t max_i u_tᵀ x_i), the encoder's own cosine and a late interaction. Boxes'
+    vectors were not trained to be compared with the photo's and may all lie to one side of it:
+    a_i = x_i − mean_j x_j (against the boxes) leaves this out.
     """
 
     stored_in_half = ("photo.", "boxes.")

@@ -17,11 +17,9 @@ from models.vision.sight import RegionSight
 class Config:
     """Sizes. `proposals` names the boxes; "frame" makes one vector a photo.
 
-    See models.vision.proposals.
-
-    Lite0 features of windows stand for the papers' R-CNN detections; `tuned` trains the CNN as
-    well. With `components` a feature is reduced to so many numbers first, which no step moves:
-    without them a step spends most of its time on features.
+    See models.vision.proposals. Lite0 features of windows stand for the papers' R-CNN detections;
+    `tuned` trains the CNN as well. `components` reduces a feature to as many numbers first, fitted
+    before training: otherwise a step spends most of its time on features.
     """
 
     proposals: str = "windows"

@@ -26,20 +26,20 @@ FEATURES = 4.0  # the length from which features start, where the names of class
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """Sizes. `views` are backbones with a size, such as "lite2@260".
+    """Sizes, and what each part of the tower uses.
 
-    Boxes are seen in the last view.
+    `views` are backbones with a size, such as "lite2@260"; boxes are seen in the last view.
+    `proposals` names the boxes, see models.vision.proposals; their order is their likelihood.
+    With `maximum` the photo's features also have the largest value of each feature over the
+    regions: a mean over the whole photo hides small things.
 
-    `classifiers` are those of the views whose packaged classifiers say what is there; none
-    leaves names out. `names` and `region_names` are how much that counts at first, for the whole
-    photo and for what regions add; `region_classes` is the share of what the last view's classifier
-    says of the regions, on average, in what classes say of the whole photo. With `maximum` the
-    photo's features also have the largest of each feature over its regions: small things count
-    there that a mean over the whole photo hides. `proposals` names the boxes, see
-    models.vision.proposals; their order is their likelihood. `likelihood` gives every vector one more
-    number, which a text tower with a prior weighs, and `conse` that many more, which say what the
-    classifiers call the photo and which a text tower with as many counts in short texts, see
-    models.vision.conse. `temperature` is where the scale of scores starts.
+    `classifiers` are the views with a packaged classifier in use; without any there are no names.
+    `names` and `region_names` are the first weights of names, for the whole photo and for regions.
+    `region_classes` is the share of the regions' mean class probabilities in the photo's.
+
+    `likelihood` adds one number to every vector, for a text tower with a `prior`. `conse` adds as
+    many numbers for the classes' names, for a text tower with the same `conse`, see
+    models.vision.conse. `temperature` is the first scale of scores.
     """
 
     views: tuple[str, ...] = ("lite0@224", "lite0@448")
@@ -67,19 +67,19 @@ class Model(ImageTower):
     """v_0 = f of the photo, and v_i = f + l_i of each region i.
 
     With words s_t whose sum has length one, the sum of max is S_kl = fᵀ Σ_t s_t + Σ_t max_i l_iᵀ
-    s_t (l_0 = 0): the match of the whole with the whole, which its words share out, plus what
-    regions add to single words. A word links to the whole photo when no region says more.
+    s_t (l_0 = 0): the match of the whole photo with the whole text, shared out over words, plus
+    the regions' match with single words. A word without a better region links to the whole photo.
 
-    f is the unit vector along W x + N e, with x the features of all views, and with `maximum` the
-    largest over regions, and e the mean of the vectors of ImageNet's class names, weighted by what
-    classifiers make of the photo (ConSE, Norouzi et al. 2014), and with `region_classes` of its
-    regions. N starts as the map that a text tower with `names` starts from,
-    so that before any training a photo matches what its classes are called.
+    f is the unit vector along W x + N e. x are the features of all views, and with `maximum` the
+    largest over regions. e is the mean of the vectors of ImageNet's class names, weighted by the
+    classifiers' probabilities (ConSE, Norouzi et al. 2014), with `region_classes` also those of
+    regions. N starts as the map of a text tower with `names`: before any training, a photo matches
+    the names of its classes.
 
-    `conse` appends what classifiers call the whole photo, the same to all fragments, so that links
-    give it to the whole photo. `likelihood` appends −log r / ε for the r-th best box and −1 / ε for
-    the frame. ε keeps the number's counterpart small among words, which are compared with each
-    other in text to text search.
+    `conse` appends the names of the whole photo's classes to all fragments, so that links give
+    them to the whole photo. `likelihood` appends −log r / ε for the r-th best box and −1 / ε for
+    the frame. ε keeps the counterpart in words small, as words are compared with each other in
+    text to text search.
     """
 
     stored_in_half = ("photo.", "regions.project.", "names.")

@@ -1,0 +1,1 @@
+"""Proposers of the registry: trained detectors of boxes, see models.vision.proposals."""

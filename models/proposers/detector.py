@@ -1,8 +1,8 @@
 """Proposer: a class-agnostic detector on a frozen CNN's maps.
 
-Faster R-CNN (Ren et al. 2015) from torchvision's parts, on the maps that matching needs anyway:
-a region proposal network offers boxes, a head refines and scores each. Its best boxes stand for
-the papers' "top 19 detections" (Karpathy & Fei-Fei 2015, section 3.1.1).
+Faster R-CNN (Ren et al. 2015) from torchvision's parts, on the maps for matching: a region proposal
+network offers boxes, a head refines and scores each. Its best boxes stand for the papers' "top 19
+detections" (Karpathy & Fei-Fei 2015, section 3.1.1).
 """
 
 from __future__ import annotations

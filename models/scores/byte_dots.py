@@ -1,9 +1,9 @@
-"""Dot products of vectors in 8 bits: by AVX-512's vpdpbusd where a processor has it, else numkong.
+"""Dot products of vectors in 8 bits: by AVX-512's vpdpbusd if a processor has it, else by numkong.
 
-Few vectors of a query are multiplied with many stored ones. numkong adds each product up across a
-register, which takes longer than to multiply 64 numbers. Here each of a register's 16 lanes has the
-sum of another stored vector, so nothing is added across, and stored vectors are read where they
-lie, in any order. Both ways give the same integers.
+A few vectors of a query are multiplied with many stored ones. numkong adds each product up across
+a register, and this takes longer than multiplying 64 numbers. Here each of a register's 16 lanes
+has the sum of another stored vector: nothing is added across, and stored vectors are read in place,
+in any order. Both ways give the same integers.
 """
 
 from __future__ import annotations

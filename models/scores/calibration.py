@@ -33,15 +33,14 @@ def kind_of(part: FragmentBag, in_photos: bool) -> PairKind:
 class Calibration:
     """p = σ(a S + b log Σ_j exp(r_jᵀ Σ_t s_t) + c T + d), a logistic model for each kind of pair.
 
-    S is the pair's score, s_t the T fragments on the side that is summed over (Platt 1999, with
-    two more terms). The second term says how strongly that side is answered at all, by references
-    r_j: `photos` (K, D), whole-photo fragments, or for texts in texts `sentences` (L, D), sums of
-    fragments. The third makes texts of any length comparable. `coefficients` (kinds, 4) are
-    a, b, c and d of each Kind.
+    S is the pair's score, and s_t are the T fragments on the summed side (Platt 1999, with two more
+    terms). The second term is the summed side's strength at references r_j: `photos` (K, D),
+    whole-photo fragments, or for texts in texts `sentences` (L, D), sums of fragments. The third
+    makes texts of any length comparable. `coefficients` (kinds, 4) are a, b, c and d of each kind.
 
-    A hit whose probability is below `weak_below` counts as weak. `words` are words of the model's
-    training that no English lexicon has; `facts` say how all this was measured. `general` is how
-    many numbers of a vector do not speak of a catalogue's terms, None if all (models.scores.terms).
+    A hit with a probability below `weak_below` is weak. `words` are words of the model's training
+    outside English lexicons; `facts` describe the measurement. `general` is the count of numbers
+    in a vector without those of a catalogue's terms, None if all (models.scores.terms).
     """
 
     photos: Tensor
@@ -55,7 +54,8 @@ class Calibration:
     def drop_terms(self, query: Query, in_photos: bool) -> Query:
         """A query without a catalogue's terms in parts of the searched kind.
 
-        Terms say what a text asks of a photo; photos, and texts, are compared without them.
+        Terms are a text's requests of a photo. Photos with photos, and texts with texts, are
+        compared without them.
         """
         if self.general is None:
             return query
@@ -94,7 +94,7 @@ class Calibration:
     def of_query(self, query: Query, scores: Tensor, in_photos: bool) -> Tensor:
         """Probabilities (N,) of answers to a query, from its parts' scores (P, N).
 
-        An answer is as probable as its least probable part; one that is negated is not there.
+        An answer is as probable as its least probable part; a negated part has 1 − p.
         """
         least = torch.ones(scores.shape[1])
         for part, weight, part_scores in zip(query.parts, query.weights, scores, strict=True):

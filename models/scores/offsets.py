@@ -14,7 +14,8 @@ WEIGHT, TEMPERATURE = 0.7, 2.0
 PHOTO_WEIGHT, PHOTO_TEMPERATURE = 0.4, 1.0
 
 # ε and δ. Photos are compared with photos, too, and sentences with sentences: there an offset must
-# be small compared with the rest. A smaller δ helps texts among texts, a larger one photos among photos.
+# be small compared with the rest. A smaller δ helps texts among texts, a larger one
+# photos among photos.
 SCALE = 0.1
 PHOTO_SCALE = 0.15
 
@@ -26,8 +27,8 @@ class Offsets(nn.Module):
     c_k = −λ τ log mean_j exp((f_kᵀ q_j + b_j) / τ) − c̄, f_k the vector of the whole photo, q_j the
     summed words of reference sentences with their own offsets b_j, and c̄ the mean over the
     reference photos. Each side has its own λ and τ. This is the inverted softmax (Smith et al.
-    2017), which divides by what a query gets over many answers and an answer over many queries.
-    Here they are references, so that nothing about the searched ones is needed.
+    2017): it divides by a query's sum over many answers, and by an answer's sum over many queries.
+    References stand for them, so that it needs nothing of the searched collection.
 
     An offset is shared out over fragments: every image fragment has 1 / ε and c_k / δ as further
     numbers, and each of T sentence fragments ε b_l / T and δ / T. Without reference sentences there

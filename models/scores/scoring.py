@@ -1,8 +1,8 @@
 """Scores of an image and a sentence: value, links, kernel and summaries, one class a score.
 
 A score compares the fragments v_i of an image with the fragments s_t of a sentence. Everything that
-depends on how it does so is a method of its class: a new score is one more class in SCORES.
-Imports torch only where it computes, see models.types.
+depends on the score is a method of its class: a new score is one more class in SCORES. Imports
+torch only where it computes, see models.types.
 """
 
 from __future__ import annotations
@@ -51,12 +51,11 @@ class ProductErrors:
 class Score(ABC):
     """A score of an image and a sentence.
 
-    `kernel` is compiled. It writes the scores (B,) of stored rows and a query of T fragments from
-    their products, of which it is given the parts. The product of fragment f of row b with fragment
-    t of the query is scales[b] · (dots[f, t] · query_scales[t] + fragment_shifts[f]) +
-    row_shifts[b, t]; row b has the fragments offsets[b : b + 2]. Columns of dots from T on do not
-    count. Where rows are images, fragment_shifts are zeros. Where the query is floored, no maximum
-    counts less than `least`.
+    `kernel` is compiled. It writes the scores (B,) of stored rows and a query of T fragments, from
+    parts of their products. The product of fragment f of row b with fragment t of the query is
+    scales[b] · (dots[f, t] · query_scales[t] + fragment_shifts[f]) + row_shifts[b, t]; row b has
+    the fragments offsets[b : b + 2]. Columns of dots from T on do not count. If rows are images,
+    fragment_shifts are zeros. If the query is floored, no maximum counts less than `least`.
     """
 
     name: ClassVar[str]

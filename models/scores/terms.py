@@ -18,17 +18,17 @@ class CatalogueTerms(nn.Module):
     """S_kl = S'_kl + r_l (Σ_v n_lv c z_kv + g_k (d_0 + d_1 Σ_v n_lv)), S' the score without terms.
 
     z_kv = log (q + ε) / (1 − q + μ) − log ε / (1 + μ) with q = g_k p_kv: the log-odds of term v on
-    photo k, counted from 0 on and bounded: what is surely there does not make up for what is not.
-    p_k = σ(W x_k + b) says which of V terms photo k shows, by the features x_k of the whole photo,
-    and g_k = σ(uᵀ f_k + h) whether it is a photo of such a catalogue at all, by its whole-photo
-    fragment f_k. All scores of other photos are what they were, and so are those of texts that
-    name no term. r_l is the share of a text's content words that name terms: 1 of "blue shirt", and
-    little of "two men in blue shirts wait for a train", most of which terms know nothing about.
+    photo k, from 0 on and bounded, so that a sure term does not make up for a missing one.
+    p_k = σ(W x_k + b) are the probabilities of the V terms for photo k, from the features x_k of
+    the whole photo, and g_k = σ(uᵀ f_k + h) that it is a photo of such a catalogue at all, from its
+    whole-photo fragment f_k. Scores of other photos, and of texts without terms, stay as they are.
+    r_l is the share of terms in a text's content words: 1 for "blue shirt", and little for "two men
+    in blue shirts wait for a train".
 
-    Every fragment of an image has z_k and g_k as V + 1 more numbers, so that its regions stay what
-    they are in comparison with each other. n_lv is how often text l names term v, in any form. The words of
-    what it names share what that gives, so links still add up to the score. `strengths` are c, d_0
-    and d_1; a text without terms has no d_0.
+    Every fragment of an image has z_k and g_k as V + 1 further numbers, so comparisons between its
+    regions stay the same. n_lv is the count of term v in text l, in any form. The words of a term
+    share its part, so links still add up to the score. `strengths` are c, d_0 and d_1; a text
+    without terms has no d_0.
     """
 
     weight: Tensor

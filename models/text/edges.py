@@ -83,7 +83,7 @@ class EdgeEncoder(nn.Module):
         nn.init.normal_(self.own if self.shared is None else self.shared, std=words**-0.5)
 
     def bags(self, x: Tensor, mask: Tensor) -> PaddedBags:
-        """The fragments of `join_edges` inputs (L, T, W + 2): dropped ones left out, order kept."""
+        """The fragments of `join_edges` inputs (L, T, W + 2), in order, without dropped ones."""
         vectors, edges = x[..., :-2], x[..., -2:].long()
         relations = edges[..., 1].masked_fill(~mask, DROPPED)
         embedded, real = self(vectors, edges[..., 0], relations), relations != DROPPED

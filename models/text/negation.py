@@ -19,11 +19,11 @@ PEOPLE = "people"
 
 @dataclass(frozen=True, slots=True)
 class Negated:
-    """A negated phrase: text[span], or `named` in its place.
+    """A negated phrase: text[span], or `named` instead.
 
-    `words` are the numbers of all the words that belong to the negation: those of the phrase, the
-    negation itself, and the function words that mean nothing without it ("there are" of "there are
-    no dogs", "on it" of "nobody on it").
+    `words` are the numbers of all words of the negation: the phrase, the negating word, and
+    function words without a meaning of their own ("there are" of "there are no dogs", "on it" of
+    "nobody on it").
     """
 
     span: Span

@@ -168,7 +168,7 @@ def blank(text: str, spans: Iterable[Span]) -> str:
 
 
 def find_phrase(text: str, phrase: str) -> Span:
-    """Where a phrase first stands in a text, whatever its case; whole words before parts.
+    """The place of a phrase in a text, in any case; whole words before parts.
 
     ValueError for a phrase that is not in the text.
     """

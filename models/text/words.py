@@ -195,8 +195,8 @@ class LowerMiniLM(nn.Module):
 class WordVectors(nn.Module):
     """A vector a word without its sentence: MiniLM's state of the word alone.
 
-    Stands for the 50 and 300 numbers a word that the papers take from unsupervised training
-    (Huang et al. 2012, word2vec). Any English word has one. Shapes: (T, 384) of length one.
+    It stands for the papers' 50 and 300 numbers a word from unsupervised training (Huang et al.
+    2012, word2vec). Any English word has one. Shapes: (T, 384) of length one.
     """
 
     def __init__(self) -> None:

@@ -32,10 +32,9 @@ class Config:
     """Sizes, and the composition of words: the paper's two models and its comparisons.
 
     composition: "relation" is SDT-RNN, "position" DT-RNN, "constituency" CT-RNN, "sequence" the
-    recurrent network, "average" the bag of words. `relations` are train's frequent ones, the
-    others share a matrix, as do positions past `reach` on either side. `parser` is the key of the
-    one that drew the trees. `unit` gives y length one: the paper does not, and then long y answer
-    every photo.
+    recurrent network, "average" the bag of words. `relations` are train's frequent ones; all others
+    share a matrix, and so do positions past `reach` on either side. `parser` is the key of the
+    trees' parser. `unit` gives y length one: the paper does not, so long y answer every photo.
     """
 
     composition: str = "relation"

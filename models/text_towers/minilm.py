@@ -21,13 +21,12 @@ from models.vision.conse import NamedTexts
 class Config:
     """Sizes; `frozen_layers` of MiniLM's six are frozen, the others tuned.
 
-    `frequencies` are the shares of frequent words among all words of train: a word of share p
+    `frequencies` are the shares of frequent words among all words of train. A word of share p
     starts with the weight rarity / (rarity + p), as in Arora et al. 2017, so that "a" and "in"
-    do not claim what "dog" and "snow" earn. `prior` is how much the likelihood of boxes counts,
-    for an image tower with `likelihood`; `conse` is how many numbers of an image tower say what it
-    is called, see models.vision.conse. With `names` the map into the joint space starts as the
-    directions along which the names of ImageNet's classes differ, for an image tower that starts
-    from these names.
+    get little. `prior` is the weight of boxes' likelihood, for an image tower with `likelihood`.
+    `conse` is the count of an image tower's numbers for names of classes, see models.vision.conse.
+    With `names` the map into the joint space starts along the main directions of ImageNet's class
+    names, for an image tower with the same start.
     """
 
     frequencies: tuple[tuple[str, float], ...] = ()
@@ -82,8 +81,8 @@ class WeightedWords(SentenceReader):
 class Model(TextTower):
     """s_t of words in context, weighted and scaled to |Σ_t s_t| = 1.
 
-    With a prior λ every vector has one more number, ε λ / T for each of T words. So a word
-    prefers a likely box among boxes that look alike to it, and links still add up to the score.
+    With a prior λ every vector has one more number, ε λ / T for each of T words. So a word prefers
+    a likely box among similar ones, and links still add up to the score.
     """
 
     stored_in_half = ("upper.", "project.")

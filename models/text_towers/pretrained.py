@@ -25,8 +25,8 @@ LEAST_REST = 1e-5  # of a text's length, from which what no word gave is a fragm
 class Config:
     """A source of weights (models.encoders.source) and options of the tower.
 
-    `scale` is what cosines are multiplied with, half of it here and half in the image tower;
-    `rank` is that of the map that training adds.
+    `scale` multiplies cosines, half of it here and half in the image tower; `rank` is that of the
+    trained map.
     """
 
     folder: str
@@ -45,7 +45,7 @@ class Config:
 class EncoderReader(SentenceReader):
     """Each word's part of a text's vector, and the rest, if any.
 
-    The parts add up to the encoder's vector, of length one. Its vocabulary is open: no word of a
+    The parts add up to the encoder's vector, of length one. The vocabulary is open: no word of a
     query is left out as unknown.
     """
 

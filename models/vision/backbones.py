@@ -137,9 +137,9 @@ Backbone = Lite | TorchvisionBackbone
 def load(name: str, tuned: bool = False) -> Backbone:
     """A backbone with its weights: "lite0", "lite2", or "resnet50:DEFAULT" in torchvision's names.
 
-    "lite2-sentences" is one that was tuned before, in models/pretrained. One that is to be `tuned`
-    has weights of its own that train, all of torchvision's or those of Lite.tune; others share
-    theirs and are frozen. Raises ValueError for a name that nothing knows.
+    "lite2-sentences" is a tuned one in models/pretrained. A backbone to be `tuned` has its own
+    weights: all of torchvision's train, or those of Lite.tune. Others share frozen weights. Raises
+    ValueError for an unknown name.
     """
     by_openvino = engine == "openvino" and not tuned
     if name in shipped.BACKBONES:
@@ -161,7 +161,7 @@ def load(name: str, tuned: bool = False) -> Backbone:
 def load_packaged(name: str) -> Backbone:
     """A frozen backbone outside models/pretrained.
 
-    A model that does not store its backbone would not notice when their files are replaced.
+    A model that does not store its backbone would not notice a change of their files.
     """
     if name in shipped.BACKBONES:
         raise ValueError(

@@ -1,8 +1,8 @@
 """ConSE: names of classes as further numbers of fragments, used in texts of few words.
 
-A convex combination of semantic embeddings (Norouzi et al. 2014) says of a photo what its
-classifiers call it. Sentences are answered better by what was learned of them; a word or two that
-no sentence of train had is not, see docs/decisions/0004-two-cnns-minilm-and-class-names.md.
+A convex combination of semantic embeddings (Norouzi et al. 2014) describes a photo by its
+classifiers' names. Whole sentences are answered better by trained vectors, one or two words outside
+train's sentences by names, see docs/decisions/0004-two-cnns-minilm-and-class-names.md.
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ class Windows:
 class TorchvisionDetector(nn.Module):
     """The best boxes of a torchvision detector, in all its classes.
 
-    `name` and `weights` as in torchvision's hub; without weights they are random.
+    `name` and `weights` are those of torchvision's hub; without weights they are random.
     """
 
     def __init__(self, name: str, weights: str | None) -> None:

@@ -22,8 +22,7 @@ class RegionSight(Sight):
     """The CNN features of a photo's boxes, at several resolutions.
 
     `boxes` names the boxes, see models.vision.proposals: "frame" is the whole photo alone. With
-    `tuned` the CNN trains as well. One that trains, or was tuned before, is in checkpoints, others are in
-    packages.
+    `tuned` the CNN trains as well. A trained or tuned CNN is in checkpoints, others in packages.
     """
 
     def __init__(self, backbone: str, sizes: Sequence[int], boxes: str, tuned: bool) -> None:
@@ -59,10 +58,9 @@ class RegionSight(Sight):
 class ViewSight(Sight):
     """A photo in several views, and its boxes in one.
 
-    A view is a backbone and a size, "lite2@260": networks and sizes that see different things.
-    The backbones give features of one length. `boxes` names the boxes, see models.vision.proposals;
-    they are seen in the last view. Backbones that were tuned here are in checkpoints, others in
-    packages.
+    A view is a backbone and a size, "lite2@260"; all backbones have features of one length. `boxes`
+    names the boxes, see models.vision.proposals; they are seen in the last view. Backbones tuned by
+    this project are in checkpoints, others in packages.
     """
 
     def __init__(self, views: Sequence[str], boxes: str) -> None:
@@ -187,8 +185,8 @@ class Look:
 def share_sight(sight: Sight, *captioners: Captioner | None) -> None:
     """Share this sight, or each other's, among captioners with equal ones.
 
-    It is in memory once, and a photo is looked at once. Sights that differ share the parts that do
-    not. A sight whose CNN was tuned with it stays alone.
+    An equal sight is in memory once, and looks at a photo once. Different sights share their equal
+    parts. A sight with a tuned CNN stays alone.
     """
     sights = {} if sight.tuned else {sight.key(): sight}
     for captioner in captioners:

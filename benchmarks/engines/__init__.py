@@ -1,0 +1,1 @@
+"""Engines in races over the same bags: Tessera, numpy, torch, FAISS, qdrant, LanceDB."""
