@@ -1,4 +1,4 @@
-"""The machine: its description, and the speed at which it reads memory."""
+"""The machine: its description, and the speed of its memory."""
 
 from __future__ import annotations
 
@@ -29,7 +29,10 @@ def use(threads: int) -> None:
 
 
 def describe(threads: int, numbers: int = READ) -> dict[str, Any]:
-    """The processor, its load, and its read bandwidth in GB/s with one thread and with all."""
+    """The processor, its load, and its read bandwidth in GB/s.
+
+    With one thread and with all.
+    """
     lines = Path("/proc/cpuinfo").read_text().splitlines()
     models = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
     array = np.ones(numbers, np.float32)

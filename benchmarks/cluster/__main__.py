@@ -1,4 +1,4 @@
-"""Searches and imports on a Ray cluster beside those of one process, and what growth would cost.
+"""Searches and imports on a Ray cluster, compared with one process, and the cost of growth.
 
     python -m benchmarks.cluster search --real ../cache/bench --photos 20000
     python -m benchmarks.cluster delays --real ../cache/bench --photos 20000
@@ -6,8 +6,8 @@
     python -m benchmarks.cluster report
 
 The cluster's nodes, PostgreSQL and the actors all run on this machine, so several actors share its
-processors. Results are lines of --out, which `report` makes a page's tables and picture of. An
-empty --database is filled and kept for the next time, and so are segments in --work.
+processors. Results are lines of --out; `report` makes a page's tables and picture of them. An empty
+--database is filled and kept for the next time, and so are segments in --work.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ WAIT = 900.0  # seconds
 
 
 def fill_catalog(url: str, folder: Path, real: Real, count: int) -> tuple[Catalog, Collection]:
-    """A catalog of so many photos, of real ones and ones like them, unless they are there."""
+    """A catalog of `count` photos, real and grown, filled if it is empty."""
     catalog = Catalog(Storage(folder, database=url, shared=True))
     source = GrownCollection(real, "images", count)
     collection = catalog.collection(
@@ -67,7 +67,7 @@ def fill_catalog(url: str, folder: Path, real: Real, count: int) -> tuple[Catalo
 
 @contextmanager
 def open_stored(options: argparse.Namespace) -> Iterator[tuple[Catalog, Collection, Path]]:
-    """The catalog that is searched, and the folder of its segments."""
+    """A catalog to search, and the folder of its segments."""
     with ExitStack() as open_:
         url = options.database or open_.enter_context(database())
         work = options.work or open_.enter_context(TemporaryDirectory(prefix="tessera-"))
@@ -77,14 +77,14 @@ def open_stored(options: argparse.Namespace) -> Iterator[tuple[Catalog, Collecti
 
 
 def time_search(search: Callable[[], Any]) -> float:
-    """How long a search takes."""
+    """The seconds of a search."""
     began = time.perf_counter()
     search()
     return time.perf_counter() - began
 
 
 def race(local: Index, sharded: ShardedIndex, requests: Sequence[Request]) -> dict[str, float]:
-    """Medians in ms of both, answering the same requests in turn, and that of their differences."""
+    """Medians in ms of both on the same requests, and of their differences."""
     times: tuple[list[float], list[float]] = ([], [])
     for round_ in range(ROUNDS + 1):
         for request in requests:
@@ -98,7 +98,7 @@ def race(local: Index, sharded: ShardedIndex, requests: Sequence[Request]) -> di
 
 
 def agreement(index: Index, truth: Index, requests: Sequence[Request]) -> float:
-    """The share of the best hits of exact scans that searches find."""
+    """The share of an exact scan's best hits in the index's best."""
     hits = relevant = 0
     for request in requests[:EXACT]:
         best = {hit.item for hit in truth.best(replace(request, exact=True)).hits}
@@ -108,13 +108,13 @@ def agreement(index: Index, truth: Index, requests: Sequence[Request]) -> float:
 
 
 def measure_empty(servers: Any) -> float:
-    """The median in ms of a question to all actors that asks for nothing."""
+    """The median in ms of an empty question to all actors."""
     ask = partial(servers.ask, "move", 0.0)
     return 1000 * statistics.median(time_search(ask) for _ in range(ROUNDS * QUERIES))
 
 
 def processor_seconds(processes: Sequence[int]) -> float:
-    """Processor time that processes have taken, in steps of a tick."""
+    """The processor time of processes, in steps of a tick."""
     used = 0
     for process in processes:
         fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
@@ -123,7 +123,10 @@ def processor_seconds(processes: Sequence[int]) -> float:
 
 
 def measure_processor(index: Index, requests: Sequence[Request], processes: Sequence[int]) -> float:
-    """Processor time in ms of a search, of all its processes: what load hardly changes."""
+    """Processor time in ms of a search in all its processes.
+
+    Load hardly changes it.
+    """
     before = processor_seconds(processes)
     for request in requests:
         index.best(request)
@@ -131,7 +134,7 @@ def measure_processor(index: Index, requests: Sequence[Request], processes: Sequ
 
 
 def measure_searches(options: argparse.Namespace) -> None:
-    """Race searches of one process and of 1, 2 and 4 actors; kill actors and a node."""
+    """Race one process with 1, 2 and 4 actors; kill actors and a node."""
     from benchmarks.cluster.delays import FarCluster
 
     queries = questions.read(Real(options.real), "12 words", QUERIES)
@@ -175,7 +178,7 @@ def measure_searches(options: argparse.Namespace) -> None:
 
 
 def measure_delays(options: argparse.Namespace) -> None:
-    """Search by 1 and 2 actors whose messages take longer, as over a network."""
+    """Search by 1 and 2 actors with slower messages, as over a network."""
     from benchmarks.cluster.delays import FarCluster, measure
 
     queries = questions.read(Real(options.real), "12 words", QUERIES)
@@ -198,7 +201,7 @@ def measure_delays(options: argparse.Namespace) -> None:
 def start_cluster(
     kind: Any, address: str, catalog: Catalog, collection: Collection, count: int
 ) -> Any:
-    """A cluster of so many actors, each with a shard, that answer."""
+    """A ready cluster of `count` actors, each with a shard."""
     from index.cluster.cluster import Layout
 
     layout = Layout(shards=count, replicas=1, cpus=1.0, patience=60.0)
@@ -208,13 +211,13 @@ def start_cluster(
 
 
 def make_requests(queries: Sequence[Query], *, exact: bool) -> list[Request]:
-    """Searches for the ten best photos; of exact ones, which take long, some."""
+    """Searches for the ten best photos; fewer exact ones, as they take long."""
     requests = [Request("images", query, limit=10, exact=exact) for query in queries]
     return requests[: EXACT if exact else None]
 
 
 def is_published(sharded: ShardedIndex, photos: int) -> bool:
-    """Whether all shards have their photos in segments, but for a few that are too new."""
+    """Return whether all shards have their photos in segments, except a few new ones."""
     overview = sharded.overview()
     images = overview.images
     return overview.coverage == 1 and images.rows == photos and images.in_memory < 256
@@ -223,7 +226,7 @@ def is_published(sharded: ShardedIndex, photos: int) -> bool:
 def measure_recovery(
     servers: Any, sharded: ShardedIndex, request: Request, nodes: Any
 ) -> dict[str, float]:
-    """Seconds until answers are complete again after an actor, and a node, were killed."""
+    """Seconds to complete answers after the kill of an actor, and of a node."""
 
     def complete() -> bool:
         return sharded.best(request).complete
@@ -242,7 +245,7 @@ def measure_recovery(
 
 
 def measure_imports(options: argparse.Namespace) -> None:
-    """Import the same photos by one process and by a cluster on this machine."""
+    """Import the same photos by one process and by a local cluster."""
     results: dict[str, Any] = {
         "machine": machine.describe(2),
         "photos": options.limit,

@@ -1,8 +1,8 @@
 """Delays of messages between a web process and the actors of a cluster, as a network adds them.
 
 An actor waits before it reads a question and before it sends its answer. So every message takes
-longer by the delay, whichever other messages are on their way; what a real network does besides,
-such as losing packets and sharing its bandwidth, is left out.
+longer by the delay, independently of other messages. Other effects of a real network, such as lost
+packets and shared bandwidth, are left out.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ROUNDS = 3
 
 
 class FarServer(ShardActor):
-    """A shard's server whose messages take longer on their way."""
+    """A shard's server with slower messages."""
 
     delay = 0.0  # seconds
 
@@ -43,7 +43,7 @@ class FarServer(ShardActor):
 
 
 class FarCluster(Cluster):
-    """A cluster whose actors can be moved away."""
+    """A cluster of actors at a distance."""
 
     server = FarServer
 
@@ -51,7 +51,7 @@ class FarCluster(Cluster):
 def measure(
     servers: Cluster, sharded: ShardedIndex, requests: Sequence[Request]
 ) -> dict[str, float]:
-    """Medians in ms of a search, by the delay of a message in ms; delays take turns."""
+    """Medians in ms of a search, by the messages' delay in ms, in turns."""
     times: dict[int, list[float]] = {delay: [] for delay in MILLISECONDS}
     for round_ in range(ROUNDS + 1):
         for delay in MILLISECONDS:

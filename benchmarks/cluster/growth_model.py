@@ -1,4 +1,4 @@
-"""A model of what many photos cost on many machines, checked against measured points.
+"""A model of the cost of many photos on many machines, checked against measurements.
 
 A search waits for its slowest shard: T = hop + max over shards of t(N / A), where A actors share N
 photos. An exact scan reads a number of bytes of every photo, so t grows with N; a search by
@@ -29,7 +29,7 @@ SIZES = (10**7, 10**8, 10**9)
 
 
 def predict(search: Mapping[str, Any], kind: str, actors: int) -> float:
-    """Milliseconds of a search by so many actors on one machine, from the points with one.
+    """Milliseconds of a search by `actors` on one machine, from those of one.
 
     Of N photos an actor has N / A; A actors share the machine's processors.
     """
@@ -41,7 +41,7 @@ def predict(search: Mapping[str, Any], kind: str, actors: int) -> float:
 
 
 def on_machines(search: Mapping[str, Any], kind: str, photos: int, actors: int) -> float:
-    """Milliseconds of a search by actors that have a processor each, as measured."""
+    """Milliseconds of a search by actors with a processor each, as in the measurements."""
     row = search["actors"]["1"][kind]
     hop = max(row["difference"], 0.0)
     growth = photos / actors / search["photos"]
@@ -50,7 +50,7 @@ def on_machines(search: Mapping[str, Any], kind: str, photos: int, actors: int) 
 
 
 def delay(times: Mapping[str, float], delay: float) -> float:
-    """Milliseconds of a search whose messages take so many longer, from that without a delay.
+    """Milliseconds of a search with delayed messages, from those without a delay.
 
     All shards are asked at once, each by one message, and each answers by one.
     """
@@ -58,12 +58,12 @@ def delay(times: Mapping[str, float], delay: float) -> float:
 
 
 def nodes(photos: int) -> int:
-    """Nodes that hold all segments once in memory."""
+    """The number of nodes for all segments in memory, once."""
     return math.ceil(photos * PHOTO / NODE)
 
 
 def tables(searches: Sequence[Mapping[str, Any]]) -> str:
-    """Measured points of several sizes beside the model's, and what more photos would cost.
+    """Measurements next to the model's numbers, and the cost of more photos.
 
     As Markdown.
     """
@@ -88,7 +88,7 @@ def tables(searches: Sequence[Mapping[str, Any]]) -> str:
 
 
 def delays_table(delays: Mapping[str, Any]) -> str:
-    """Searches whose messages are delayed beside the model's, as Markdown."""
+    """Searches with delayed messages next to the model's numbers, as Markdown."""
     lines = ["| actors | search | delay of a message, ms | measured ms | model ms |"]
     lines += ["|---|---|---|---|---|"]
     lines += [
@@ -113,7 +113,7 @@ def _row(search: Mapping[str, Any], photos: int) -> str:
 
 
 def picture(searches: Sequence[Mapping[str, Any]], file: Path) -> None:
-    """Draw milliseconds by photos, with as many nodes as hold them; from the largest measured."""
+    """Draw milliseconds by photos, with enough nodes, from the largest measurement."""
     largest = searches[-1]
     sizes = [size for size in (10**at for at in (6, 7, 8, 9)) if size > largest["photos"]]
     measured = {
@@ -135,7 +135,7 @@ def picture(searches: Sequence[Mapping[str, Any]], file: Path) -> None:
 
 
 def delays_picture(delays: Mapping[str, Any], file: Path) -> None:
-    """Draw milliseconds of searches by the delay of a message, measured and by the model."""
+    """Draw milliseconds by the delay of a message, measured and modelled."""
     panels: dict[str, dict[str, list[tuple[float, float]]]] = {}
     for actors, kinds in delays["actors"].items():
         for kind, times in kinds.items():

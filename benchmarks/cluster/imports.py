@@ -30,7 +30,7 @@ def database() -> Iterator[str]:
 
 
 def measure_import(photos: Path, work: Path, count: int, more: Sequence[str]) -> float:
-    """Photos a second of an import, from the first that is stored to the last."""
+    """Photos a second of an import, from the first stored photo to the last."""
     with database() as url, TemporaryDirectory(dir=work) as data:
         about = {"DATA": data, "DATABASE": url, "CAPTIONER": "none", "GROUNDER": "none", "BATCH": 8}
         command = [*TESSERA, "index", str(photos), *more]

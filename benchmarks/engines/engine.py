@@ -17,11 +17,11 @@ SINGLE = 4  # bytes of a number in single precision
 
 
 class Unable(Exception):
-    """An engine cannot do what is asked of it; the message says why, for the page."""
+    """A request beyond an engine's abilities; the page shows the message."""
 
 
 class SearchEngine(Protocol):
-    """A way to search a collection of images or sentences; opened for one of them at a time.
+    """A way to search a collection of images or sentences, one at a time.
 
     Engines of one `store` share what they have on disk. Ids count the source's bags from 0.
     """
@@ -30,19 +30,19 @@ class SearchEngine(Protocol):
     store: str
 
     def needs(self, source: BagSource) -> int:
-        """About how many bytes of memory it takes."""
+        """The approximate memory of the engine, in bytes."""
         ...
 
     def build(self, source: BagSource, folder: Path) -> None:
-        """Write into an empty folder what lasts; Unable where it cannot."""
+        """Write the lasting files into an empty folder; Unable if it cannot."""
         ...
 
     def open(self, source: BagSource, folder: Path) -> None:
-        """Make ready to search what was built."""
+        """Open the files of `build` for searches."""
         ...
 
     def search(self, query: Query, limit: int) -> Sequence[int]:
-        """The ids of the best, the best first; Unable for a kind of query it does not know."""
+        """The ids of the best, in order; Unable for an unsupported kind of query."""
         ...
 
     def close(self) -> None:
@@ -52,7 +52,7 @@ class SearchEngine(Protocol):
 
 @lru_cache(maxsize=1)
 def everything(source: BagSource) -> tuple[Floats, NDArray[np.int64]]:
-    """All fragments of a collection (N, D) in single precision, and the bags' offsets (B + 1,).
+    """All fragments (N, D) in single precision, and the bags' offsets (B + 1,).
 
     Kept, so that engines that need all in memory share it.
     """
@@ -75,7 +75,7 @@ def highest(scores: Floats, limit: int) -> list[int]:
 
 
 def only_part(query: Query) -> Floats:
-    """The vectors (T, D) of a query of one part; Unable for a negated one."""
+    """The vectors (T, D) of a query of one part; Unable for more."""
     if len(query.parts) > 1:
         raise Unable("has no sum in which nothing counts below zero")
     vectors: Floats = query.parts[0].vectors.numpy()

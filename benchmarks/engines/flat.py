@@ -17,7 +17,7 @@ NEAREST = 200  # fragments for each of the query's
 
 
 class FlatSummaries:
-    """One inner product a bag and nothing behind it: how far candidates alone come."""
+    """One inner product a bag and nothing more: candidates alone."""
 
     name, store = "FAISS flat, one vector a bag", "none"
 
@@ -46,7 +46,7 @@ class FlatSummaries:
 
 
 class FlatFragments:
-    """The nearest fragments of each of the query's, added up by the bags they belong to.
+    """The nearest fragments of each of the query's, summed by their bags.
 
     What is not among the nearest counts nothing: so late interaction was first served (ColBERT,
     Khattab & Zaharia 2020, 3.5).
@@ -70,7 +70,7 @@ class FlatFragments:
         self.index.add(vectors)
 
     def search(self, query: Query, limit: int) -> Sequence[int]:
-        """Sum the products of the pairs that were found, each of the summed side's once."""
+        """Sum the products of the neighbours, each of the summed side's once."""
         vectors = only_part(query)
         products, neighbours = self.index.search(vectors, min(NEAREST, self.index.ntotal))  # (T, n)
         rows, values = neighbours.ravel(), products.ravel()

@@ -1,6 +1,6 @@
 """LanceDB: multi-vectors with their inner products, summed over the query's vectors.
 
-Searching sentences for a photo it therefore computes another score than ours; its recall says so.
+In searches of sentences for a photo it computes another score than ours; its recall shows this.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""qdrant-edge-py: multi-vectors with its MaxSim, which sums over the query's vectors.
+"""qdrant-edge-py: multi-vectors with its MaxSim, a sum over the query's vectors.
 
-Searching sentences for a photo it therefore computes another score than ours; its recall says so.
+In searches of sentences for a photo it computes another score than ours; its recall shows this.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def unload_shard(folder: Path) -> None:
 
 
 class Qdrant:
-    """A shard of one vector and a multi-vector a bag, without a graph over the multi-vectors."""
+    """A shard of one vector and a multi-vector a bag, without a graph."""
 
     name, store = "qdrant-edge, exact", "qdrant"
     links = 0  # of the graph over multi-vectors; none without it
@@ -51,7 +51,7 @@ class Qdrant:
         self.threads = threads
 
     def needs(self, source: BagSource) -> int:  # noqa: ARG002 - the Protocol's
-        """Vectors are mapped from files, and read in full by an exact search."""
+        """Vectors are mapped from files; an exact search reads them all."""
         return 2**28
 
     def build(self, source: BagSource, folder: Path) -> None:
@@ -72,7 +72,7 @@ class Qdrant:
         shard.close()
 
     def config(self, dimension: int) -> qdrant.EdgeConfig:
-        """Both vectors with inner products; the multi-vectors' graph as the engine has it."""
+        """Both vectors with inner products; the multi-vectors with the engine's graph."""
         sums = qdrant.MultiVectorConfig(qdrant.MultiVectorComparator.MaxSim)
         graph = qdrant.HnswIndexConfig(
             self.links, BUILD_EF, full_scan_threshold=1, max_indexing_threads=self.threads
@@ -104,7 +104,7 @@ class Qdrant:
         return qdrant.Query.Nearest(only_part(query), using=FRAGMENTS)
 
     def ask(self, request: qdrant.QueryRequest) -> list[int]:
-        """The ids that answer a request."""
+        """The ids of a request's points."""
         return [point.id for point in self.shard.query(request)]
 
     def close(self) -> None:
@@ -113,18 +113,18 @@ class Qdrant:
 
 
 class QdrantGraph(Qdrant):
-    """The same with its HNSW graph over the multi-vectors."""
+    """The engine with its HNSW graph over the multi-vectors."""
 
     name, store = "qdrant-edge, HNSW", "qdrant-hnsw"
     links = LINKS
 
     def search(self, query: Query, limit: int) -> Sequence[int]:
-        """MaxSim of what the graph leads to."""
+        """MaxSim of the graph's candidates."""
         return self.ask(qdrant.QueryRequest(limit, query=self.nearest(query)))
 
 
 class QdrantTwoStages(Qdrant):
-    """Our own two stages in its words: candidates by one vector, then MaxSim."""
+    """Tessera's two stages in qdrant: candidates by one vector, then MaxSim."""
 
     name = "qdrant-edge, one vector, then exact"
 

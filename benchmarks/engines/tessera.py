@@ -1,6 +1,6 @@
 """Tessera's own index, by default and exactly, through the catalog, as a service uses it.
 
-This is the only file of the benchmarks that knows how the index is called.
+Only this file of the engines calls the index.
 """
 
 from __future__ import annotations
@@ -56,11 +56,11 @@ class Opened:
         return [hit.item for hit in self.index.best(request).hits]
 
     def complete(self) -> None:
-        """Index all that was stored as well as it is going to be."""
+        """Index all stored items to the end."""
         following.catch_up(self.catalog, self.folder)
 
     def whole(self) -> bool:
-        """Whether all that was stored is searched."""
+        """Return whether all stored items are in searches."""
         return not self.index.snapshot().behind
 
     def close(self) -> None:
@@ -74,18 +74,18 @@ class Opened:
 
 
 def delete_derived(folder: Path) -> None:
-    """Delete all that can be built again from the catalog: a cold start."""
+    """Delete all derived files, for a cold start."""
     shutil.rmtree(folder / following.SEGMENTS)
 
 
 class Tessera:
-    """The index as a service uses it: by default, candidates first where there are many bags."""
+    """The index as in a service: with many bags, candidates first."""
 
     name, store = "Tessera", "tessera"
     exact = False
 
     def needs(self, source: BagSource) -> int:
-        """Files are mapped; what a search reads of them."""
+        """Memory of a search, as files are mapped."""
         return len(source) * source.dimension + 2**28
 
     def build(self, source: BagSource, folder: Path) -> None:
@@ -102,7 +102,7 @@ class Tessera:
         self.opened.index.start()
 
     def search(self, query: Query, limit: int) -> Sequence[int]:
-        """The best items; links are made for who reads them."""
+        """The best items, without their links."""
         return [int(item) for item in self.opened.search(query, limit, exact=self.exact)]
 
     def close(self) -> None:
@@ -111,12 +111,12 @@ class Tessera:
 
 
 class TesseraLinks(Tessera):
-    """As an answer that shows boxes and links reads them."""
+    """The index with the links and boxes of an answer."""
 
     name = "Tessera, with links"
 
     def search(self, query: Query, limit: int) -> Sequence[int]:
-        """The best items, whose links and boxes are read."""
+        """The best items, with their links and boxes."""
         request = Request(self.opened.side, query, limit=limit)
         hits = self.opened.index.best(request).hits
         return [int(hit.item) for hit in hits if hit.links and hit.bag.places]
@@ -130,7 +130,7 @@ class TesseraExact(Tessera):
 
 
 class TesseraCodes(TesseraExact):
-    """Every bag is scored from its codes: what an exact scan costs without heads."""
+    """All bags scored from codes: the cost of an exact scan without heads."""
 
     name = "Tessera, exact, without heads"
 
@@ -154,7 +154,7 @@ def batches(source: BagSource, size: int) -> Iterator[list[Entry]]:
 
 
 def entry(block: Bags, row: int, number: int, side: Side) -> Entry:
-    """A bag as an item of its own, whose id is its number."""
+    """A bag as an item, with its number as its id."""
     vectors, item = block[row], f"{number:08}"
     if side == "sentences":
         bag = of_sentence(vectors).parts[0]

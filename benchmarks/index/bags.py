@@ -2,9 +2,9 @@
 
     python -m benchmarks.index.speed embed ../shared/data/flickr8k --features ../cache
 
-Photos whose features `tessera train --cache` has kept are not looked at again; each of the others
-takes about 0.3 s. The first split of `--splits` is held out: queries are made of it, and the
-generator of benchmarks/index/growth.py never borrows from it.
+Features in the cache of `tessera train --cache` are reused; each other photo takes about 0.3 s. The
+first split of `--splits` is held out: queries are made of it, and benchmarks/index/growth.py grows
+nothing from it.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Bags:
         return cls(vectors, np.load(folder / f"{name}-offsets.npy"))
 
     def save(self, folder: Path, name: str) -> None:
-        """Write the bags as two arrays; the vectors come last and make them whole."""
+        """Write the bags as two arrays, the vectors last to mark them complete."""
         folder.mkdir(parents=True, exist_ok=True)
         np.save(folder / f"{name}-offsets.npy", self.offsets)
         partial = folder / f"{name}.partial.npy"
@@ -92,12 +92,12 @@ class Bags:
 
     @property
     def longest(self) -> int:
-        """The most fragments that a bag has."""
+        """The most fragments of a bag."""
         return int(np.diff(self.offsets).max())
 
     @property
     def fragments(self) -> int | None:
-        """How many fragments every bag has; None where they differ."""
+        """The number of fragments of every bag; None where they differ."""
         sizes = np.diff(self.offsets)
         return int(sizes[0]) if len(sizes) and bool((sizes == sizes[0]).all()) else None
 
@@ -111,7 +111,7 @@ class Bags:
         return self.vectors[self.offsets[:-1]].astype(np.float32)
 
     def summaries(self, side: Side) -> Floats:
-        """The vector (B, D) that stands for each: the whole photo's, or the sum of the words."""
+        """The summary (B, D) of each: the whole photo's vector, or the words' sum."""
         return self.firsts() if side == "images" else self.sums()
 
     def sums(self) -> Floats:
@@ -120,19 +120,19 @@ class Bags:
 
 
 class BagSource(Protocol):
-    """Bags of one side in blocks, so that a collection need not fit in memory."""
+    """Bags of one side in blocks: a collection need not fit in memory."""
 
     def __len__(self) -> int:
-        """How many bags there are."""
+        """The number of bags."""
         ...
 
     def __hash__(self) -> int:
-        """As of the object: what is read of it is kept."""
+        """The hash of the object, for caches."""
         ...
 
     @property
     def side(self) -> Side:
-        """Whether they are images or sentences."""
+        """The side of the bags: images or sentences."""
         ...
 
     @property
@@ -147,7 +147,7 @@ class BagSource(Protocol):
 
     @property
     def fragments(self) -> int:
-        """About how many fragments all bags have."""
+        """The approximate number of fragments in all bags."""
         ...
 
     def blocks(self) -> Iterator[Bags]:
@@ -157,7 +157,7 @@ class BagSource(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Real:
-    """The bags of a data folder: those held out for queries, and those of all other splits.
+    """The bags of a data folder: held-out ones for queries, and all others.
 
     `references` (N, D') are the photos that sentences' offsets are measured with, see
     models.scores.offsets; there are none where the matcher has no offsets.
@@ -166,11 +166,11 @@ class Real:
     folder: Path
 
     def images(self, split: str) -> Bags:
-        """The photos that are `held`, or the `other` ones."""
+        """The `held` or the `other` photos."""
         return Bags.load(self.folder, f"images-{split}")
 
     def sentences(self, split: str) -> Bags:
-        """The sentences that are `held`, or the `other` ones; a photo's stand together."""
+        """The `held` or the `other` sentences; a photo's are neighbours."""
         return Bags.load(self.folder, f"sentences-{split}")
 
     def of(self, side: Side, split: str) -> Bags:
@@ -179,7 +179,7 @@ class Real:
 
     @property
     def key(self) -> str:
-        """Changes with the matcher, and with how many photos and sentences there are."""
+        """A value for the matcher and the counts of photos and sentences."""
         bags = [self.of(side, split) for side in SIDES for split in ("held", "other")]
         sizes = np.array([len(part) for part in bags])
         first = b"".join(part[0].tobytes() for part in bags)
@@ -205,7 +205,7 @@ def embed(
     features: Path,
     progress: Progress,
 ) -> Real:
-    """Embed splits of a corpus into a folder; what is there already is left alone."""
+    """Embed splits of a corpus into a folder, unless they are there."""
     frozen = Frozen(matcher, Place(folder, features), PRECISION, progress)
     held, *others = splits
     for name, chosen in (("held", [held]), ("other", others)):
@@ -224,7 +224,7 @@ def embed(
 
 
 def encode_examples(frozen: Frozen, examples: Sequence[Example]) -> tuple[Bags, Bags]:
-    """The photos and the sentences of examples, from cached features where there are any."""
+    """The photos and the sentences of examples, from cached features if any."""
     pairs = frozen.pairs(examples, "the benchmark")
     matcher = frozen.matcher
     images = encode_batches(matcher.encode_images, pairs.images)
@@ -245,18 +245,18 @@ def encode_batches(encode: Any, inputs: Sequence[Tensor]) -> list[Halves]:
 def add_sentences(
     real: Real, matcher: Matcher, texts: Iterable[str], most: int, progress: Progress
 ) -> None:
-    """Embed further sentences after those there are, until there are `most`, and keep them."""
+    """Embed further sentences and keep them, until there are `most`."""
     bags = [real.sentences("other")]
-    wanted = [text for _, text in zip(range(most - len(bags[0])), texts, strict=False)]
-    for at in progress(range(0, len(wanted), BATCH), -(-len(wanted) // BATCH), "sentences"):
-        embedded = matcher.embed_sentences(wanted[at : at + BATCH])
+    missing = [text for _, text in zip(range(most - len(bags[0])), texts, strict=False)]
+    for at in progress(range(0, len(missing), BATCH), -(-len(missing) // BATCH), "sentences"):
+        embedded = matcher.embed_sentences(missing[at : at + BATCH])
         bags.append(Bags.of([bag.vectors.numpy() for bag in embedded]))
-    if wanted:
+    if missing:
         Bags.join(bags).save(real.folder, "sentences-other")
 
 
 def lines(path: Path, without: Iterable[str]) -> Iterator[str]:
-    """The lines of a gzipped text file that are not among some."""
+    """The lines of a gzipped text file, without some."""
     known = set(without)
     with gzip.open(path, "rt", encoding="utf-8") as file:
         return iter([line for row in file if (line := row.strip()) and line not in known])

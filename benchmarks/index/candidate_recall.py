@@ -1,6 +1,7 @@
 """Recall and cost of candidates, without a catalog: python -m benchmarks.index.candidate_recall.
 
-    python -m benchmarks.index.candidate_recall --real .bench/real --work .bench/work --photos 1000000
+    python -m benchmarks.index.candidate_recall --real .bench/real --work .bench/work \\
+        --photos 1000000
 
 Keeps one summary a photo and the true answers in --work: 0.5 GB for 1,000,000 photos. Photos are
 grown once, block after block, which takes two to three minutes of a core for 1,000,000 and 20
@@ -34,7 +35,7 @@ SHARES = (0.5, 0.75, 1.0, 1.5)  # of the candidates that a search takes
 
 @dataclass(frozen=True, slots=True)
 class ChosenPhotos:
-    """A query's photos, the most promising first, and the milliseconds of both steps."""
+    """A query's photos, the most promising first, and both steps' milliseconds."""
 
     photos: NDArray[np.int64]
     by_codes: float
@@ -42,7 +43,7 @@ class ChosenPhotos:
 
 
 def prepare(source: BagSource, queries: Sequence[Query], work: Path) -> tuple[Halves, TrueAnswers]:
-    """The first fragment of every photo (B, D) and the true answers, kept in files."""
+    """The first fragment of every photo (B, D) and the true answers, cached."""
     path = work / f"summaries-{source.key}.npy"
     best = truth.find(source, queries, work, lambda: summarize(source, path))
     if not path.exists():  # the answers were there
@@ -52,7 +53,7 @@ def prepare(source: BagSource, queries: Sequence[Query], work: Path) -> tuple[Ha
 
 
 def summarize(source: BagSource, path: Path) -> Iterator[Bags]:
-    """A source's blocks, whose summaries are in a file once all have passed."""
+    """A source's blocks; their summaries are in a file after the last."""
     partial = path.with_suffix(".partial")
     shape = (len(source), source.dimension)
     array = np.lib.format.open_memmap(partial, "w+", np.float16, shape)
@@ -66,7 +67,7 @@ def summarize(source: BagSource, path: Path) -> Iterator[Bags]:
 
 
 def rows_of(summaries: Halves) -> Rows:
-    """Rows that have nothing but summaries, (B, D), and no fragments."""
+    """Rows of summaries (B, D) alone, without fragments."""
     none, count = empty(summaries.shape[1]), len(summaries)
     numbers = np.arange(count)
     ones, live = np.ones(count, np.float32), np.ones(count, np.bool_)
@@ -84,7 +85,7 @@ def rows_of(summaries: Halves) -> Rows:
 
 
 def choose(rows: Rows, structure: Structure, query: Query, count: int) -> ChosenPhotos:
-    """The photos that a search would take as candidates for what a query asks for."""
+    """The candidate photos of a search for a query."""
     pairs = zip(query.parts, query.weights, strict=True)
     asked = [weight * part.vectors.numpy().sum(0) for part, weight in pairs if weight > 0]
     summed: Floats = np.sum(asked, axis=0, dtype=np.float32)
@@ -100,7 +101,7 @@ def choose(rows: Rows, structure: Structure, query: Query, count: int) -> Chosen
 def report(
     rows: Rows, structure: Structure, queries: Sequence[Query], best: TrueAnswers, first: int
 ) -> str:
-    """Recall by the number of candidates, and the medians of both steps' processor time."""
+    """Recall by the number of candidates, and both steps' median processor time."""
     pairs = zip(queries[0].parts, queries[0].weights, strict=True)
     words = sum(len(part) for part, weight in pairs if weight > 0)
     most = candidates.wanted(len(rows), TOP, words)
@@ -143,9 +144,9 @@ def main() -> None:
         f"summaries {summaries.nbytes / 1e6:,.0f} MB"
     )
     first = 0
-    for kind, some in zip(kinds, queries, strict=True):
-        print(f"{kind:9} {report(rows, structure, some, best, first)}", flush=True)
-        first += len(some)
+    for kind, kind_queries in zip(kinds, queries, strict=True):
+        print(f"{kind:9} {report(rows, structure, kind_queries, best, first)}", flush=True)
+        first += len(kind_queries)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ Points = Sequence[tuple[float, float]]
 
 
 def draw(panels: Mapping[str, Mapping[str, Points]], across: str, up: str) -> str:
-    """Panels side by side, each with named curves; a name has one colour in all of them."""
+    """Panels next to each other, each with named curves in common colours."""
     names = list(dict.fromkeys(name for curves in panels.values() for name in curves))
     inks = {name: INKS[row % len(INKS)] for row, name in enumerate(names)}
     points = [point for curves in panels.values() for curve in curves.values() for point in curve]
@@ -39,7 +39,7 @@ def draw(panels: Mapping[str, Mapping[str, Points]], across: str, up: str) -> st
 
 
 class Frame:
-    """Where values are in a panel: both axes logarithmic, from one power of ten to another."""
+    """Places of values in a panel: both axes logarithmic, in powers of ten."""
 
     def __init__(self, points: Points) -> None:
         self.x = powers([x for x, _ in points])
@@ -58,7 +58,7 @@ def powers(values: Sequence[float]) -> range:
 
 
 def share(value: float, exponents: range) -> float:
-    """How far along an axis a value is, from 0 to 1."""
+    """The place of a value on an axis, from 0 to 1."""
     return (math.log10(value) - exponents[0]) / (exponents[-1] - exponents[0])
 
 

@@ -1,9 +1,9 @@
 """Work of a catalog in PostgreSQL and in SQLite, in turns: python -m benchmarks.index.databases.
 
-Both keep what was acknowledged through a power cut. Pictures are not kept, as they are none of the
-database's work, and bags are random, as large as the default matcher's. PostgreSQL is Debian's, on
-this machine, through a socket, with its own settings; or the one at --database. Each round does the
-same work in one and then in the other, and has a ratio; the medians are of rounds.
+Both keep acknowledged changes through a power cut. Pictures are left out, as they are not in the
+database. Bags are random, as large as the default matcher's. PostgreSQL is Debian's, on this
+machine, through a socket, with its own settings; or the one at --database. Each round does the same
+work in both, in turns, and has a ratio; the medians are over rounds.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ Taken = dict[str, float]  # milliseconds, for each thing
 
 
 class Nowhere:
-    """A picture store that keeps nothing, and misses nothing."""
+    """A picture store without content, and without missing pictures."""
 
     def __init__(self) -> None:
         self._notes: dict[str, bytes] = {}
@@ -112,7 +112,7 @@ class DatabasePlace:
 
 
 def title(number: int) -> Entry:
-    """A row of a table: a title without a photo, and what filters know of it."""
+    """A row of a table: a title without a photo, and its metadata."""
     words = " ".join(["word"] * WORDS)
     spans = tuple(Span(5 * place, 5 * place + 4) for place in range(WORDS))
     bag = FragmentBag(torch.randn(WORDS, 257), spans, ("word",) * WORDS)
@@ -132,7 +132,7 @@ def batches(make: Callable[[int], Entry], count: int, size: int) -> list[list[En
 
 
 def steps(rows: int) -> Steps:
-    """What is done to an empty collection, in order; each gives of how many things it was."""
+    """The steps of work on an empty collection; each returns its count."""
     titles, photos = batches(title, rows, 16), batches(entry, rows // 2, 256)
     ready = [title(number) for number in range(SINGLE)]
     ids = [f"{number:06}" for number in range(SINGLE)]
@@ -195,7 +195,7 @@ def time_steps(places: list[DatabasePlace], rows: int, rounds: int) -> Iterator[
 
 
 class SearchedCollection:
-    """A collection that is searched while a process of its own writes to it, and one follows it.
+    """A searched collection with a writer and a follower in other processes.
 
     `index` asks the database before each search for what others have written, as a service with
     PostgreSQL does; `polling` only learns of it in the background.
@@ -236,14 +236,14 @@ class SearchedCollection:
         return median(taken)
 
     def while_written(self) -> float:
-        """The same while the writer puts items."""
+        """The median of some searches while the writer puts items."""
         self.ask(SINGLE)
         taken = self.milliseconds()
         self.read_answer()
         return taken
 
     def lag(self) -> float:
-        """Milliseconds from when a put has returned in the writer to when it is found."""
+        """Milliseconds from the return of a put in the writer to a hit."""
         self.ask(1)
         item = self.read_answer()
         while item["id"] not in find_best(self.polling):
@@ -264,7 +264,7 @@ class SearchedCollection:
 
 
 def make_marked(number: int) -> Entry:
-    """A photo that scores more for `like_marked` than those that were put before it."""
+    """A photo with a higher score for `like_marked` than earlier ones."""
     photo = entry(10**6 + number)
     bag = photo.images[0]
     bag.vectors[:] = number + 100.0
@@ -272,7 +272,7 @@ def make_marked(number: int) -> Entry:
 
 
 def like_marked() -> Query:
-    """A query that the newest marked photo answers best."""
+    """A query for the newest marked photo."""
     return of_sentence(np.ones((8, 257), np.float32))
 
 
@@ -283,7 +283,7 @@ def find_best(index: Index) -> list[str]:
 
 @contextmanager
 def writer(place: DatabasePlace) -> Iterator[subprocess.Popen[str]]:
-    """A process that puts marked photos, as many as each line of its input says."""
+    """A process to put marked photos; each line of its input is a count."""
     command = [sys.executable, "-m", "benchmarks.index.databases", "--write", place.name, place.url]
     with subprocess.Popen(  # noqa: S603 - our own command
         [*command, str(place.folder)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -295,7 +295,7 @@ def writer(place: DatabasePlace) -> Iterator[subprocess.Popen[str]]:
 
 
 def write(place: DatabasePlace) -> None:
-    """What the writer does."""
+    """Run the writer's loop."""
     number = 0
     with closing(place.open()) as catalog:
         home = place.collection(catalog, "searched")
@@ -312,7 +312,7 @@ def write(place: DatabasePlace) -> None:
 def time_searches(
     places: list[DatabasePlace], rows: int, rounds: int
 ) -> Iterator[dict[str, Taken]]:
-    """Milliseconds of searches and of waits for what another process wrote, by round."""
+    """Milliseconds of searches and of waits for another process's writes, by round."""
     with ExitStack() as opened:
         collections = {
             place.name: opened.enter_context(closing(SearchedCollection(place, rows)))
@@ -338,7 +338,7 @@ def time_searches(
 
 
 def summarize(rounds: list[dict[str, Taken]]) -> dict[str, dict[str, Any]]:
-    """For each step: the medians of both databases, and of the rounds' ratios."""
+    """For each step: medians of both databases, and of the rounds' ratios."""
     numbers: dict[str, dict[str, Any]] = {}
     for step in rounds[0]:
         taken = [by_step[step] for by_step in rounds]

@@ -36,7 +36,7 @@ def entry(number: int) -> Entry:
 
 @contextmanager
 def print_time(what: str, count: int) -> Iterator[None]:
-    """Print how long some work takes, in all and for each of its parts."""
+    """Print the duration of some work, in all and for each part."""
     start = time.perf_counter()
     yield
     seconds = time.perf_counter() - start
@@ -44,7 +44,7 @@ def print_time(what: str, count: int) -> Iterator[None]:
 
 
 def waits(work: Callable[[], object], other: Callable[[], object]) -> list[float]:
-    """How long another change took, each time, while some work ran."""
+    """Durations of another change, repeated while some work runs."""
     thread = threading.Thread(target=work)
     thread.start()
     taken = []
@@ -58,7 +58,7 @@ def waits(work: Callable[[], object], other: Callable[[], object]) -> list[float
 
 
 def measure(catalog: Catalog, home: Collection) -> None:
-    """Print how long edits of an empty collection that is filled first take."""
+    """Print the durations of edits in a collection, filled first."""
     with print_time(f"put of {PHOTOS:,} photos, {BATCH} a transaction", PHOTOS):
         for start in range(0, PHOTOS, BATCH):
             catalog.put_many(home, [entry(start + place) for place in range(BATCH)])

@@ -1,10 +1,9 @@
-"""Whether grown bags are like real ones: scores of real queries, candidates, and neighbours.
+"""Likeness of grown bags to real ones: scores, candidates, and neighbours.
 
     python -m benchmarks.index.speed fidelity
 
-The real bags that are not held out are cut in two. New ones are grown from the first half and
-compared with the second half, which the generator has not seen. The first half is compared as well:
-what it differs by is chance.
+The real bags outside the held-out split are cut in two. New ones are grown from the first half and
+compared with the unseen second half. The first half is compared as well: it differs by chance.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ QUANTILES = (0.5, 0.9, 0.99, 0.999)
 
 @dataclass(frozen=True, slots=True)
 class Likeness:
-    """What a lot of bags looks like to queries: means over the queries.
+    """A lot of bags as seen by queries: means over the queries.
 
     `candidates` is the share of the true TOP among so many of the highest products of summaries,
     `neighbour` the mean cosine of a summary and the one nearest to it.
@@ -58,7 +57,7 @@ def measure(real: Real, side: Side, queries: Sequence[Query]) -> dict[str, dict[
 
 
 def likeness(bags: Bags, queries: Sequence[Query], side: Side) -> Likeness:
-    """How a lot of bags answers queries of one part each."""
+    """A lot's answers to queries of one part each."""
     values = scores(bags, queries, side)  # (B, Q)
     order = np.sort(values, axis=0)[::-1]
     return Likeness(
@@ -76,7 +75,7 @@ def likeness(bags: Bags, queries: Sequence[Query], side: Side) -> Likeness:
 def candidates(
     bags: Bags, queries: Sequence[Query], side: Side, values: Floats
 ) -> tuple[float, ...]:
-    """The mean share of the best TOP by score among the best n by summary, for CANDIDATES."""
+    """The best TOP's mean share among the best n by summary, for CANDIDATES."""
     products = bags.summaries(side) @ np.stack([summary(query, side) for query in queries]).T
     ranks = np.argsort(np.argsort(-products, axis=0), axis=0)  # (B, Q)
     winners = np.argsort(-values, axis=0)[:TOP]
@@ -85,7 +84,7 @@ def candidates(
 
 
 def neighbour(vectors: Floats, sample: int = 500) -> float:
-    """The mean cosine of some vectors, less what all share, and the nearest other one."""
+    """The mean cosine of vectors and their nearest ones, without constant numbers."""
     free = vectors[:, vectors.std(0) > 0]
     units = free / np.linalg.norm(free, axis=1, keepdims=True)
     chosen = np.linspace(0, len(units) - 1, min(sample, len(units))).astype(int)

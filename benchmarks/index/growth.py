@@ -1,4 +1,4 @@
-"""Bags that nobody embedded, as many as wanted, made of real ones with the same statistics.
+"""Bags without an embedding: any number, grown from real ones with the same statistics.
 
 The form is that of the matcher that ships (models/image_towers/regions_in_context.py): a photo's
 fragments are v_0 = f and v_i = f + l_i, and a sentence's add up to a vector of length one. Numbers
@@ -35,7 +35,7 @@ Numbers = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class GrownCollection:
-    """The first `count` of: held-out bags, the other real ones, then grown ones."""
+    """The first `count` of held-out, other real, then grown bags."""
 
     real: Real
     side: Side
@@ -69,12 +69,12 @@ class GrownCollection:
 
     @property
     def fragments(self) -> int:
-        """About how many fragments all bags have, by those that are held out."""
+        """The approximate number of fragments in all bags, by the held-out ones."""
         bags = self.real.of(self.side, "held")
         return len(bags.vectors) * self.count // len(bags)
 
     def grower(self) -> PhotoGrower | SentenceGrower:
-        """What makes new bags; made once."""
+        """The maker of new bags, made once."""
         return photos(self.real) if self.side == "images" else sentences(self.real)
 
     def _endless(self) -> Iterator[Bags]:
@@ -91,18 +91,18 @@ class GrownCollection:
 
 @lru_cache(maxsize=1)
 def photos(real: Real) -> PhotoGrower:
-    """New photos from those that are not held out."""
+    """New photos from the real ones outside the held-out split."""
     return PhotoGrower(real.images("other"))
 
 
 @lru_cache(maxsize=1)
 def sentences(real: Real) -> SentenceGrower:
-    """New sentences from those that are not held out."""
+    """New sentences from the real ones outside the held-out split."""
     return SentenceGrower(real.sentences("other"), real.references)
 
 
 class Clusters:
-    """Which real bags are alike: k-means over one vector each (B, D)."""
+    """Clusters of similar real bags: k-means over one vector each (B, D)."""
 
     def __init__(self, vectors: Floats) -> None:
         count = max(1, len(vectors) // MEMBERS)
@@ -166,7 +166,7 @@ class PhotoGrower:
 
 
 class SentenceGrower:
-    """The beginning of a real sentence, then the end of another of its cluster.
+    """The start of a real sentence, then the end of another in its cluster.
 
     All words are real ones. They are scaled so that their sum has the length of the first
     sentence's, and the sentence gets the offset that the matcher would give it.
@@ -185,7 +185,7 @@ class SentenceGrower:
 
     @cached_property
     def offsets(self) -> Offsets | None:
-        """How the matcher finds offsets; None where it has none."""
+        """The matcher's offsets; None if it has none."""
         if not len(self.references):
             return None
         photos, dimension = self.references.shape
@@ -201,8 +201,10 @@ class SentenceGrower:
         offsets = np.concatenate([[0], np.cumsum(sizes)])
         vectors = self.vectors[taken].astype(np.float32)  # (N, D)
         sums = np.add.reduceat(vectors, offsets[:-1], axis=0)  # (B, D)
-        lengths, wanted = (np.linalg.norm(x[:, self.free], axis=1) for x in (sums, self.sums[a]))
-        scale = wanted / np.maximum(lengths, CONSTANT)
+        lengths, first_lengths = (
+            np.linalg.norm(x[:, self.free], axis=1) for x in (sums, self.sums[a])
+        )
+        scale = first_lengths / np.maximum(lengths, CONSTANT)
         vectors[:, self.free] *= np.repeat(scale, sizes)[:, None]
         for number in self.shared:
             vectors[:, number] = np.repeat(self.sums[0, number] / sizes, sizes)
@@ -213,7 +215,7 @@ class SentenceGrower:
         return Bags(vectors.astype(np.float16), offsets)
 
     def words(self, cut: NDArray[np.float64], a: Numbers, b: Numbers) -> tuple[Numbers, Numbers]:
-        """Rows of the seeds' vectors: a's up to the cut and b's from it on; how many of each."""
+        """Rows of seeds' vectors, a's before the cut and b's after, and counts."""
         starts, ends = self.seeds.offsets[:-1], self.seeds.offsets[1:]
         heads = np.maximum(np.rint(cut * (ends - starts)[a]).astype(np.int64), 1)
         tails = np.rint((1 - cut) * (ends - starts)[b]).astype(np.int64)

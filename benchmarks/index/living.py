@@ -38,7 +38,7 @@ Numbers = dict[str, float]
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A collection of photos, where to put it, and how long to look at it.
+    """A collection of photos, its folder, and the duration of measurements.
 
     `waiting` is the pause between a reader's searches, so that it does not take the processor that
     the writer would have; `puts` is how many items are waited for in another process.
@@ -59,7 +59,7 @@ class Setting:
 
     @property
     def queries(self) -> list[Query]:
-        """Sentences that are asked in turn."""
+        """Sentences for searches, in turn."""
         return read(self.real, "12 words", 200)
 
     def open(self, folder: Path, *, live: bool = False) -> Opened:
@@ -69,7 +69,7 @@ class Setting:
 
 @contextmanager
 def open_filled(setting: Setting) -> Iterator[tuple[Opened, Path]]:
-    """A fresh copy of a data folder with the collection, which is built once and kept."""
+    """A fresh copy of a filled data folder, built once and kept."""
     template = setting.work / f"living-{setting.source.key}"
     marker = template.with_suffix(".done")
     if not marker.exists():
@@ -92,7 +92,7 @@ def open_filled(setting: Setting) -> Iterator[tuple[Opened, Path]]:
 
 
 def ingest(setting: Setting) -> Numbers:
-    """Items a second through Catalog.put_many, by batch; bytes a photo when all is indexed."""
+    """Items a second through Catalog.put_many, and bytes a photo when indexed."""
     numbers: Numbers = {}
     for batch in (16, 256):
         folder = setting.work / f"ingest-{batch}"
@@ -130,7 +130,7 @@ def during_ingest(setting: Setting) -> Numbers:
 
 
 def time_searches(opened: Opened, setting: Setting) -> Numbers:
-    """Quantiles of searches that go on for the setting's seconds."""
+    """Quantiles of searches during the setting's seconds."""
     taken: list[float] = []
     queries, end = setting.queries, time.monotonic() + setting.seconds
     while time.monotonic() < end:
@@ -144,7 +144,7 @@ def time_searches(opened: Opened, setting: Setting) -> Numbers:
 
 
 def elsewhere(setting: Setting) -> Numbers:
-    """Seconds from when a put has returned in one process to when another finds the item."""
+    """Seconds from the return of a put to a hit in another process."""
     waits: list[float] = []
     with open_filled(setting) as (opened, folder):
         opened.search(setting.queries[0], TOP)
@@ -162,7 +162,7 @@ def elsewhere(setting: Setting) -> Numbers:
 
 
 def wait_for(opened: Opened, query: Query, item: str) -> float:
-    """When an item is among the answers."""
+    """The time of an item's first appearance in answers."""
     end = time.monotonic() + PATIENCE
     while item not in opened.search(query, TOP):
         if time.monotonic() > end:
@@ -171,7 +171,7 @@ def wait_for(opened: Opened, query: Query, item: str) -> float:
 
 
 def cold(setting: Setting) -> Numbers:
-    """Seconds from opening a catalog without segments to an answer, and to complete answers.
+    """Seconds from opening a catalog without segments to first and complete answers.
 
     And how many changes the first answer said that it had not looked at.
     """
@@ -206,7 +206,7 @@ MEASUREMENTS: dict[str, Callable[[Setting], Numbers]] = {
 
 @contextmanager
 def writer(setting: Setting, folder: Path, *how: str) -> Iterator[subprocess.Popen[str]]:
-    """A process that stores items until the block ends."""
+    """A process to store items until the block ends."""
     command = [sys.executable, "-m", "benchmarks.index.speed", "writer", str(folder), *how]
     command += ["--real", str(setting.real.folder)]
     with subprocess.Popen(  # noqa: S603
@@ -219,7 +219,7 @@ def writer(setting: Setting, folder: Path, *how: str) -> Iterator[subprocess.Pop
 
 
 def write(setting: Setting, folder: Path, how: str, number: int) -> None:
-    """What the writer does: a stream in batches of `number`, or `number` marked photos."""
+    """Run the writer: a stream in batches of `number`, or `number` marked photos."""
     opened = setting.open(folder)
     if how == "stream":
         stream(opened, setting, number)
@@ -238,7 +238,7 @@ def stream(opened: Opened, setting: Setting, batch: int) -> None:
 
 
 def write_marked(opened: Opened, setting: Setting, puts: int) -> None:
-    """Store, each time a line comes in, a photo that answers the next query best of all."""
+    """Store the best photo for the next query, at each line of input."""
     for number in range(puts):
         sys.stdin.readline()
         query = setting.queries[number % len(setting.queries)]
@@ -248,7 +248,7 @@ def write_marked(opened: Opened, setting: Setting, puts: int) -> None:
 
 
 def likeliest(source: BagSource, query: Query, number: int) -> Entry:
-    """A photo of the collection, made to score far more for a query than any other."""
+    """A photo of the collection, changed to answer a query best by far."""
     block = next(source.blocks()).part(0, 1)
     words = query.parts[0].vectors.numpy().sum(0)
     vectors = block.vectors.astype(np.float32)

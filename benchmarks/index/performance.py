@@ -75,8 +75,8 @@ LIVING = {
 DATABASES_HEAD = ("work", "SQLite, ms", "PostgreSQL, ms", "ratio", "ratios of the rounds")
 DATABASES_SAY = (
     "Milliseconds of the catalog's work for each item, search or wait, in turns: by "
-    "`python -m benchmarks.index.databases`, {rounds} rounds with {rows:,} rows, PostgreSQL on the same "
-    "machine with the settings it comes with. The ratios compare: the machine's load was "
+    "`python -m benchmarks.index.databases`, {rounds} rounds with {rows:,} rows, PostgreSQL on the "
+    "same machine with the settings it comes with. The ratios compare: the machine's load was "
     "{load:.0f} on {cores} cores, so the milliseconds are of this table alone."
 )
 FIDELITY_HEAD = ("side", "bags", "best score", "tenth", "mean", "deviation",
@@ -84,21 +84,22 @@ FIDELITY_HEAD = ("side", "bags", "best score", "tenth", "mean", "deviation",
                  f"best ten among the first {' / '.join(map(str, CANDIDATES))} by summary",
                  "nearest neighbour")  # fmt: skip
 FIDELITY_SAY = (
-    "Collections larger than the real data go on with grown bags (`benchmarks/index/growth.py`). Here as "
-    "many are grown from one half of the real ones as the other half has, and both are asked the "
-    "same held-out queries. The nearest neighbour is the mean cosine of a summary to the nearest."
+    "Collections larger than the real data go on with grown bags (`benchmarks/index/growth.py`). "
+    "Here as many are grown from one half of the real ones as the other half has, and both are "
+    "asked the same held-out queries. The nearest neighbour is the mean cosine of a summary to the "
+    "nearest."
 )
 
 
 def page(stored: Sequence[Measurement], picture: str) -> str:
-    """The page, from what `measure`, `living` and `fidelity` left behind."""
+    """The page, from the results of `measure`, `living` and `fidelity`."""
     races = sorted(
         (race for race in stored if race["measures"] == "search"),
         key=lambda race: (race["side"], race["bags"]),
     )
     lines = [INTRODUCTION.format(machine=machine(races), picture=picture)]
     lines += [
-        row for (side, kind), ones in by_kind(races).items() for row in speed(side, kind, ones)
+        row for (side, kind), group in by_kind(races).items() for row in speed(side, kind, group)
     ]
     lines += section(
         "Stores", STORES_SAY, STORES_HEAD, [row for race in races for row in stores(race)]
@@ -119,7 +120,7 @@ def page(stored: Sequence[Measurement], picture: str) -> str:
 
 
 def machine(races: Sequence[Measurement]) -> str:
-    """What the races ran on, which may have been several machines."""
+    """The machines of the races, perhaps several."""
     if not races:
         return ""
     machines = [race["machine"] for race in races]
@@ -136,7 +137,7 @@ def machine(races: Sequence[Measurement]) -> str:
 
 
 def between(machines: Sequence[Mapping[str, Any]], measure: str, digits: int) -> str:
-    """The least and the most of a number that machines are described by."""
+    """The least and the most of a number of the machines."""
     numbers = sorted(used[measure] for used in machines)
     ends = dict.fromkeys(f"{number:.{digits}f}" for number in (numbers[0], numbers[-1]))
     return " to ".join(ends)
@@ -179,12 +180,12 @@ def speed_row(bags: int, name: str, numbers: Mapping[str, Any]) -> str:
 
 
 def milliseconds(value: float) -> str:
-    """Three digits that mean something."""
+    """Three significant digits."""
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def stores(race: Measurement) -> list[str]:
-    """What each engine's store took."""
+    """The cost of each engine's store."""
     rows = []
     for name in dict.fromkeys([*race["built"], *race["resident"]]):
         built, held = race["built"].get(name), race["resident"].get(name)
@@ -201,7 +202,7 @@ def stores(race: Measurement) -> list[str]:
 
 
 def list_skipped(races: Sequence[Measurement]) -> list[str]:
-    """Which engines are missing at which size, and why."""
+    """The missing engines at each size, and the reasons."""
     rows = [
         f"- {NAMES[name]}, {race['bags']:,} {race['side']}: {why}."
         for race in races
@@ -211,7 +212,7 @@ def list_skipped(races: Sequence[Measurement]) -> list[str]:
 
 
 def living(numbers: Mapping[str, Mapping[str, float]]) -> list[str]:
-    """Rows on how the index does while it changes."""
+    """Rows on the index during changes."""
     return [
         line([says, form.format(numbers[kind][key])])
         for kind, labels in LIVING.items()

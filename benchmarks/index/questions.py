@@ -25,7 +25,7 @@ PARSED = 2000  # held-out sentences that phrases are taken from
 
 
 def make(real: Real, matcher: Matcher, count: int) -> None:
-    """Write `count` queries of each kind that searches images."""
+    """Write `count` queries for images, of each kind."""
     bags = real.sentences("held")
     long = [bags[row] for row in np.flatnonzero(np.diff(bags.offsets) == LONG).tolist()]
     every = max(1, len(long) // count)
@@ -57,7 +57,7 @@ def read(real: Real, kind: str, count: int) -> list[Query]:
 
 
 def phrases(texts: Sequence[str], count: int) -> tuple[list[str], list[str]]:
-    """The most frequent pairs of an adjective and its noun, and the most frequent nouns."""
+    """The most frequent adjective-noun pairs, and the most frequent nouns."""
     pairs: Counter[str] = Counter()
     nouns: Counter[str] = Counter()
     for sentence in parse_trees(texts):
@@ -81,7 +81,7 @@ def write(folder: Path, kind: str, queries: Sequence[Query]) -> None:
 
 
 def path(folder: Path, kind: str) -> Path:
-    """Where the weights of queries are."""
+    """The file of queries' weights."""
     return folder / f"queries-{kind}.npz"
 
 
@@ -98,7 +98,7 @@ def of_photo(vectors: Floats) -> Query:
 
 
 def summary(query: Query, side: Side) -> Floats:
-    """The vector (D,) that summaries are asked with: Σ_p w_p Σ_t s_t, or the whole photo's."""
+    """The vector (D,) to compare with summaries: Σ_p w_p Σ_t s_t, or the photo's."""
     parts = zip(query.parts, query.weights, strict=True)
     vectors = [
         weight * (part.vectors.sum(0) if side == "images" else part.vectors[0]).numpy()

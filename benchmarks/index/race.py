@@ -1,4 +1,4 @@
-"""Engines answering the same queries in turn, so that what else the machine does meets all."""
+"""Engines answering the same queries in turn, so that other load affects all."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ ENGINES: dict[str, tuple[str, str, bool]] = {
 
 @dataclass(frozen=True, slots=True)
 class TimeLimits:
-    """What is too much: seconds to build a store, and of each engine for a kind of queries."""
+    """Limits in seconds: for building a store, and for an engine's queries of a kind."""
 
     build: float = 1800.0
     search: float = 60.0
@@ -53,7 +53,7 @@ class TimeLimits:
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """What a store took."""
+    """The cost of a store."""
 
     seconds: float
     bytes: int
@@ -61,7 +61,7 @@ class Built:
 
 @dataclass(slots=True)
 class Answers:
-    """What an engine did with queries: milliseconds and recall of each."""
+    """An engine's results: milliseconds and recall of each query."""
 
     taken: dict[int, float] = field(default_factory=dict)
     recalls: dict[int, float] = field(default_factory=dict)
@@ -82,7 +82,9 @@ def engine(name: str, threads: int) -> SearchEngine:
 
 
 def store(engine: SearchEngine, source: BagSource, work: Path, limits: TimeLimits) -> Built | None:
-    """What an engine's store took to build, now or before; None where nothing lasts.
+    """The cost of an engine's store, built now or before.
+
+    None without a lasting store.
 
     Unable where smaller collections tell that building would take too long.
     """
@@ -105,12 +107,12 @@ def store(engine: SearchEngine, source: BagSource, work: Path, limits: TimeLimit
 
 
 def place(engine: SearchEngine, source: BagSource, work: Path) -> Path:
-    """Where an engine's store is."""
+    """The folder of an engine's store."""
     return work / f"{source.key}--{engine.store}"
 
 
 def estimate_seconds(engine: SearchEngine, source: BagSource, work: Path) -> float:
-    """How many seconds a store should take, by the largest smaller one; 0 where none is known."""
+    """The expected seconds for a store, from the largest smaller one, or 0."""
     pattern = f"{source.side}-*--{engine.store}.json"
     records = [json.loads(path.read_text()) for path in work.glob(pattern)]
     largest = max(records, key=lambda record: record["bags"], default=None)
@@ -118,7 +120,7 @@ def estimate_seconds(engine: SearchEngine, source: BagSource, work: Path) -> flo
 
 
 def size(folder: Path) -> int:
-    """Bytes that a folder's files take on disk."""
+    """The bytes of a folder's files on disk."""
     return sum(512 * path.stat().st_blocks for path in folder.rglob("*") if path.is_file())
 
 
@@ -132,7 +134,7 @@ def fits(engine: SearchEngine, source: BagSource) -> None:
 
 
 def available() -> int:
-    """Bytes of memory that can be had."""
+    """The bytes of free memory."""
     lines = Path("/proc/meminfo").read_text().splitlines()
     return 1024 * next(int(line.split()[1]) for line in lines if line.startswith("MemAvailable"))
 
@@ -141,7 +143,7 @@ def available() -> int:
 def open_engines(
     names: Sequence[str], source: BagSource, work: Path, threads: int, limits: TimeLimits
 ) -> Iterator[tuple[dict[str, SearchEngine], dict[str, Built], dict[str, str]]]:
-    """The engines that can be had, what their stores took, and why others cannot."""
+    """The available engines, their stores' cost, and the reasons for missing ones."""
     engines: dict[str, SearchEngine] = {}
     built: dict[str, Built] = {}
     skipped: dict[str, str] = {}
@@ -188,7 +190,7 @@ def race(
 
 
 def warm_up(made: SearchEngine, queries: Sequence[Query]) -> Answers:
-    """Answer some queries untimed, which fills caches and compiles kernels."""
+    """Answer some queries untimed, to fill caches and compile kernels."""
     try:
         for query in queries:
             made.search(query, TOP)
@@ -204,7 +206,7 @@ def rotate(names: list[str], by: int) -> list[str]:
 
 
 def summarize(answers: dict[str, Answers]) -> dict[str, dict[str, float | int | str]]:
-    """Quantiles in milliseconds, recall, and the median of the ratios to ours, query by query."""
+    """Quantiles in ms, recall, and the median ratio to Tessera, query by query."""
     ours = answers.get("tessera", Answers()).taken
     return {name: summarize_engine(theirs, ours) for name, theirs in answers.items()}
 
@@ -227,7 +229,7 @@ def summarize_engine(answers: Answers, ours: dict[int, float]) -> dict[str, floa
 
 
 def measure_resident(arguments: Sequence[str]) -> dict[str, int]:
-    """The memory that an engine takes in a process of its own: see `measure_growth`."""
+    """The memory of an engine in its own process, see `measure_growth`."""
     command = [sys.executable, "-m", "benchmarks.index.speed", "resident", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603
     sizes: dict[str, int] = json.loads(done.stdout.splitlines()[-1])
@@ -235,7 +237,7 @@ def measure_resident(arguments: Sequence[str]) -> dict[str, int]:
 
 
 def measure_growth(work: Callable[[], object]) -> dict[str, int]:
-    """Bytes by which some work makes this process grow: its own memory, and pages of files."""
+    """The growth in bytes of this process by some work: own memory, and files."""
     before = memory()
     work()
     return {name: value - before[name] for name, value in memory().items()}

@@ -1,6 +1,6 @@
 """Duration of snapshots, restores and checks, and the latency of searches meanwhile.
 
-    python benchmarks/index/snapshot_speed.py --work /tmp/speed --items 20000
+    python -m benchmarks.index.snapshot_speed --work /tmp/speed --items 20000
 
 Items have random vectors in the shape of the default matcher's (20 regions, five sentences of 11
 words, 257 numbers) and pictures of 60 kB that no compression makes smaller.
@@ -52,7 +52,7 @@ def main() -> None:
         with closing(Index(catalog, catalog.find("default"), data / "segments")) as index:
             index.best(question(0))
             times("search, alone", index, lambda: time.sleep(10))
-            during = lambda: backup.snapshot(catalog, archive, quiet)  # noqa: E731 - said in place
+            during = lambda: backup.snapshot(catalog, archive, quiet)  # noqa: E731 - for one line
             times("search, during a snapshot", index, during)
         measure("check", lambda: list(check(catalog, data, quiet)))
     measure("verify", lambda: backup.verify(archive, quiet))
@@ -108,7 +108,7 @@ def vacuum(folder: Path, target: Path) -> None:
 
 
 def measure(name: str, work: Callable[[], object]) -> None:
-    """Say how long some work takes, by the clock and of the processor."""
+    """Print the duration of some work, by the clock and the processor."""
     wall, processor = time.perf_counter(), time.process_time()
     work()
     wall, processor = time.perf_counter() - wall, time.process_time() - processor
@@ -116,7 +116,7 @@ def measure(name: str, work: Callable[[], object]) -> None:
 
 
 def times(name: str, index: Index, work: Callable[[], object]) -> None:
-    """Say how long searches take while some work goes on, one after another with pauses."""
+    """Print the durations of searches during some work, with pauses."""
     job = threading.Thread(target=work)
     job.start()
     milliseconds: list[float] = []

@@ -1,4 +1,4 @@
-"""Speed of the index beside other engines and while it changes, and the page that reports it.
+"""Speed of the index compared with other engines and during changes, and its page.
 
     python -m benchmarks.index.speed embed ../shared/data/flickr8k --features ../cache
     python -m benchmarks.index.speed search --sizes 10000 20000 100000 1000000
@@ -6,9 +6,9 @@
     python -m benchmarks.index.speed fidelity
     python -m benchmarks.index.speed report
 
-Other engines: `uv pip install --group benchmarks`. What is measured is not measured again: results
-are lines of --out, and bags, stores and true answers are kept in --work; delete a line, or give
---again, to measure again. Run it from the repository's folder.
+Other engines: `uv pip install --group benchmarks`. Results are lines of --out; bags, stores and
+true answers are kept in --work. Existing lines are not measured again: delete a line, or give
+--again. Run it from the repository's folder.
 """
 
 from __future__ import annotations
@@ -71,60 +71,66 @@ def race_sizes(asked: Options) -> None:
 
 
 def race_collection(source: GrownCollection, asked: Options) -> None:
-    """Race the engines over one collection; the file grows by a kind of query at a time."""
+    """Race the engines over one collection, and store each kind of query."""
     name = f"index-{source.side}-{source.count}"
-    told = {} if asked.again else measurements.read(asked.out).get(name, {})
-    if told and {*told["kinds"]} >= {*questions.KINDS[source.side]} and told["resident"]:
+    measured = {} if asked.again else measurements.read(asked.out).get(name, {})
+    if (
+        measured
+        and {*measured["kinds"]} >= {*questions.KINDS[source.side]}
+        and measured["resident"]
+    ):
         print(f"{name} is there")
         return
     print(f"{source.count:,} {source.side}", flush=True)
-    told = {
+    measured = {
         "measures": "search",
         "side": source.side,
         "bags": source.count,
         "source": source.key,
         "fragment_bytes": SINGLE * source.fragments * source.dimension,
         "machine": machine.describe(asked.threads),
-        "kinds": told.get("kinds", {}),
+        "kinds": measured.get("kinds", {}),
     }
     limits = TimeLimits(asked.build_seconds, asked.seconds)
-    with open_engines(asked.engines, source, asked.work, asked.threads, limits) as found:
-        engines, built, told["skipped"] = found
-        told["built"] = {name: asdict(one) for name, one in built.items()}
+    with open_engines(asked.engines, source, asked.work, asked.threads, limits) as opened:
+        engines, built, measured["skipped"] = opened
+        measured["built"] = {engine_name: asdict(cost) for engine_name, cost in built.items()}
         for kind in questions.KINDS[source.side]:
-            if kind in told["kinds"]:
+            if kind in measured["kinds"]:
                 continue
             queries = questions.read(source.real, kind, asked.queries)
             best = truth.find(source, queries, asked.work)
-            told["kinds"][kind] = summarize(race(engines, queries, best, asked.seconds))
-            print_race(kind, told["kinds"][kind])
-            save(asked.out, name, told | {"resident": {}})
-    told["resident"] = {one: memory_of(one, source, asked) for one in found[0]}
-    save(asked.out, name, told)
+            measured["kinds"][kind] = summarize(race(engines, queries, best, asked.seconds))
+            print_race(kind, measured["kinds"][kind])
+            save(asked.out, name, measured | {"resident": {}})
+    measured["resident"] = {
+        engine_name: memory_of(engine_name, source, asked) for engine_name in engines
+    }
+    save(asked.out, name, measured)
 
 
 def print_race(kind: str, numbers: dict[str, Any]) -> None:
-    """Print one race."""
-    for name, one in numbers.items():
-        if "unable" in one:
-            print(f"  {kind:9} {name:18} {one['unable']}", flush=True)
+    """Print the numbers of a race."""
+    for name, row in numbers.items():
+        if "unable" in row:
+            print(f"  {kind:9} {name:18} {row['unable']}", flush=True)
             continue
         print(
-            f"  {kind:9} {name:18} median {one['median']:9.2f} ms  p95 {one['p95']:9.2f}  "
-            f"p99 {one['p99']:9.2f}  ratio {one.get('ratio', float('nan')):8.2f}  "
-            f"recall {one['recall']:.4f}  ({one['queries']})",
+            f"  {kind:9} {name:18} median {row['median']:9.2f} ms  p95 {row['p95']:9.2f}  "
+            f"p99 {row['p99']:9.2f}  ratio {row.get('ratio', float('nan')):8.2f}  "
+            f"recall {row['recall']:.4f}  ({row['queries']})",
             flush=True,
         )
 
 
 def memory_of(name: str, source: GrownCollection, asked: Options) -> dict[str, int]:
     """The memory of an engine in a process of its own."""
-    told = [name, source.side, str(source.count), "--threads", str(asked.threads)]
-    return measure_resident([*told, "--real", str(asked.real), "--work", str(asked.work)])
+    arguments = [name, source.side, str(source.count), "--threads", str(asked.threads)]
+    return measure_resident([*arguments, "--real", str(asked.real), "--work", str(asked.work)])
 
 
 def print_memory(asked: Options) -> None:
-    """Print how much memory an engine that is built takes to open and to answer queries."""
+    """Print a built engine's memory, opened and after some queries."""
     source = GrownCollection(Real(asked.real), asked.side, asked.bags)
     made = engine(asked.engine, asked.threads)
     queries = questions.read(source.real, questions.KINDS[source.side][0], RESIDENT)
@@ -143,19 +149,19 @@ def measure_living(asked: Options) -> None:
     real = Real(asked.real)
     setting = living.Setting(real, asked.work, asked.photos, asked.seconds, asked.puts)
     stored = {} if asked.again else measurements.read(asked.out)
-    told = stored.get("index-living", {})
-    if told.get("photos") != asked.photos:
-        told = {"measures": "living", "photos": asked.photos, "numbers": {}}
-    told["machine"] = machine.describe(asked.threads)
+    measured = stored.get("index-living", {})
+    if measured.get("photos") != asked.photos:
+        measured = {"measures": "living", "photos": asked.photos, "numbers": {}}
+    measured["machine"] = machine.describe(asked.threads)
     for name, measure in living.MEASUREMENTS.items():
-        if name not in told["numbers"] and name in (asked.only or living.MEASUREMENTS):
-            told["numbers"][name] = measure(setting)
-            print(name, json.dumps(told["numbers"][name]), flush=True)
-            save(asked.out, "index-living", told)
+        if name not in measured["numbers"] and name in (asked.only or living.MEASUREMENTS):
+            measured["numbers"][name] = measure(setting)
+            print(name, json.dumps(measured["numbers"][name]), flush=True)
+            save(asked.out, "index-living", measured)
 
 
 def write(asked: Options) -> None:
-    """Be the process that stores items while another searches."""
+    """Store items in this process, while another searches."""
     living.write(
         living.Setting(Real(asked.real), asked.folder), asked.folder, asked.how, asked.number
     )
@@ -168,8 +174,8 @@ def compare(asked: Options) -> None:
     for side, kinds in questions.KINDS.items():
         asking = questions.read(real, kinds[0], asked.queries)
         sides[side] = fidelity.measure(real, side, asking)
-        for name, one in sides[side].items():
-            print(side, name, json.dumps(one))
+        for name, likeness in sides[side].items():
+            print(side, name, json.dumps(likeness))
     save(asked.out, "index-fidelity", {"measures": "fidelity", "sides": sides})
 
 
@@ -182,9 +188,9 @@ def report(asked: Options) -> None:
     print(f"{asked.page}, {asked.picture}")
 
 
-def save(file: Path, name: str, told: dict[str, Any]) -> None:
+def save(file: Path, name: str, measured: dict[str, Any]) -> None:
     """Store a measurement, with lists instead of arrays."""
-    measurements.add(file, {name: json.loads(json.dumps(told, default=np.ndarray.tolist))})
+    measurements.add(file, {name: json.loads(json.dumps(measured, default=np.ndarray.tolist))})
 
 
 def options() -> argparse.ArgumentParser:
@@ -212,7 +218,7 @@ def options() -> argparse.ArgumentParser:
 
 
 def add_commands(command: Callable[..., argparse.ArgumentParser]) -> None:
-    """What can be measured, and the two commands that the others call."""
+    """Add the measurements, and two commands for subprocesses."""
     added = command("embed", embed_corpus)
     added.add_argument("data", type=Path)
     added.add_argument("--splits", nargs="+", default=["val", "train"], help="held-out one first")

@@ -19,13 +19,13 @@ STEP = 512  # bags multiplied at a time
 
 @dataclass(frozen=True, slots=True)
 class TrueAnswers:
-    """The best bags of each query, the best first: ids (Q, TOP) and scores (Q, TOP)."""
+    """The best bags of each query in order: ids (Q, TOP), scores (Q, TOP)."""
 
     ids: NDArray[np.int64]
     scores: Floats
 
     def recall(self, query: int, hits: Sequence[int]) -> float:
-        """How many of a query's best are found; a bag that scores as much as the last counts."""
+        """The share of a query's best among the hits."""
         return len(set(hits) & set(self.ids[query].tolist())) / len(self.ids[query])
 
 
@@ -69,7 +69,7 @@ def _largest(links: Floats, bags: Bags) -> Floats:
 
 
 def best(ids: NDArray[np.int64], values: Floats, count: int) -> tuple[NDArray[np.int64], Floats]:
-    """The highest of values (N, Q) and their ids (N, Q): (count, Q) each, the lowest id first."""
+    """The highest values (N, Q) and their ids: (count, Q), ties by the lowest id."""
     order = np.lexsort((ids, -values), axis=0)[:count]
     return np.take_along_axis(ids, order, 0), np.take_along_axis(values, order, 0)
 
@@ -80,7 +80,7 @@ def find(
     folder: Path,
     blocks: Callable[[], Iterable[Bags]] | None = None,
 ) -> TrueAnswers:
-    """The best bags of a collection for each query, from a file where they were found before.
+    """The best bags of a collection for each query, cached in a file.
 
     `blocks` gives the source's bags to whom does something else with them in the same pass.
     """

@@ -1,1 +1,1 @@
-"""Models: what captions, boxes, negation and encoders are worth, and what they cost."""
+"""Models: value and cost of captions, boxes, negation and encoders."""

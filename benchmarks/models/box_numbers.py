@@ -1,4 +1,4 @@
-"""Fewer numbers for boxes alone: what an adopted encoder's ranking and links keep, photos exact.
+"""Fewer numbers for boxes alone, photos exact: an adopted encoder's ranking and links.
 
 What sets boxes apart is projected onto its principal components, fitted to other photos.
 
@@ -28,7 +28,7 @@ def link(apart: Sequence[Tensor], words: Sequence[Tensor], owners: Sequence[int]
 
 
 def main() -> None:
-    """Print a row for each number of components: recalls, and the share of words with their box."""
+    """Print recalls and the share of words with the same box, by components."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("checkpoint", type=Path)
     options.add_argument("data", type=Path)

@@ -1,4 +1,4 @@
-"""Agreement of caption metrics with pycocoevalcap, which needs Java: both in percent."""
+"""Agreement of caption metrics with pycocoevalcap (it needs Java), both in percent."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def main() -> None:
 
 
 def reference(captions: Texts, sentences: Texts) -> dict[str, float]:
-    """The metrics of pycocoevalcap, in percent; RuntimeError where its words are not ours."""
+    """The metrics of pycocoevalcap in percent; RuntimeError if its words differ."""
     from pycocoevalcap.bleu.bleu import Bleu
     from pycocoevalcap.cider.cider import Cider
     from pycocoevalcap.meteor.meteor import Meteor

@@ -1,11 +1,11 @@
-"""Support of captions: which probability best tells words that a photo shows from invented ones.
+"""Support of captions: the best probability to tell true words from invented ones.
 
     python -m benchmarks.models.caption_support flickr8k/ --check pascal_part/
 
 A captioner describes the photos of the split val. A content word of a caption is there if a
 sentence of the photo has it, or a word of its lemma; a caption is right if all of its nouns are.
 Signals compete: for words the probability of the word as a query of its own, that of the word with
-its modifiers, its odds beside its mean odds over the calibration's reference photos, and the
+its modifiers, its odds less their mean over the calibration's reference photos, and the
 probability of the word that it modifies; for captions their own probability and that of their least
 probable noun. The threshold of each is the one with the best balanced accuracy on the first corpus;
 on the others it is only measured.
@@ -50,7 +50,7 @@ CLASSES = {
 
 @dataclass(frozen=True, slots=True)
 class JudgedText:
-    """A content word, or a caption: its tag, whether the photo shows it, and a value a signal."""
+    """A content word or a caption: tag, truth, and a value for each signal."""
 
     tag: str
     shown: bool
@@ -59,7 +59,7 @@ class JudgedText:
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """A captioner, and the calibrated matcher that judges its words."""
+    """A captioner, and a calibrated matcher to judge its words."""
 
     matcher: Matcher
     calibration: Calibration
@@ -97,11 +97,11 @@ class Judge:
             yield JudgedText("caption", right, (self.probability(bag, next(word_queries)), least))
 
     def probability(self, bag: FragmentBag, query: Query) -> float:
-        """That a photo shows what a query asks for."""
+        """The probability of a query for a photo."""
         return self.calibration.of_pair(bag, query, self.matcher.score)
 
     def odds(self, probability: float, query: Query) -> float:
-        """The log odds of a word beside their mean over the reference photos."""
+        """A word's log odds less their mean over the reference photos."""
         if not query.parts:
             return -np.inf
         vectors = query.parts[0].vectors
@@ -116,7 +116,7 @@ class Judge:
 
 
 def forms(word: Word) -> set[str]:
-    """What a word is compared by."""
+    """The forms of a word for comparisons."""
     return {word.text.lower(), word.lemma.lower()}
 
 
@@ -129,13 +129,16 @@ def phrase(tree: ParsedSentence, head: int) -> str:
 
 
 def auc(values: NDArray[np.float64], truth: NDArray[np.bool_]) -> float:
-    """The area under the ROC curve: a true word's chance of a larger value than a false one's."""
+    """The area under the ROC curve.
+
+    That is the chance of a true word to have a larger value than a false one.
+    """
     true, false = truth.sum(), (~truth).sum()
     return float((rankdata(values)[truth].sum() - true * (true + 1) / 2) / (true * false))
 
 
 def rates(values: NDArray[np.float64], truth: NDArray[np.bool_], least: float) -> list[float]:
-    """The share of true words that are kept, and of false ones that are marked."""
+    """The share of kept true words, and of marked false ones."""
     return [float((values[truth] >= least).mean()), float((values[~truth] < least).mean())]
 
 
@@ -145,7 +148,7 @@ def best_threshold(values: NDArray[np.float64], truth: NDArray[np.bool_]) -> flo
 
 
 def table(corpora: dict[str, list[JudgedText]]) -> None:
-    """Print each signal's area, and what its threshold of the first corpus keeps and marks."""
+    """Print each signal's area, and the results of its threshold."""
     thresholds: dict[tuple[str, str], float] = {}
     for name, words in corpora.items():
         for kind, (tags, signals) in CLASSES.items():

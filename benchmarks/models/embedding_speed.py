@@ -1,9 +1,9 @@
 """Processor time of checkpoints from a photo's bytes to its vectors, and their ratio.
 
-Checkpoints take turns over the same photos, so that what else the machine does meets all of them.
+Checkpoints take turns over the same photos, so that other load affects all of them.
 
-    python benchmarks/models/embedding_speed.py photos/ models/pretrained/matcher-light.safetensors \\
-        models/pretrained/matcher.safetensors
+    python -m benchmarks.models.embedding_speed photos/ \\
+        models/pretrained/matcher-light.safetensors models/pretrained/matcher.safetensors
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ PHOTOS = (".jpg", ".jpeg", ".png", ".webp")
 
 
 def seconds(matcher: Matcher, batch: list[bytes]) -> float:
-    """How long one photo of a batch takes."""
+    """The seconds of one photo in a batch."""
     began = time.perf_counter()
     matcher.embed_images([decode(data, longest=DISPLAY_SIDE).pixels for data in batch])
     return (time.perf_counter() - began) / len(batch)
 
 
 def main() -> None:
-    """Time the checkpoints in turns and print medians and ratios to the first."""
+    """Time the checkpoints in turns; print medians and ratios to the first."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("photos", type=Path)
     options.add_argument("checkpoints", type=Path, nargs="+")

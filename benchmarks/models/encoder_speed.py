@@ -41,7 +41,7 @@ SIZES = {
 
 
 def adopt(name: str, folder: Path, choice: adopting.Choice) -> Matcher:
-    """A matcher on random weights of a real size, made and adopted as one would."""
+    """A matcher with random weights of a real size, adopted as usual."""
     family, size = SIZES[name]
     torch.manual_seed(0)
     save(*MAKERS[family](TEXTS, size), folder / name)
@@ -52,7 +52,7 @@ def adopt(name: str, folder: Path, choice: adopting.Choice) -> Matcher:
 
 
 def seconds(compute: Callable[[], object], rounds: int) -> tuple[float, float]:
-    """The medians of processor and wall time of a few rounds, after one that warms up."""
+    """Median processor and wall time of a few rounds, after a warm-up."""
     compute()
     spent = []
     for _ in range(rounds):
@@ -63,7 +63,9 @@ def seconds(compute: Callable[[], object], rounds: int) -> tuple[float, float]:
 
 
 def in_eight_bits(network: nn.Module) -> nn.Module:
-    """A copy with affine maps of 8-bit weights, by torch's dynamic quantisation, a scale a row.
+    """A copy with affine maps of 8-bit weights, by torch's dynamic quantisation.
+
+    Each row has a scale.
 
     torch deprecates it, and says so: here it tells what eight bits are worth (decision 0022).
     """
@@ -76,7 +78,7 @@ def in_eight_bits(network: nn.Module) -> nn.Module:
 
 
 def main() -> None:
-    """Print a row: photos and queries a second of processor time, weights, memory at most."""
+    """Print photos and queries a second, weights, and peak memory."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("encoder", choices=SIZES)
     options.add_argument("--batch", type=int, default=2)

@@ -1,7 +1,7 @@
 """Truth of explanations: tiny encoders trained on scenes, adopted, tuned, asked where things are.
 
-Each family is trained on synthetic scenes, saved as a hub has it, adopted and tuned as a user
-would, and measured on other scenes. Minutes a family on one core; what is trained is kept.
+Each family is trained on synthetic scenes, saved in a hub's layout, adopted and tuned as usual, and
+measured on other scenes. It takes minutes a family on one core; trained encoders are kept.
 
     python -m benchmarks.models.encoder_truth truth/ --family clip --recipe occluded
 """
@@ -30,7 +30,7 @@ COST = 3.0
 
 @dataclass(frozen=True, slots=True)
 class EncoderFindings:
-    """What a family's encoder finds, in percent, of scenes that it has not seen.
+    """A family's results in percent, on unseen scenes.
 
     official_1 and search_1: sentences whose scene comes first by the encoder's own score, and by
     the tuned one. pointed: phrases whose best box has its centre in the true box. gap: the largest
@@ -54,7 +54,7 @@ def truth(
     recipes: Sequence[str] = (),
     progress: Progress = silent,
 ) -> EncoderFindings:
-    """Train, adopt, tune and measure a family in a folder, where a trained encoder is kept.
+    """Train, adopt, tune and measure a family; a trained encoder is kept.
 
     `recipes` are those that tuning tries, if not all that cost one pass. AssertionError where
     tuning finds that boxes are better left out.
@@ -94,7 +94,7 @@ def main() -> None:
     options.add_argument("folder", type=Path)
     options.add_argument("--family", choices=FAMILIES, action="append")
     options.add_argument("--steps", type=int, default=STEPS)
-    options.add_argument("--recipe", action="append", default=[], help="tried in place of all")
+    options.add_argument("--recipe", action="append", default=[], help="tried instead of all")
     chosen = options.parse_args()
     torch.set_num_threads(1)
     for family in chosen.family or FAMILIES:

@@ -37,7 +37,7 @@ def main(
     split: str = "val",
     json_file: Annotated[Path | None, typer.Option("--json", help="Write the numbers.")] = None,
 ) -> None:
-    """Measure the sentences of the nearest photos of train as captions of a split."""
+    """Measure sentences of train's nearest photos as captions of a split."""
     loaded, corpus = checkpoint.load(shipped.MATCHER), folders.read(data)
     sight = loaded.model.image.sight
     assert isinstance(sight, ViewSight)
@@ -60,7 +60,7 @@ def main(
 
 
 def nearest(known: Tensor, queries: Tensor, train: Sequence[Example]) -> list[str]:
-    """The first sentence of the photo of train (N, C) nearest to each of other photos (K, C)."""
+    """The first sentence of train's nearest photo (N, C) to each photo (K, C)."""
     return [train[at].sentences[0] for at in torch.cdist(queries, known).argmin(1).tolist()]
 
 

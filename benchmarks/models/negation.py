@@ -1,6 +1,6 @@
 """Value of negation: "a dog without a ball" as one text, without it and by minus; and "no ball".
 
-    python benchmarks/models/negation.py ../data/flickr8k --split val
+    python -m benchmarks.models.negation ../data/flickr8k --split val
 
 A photo answers "a dog without a ball" if its sentences name a dog and no ball. Asked are all pairs
 of frequent nouns of which the second is named for 15 to 70 % of the photos of the first. One to
@@ -48,14 +48,17 @@ VAGUE = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """The photos of a split as the kernels read them, and the nouns that name each."""
+    """The photos of a split as for kernels, and the nouns of each."""
 
     matcher: Matcher
     bags: list[FragmentBag]
     named: list[frozenset[str]]
 
     def scores(self, query: Query, weight: float, *, floored: bool = True) -> NDArray[np.float32]:
-        """The score of every photo, with `weight` on what is negated, counted from 0 on or not."""
+        """The score of every photo, with `weight` on negated parts.
+
+        Negated parts count from 0 on if `floored`.
+        """
         vectors = [bag.vectors.numpy() for bag in self.bags]
         score = score_named(self.matcher.score)
         total = np.zeros(len(vectors), np.float32)
@@ -90,7 +93,7 @@ def world(matcher: Matcher, examples: Sequence[Example]) -> World:
 
 
 def pairs(named: Sequence[frozenset[str]]) -> list[tuple[str, str]]:
-    """Nouns (a, b) such that some of the photos with a have b, and some have not."""
+    """Nouns (a, b): some photos with a have b, and some have not."""
     counts = Counter(noun for nouns in named for noun in nouns - VAGUE)
     return [
         (a, b)
@@ -106,7 +109,7 @@ def report(
     noun_pairs: Sequence[tuple[str, str]],
     score: Callable[[str, str], np.ndarray],
 ) -> None:
-    """Print the mean average precision, and what the first ten photos are."""
+    """Print the mean average precision, and shares of the first ten photos."""
     rows = []
     for a, b in noun_pairs:
         has_a, has_b = (np.array([noun in nouns for nouns in photos.named]) for noun in (a, b))
@@ -125,7 +128,10 @@ def report(
 
 
 def report_negations(photos: World, negated: Sequence[tuple[str, ...]]) -> None:
-    """Print how many of the first photos lack what is negated, where nothing else is asked for."""
+    """Print the share of the first photos without the negated nouns.
+
+    Nothing else is asked for.
+    """
     queries = {
         noun: of_phrases(photos.matcher, [(f"no {noun}", 1.0)])
         for noun in set(chain.from_iterable(negated))
@@ -147,7 +153,7 @@ def report_negations(photos: World, negated: Sequence[tuple[str, ...]]) -> None:
 
 
 def share(masks: Sequence[NDArray[np.bool_]]) -> float:
-    """How much of masks is true, in percent."""
+    """The true share of masks, in percent."""
     return float(100 * np.mean([mask.mean() for mask in masks]))
 
 

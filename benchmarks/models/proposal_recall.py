@@ -1,4 +1,4 @@
-"""Recall of what sentences name, in fixed windows, EdgeBoxes and selective search.
+"""Recall of sentences' things in fixed windows, EdgeBoxes and selective search.
 
 For learned boxes, `tessera evaluate` their checkpoint. EdgeBoxes (Zitnick & Dollar 2014) and
 selective search (Uijlings et al. 2013) are OpenCV's. The edges of EdgeBoxes are Canny's, since
@@ -6,7 +6,7 @@ OpenCV ships no trained edge detector. Each method's recall is a line of the fil
 report` reads.
 
     pip install opencv-contrib-python-headless
-    python benchmarks/models/proposal_recall.py flickr8k/
+    python -m benchmarks.models.proposal_recall flickr8k/
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def windows(photo: np.ndarray) -> Tensor:  # noqa: ARG001 - blind
 
 
 def edge_boxes(photo: np.ndarray) -> Tensor:
-    """Boxes that many contours lie wholly inside of."""
+    """Boxes around many whole contours."""
     grey = cv2.GaussianBlur(cv2.cvtColor(photo, cv2.COLOR_RGB2GRAY), (3, 3), 0)
     across, down = (cv2.Scharr(grey, cv2.CV_32F, *way) for way in ((1, 0), (0, 1)))
     strength = np.hypot(across, down)
@@ -53,7 +53,7 @@ def edge_boxes(photo: np.ndarray) -> Tensor:
 
 
 def selective_search(photo: np.ndarray) -> Tensor:
-    """Boxes around regions that were merged from like ones, in OpenCV's order."""
+    """Boxes around merged similar regions, in OpenCV's order."""
     finder = cv2.ximgproc.segmentation.createSelectiveSearchSegmentation()
     finder.setBaseImage(np.ascontiguousarray(photo[..., ::-1]))
     finder.switchToSelectiveSearchFast()
@@ -61,7 +61,7 @@ def selective_search(photo: np.ndarray) -> Tensor:
 
 
 def add_frame(boxes: np.ndarray, photo: np.ndarray) -> Tensor:
-    """The whole frame, then boxes given as left, top, width and height in pixels."""
+    """The frame, then boxes from left, top, width and height in pixels."""
     height, width = photo.shape[:2]
     left, top, across, down = boxes.reshape(-1, 4).T.astype(np.float32)
     corners = [left / width, top / height, (left + across) / width, (top + down) / height]

@@ -1,4 +1,4 @@
-"""Support of region captions: from which probability on they are right, and what ranking gives.
+"""Support of region captions: thresholds of their probability, and the value of ranking.
 
     python -m benchmarks.models.region_support flickr8k/ --photos 150
     python -m benchmarks.models.region_support flickr8k/ --photos 150 --without-persons products/
@@ -51,7 +51,7 @@ GIVEN = 12  # regions that the page asks for
 
 @dataclass(frozen=True, slots=True)
 class RegionCaptioning:
-    """A captioner of regions, one of photos, and the calibrated matcher that ranks what it says."""
+    """Captioners of regions and of photos, and a calibrated matcher to rank captions."""
 
     matcher: Matcher
     calibration: Calibration
@@ -73,7 +73,7 @@ class RegionCaptioning:
 def judge_regions(
     regions: Sequence[RegionCaption], grounded: Sequence[GroundedSentence]
 ) -> Iterator[tuple[float, bool]]:
-    """The probability of each region's caption near a true box, and whether it is right."""
+    """Probability and truth of each region's caption near a true box."""
     true = true_names(grounded)
     if not true or not regions:
         return
@@ -98,7 +98,7 @@ def corners(boxes: Sequence[Box]) -> torch.Tensor:
 
 
 def table(by_way: Mapping[str, Sequence[tuple[float, bool]]], weak_below: float) -> None:
-    """Print lines for each way: by the best threshold, and by that of weak hits."""
+    """Print lines by way, for the best threshold and for weak hits."""
     for way, regions in by_way.items():
         values, truth = np.array([p for p, _ in regions]), np.array([right for _, right in regions])
         area = auc(values, truth)
@@ -127,7 +127,7 @@ def judge_photos(
 
 
 def persons(service: RegionCaptioning, examples: Sequence[Example]) -> None:
-    """Print how many captions of regions name a person, of those that a service gives."""
+    """Print the number of region captions with a person, as in a service."""
     wordnet, least = WordNet(), service.calibration.weak_below
     captions: dict[str, list[str]] = {way: [] for way in WAYS[1:]}
     for example in examples:
@@ -157,7 +157,7 @@ def main() -> None:
     loaded = checkpoint.load(chosen.matcher)
     boxes = entities.find(chosen.data)
     if loaded.calibration is None or boxes is None:
-        options.error("needs a matcher that is calibrated, and true boxes beside the data")
+        options.error("needs a calibrated matcher, and a file of true boxes in the data folder")
     captioner: Captioner = checkpoint.load(chosen.captioner).model
     whole: Captioner = checkpoint.load(chosen.whole).model
     share_sight(loaded.model.sight, captioner, whole)

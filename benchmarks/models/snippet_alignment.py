@@ -39,7 +39,7 @@ def main(
     cache: Annotated[Path, typer.Option(help="Frozen features are kept in here.")],
     photos: Annotated[int, typer.Option(help="The first so many of train.")] = 256,
 ) -> None:
-    """Print what snippets are like for each β.
+    """Print the quality of snippets for each β.
 
     right: the percentage of snippets with a phrase that has a box whose region has IoU ≥ 0.5 with
     the box around all that the phrase means. BLEU: of snippets whose region has IoU ≥ 0.5 with a
@@ -87,7 +87,7 @@ def of_photo(
     grounded: Sequence[GroundedSentence],
     beta: float,
 ) -> tuple[list[str], list[bool], list[tuple[str, tuple[str, ...]]]]:
-    """A photo's snippets, which are right where that is known, and those of true boxes."""
+    """A photo's snippets, their truth if known, and those of true boxes."""
     phrases = {sentence.text: sentence.phrases for sentence in grounded}
     known = named(grounded)
     overlap = box_iou(proposed, torch.tensor([astuple(box) for box in known]).view(-1, 4))  # (R, B)
@@ -106,7 +106,7 @@ def of_photo(
 
 
 def inside(part: Span, whole: Span) -> bool:
-    """Whether the last word of a part, its noun, is in a whole."""
+    """Return whether the last word of a part, its noun, is in a whole."""
     return whole.start < part.end <= whole.end
 
 

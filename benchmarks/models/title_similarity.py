@@ -1,11 +1,11 @@
-"""Titles in the joint space beside their words: what text to text finds that BM25 cannot.
+"""Titles in the joint space next to their words: hits of text to text beyond BM25.
 
     python -m benchmarks.models.title_similarity ../shared/data/products_fashion --limit 2000
 
 Products have their titles alone. Each of the queries is a kind, with a colour or without one, or a
 word for a kind that no title has ("shades", "timepiece"). The calibrated probability of a title as
-an answer is the term `meaning` of index.products.ranking: asked always, or as product search does, where an
-English word of the query is in no title.
+an answer is the term `meaning` of index.products.ranking. It is asked always, or as in product
+search, where an English word of the query is in no title.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ OTHER_WORDS: Mapping[str, tuple[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class RankingWay:
-    """A way to rank: its weights, and whether titles are asked always, or for unsaid words alone.
+    """A way to rank: weights, and when to ask titles.
 
     `least` is the probability from which on a title alone makes its product relevant.
     """
@@ -80,7 +80,7 @@ class RankingWay:
 
 
 class Titles:
-    """Products by their titles: as documents, and as bags of the joint space."""
+    """Products by their titles, as documents and as bags."""
 
     def __init__(self, models: Models, rows: Sequence[Row]) -> None:
         self.models, self.documents = models, Documents()
@@ -96,7 +96,7 @@ class Titles:
         ]
 
     def near(self, text: str) -> Promising:
-        """How probable each title is as an answer to a text."""
+        """The probability of each title as an answer to a text."""
         calibration = self.models.calibration
         assert calibration is not None
         query = calibration.drop_terms(self.models.query(text), in_photos=False)
@@ -120,7 +120,7 @@ class Titles:
 
 
 def other_words(items: Mapping[str, Row]) -> list[JudgedQuery]:
-    """Words for kinds that no title has, and the products of those kinds, at least a few each."""
+    """Words outside all titles, and a few products of their kinds."""
     known = {stem(word.folded) for row in items.values() for word in words(row["title"])}
     judged = []
     for word, (field, kind) in OTHER_WORDS.items():
@@ -131,7 +131,7 @@ def other_words(items: Mapping[str, Row]) -> list[JudgedQuery]:
 
 
 def report(titles: Titles, judged: Sequence[JudgedQuery], name: str) -> None:
-    """Print the precision of words, of titles in the joint space, and of both at some weights."""
+    """Print the precision of words, of titles' vectors, and of both."""
     weak = titles.models.weak_below or 0.0
     near = [titles.near(query.text) for query in judged]
     ways = [
@@ -153,7 +153,7 @@ def report(titles: Titles, judged: Sequence[JudgedQuery], name: str) -> None:
 
 
 def main() -> None:
-    """Measure, and print what was measured."""
+    """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("catalogue", type=Path, help="folder of items.jsonl")
     parser.add_argument("--limit", type=int, default=2_000)

@@ -33,7 +33,9 @@ def main(
     cache: Annotated[Path, typer.Option(help="Frozen features are kept in here.")],
     split: Annotated[str, typer.Option(help="The split to measure on.")] = "val",
 ) -> None:
-    """Print the sum of the six recalls of each checkpoint by each score, as a Markdown table.
+    """Print the sum of recalls of each checkpoint by each score.
+
+    As a Markdown table.
 
     Photos' features are those that training keeps in the cache, or are computed into it.
     """

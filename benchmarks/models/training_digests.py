@@ -38,7 +38,7 @@ CAPTIONER = {**SIGHT, "recurrence": "lstm", "embedding": 32, "hidden": 32, "drop
 
 
 def digest(file: Path) -> str:
-    """What tells a checkpoint's weights from others."""
+    """A digest of a checkpoint's weights."""
     sha = hashlib.sha256()
     for name, weight in sorted(load_file(file).items()):
         sha.update(name.encode() + weight.contiguous().numpy().tobytes())
@@ -53,7 +53,7 @@ def schedule(
 
 
 def digests(folder: Path) -> dict[str, str]:
-    """The digest of each part, trained on scenes that are written into a folder."""
+    """The digest of each part, trained on scenes in a folder."""
     scenes = folder / "scenes"
     synthetic.write(scenes, SCENES, SEED)
     boxes_of = entities.find(scenes)

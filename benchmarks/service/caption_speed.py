@@ -2,8 +2,8 @@
 
     python -m benchmarks.service.caption_speed --rounds 20 --threads 2 --beams 5 7
 
-A service in a process of its own answers one request after another. Told are medians in
-milliseconds: of the answer, of the service's processor time, and of the stages in its metrics.
+A service in its own process answers one request after another. The output has medians in
+milliseconds of the answer, of the service's processor time, and of the stages in its metrics.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ STAGES = "tessera_stage_duration_seconds"
 
 @dataclass(frozen=True, slots=True)
 class RunningService:
-    """A service that runs: its process, and a client of it."""
+    """A running service: its process, and a client."""
 
     process: int
     client: httpx2.Client
@@ -93,7 +93,7 @@ def photo() -> bytes:
 
 
 def main() -> None:
-    """Measure, and print a line of JSON for captions alone and one for all regions, a beam each."""
+    """Print a line of JSON for captions, and for all regions, by beam."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--rounds", type=int, default=20)
     options.add_argument("--threads", type=int, default=2)

@@ -37,7 +37,7 @@ class FirstStart:
 
 
 def first_start(demo: Demo, page: Page) -> FirstStart:
-    """One start from an empty folder, with the browser's own time of the first paint."""
+    """One start from an empty folder, with the browser's first paint."""
     with socket.socket() as free, tempfile.TemporaryDirectory() as data:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -63,14 +63,14 @@ def until(true: Callable[[], bool]) -> None:
 
 
 def first_paint(page: Page) -> float:
-    """Seconds from the navigation to the first contentful paint, as the browser measures it."""
+    """Seconds from the navigation to the browser's first contentful paint."""
     read = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? 0"
     until(lambda: page.evaluate(read) > 0)
     return float(page.evaluate(read)) / 1000
 
 
 def count_searchable(page: Page, demo: Demo) -> int:
-    """How many items of the demonstration can be searched, as the page itself asks."""
+    """The number of searchable items of the demonstration, by the page's own request."""
     query = urllib.parse.urlencode({"collection": demo.collection})
     index = page.evaluate(f"fetch('/index?{query}').then((a) => a.ok ? a.json() : null)")
     return max(0, index["items"] - index["behind"]) if index else 0

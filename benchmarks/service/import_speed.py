@@ -1,4 +1,4 @@
-"""Rate and memory of an import of a table, which is killed once and goes on.
+"""Rate and memory of a table's import, killed once and resumed.
 
     python -m benchmarks.service.import_speed ../shared/data/products_fashion --work /tmp/import
 
@@ -43,7 +43,7 @@ def write(table: Path, catalogue: Path, count: int) -> None:
 
 
 def count_stored(data: Path) -> int:
-    """How many items are on disk."""
+    """The number of items on disk."""
     with closing(Catalog.in_folder(data)) as catalog:
         try:
             return catalog.count(catalog.find(COLLECTION))
@@ -52,7 +52,7 @@ def count_stored(data: Path) -> int:
 
 
 def memory(process: int) -> float:
-    """MiB that a process has in memory now; 0 once it has ended."""
+    """The memory of a process in MiB, or 0 after its end."""
     try:
         pages = Path(f"/proc/{process}/statm").read_text("ascii").split()[1]
     except OSError:
@@ -63,7 +63,10 @@ def memory(process: int) -> float:
 def watch(
     table: Path, data: Path, until: Callable[[int], bool]
 ) -> Iterator[tuple[float, int, float]]:
-    """Import, and tell how far it is and what it takes; killed once `until` says so of a count."""
+    """Progress and memory of an import.
+
+    It is killed as soon as `until` is true of the count.
+    """
     command = [sys.executable, "-m", "tessera", "index", str(table)]
     options = ["--collection", COLLECTION, "--data", str(data)]
     start = time.perf_counter()
@@ -85,7 +88,7 @@ def watch(
 
 
 def summarize(name: str, progress: Progress) -> str:
-    """A line about one import: its rate, and the most memory in its first and in its last fifth."""
+    """A line about one import: rate, and memory in its first and last fifth."""
     working = [sample for sample in progress if sample[1] > progress[0][1]] or progress
     first, last = working[0], working[-1]
     seconds, count = last[0] - first[0], last[1] - first[1]

@@ -1,8 +1,9 @@
 """A service under load: many clients search, upload and import at once, its memory is watched.
 
-`python -m benchmarks.service.load --clients 64 --seconds 240` starts a service over an empty folder, fills
-it with the sample, and prints a line of JSON for each kind of request and one for memory: resident
-megabytes of the service and all processes that it started, and a curve of them over time.
+    python -m benchmarks.service.load --clients 64 --seconds 240
+
+Starts a service over an empty folder with the sample. Prints a line of JSON for each kind of
+request and one for memory: resident megabytes of the service and its child processes, over time.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ Work = Callable[[httpx2.AsyncClient, int], Awaitable[httpx2.Response]]
 
 @dataclass(slots=True)
 class Measurements:
-    """Seconds of answers by kind, statuses by kind, and megabytes over time, by process."""
+    """Seconds and statuses of answers by kind, and megabytes by process over time."""
 
     seconds: defaultdict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
     statuses: defaultdict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
@@ -55,7 +56,7 @@ class Measurements:
 
 
 def resident(process: int) -> dict[str, int]:
-    """Resident memory of a process and all below it in MB, by the module that each runs."""
+    """Resident memory in MB of a process and its children, by module."""
     try:
         status = Path(f"/proc/{process}/status").read_text()
         command = Path(f"/proc/{process}/cmdline").read_text().split("\0")
@@ -72,7 +73,7 @@ def resident(process: int) -> dict[str, int]:
 
 @contextmanager
 def service(port: int) -> Iterator[int]:
-    """A service on an empty folder that has its sample; gives its process."""
+    """A service with its sample in an empty folder; yields its process."""
     with TemporaryDirectory() as data:
         command = [sys.executable, "-m", "tessera", "serve", "--data", data, "--port", str(port)]
         process = subprocess.Popen(command)  # noqa: S603 - our own command
@@ -91,7 +92,7 @@ def service(port: int) -> Iterator[int]:
 
 @contextmanager
 def half_sent(port: int) -> Iterator[None]:
-    """A connection over which half of an upload has come; none where nothing listens."""
+    """A connection with half of an upload, if anything listens."""
     headers = "Host: localhost\r\nContent-Type: application/json\r\nContent-Length: 1000"
     with ExitStack() as kept_open:
         with suppress(OSError):
@@ -103,7 +104,7 @@ def half_sent(port: int) -> Iterator[None]:
 
 
 def works(photos: list[bytes]) -> dict[str, Work]:
-    """What clients do, by kind."""
+    """The clients' kinds of requests."""
 
     async def search(client: httpx2.AsyncClient, number: int) -> httpx2.Response:
         return await client.post("/search/image", json={"text": TEXTS[number % len(TEXTS)]})
@@ -143,7 +144,7 @@ async def repeat(
     numbers: Iterator[int],
     measured: Measurements,
 ) -> None:
-    """One client: the same kind of request again and again, until it is cancelled."""
+    """Send one kind of request again and again, until cancelled."""
     while True:
         start = time.perf_counter()
         try:
@@ -203,7 +204,7 @@ def report(phase: str, measured: Measurements) -> None:
 
 
 def mixture(clients: int) -> list[str]:
-    """Kinds of requests for so many clients: half search by text, one asks for readiness."""
+    """Kinds of requests by client: half search by text, one asks for readiness."""
     others = ["upload", "by photo", "upload", "import"]
     searching = max(1, clients // 2)
     return [

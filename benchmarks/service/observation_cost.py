@@ -34,7 +34,7 @@ async def answer(_: object) -> Response:
 
 
 def requests(*, observed: bool) -> Callable[[], None]:
-    """Answers `TIMES` requests that do nothing, observed or not."""
+    """Answer `TIMES` empty requests, observed or not."""
     app = Starlette(routes=[Route("/", answer)])
     if observed:
         observe(app, queries=False)
@@ -53,14 +53,14 @@ def requests(*, observed: bool) -> Callable[[], None]:
 
 
 def stages() -> None:
-    """Passes through `TIMES` stages that do nothing."""
+    """Pass through `TIMES` empty stages."""
     for _ in range(TIMES):
         with stage("search"):
             pass
 
 
 def microseconds(work: Callable[[], None]) -> float:
-    """The median of what one of `TIMES` takes."""
+    """The median microseconds of one of `TIMES`."""
     took = []
     for _ in range(ROUNDS):
         began = time.perf_counter()
@@ -70,7 +70,7 @@ def microseconds(work: Callable[[], None]) -> float:
 
 
 def main() -> None:
-    """Log to the standard error, which is best sent to /dev/null."""
+    """Log to standard error (best sent to /dev/null), and print the costs."""
     logging.config.dictConfig(logs.configuration("json"))
     bare, observed = (microseconds(requests(observed=observing)) for observing in (False, True))
     print(f"a request: {observed - bare:.0f} µs more than {bare:.0f} µs")

@@ -2,8 +2,9 @@
 
 The shipped matcher answers `--query`, and the pointer rests on the phrase number `--phrase`.
 
-    python benchmarks/service/page_picture.py docs/images/page.png --query "a bridge over a river at night"
-    python benchmarks/service/page_picture.py docs/images/products.webp --demo products \\
+    python -m benchmarks.service.page_picture docs/images/page.png \\
+        --query "a bridge over a river at night"
+    python -m benchmarks.service.page_picture docs/images/products.webp --demo products \\
         --query "orange juice without grapefruit"
 
 With `--address` it photographs a service that runs already.
@@ -36,7 +37,7 @@ COLOURS = 256  # of the palette that keeps the file small
 
 @contextmanager
 def serving(folder: Path, demo: Demo) -> Iterator[str]:
-    """The address of a service that holds a demonstration."""
+    """The address of a service with a demonstration."""
     settings = Settings(data=folder)
     engine = Engine.load(settings)
     most = settings.upload_bytes

@@ -38,18 +38,18 @@ from models.types import Box, FragmentBag
 
 TOP, LEAST = 5, 5  # hits that are judged, and products that a query needs
 BATCH, LOT = 16, 1_000
-ODD = 60  # misspelt words of a text that nobody means
+ODD = 60  # misspelt words of a text without a meaning
 FIELDS = ("title", "gender", "masterCategory", "subCategory", "articleType", "baseColour")
 HIDDEN = dict.fromkeys((*FIELDS[1:], "season", "usage", "year"), 0.0)  # all but the title
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 FACETS = tuple(map(FacetRequest, ("baseColour", "articleType", "gender", "price", "usage")))
-PICTURE = Picture(b"", 1, 1, "")  # nobody looks at it
+PICTURE = Picture(b"", 1, 1, "")  # no one looks at it
 Row = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedQuery:
-    """A query, and the ids that answer it."""
+    """A query and the ids of its answers."""
 
     text: str
     ids: frozenset[str]
@@ -63,12 +63,12 @@ def choose(data: Path, limit: int) -> list[Row]:
 
 
 def describe(row: Row) -> Row:
-    """What a product says of itself."""
+    """The metadata of a product."""
     return {key: value for key, value in row.items() if key not in ("id", "image")}
 
 
 def embed(engine: Engine, data: Path, rows: Sequence[Row]) -> None:
-    """Embed and store those of the rows that are not there yet."""
+    """Embed and store the missing rows."""
     home = engine.open("fashion", create=True)
     stored = engine.catalog.get_many(home, [row["id"] for row in rows])
     left = [row for row in rows if row["id"] not in stored]
@@ -82,12 +82,12 @@ def embed(engine: Engine, data: Path, rows: Sequence[Row]) -> None:
 
 
 def singular(kind: str) -> str:
-    """A kind as one would ask for one: "Casual Shoes" is a casual shoe."""
+    """A kind in the singular: "Casual Shoes" is a casual shoe."""
     return kind if kind.endswith("ss") or not kind.endswith("s") else kind[:-1]
 
 
 def queries(items: dict[str, Row]) -> dict[str, list[JudgedQuery]]:
-    """Queries of attributes, by their kind, that at least a few products answer."""
+    """Queries by attributes, with at least a few answers each."""
     forms: dict[str, Callable[[Row], str]] = {
         "colour and kind": lambda row: f"{row['baseColour']} {singular(row['articleType'])}",
         "gender and kind": lambda row: f"{row['gender']} {row['articleType']}",
@@ -104,7 +104,7 @@ def queries(items: dict[str, Row]) -> dict[str, list[JudgedQuery]]:
 
 
 def precision(engine: Engine, judged: Sequence[JudgedQuery], request: ProductRequest) -> float:
-    """The mean share of the first hits that answer."""
+    """The mean share of right answers among the first hits."""
     shares = []
     for query in judged:
         hits = products.search(engine, "fashion", request, Sought(query.text)).answer.hits
@@ -113,7 +113,7 @@ def precision(engine: Engine, judged: Sequence[JudgedQuery], request: ProductReq
 
 
 def misspelt(word: str, rng: random.Random) -> str:
-    """A word with one edit: a letter that is missing, doubled by another, changed, or swapped."""
+    """A word with one edit: a missing, inserted, changed or swapped letter."""
     at = rng.randrange(1, len(word) - 1)
     letter = rng.choice(LETTERS)
     return rng.choice(
@@ -127,7 +127,10 @@ def misspelt(word: str, rng: random.Random) -> str:
 
 
 def typos(engine: Engine, items: dict[str, Row], count: int) -> float:
-    """The share of misspellings of titles' words with the first hits of the right spelling."""
+    """The share of misspellings with the same first hits.
+
+    Words are those of titles.
+    """
     rng = random.Random(0)
     known = sorted({w.folded for row in items.values() for w in words(row["title"])})
     long = [word for word in known if len(word) >= 4 and word.isalpha()]
@@ -146,7 +149,7 @@ def typos(engine: Engine, items: dict[str, Row], count: int) -> float:
 
 
 def fill(engine: Engine, rows: Sequence[Row], bags: Bags, count: int) -> None:
-    """Store many products, each a row with changes and a real photo's bag."""
+    """Store many products, each a changed row with a real photo's bag."""
     home = engine.open("many", create=True)
     rng = random.Random(1)
     for start in range(engine.catalog.count(home), count, LOT):
@@ -157,7 +160,7 @@ def fill(engine: Engine, rows: Sequence[Row], bags: Bags, count: int) -> None:
 
 
 def vary(rows: Sequence[Row], bags: Bags, number: int, rng: random.Random) -> Entry:
-    """A row with another id, price and colour, and the bag of a real photo."""
+    """A row with another id, price and colour, and a real photo's bag."""
     row, other = rows[number % len(rows)], rng.choice(rows)
     metadata = describe(row) | {
         "baseColour": other["baseColour"],
@@ -171,7 +174,7 @@ def vary(rows: Sequence[Row], bags: Bags, number: int, rng: random.Random) -> En
 
 
 def measure_time(work: Callable[[int], object], count: int) -> tuple[float, float]:
-    """The median and the 95th percentile of runs in milliseconds, after a few that warm up."""
+    """Median and 95th percentile of runs in milliseconds, after a warm-up."""
     times = []
     for number in range(count + 5):
         start = time.perf_counter()
@@ -181,7 +184,10 @@ def measure_time(work: Callable[[int], object], count: int) -> tuple[float, floa
 
 
 def speed(engine: Engine, texts: Sequence[str]) -> Iterator[str]:
-    """How long searches with facets and a range take, and what they do not share with others."""
+    """Lines about the durations of searches with facets and a range.
+
+    Also of their parts.
+    """
     start = time.perf_counter()
     reader = engine.index("many").documents
     while not len(documents := reader.current()) or documents.behind:
@@ -221,7 +227,7 @@ def speed(engine: Engine, texts: Sequence[str]) -> Iterator[str]:
 
 
 def main() -> None:
-    """Measure, and print what was measured."""
+    """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("catalogue", type=Path, help="folder of items.jsonl and its photos")
     parser.add_argument("--data", type=Path, required=True, help="data folder to keep items in")
@@ -251,7 +257,7 @@ def main() -> None:
 
 
 def report(engine: Engine, judged: dict[str, list[JudgedQuery]]) -> None:
-    """Print the precision of words, of looks, and of both, by all fields and by titles alone."""
+    """Print the precision of words, looks and both, by fields."""
     least = engine.models.weak_below or 0.0
     ways = {"both": Weights(), "words": Weights(looks=0), "looks": Weights(words=0, exact=0)}
     for name, group in judged.items():

@@ -24,7 +24,7 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 @dataclass(frozen=True, slots=True)
 class StartCost:
-    """What a start cost until it was done; memory in MB, 0 for a command that ended."""
+    """The cost of a start; memory in MB, 0 for an ended command."""
 
     processor_seconds: float
     wall_seconds: float
@@ -33,7 +33,7 @@ class StartCost:
 
 
 def command(*arguments: str) -> StartCost:
-    """A command that ends."""
+    """Run a command to its end."""
     before, began = os.times(), time.perf_counter()
     subprocess.run([*TESSERA, *arguments], capture_output=True, check=False)  # noqa: S603 - our own
     after = os.times()
@@ -43,7 +43,7 @@ def command(*arguments: str) -> StartCost:
 
 
 def service(data: Path) -> StartCost:
-    """A service until it is ready, and its memory after one search more."""
+    """The start of a service, and its memory after one search."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -62,7 +62,7 @@ def service(data: Path) -> StartCost:
 
 @contextmanager
 def running(*arguments: str) -> Iterator[subprocess.Popen[bytes]]:
-    """A command that goes on until it is told to end."""
+    """A command in the background, terminated at the end of the block."""
     child = subprocess.Popen([*TESSERA, *arguments], stderr=subprocess.DEVNULL)  # noqa: S603
     try:
         yield child
@@ -72,7 +72,7 @@ def running(*arguments: str) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def answers(url: str) -> bool:
-    """Whether a URL answers with success."""
+    """Return whether a URL answers with success."""
     try:
         with urllib.request.urlopen(url, timeout=5) as answer:  # noqa: S310 - our own address
             return bool(answer.status == 200)
@@ -81,7 +81,7 @@ def answers(url: str) -> bool:
 
 
 def has_sample(address: str) -> bool:
-    """Whether the service has indexed its sample."""
+    """Return whether the service has indexed its sample."""
     try:
         with urllib.request.urlopen(f"{address}/index", timeout=5) as answer:  # noqa: S310
             index = json.load(answer)
@@ -102,7 +102,7 @@ def search(address: str) -> None:
 
 
 def processor(pid: int) -> float:
-    """Seconds that all threads of a process have computed."""
+    """The processor seconds of all threads of a process."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / TICKS
 

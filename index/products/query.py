@@ -17,7 +17,7 @@ from models.text.parsing import parse
 from models.text.queries import blank
 from models.types import ParsedSentence, Span
 
-NAMING = listed(
+NAMING = split_words(
     "no not never"
 )  # negations that names have: "no show socks", "not from concentrate"
 # Not every "n't": titles begin with it ("Don't Starve").

@@ -61,16 +61,16 @@ class Preparation:
         return Box(left / wide, top / tall, (left + crop.width) / wide, (top + crop.height) / tall)
 
 
-def patch_weights(boxes: Tensor, seen: Box, rows: int, columns: int) -> Tensor:
+def patch_weights(boxes: Tensor, visible: Box, rows: int, columns: int) -> Tensor:
     """Each patch's share in each box, (R, rows · columns); 0 beyond the visible part.
 
-    boxes (R, 4) are fractions of the photo, `seen` is the part of it that has patches.
+    boxes (R, 4) are fractions of the photo, `visible` is the part of it with patches.
 
     >>> patch_weights(torch.tensor([[0.0, 0.0, 0.75, 0.5]]), WHOLE_FRAME, 2, 2)
     tensor([[1.0000, 0.5000, 0.0000, 0.0000]])
     """
-    corner = boxes.new_tensor([seen.left, seen.top] * 2)
-    extent = boxes.new_tensor([seen.right - seen.left, seen.bottom - seen.top] * 2)
+    corner = boxes.new_tensor([visible.left, visible.top] * 2)
+    extent = boxes.new_tensor([visible.right - visible.left, visible.bottom - visible.top] * 2)
     left, top, right, bottom = ((boxes - corner) / extent).unbind(1)  # (R,)
     across, down = cover(left, right, columns), cover(top, bottom, rows)
     return (down[:, :, None] * across[:, None, :]).flatten(1)

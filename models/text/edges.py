@@ -102,11 +102,11 @@ class EdgeEncoder(nn.Module):
         pairs = self.dropout(torch.cat([governors, vectors[sentences, words]], dim=1))  # (N, 2W)
         counts = torch.bincount(kinds, minlength=len(self.own)).tolist()
         embedded = [
-            torch.addmm(bias, some, weight if self.shared is None else self.shared + weight)
-            for some, weight, bias in zip(
+            torch.addmm(bias, kind_pairs, weight if self.shared is None else self.shared + weight)
+            for kind_pairs, weight, bias in zip(
                 pairs.split(counts), self.own.unbind(), self.bias.unbind(), strict=True
             )  # whose gradients are stacked once
-            if len(some)
+            if len(kind_pairs)
         ]
         placed = vectors.new_zeros(*heads.shape, self.bias.shape[1])
         if embedded:

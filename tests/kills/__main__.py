@@ -1,8 +1,8 @@
 """Rounds of kill -9 on SQLite and on PostgreSQL: python -m tests.kills --rounds 200.
 
-A line of JSON for each round, and one at the end. What a service acknowledged must be there after
-it was killed, no item may be torn, `tessera check --repair` leaves nothing to do, and searches give
-what brute force gives. The first round that fails ends it, and its folder stays.
+Prints a line of JSON for each round, and one at the end. After a kill, everything acknowledged must
+be there, no item may be torn, `tessera check --repair` must leave nothing to do, and searches must
+agree with brute force. The first failing round ends the run, and its folder stays.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def database(kind: str, folder: Path) -> Iterator[str]:
 
 
 def run(kind: str, count: int, folder: Path) -> Counter[str]:
-    """Rounds on a database of a kind; gives how many there were of which kind."""
+    """Run rounds on a database of a kind; returns counts by kind of round."""
     paths = matchers(folder / "matchers")
     counts: Counter[str] = Counter()
     with database(kind, folder) as url:

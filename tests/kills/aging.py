@@ -1,4 +1,4 @@
-"""Catalogs with older tables: what each migration does, undone in its own words."""
+"""Catalogs with older tables: each migration undone by statements."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ UNDONE = {
 
 
 def age(connection: Connection, version: str) -> None:
-    """Turn the newest tables into those of an older version, as items with one photo have them.
+    """Turn the newest tables into an older version's, for items of one photo.
 
     ValueError for a version that is not in UNDONE.
     """

@@ -1,4 +1,4 @@
-"""The ledger of a killed service: which states of each item its acknowledgements allow."""
+"""The ledger of a killed service: the possible states of each item."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ COLOURS = ("red", "green", "blue", "yellow", "white", "black", "orange")
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What is stored under an id: all parts are made of the version, so a torn item shows."""
+    """The content of an item, all made from its version, so torn items show."""
 
     version: int
     patches: int = 0
@@ -48,7 +48,7 @@ class State:
 
     @classmethod
     def of(cls, item: Mapping[str, Any]) -> State:
-        """The state that an item of the API shows; AssertionError for one that is torn."""
+        """The state of an API's item; AssertionError for a torn one."""
         metadata = item["metadata"]
         state = cls(metadata["version"], metadata["patches"], metadata["batch"])
         assert item["sentences"] == state.sentences, f"torn: {item}"
@@ -56,13 +56,13 @@ class State:
         return state
 
     def patch(self) -> State:
-        """The same item after one patch more."""
+        """The state after one more patch."""
         return replace(self, patches=self.patches + 1)
 
 
 @dataclass(slots=True)
 class Ledger:
-    """The states that each item may be in; None is that it is not there.
+    """The possible states of each item; None stands for no item.
 
     Each id has one writer, so that changes of an item come one after another.
     """
@@ -71,13 +71,13 @@ class Ledger:
     acknowledged: int = 0
 
     def state(self, item: str) -> State | None:
-        """The state of an item that has just one."""
+        """The state of an item with only one."""
         (state,) = self.allowed.get(item, {None})
         return state
 
     @contextmanager
     def change(self, states: Mapping[str, State | None]) -> Iterator[Callable[..., None]]:
-        """Items may have these states from now on, and have them once it is acknowledged.
+        """Allow these states from now on; acknowledged ones become the only ones.
 
         The function that is given takes the ids that an answer acknowledges, or refuses.
         """
@@ -93,12 +93,12 @@ class Ledger:
         yield settle
 
     def settle(self, states: Mapping[str, State]) -> None:
-        """Compare with what there is, and take that for the truth from now on."""
+        """Compare with the stored states, and take them as the truth."""
         for item in states.keys() | self.allowed.keys():
             state, allowed = states.get(item), self.allowed.get(item, {None})
             assert state in allowed, f"{item} is {state}, and acknowledged was {allowed}"
         self.allowed = {item: {state} for item, state in states.items()}
 
     def copy(self) -> Ledger:
-        """The same at this moment."""
+        """A copy of the ledger."""
         return deepcopy(self)

@@ -23,7 +23,7 @@ FIRST = 20.0  # seconds that the first acknowledgement may take
 
 @dataclass(slots=True)
 class Rounds:
-    """Rounds on one site, each of which begins with what the last one left."""
+    """Rounds on one site; each begins with the state of the last."""
 
     site: Site
     models: list[Models]  # of the site's matcher, and of another to change to
@@ -37,7 +37,7 @@ class Rounds:
         return {"snapshots": whole} | self._verify()
 
     def reembedding(self) -> dict[str, object]:
-        """Kill a re-embedding beside a service that takes writes, and the service; then finish."""
+        """Kill a re-embedding and a service under writes; then finish."""
         self._start_service()
         self._change_model()
         process = self.site.command("index", "--reembed")
@@ -48,7 +48,7 @@ class Rounds:
         return {"killed": killed} | self._verify()
 
     def restoring(self) -> dict[str, object]:
-        """Kill a restore: all is as before, or all is as in the snapshot; then finish it."""
+        """Kill a restore: the state is old or the snapshot's; then finish."""
         service = self._start_service()
         name = service.client.post("/snapshots").raise_for_status().json()["name"]
         archive = Snapshots(self.site.settings.snapshot_folder).path(name)
@@ -76,7 +76,7 @@ class Rounds:
         return {"killed": killed} | self._verify()
 
     def _start_service(self) -> KilledService:
-        """The service that the last round compared, or the first one."""
+        """The service of the last round, or the first one."""
         self.service = self.service or KilledService(self.site)
         self.service.wait()
         return self.service
@@ -100,14 +100,14 @@ class Rounds:
         self.service = None
 
     def _wait(self) -> None:
-        """Wait for an acknowledgement, if it comes, and for a random time after it."""
+        """Wait for an acknowledgement, if any, and a random time after it."""
         before, deadline = self.ledger.acknowledged, time.monotonic() + FIRST
         while self.ledger.acknowledged == before and time.monotonic() < deadline:
             time.sleep(0.02)
         time.sleep(random.uniform(0.0, WORK))
 
     def _verify_snapshots(self) -> int:
-        """Read every snapshot that has its name, to the last byte; gives how many there are."""
+        """Read every named snapshot to the last byte; returns their number."""
         folder = Snapshots(self.site.settings.snapshot_folder)
         snapshots = folder.all()
         for stored in snapshots:
@@ -117,7 +117,7 @@ class Rounds:
         return len(snapshots)
 
     def _verify(self) -> dict[str, object]:
-        """Compare a new service's items and searches with what must be there, and check all."""
+        """Compare a new service's items and searches with the ledger, and check all."""
         service = self.service = KilledService(self.site)
         service.wait()
         states = truth.list_states(service.client)

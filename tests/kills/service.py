@@ -1,4 +1,4 @@
-"""Processes that are killed: `tessera serve` and other commands on one data folder."""
+"""Killed processes: `tessera serve` and other commands on one data folder."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ STARTING = 600.0  # seconds, of a machine that does other work too
 
 @dataclass(slots=True)
 class Site:
-    """A data folder, its database and its matcher, and how long commands on it take."""
+    """A data folder, its database and matcher, and its commands' durations."""
 
     folder: Path
     database: str  # a URL
@@ -57,7 +57,7 @@ class Site:
         self.seconds[arguments[0]] = time.monotonic() - began
 
     def run_killed(self, *arguments: str) -> bool:
-        """Run a command and kill it in its later part; says whether it had not ended by then."""
+        """Run a command and kill it late; returns whether it was still running."""
         process = self.command(*arguments)
         try:
             status = process.wait(self.seconds.get(arguments[0], 2.0) * random.uniform(0.4, 1.0))
@@ -88,7 +88,7 @@ class KilledService:
             time.sleep(0.05)
 
     def kill(self) -> None:
-        """Kill it, and half the time all processes that it started."""
+        """Kill it, half the time together with its child processes."""
         kill(self.process, group=random.random() < 0.5)
         self.client.close()
 
@@ -100,7 +100,7 @@ class KilledService:
 
 
 def kill(process: subprocess.Popen[bytes], *, group: bool = True) -> None:
-    """Kill a process with SIGKILL, and with `group` those that it started."""
+    """Kill a process with SIGKILL; with `group` its children too."""
     if group:
         os.killpg(process.pid, signal.SIGKILL)
     else:

@@ -1,4 +1,4 @@
-"""Truth: what a killed service's catalog holds, read by another process, and searched exactly."""
+"""Truth: the content of a killed service's catalog, read by another process."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ PAGE = 200
 
 @contextmanager
 def catalog_of(site: Site) -> Iterator[Catalog]:
-    """The catalog, opened beside whoever uses it."""
+    """The catalog, opened while other processes may use it."""
     with closing(Catalog(site.settings.storage)) as catalog:
         yield catalog
 
 
 def entries(catalog: Catalog) -> list[Entry]:
-    """All items with their bags and pictures, which must be as their checksums say."""
+    """All items with their bags and pictures, their checksums verified."""
     home, after, entries = catalog.find(DEFAULT_COLLECTION), "", []
     while page := catalog.list_items(home, after=after, limit=PAGE):
         entries += [catalog.entry(home, item.id) for item in page]
@@ -41,7 +41,7 @@ def entries(catalog: Catalog) -> list[Entry]:
 
 
 def states(stored: Sequence[Entry]) -> dict[str, State]:
-    """The states of items by id; AssertionError for one that is torn."""
+    """The states of items by id; AssertionError for a torn one."""
     return {
         entry.id: State.of(
             {
@@ -67,7 +67,7 @@ def list_states(client: httpx2.Client) -> dict[str, State]:
 
 
 def compare_searches(client: httpx2.Client, models: Models, stored: Sequence[Entry]) -> int:
-    """Compare searches with brute force over the stored bags; gives how many there were."""
+    """Compare searches with brute force over the stored bags; returns their number."""
     for text in TEXTS:
         query = models.query(text).bag
         truth = {
@@ -90,7 +90,7 @@ def _score(models: Models, image: FragmentBag, sentence: FragmentBag) -> float:
 
 
 def _compare(hits: list[dict[str, object]], truth: dict[str, float]) -> None:
-    """Hits are the best there are, with their scores; those that score alike may change places."""
+    """Assert the best hits with their scores, equal scores in any order."""
     scores = [float(str(hit["score"])) for hit in hits]
     assert len(hits) == min(LIMIT, len(truth)), f"{len(hits)} hits of {len(truth)} items"
     np.testing.assert_allclose(scores, [truth[str(hit["id"])] for hit in hits], 1e-3, 1e-4)
@@ -98,7 +98,7 @@ def _compare(hits: list[dict[str, object]], truth: dict[str, float]) -> None:
 
 
 def check(site: Site) -> list[str]:
-    """What `tessera check --repair` finds; AssertionError where anything is left after it."""
+    """The findings of `tessera check --repair`; AssertionError for anything left."""
     with catalog_of(site) as catalog:
         findings = list(everything.check(catalog, site.settings.data, lambda *_: None))
         for finding in findings:

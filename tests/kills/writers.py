@@ -1,4 +1,4 @@
-"""Writers: clients that put, import, patch and delete items, and make snapshots."""
+"""Writers: clients to put, import, patch and delete items, and to make snapshots."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ def edit(client: httpx2.Client, ledger: Ledger) -> None:
 
 
 def import_lines(client: httpx2.Client, ledger: Ledger) -> None:
-    """Import lines, whose statuses acknowledge them one by one."""
+    """Import lines; their statuses acknowledge them one by one."""
     while True:
         version = random.randrange(1_000)
         _import(client, ledger, {f"line {n}": State(version + n) for n in range(LINES)})
 
 
 def delete_many(client: httpx2.Client, ledger: Ledger) -> None:
-    """Import a batch of items, and delete it by its ids or by a filter."""
+    """Import a batch of items, then delete it by ids or a filter."""
     while True:
         batch = random.randrange(1, 10**6)
         states = {f"many {n}": State(n, batch=batch) for n in range(LINES)}
@@ -81,7 +81,7 @@ def until_killed(writer: Writer, address: str, ledger: Ledger) -> None:
 
 
 def is_stored(answer: httpx2.Response) -> bool:
-    """Whether a change was stored, or refused for a reason that is no fault."""
+    """Return whether a change was stored, or else refused without a fault."""
     assert answer.is_success or answer.status_code in REFUSED, answer.text
     return answer.is_success
 
