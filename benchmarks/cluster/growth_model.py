@@ -49,7 +49,7 @@ def on_machines(search: Mapping[str, Any], kind: str, photos: int, actors: int) 
     return float(hop + (row["cluster"] - hop) * growth**power)
 
 
-def delay(times: Mapping[str, float], delay: float) -> float:
+def add_delay(times: Mapping[str, float], delay: float) -> float:
     """Milliseconds of a search with delayed messages, from those without a delay.
 
     All shards are asked at once, each by one message, and each answers by one.
@@ -92,7 +92,7 @@ def delays_table(delays: Mapping[str, Any]) -> str:
     lines = ["| actors | search | delay of a message, ms | measured ms | model ms |"]
     lines += ["|---|---|---|---|---|"]
     lines += [
-        f"| {actors} | {kind} | {delay} | {time:.1f} | {delay(times, float(delay)):.1f} |"
+        f"| {actors} | {kind} | {delay} | {time:.1f} | {add_delay(times, float(delay)):.1f} |"
         for actors, kinds in delays["actors"].items()
         for kind, times in kinds.items()
         for delay, time in times.items()
@@ -143,6 +143,6 @@ def delays_picture(delays: Mapping[str, Any], file: Path) -> None:
             curves_of_kind = panels.setdefault(kind, {})
             curves_of_kind[f"{actors} actors, measured"] = points
             curves_of_kind[f"{actors} actors, model"] = [
-                (delay, delay(times, delay)) for delay, _ in points
+                (delay, add_delay(times, delay)) for delay, _ in points
             ]
     file.write_text(curves.draw(panels, "delay of a message, milliseconds", "milliseconds"))
