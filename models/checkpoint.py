@@ -30,7 +30,7 @@ class Checkpoint:
     name: str
     model: Any  # a registry.Matcher or registry.Captioner; its kind says which
     fingerprint: str
-    facts: dict[str, Any]  # what was recorded at training: data, seed, metrics
+    facts: dict[str, Any]  # a record of the training: data, seed, metrics
     calibration: Calibration | None = None
     captions: CaptionCalibration | None = None
 
@@ -38,7 +38,7 @@ class Checkpoint:
 def collect_weights(model: nn.Module) -> dict[str, Tensor]:
     """The trained weights: parameters and buffers outside frozen packaged networks.
 
-    A module names what its packages bring in `packaged`, a tuple of prefixes.
+    A module lists its packaged weights in `packaged`, a tuple of prefixes.
     """
     packaged = collect_prefixes(model, "packaged")
     return {

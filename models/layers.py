@@ -47,8 +47,8 @@ class PrincipalComponents(nn.Module):
     def share(self, x: Tensor) -> Tensor:
         """The share of x's squared length along the components, 0 to 1: (…).
 
-        The rest is the residual by which Wang et al. (2022, "ViM", section 4) tell what a network
-        was not trained for.
+        The rest is the residual of Wang et al. (2022, "ViM", section 4): it is large for inputs
+        unlike the training data.
         """
         centred = x - self.mean
         along = centred @ F.normalize(self.axes, dim=0)

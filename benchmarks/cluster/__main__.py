@@ -133,6 +133,20 @@ def measure_processor(index: Index, requests: Sequence[Request], processes: Sequ
     return 1000 * (processor_seconds(processes) - before) / len(requests)
 
 
+def compare(
+    local: Index, sharded: ShardedIndex, servers: Any, requests: Sequence[Request]
+) -> dict[str, float]:
+    """Times, processor time and recall of one process and of a cluster."""
+    own_process = [os.getpid()]
+    shards = [process for process, _ in actors(servers.group).values()]
+    return race(local, sharded, requests) | {
+        "local processor": measure_processor(local, requests, own_process),
+        "cluster processor": measure_processor(sharded, requests, [*own_process, *shards]),
+        "local recall": agreement(local, local, requests),
+        "cluster recall": agreement(sharded, local, requests),
+    }
+
+
 def measure_searches(options: argparse.Namespace) -> None:
     """Race one process with 1, 2 and 4 actors; kill actors and a node."""
     from benchmarks.cluster.delays import FarCluster
@@ -158,16 +172,7 @@ def measure_searches(options: argparse.Namespace) -> None:
             print(count, "an empty question:", results["empty"][count], "ms", flush=True)
             for kind, exact in KINDS:
                 requests = make_requests(queries, exact=exact)
-                local_processes = [os.getpid()]
-                shards = [process for process, _ in actors(servers.group).values()]
-                row[kind] = race(of_one, sharded, requests) | {
-                    "local processor": measure_processor(of_one, requests, local_processes),
-                    "cluster processor": measure_processor(
-                        sharded, requests, [*local_processes, *shards]
-                    ),
-                    "local recall": agreement(of_one, of_one, requests),
-                    "cluster recall": agreement(sharded, of_one, requests),
-                }
+                row[kind] = compare(of_one, sharded, servers, requests)
                 print(count, kind, {key: round(of, 2) for key, of in row[kind].items()}, flush=True)
             if count == max(ACTORS) and options.kill:
                 results["recovery"] = measure_recovery(servers, sharded, requests[0], nodes)

@@ -38,12 +38,12 @@ def measure_import(photos: Path, work: Path, count: int, more: Sequence[str]) ->
         process = subprocess.Popen(command, env=environment)  # noqa: S603 - our own command
         with closing(Catalog(Storage(Path(data), database=url))) as catalog:
 
-            def stored() -> int:
+            def count_items() -> int:
                 return sum(catalog.count(collection) for collection in catalog.collections())
 
-            eventually(lambda: stored() or process.poll(), WAIT)
-            began, first = time.monotonic(), stored()
-            eventually(lambda: stored() == count or process.poll(), WAIT)
+            eventually(lambda: count_items() or process.poll(), WAIT)
+            began, first = time.monotonic(), count_items()
+            eventually(lambda: count_items() == count or process.poll(), WAIT)
             rate = (count - first) / (time.monotonic() - began)
         assert process.wait(WAIT) == 0
     return rate

@@ -112,7 +112,7 @@ def precision(engine: Engine, judged: Sequence[JudgedQuery], request: ProductReq
     return fmean(shares)
 
 
-def misspelt(word: str, rng: random.Random) -> str:
+def misspell(word: str, rng: random.Random) -> str:
     """A word with one edit: a missing, inserted, changed or swapped letter."""
     at = rng.randrange(1, len(word) - 1)
     letter = rng.choice(LETTERS)
@@ -142,7 +142,7 @@ def typos(engine: Engine, items: dict[str, Row], count: int) -> float:
 
     same = []
     for word in rng.choices(long, k=count):
-        typed = misspelt(word, rng)
+        typed = misspell(word, rng)
         if typed not in known:
             same.append(top(typed) == top(word))
     return fmean(same)
@@ -183,11 +183,17 @@ def measure_time(work: Callable[[int], object], count: int) -> tuple[float, floa
     return tuple(np.percentile(times[5:], [50, 95]).tolist())
 
 
-def speed(engine: Engine, texts: Sequence[str]) -> Iterator[str]:
-    """Lines about the durations of searches with facets and a range.
+def misspell_texts(texts: Sequence[str], count: int) -> list[str]:
+    """Texts of ODD misspelt words each, from the words of other texts."""
+    rng = random.Random(3)
+    long = [word for text in texts for word in text.split() if len(word) >= 4]
+    return [
+        " ".join(misspell(word, rng) for word in rng.choices(long, k=ODD)) for _ in range(count)
+    ]
 
-    Also of their parts.
-    """
+
+def speed(engine: Engine, texts: Sequence[str]) -> Iterator[str]:
+    """Durations of searches with facets and a range, and of their parts."""
     start = time.perf_counter()
     reader = engine.index("many").documents
     while not len(documents := reader.current()) or documents.behind:
@@ -207,9 +213,7 @@ def speed(engine: Engine, texts: Sequence[str]) -> Iterator[str]:
         )
 
     words_alone = replace(request, weights=Weights(looks=0))
-    rng = random.Random(3)
-    long = [word for text in texts for word in text.split() if len(word) >= 4]
-    odd = [" ".join(misspelt(word, rng) for word in rng.choices(long, k=ODD)) for _ in range(10)]
+    odd = misspell_texts(texts, 10)
     for name, work in {
         "words and looks": search,
         "words": lambda number: search(number, words_alone),

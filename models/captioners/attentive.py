@@ -26,7 +26,7 @@ from models.types import PaddedBags
 from models.vision.backbones import CLASSES
 
 PREPARED = 64  # photos prepared at once
-USUAL = 20_000  # sentences that say what is usual
+USUAL = 20_000  # sentences for the usual similarities
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ class Config:
     """The vocabulary, the sight (see models.vision.sight.ViewSight), and sizes.
 
     `recurrence` is rnn, as published, or lstm. `longest` and `shortest` are words of a caption,
-    `unfinished` those that end none, such as "a" and "large".
+    `unfinished` words that end no caption, such as "a" and "large".
     """
 
     words: tuple[str, ...]

@@ -66,7 +66,8 @@ class Captioner(nn.Module):
     def __init__(self, config: Any, sight: Sight, language: Language) -> None:
         """Take a config with the vocabulary `words` and the limits of captions.
 
-        That is `longest` and `shortest`, in words, and `unfinished`: words that end none.
+        The limits are `longest` and `shortest` in words, and `unfinished`: words that end no
+        caption.
         """
         super().__init__()
         self.config, self.sight, self.language = config, sight.requires_grad_(False), language

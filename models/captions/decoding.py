@@ -1,8 +1,8 @@
 """Decoding of sentences word by word: beam search and sampling.
 
 A step function maps the last words (N,) and the state of N sentences, tensors whose first axis is
-N, to log-probabilities of the next word (N, V) and the next state. Word `END` is both what every
-sentence starts from and what ends it.
+N, to log-probabilities of the next word (N, V) and the next state. Word `END` starts and ends every
+sentence.
 """
 
 from __future__ import annotations
@@ -119,9 +119,10 @@ def beam(
 ) -> list[list[Hypothesis]]:
     """Up to `width` hypotheses for each of K sentences, best first.
 
-    Of the `width` best continuations at a step, those that end are put aside and the search goes
-    on with as many that do not; it is over when `width` are aside, so width 1 is greedy search.
-    Hypotheses are ranked by `Hypothesis.score(length_power)`; ones that had to be cut off follow.
+    At each step, ended hypotheses among the `width` best continuations are put aside, and the
+    search goes on with the `width` best of the others. It ends when `width` are aside, so width 1
+    is greedy search. Hypotheses are ranked by `Hypothesis.score(length_power)`; hypotheses at the
+    longest length follow.
     """
     if width < 1:
         raise ValueError(f"a beam is at least 1 wide, got {width}")

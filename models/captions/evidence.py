@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from models.captions.captioning import FIRST_WORD
 
-DEVIATIONS = (-4.0, 8.0)  # what evidence is cut to
+DEVIATIONS = (-4.0, 8.0)  # the limits of evidence
 LEAST = 1e-3  # a standard deviation
 FOREMOST = 20  # words for which most speaks
 RELIABLE = (0.6, 0.8)  # AUC of evidence that is not, and that is, relied on

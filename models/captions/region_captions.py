@@ -22,8 +22,8 @@ REPEATED = 0.5  # of the smaller box's area: from there on an equal caption is a
 class RegionCaption:
     """A region of a photo and its caption.
 
-    `score` is the matcher's for the caption and this region alone, and `probability` what that is
-    worth, None without a calibration.
+    `score` is the matcher's for the caption and this region alone. `probability` is its calibrated
+    probability, None without a calibration.
     """
 
     box: Box

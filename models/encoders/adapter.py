@@ -6,10 +6,7 @@ from torch import Tensor, nn
 
 
 class Adapter(nn.Module):
-    """U V x of a rank (Hu et al. 2022, section 4.1); U starts at zero.
-
-    For vectors x (…, D).
-    """
+    """U V x of vectors x (…, D), by rank (Hu et al. 2022, section 4.1); U starts at zero."""
 
     def __init__(self, dimension: int, rank: int) -> None:
         super().__init__()

@@ -25,7 +25,7 @@ from torch import Tensor, nn
 
 from models.encoders.blocks import TransformerBlock
 
-LEAST_INPUT = 1e-6  # of an activation; smaller ones give nothing that a float would keep
+LEAST_INPUT = 1e-6  # of an activation; smaller ones give less than a float's precision
 
 
 def contributions(

@@ -22,7 +22,10 @@ from models.encoders.words import Spelling
 from models.types import ParsedSentence
 
 RECIPES = ("masked", "value", "tokens", "contributed", "occluded")
-ADDED = ("contributed", "occluded")  # of what boxes add to the photo's vector, not vectors of boxes
+ADDED = (
+    "contributed",
+    "occluded",
+)  # recipes of additions to the photo's vector, not of boxes' own vectors
 PRECISIONS = ("float32", "bfloat16")
 
 
@@ -122,7 +125,7 @@ class PhotoHalf(nn.Module, ABC):
 
         Each box has at least one patch.
 
-        For "contributed" what a box's patches gave to the photo's vector, on average.
+        For "contributed", a box has its patches' mean contribution to the photo's vector.
         """
 
     def see(self, pixels: Any) -> Tensor:

@@ -21,8 +21,8 @@ PICKLES = ("*.bin", "*.pt", "*.pth", "*.pkl", "*.ckpt")
 class FolderLayout:
     """The layout of transformers; another layout overrides the differences.
 
-    Whatever the layout, a folder's settings are those of config.json, its weights those of a class
-    of transformers, and photos and texts are read by a processor and a tokenizer of transformers.
+    In every layout, settings are given as in config.json, weights as in a class of transformers,
+    and photos and texts are read by a processor and a tokenizer of transformers.
     """
 
     folder: Path

@@ -112,8 +112,8 @@ def pad(parts: Sequence[Tensor]) -> Tensor:
 class Texts(TextHalf):
     """Texts: the last of a fixed number of positions, normed and mapped affinely.
 
-    It was trained on lower case and on padding that is read like words, and that carries what
-    words say from layer to layer.
+    It was trained on lower case, and on padding. Padding is read like words, and carries their
+    meaning from layer to layer.
     """
 
     model = "SiglipTextModel"  # of transformers

@@ -100,6 +100,6 @@ def scale(folder: Path) -> float:
     """The encoder's factor of cosines: the inverse temperature."""
     try:
         temperature = number(folder, "temperature")
-    except LookupError:  # learned, but left out of what is published
+    except LookupError:  # learned, but not published
         temperature = layout(folder).config().get("temperature_init_value", TEMPERATURE)
     return 1 / temperature

@@ -67,7 +67,7 @@ class Config:
 class EncoderSight(Sight):
     """The encoder's unit vector of a photo, and vectors of its boxes.
 
-    They have length one too, or are the photo's and what they add to it.
+    Boxes' vectors have length one too, or are the photo's plus an addition.
     """
 
     packaged = ("vision.", "backbone.")
@@ -98,7 +98,7 @@ class EncoderSight(Sight):
         inside = weights.sum(-1, keepdim=True) > 0  # a crop may leave a box out
         photos, regions = self.vision(pixels, weights, self.config.recipe)
         photos, regions = photos.float()[:, None], regions.float()  # (K, 1, D), (K, R - 1, D)
-        added = self.config.recipe in ADDED  # then regions are as long as what is added makes them
+        added = self.config.recipe in ADDED  # additions keep their lengths
         lengths = torch.linalg.vector_norm(photos if added else regions, dim=-1, keepdim=True)
         photos = F.normalize(photos, dim=-1)
         regions = torch.where(inside, regions / lengths.clamp_min(1e-12), photos)

@@ -28,7 +28,7 @@ from models.vision.operators import (
 from models.vision.proposals import choose
 
 RATIOS = (0.4, 1.0, 2.5)  # height over width of anchors
-CELLS = 4  # a side of what the head sees of a box
+CELLS = 4  # a side of a box's cells for the head
 STRIDE = 32  # pixels in a cell of the coarse map
 
 
@@ -47,7 +47,7 @@ class Config:
     hidden: int = 256
     dropout: float = 0.3
     overlap: float = 0.6  # IoU from which the better of two boxes stands for both
-    most: int = 60  # detections of a photo before the frame and the overlaps are seen to
+    most: int = 60  # detections of a photo before the frame and overlaps
 
 
 @dataclass(frozen=True, slots=True)

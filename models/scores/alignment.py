@@ -18,7 +18,7 @@ from models.types import WHOLE_SENTENCE, FragmentBag, Link, Span
 # β that joins neighbours whose regions differ little, with the scores of the shipped matcher.
 BETA = 0.05
 
-# The share of a phrase's similarity that a region must add to what the whole photo gives. Of the
+# The least share of a phrase's similarity that a region adds to the whole photo's part. Of the
 # phrases of Flickr8k's val, boxes that add 5 to 15 % are right (IoU ≥ 0.5) for 34 %, those that add
 # less for 21 %, those that add more for 40 %.
 EARNED = 0.15
@@ -28,9 +28,9 @@ EARNED = 0.15
 class Phrase:
     """Neighbouring words with the sum of their links, so phrases add up to a score.
 
-    `whole` is what the whole photo gave of it, None where that is not known. `region` is the
-    region that earned a box, None where the photo as a whole answers. What is negated gives
-    nothing, or less than nothing; more where nothing else is asked for, and it is not there.
+    `whole` is the whole photo's part of it, None if unknown. `region` is the region that earned a
+    box, None if the photo as a whole answers. A negated phrase has a similarity of 0 or less. In a
+    query of negated phrases alone, it is above 0 for photos without them.
     """
 
     span: Span
@@ -158,7 +158,7 @@ def part_phrases(
 ) -> list[Phrase]:
     """The phrases of one part of a query; links count within the part."""
     groups = word_groups(sentence)
-    # A catalogue's terms are those of the whole photo: they do not tell which region is meant.
+    # A catalogue's terms are equal in all regions, so they do not choose one.
     general = image.vectors.shape[1] - max(sentence.of_terms, image.of_terms)
     similarity = sentence.vectors[:, :general] @ image.vectors[:, :general].T  # (T, R)
     heads = torch.stack([similarity[list(group.heads)].sum(0) for group in groups])  # (G, R)

@@ -19,7 +19,7 @@ KERNELS = ("linear", "rbf")
 class Correlation:
     """Options for solving both sides' directions, instead of training them.
 
-    ridge: what long directions cost, as a share of a side's variance. power: each direction
+    ridge: the cost of long directions, as a share of a side's variance. power: each direction
     weighs as its correlation to this power (Gong et al. 2014 take 4).
     """
 

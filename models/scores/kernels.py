@@ -13,7 +13,7 @@ Floats = NDArray[np.float32]
 
 # Sums may be regrouped, which lets them use vector instructions; infinities keep their meaning.
 FAST = {"reassoc", "contract", "nsz", "arcp"}
-FINITE = {"nnan", "nsz"}  # for what is rounded as numpy does, of numbers that are finite
+FINITE = {"nnan", "nsz"}  # for numpy's rounding, of finite numbers
 SMOOTHING = 5  # n of Karpathy et al. 2014, eq. 6: without it, short sentences have an advantage
 
 

@@ -21,7 +21,7 @@ from models.scores.kernels import (
 )
 
 SPARSE = 1 / 32  # the share of gradients up to which it is quicker to take them one by one
-KNOWN = (torch.float32, torch.float64)  # what the compiled loops are for
+KNOWN = (torch.float32, torch.float64)  # the precisions of the compiled loops
 
 
 def is_compilable(products: Tensor) -> bool:

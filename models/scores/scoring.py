@@ -60,7 +60,9 @@ class Score(ABC):
 
     name: ClassVar[str]
     kernel: ClassVar[Callable[..., None]]
-    adds_shifts: ClassVar[bool] = False  # whether what all fragments' products share just adds up
+    adds_shifts: ClassVar[bool] = (
+        False  # whether a common part of all products is a constant of the score
+    )
 
     def __call__(self, images: PaddedBags, sentences: PaddedBags) -> Tensor:
         """Scores (K, L) of images (K, R, D) and sentences (L, T, D)."""

@@ -15,7 +15,7 @@ from models.types import ParsedSentence, Span, Word
 
 FILE = Path(__file__).parent.parent / "pretrained/classes.txt"  # written by `tessera class-names`
 BROADER = 0.25  # the weight of the first broader term; a class's own names have 1
-DISTANCE = 0.6  # what each further step away from the class multiplies the weight by
+DISTANCE = 0.6  # the factor of the weight for each further step
 
 
 def names() -> list[list[list[str]]]:

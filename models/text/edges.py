@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from models.types import PaddedBags, ParsedSentence, Span, Word
 
 ALONE = -1  # a word that is paired with none
-DROPPED = -1  # a relation that makes no fragment
+DROPPED = -1  # a relation without a fragment
 
 Edge = tuple[int, int]  # the word that a word is paired with, and the number of their relation
 
@@ -67,7 +67,7 @@ class EdgeEncoder(nn.Module):
 
     w_1 governs w_2, f is the rectifier, and each relation R has a matrix W_R of its own. With
     `shared` it is W + U_R, U_R = 0 at first, so that rare relations learn from frequent ones,
-    which is not in the paper. W_e w are fixed word vectors; a word that is paired with none has
+    which is not in the paper. W_e w are fixed word vectors; a word without a partner has
     zeros for w_1. Shapes: word vectors (L, T, W), heads (L, T) and relations (L, T), both int64,
     give (L, T, D), zero where a relation is DROPPED.
     """

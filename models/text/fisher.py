@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from models.layers import PrincipalComponents
 
 LEAST_SCALE = 1e-2  # of whitened dimensions, whose scale is 1: a point must not be a component
-LEAST_WEIGHT = 1e-4  # a component that nothing fits any more stays finite
+LEAST_WEIGHT = 1e-4  # an empty component stays finite
 PART = 4096  # vectors that are compared with every component at once
 ROUNDS = 25  # of expectation-maximisation
 SAMPLE = 10_000  # sentences of train that the components of Fisher vectors are found from

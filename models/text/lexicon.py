@@ -61,7 +61,7 @@ def is_enclitic(word: str) -> bool:
 
 
 Endings = tuple[tuple[str, tuple[str, ...]], ...]
-# Endings of regular inflection and derivation, and what stands for them in the shorter word.
+# Endings of regular inflection and derivation, and their replacements in the stem.
 PLURALS: Endings = (("s", ("",)), ("es", ("",)), ("ies", ("y",)), ("ves", ("f", "fe")))
 ENDINGS: Endings = (
     *PLURALS,

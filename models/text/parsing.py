@@ -119,7 +119,8 @@ def digest(pipeline: str) -> str:
 def forgetting(nlp: Language) -> Iterator[None]:
     """One thread's turn with a pipeline, after which its vocabulary is as small as before.
 
-    It would keep every word ever met. What spaCy made inside is freed, so it must stay inside.
+    It would keep every word ever met. spaCy's objects from inside are freed, so they must stay
+    inside.
     """
     with turn, nlp.memory_zone():
         yield

@@ -14,7 +14,7 @@ from models.types import ParsedSentence
 ROOT = -1  # the head of a word that depends on none
 OTHER = 0  # the number of every relation and every position that has no number of its own
 TREES = ("relation", "position", "constituency")  # in the order of their columns, after heads
-NOISE = 0.01  # deviation of what is added to identity matrices at the start
+NOISE = 0.01  # deviation of the first noise on identity matrices
 
 Activation = Callable[[Tensor], Tensor]
 ACTIVATIONS: dict[str, Activation] = {
@@ -144,7 +144,7 @@ class DependencyEncoder(nn.Module):
         forest = Forest.of(above, mask)
         kinds, matrices = kinds[mask], self.compose.unbind()
         counts = forest.words_under()[:, None]
-        total = x[mask]  # (N, H), what each word and the words under it have come to
+        total = x[mask]  # (N, H), the sums so far of words and their dependents
         for level in forest.levels[:-1]:
             level = level[kinds[level].argsort()]
             h = self.activation(total[level] / counts[level])

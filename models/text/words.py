@@ -73,7 +73,7 @@ class BRNN(nn.Module):
         self.project = nn.Linear(hidden, embedding)
         self.dropout = nn.Dropout(dropout)
         for recurrent in (self.forwards, self.backwards):
-            # Half the identity: what lies further away fades, where the identity would sum it up.
+            # Half the identity: distant words fade; the identity would sum them up.
             recurrent.weight = nn.Parameter(0.5 * torch.eye(hidden))
             nn.init.zeros_(recurrent.bias)
 
@@ -281,7 +281,7 @@ class PackedLayer(nn.Module):
         )  # (L, heads, T, H / heads)
         # Sentences are short: written out, this is quicker on a processor than a fused kernel.
         agreement = query @ key.transpose(2, 3) / query.shape[-1] ** 0.5  # (L, heads, T, T)
-        full = len(tokens) == mask.numel()  # no padding: nothing to hide, nothing to take out
+        full = len(tokens) == mask.numel()  # no padding: nothing to mask or to remove
         if not full:
             agreement = agreement.masked_fill(~mask[:, None, None, :], float("-inf"))
         context = (agreement.softmax(-1) @ value).transpose(1, 2).flatten(2)  # (L, T, H)

@@ -20,7 +20,7 @@ class Config:
 
     MiniLM's vectors of single words stand for the paper's word2vec. hglmm: `axes` numbers a word,
     `components` of the mixture, `principal` numbers a sentence. tfidf: `words` are train's
-    frequent ones as they are written; the paper takes their lemmas.
+    frequent ones as written; the paper takes their lemmas.
     """
 
     features: str = "hglmm"

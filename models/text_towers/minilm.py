@@ -112,7 +112,7 @@ class Model(TextTower):
             tokens = layer(tokens, mask)
         placed = states.new_zeros(*mask.shape, self.config.embedding)
         placed[mask] = (weights * self.project(self.dropout(tokens))).to(placed.dtype)
-        s = placed[:, 1:-1]  # (L, T, D), and zero where nothing is
+        s = placed[:, 1:-1]  # (L, T, D), and zero for padding
         s = s / total_length(s)
         words = mask[:, 2:]  # as many real places as words
         if self.conse:

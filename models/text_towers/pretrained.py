@@ -18,7 +18,7 @@ from models.text.readers import SentenceReader
 from models.towers import Place, TextTower
 from models.types import WHOLE_SENTENCE, PaddedBags, ParsedSentence, Span
 
-LEAST_REST = 1e-5  # of a text's length, from which what no word gave is a fragment
+LEAST_REST = 1e-5  # of a text's length: a larger rest is a fragment
 
 
 @dataclass(frozen=True, slots=True)

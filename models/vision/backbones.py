@@ -52,11 +52,11 @@ LITES = {
 }
 CLASSES = 1000  # of ImageNet, in the order of torchvision's metadata
 
-CLASSIFIER = "_fc."  # what the packages call it
+CLASSIFIER = "_fc."  # its name in the packages
 Shared = TypeVar("Shared", bound=nn.Module)
 
 ENGINES = ("torch", "openvino")
-engine = "torch"  # what runs frozen Lites on a CPU, in this process
+engine = "torch"  # the runtime of frozen Lites on a CPU, in this process
 
 
 def read_packaged_weights(name: str) -> dict[str, Tensor]:
@@ -118,7 +118,7 @@ def compile_pyramid(name: str) -> openvino.CompiledPyramid:
 def share_weights(module: Shared) -> Shared:
     """A frozen copy of a module with its weights in the same memory."""
     frozen = {id(p): nn.Parameter(p.detach(), requires_grad=False) for p in module.parameters()}
-    return copy.deepcopy(module, dict(frozen))  # what the memo holds is not copied
+    return copy.deepcopy(module, dict(frozen))  # values of the memo are not copied
 
 
 def classifier(name: str) -> nn.Linear:

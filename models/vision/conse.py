@@ -46,7 +46,7 @@ class NamedTexts(nn.Module):
 
     t_l is the unit vector along the mean of MiniLM's last states of a text's words, as names of
     classes have one, m the mean of all names, and n the words' weights together, at least 1: about
-    the number of content words. A word's share is what its own state gives to the sum.
+    the number of content words. A word's share is its own state's part of the sum.
 
     Shapes: states below the upper layers (L, T + 2, 384) with weights (L, T + 2) and their mask
     give (L, T, E); the marks at the ends get none.

@@ -77,7 +77,7 @@ class Lite(nn.Module):
     """An EfficientNet-Lite without its classifier: (B, 3, S, S) bytes to (B, 1280, S/32, S/32)."""
 
     channels = 1280
-    compiled: Callable[[Tensor], tuple[Tensor, ...]] | None = None  # what runs it on a CPU instead
+    compiled: Callable[[Tensor], tuple[Tensor, ...]] | None = None  # the same on a CPU, if set
 
     def __init__(self, width: float = 1.0, depth: float = 1.0) -> None:
         super().__init__()
@@ -126,8 +126,8 @@ class Lite(nn.Module):
     def tune(self) -> None:
         """Let convolutions of size 1 train, from the last stage of stride 16.
 
-        They hold six sevenths of the weights. A gradient of what comes before takes more time on a
-        CPU than all others, and so do those of the filters by depth.
+        They hold six sevenths of the weights. Gradients of earlier layers, and of the filters by
+        depth, take more time on a CPU than all others.
         """
         self.requires_grad_(False)
         for module in self.layers[self.first_tuned :].modules():

@@ -23,14 +23,14 @@ MOST_PASSES = 20  # scans of a JPEG with as many pixels as are read; a smaller o
 DISPLAY_SIDE = 1280
 DISPLAY_QUALITY = 90
 GAP = 3  # a photo is averaged down to this many times the wanted size, then filtered
-STRIP = 64  # rows of what is left of a photo that are averaged together
+STRIP = 64  # rows of the result that are averaged together
 
 # What Pillow raises for files that are broken in one way or another.
 BROKEN = (
     *(OSError, SyntaxError, ValueError, EOFError, LookupError, TypeError, RuntimeError),
     *(ArithmeticError, AttributeError, AssertionError, MemoryError, struct.error),
 )
-ORIENTATION = 0x0112  # the EXIF tag, and what undoes each of its values
+ORIENTATION = 0x0112  # the EXIF tag, and the inverse of each of its values
 UPRIGHT = {
     2: Image.Transpose.FLIP_LEFT_RIGHT,
     3: Image.Transpose.ROTATE_180,
@@ -41,7 +41,7 @@ UPRIGHT = {
     8: Image.Transpose.ROTATE_90,
 }
 NO_END = "the JPEG breaks off before its end marker; no pixels are missing"
-FILLER = b"\x55" * 4096  # what stands in for data that may be missing
+FILLER = b"\x55" * 4096  # a substitute for data that may be missing
 
 Pixels = NDArray[np.uint8]
 _header = Lock()  # Pillow's limit and Python's warning filters belong to the whole process
@@ -200,7 +200,7 @@ def _broken(form: str, reason: object) -> ImageError:
 def _in_bytes(image: Image.Image) -> tuple[Image.Image, tuple[str, ...]]:
     """An image of 32-bit numbers stretched to bytes; others as they are.
 
-    What their numbers mean is not in the file, so any other scale would show many of them black.
+    The file does not say their meaning; any other scale would show many of them black.
     """
     if image.mode not in ("I", "F"):
         return image, ()

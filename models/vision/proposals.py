@@ -26,7 +26,7 @@ class Proposer(Protocol):
     def propose(self, images: Sequence[Tensor], maps: Sequence[Tensor]) -> Tensor:
         """Boxes (K, R, 4) in fractions: the frame first, then the likeliest.
 
-        images are K uint8 photos (3, H, W), maps what the backbone made of them, fine to coarse.
+        images are K uint8 photos (3, H, W), maps the backbone's of them, fine to coarse.
         """
         ...
 

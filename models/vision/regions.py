@@ -68,7 +68,7 @@ class Standardize(nn.Module):
         if not features.requires_grad:  # in place: fresh memory costs more than the numbers
             roots = features.clamp(min=0).sqrt_()
             return F.normalize(roots, dim=-1, out=roots)
-        # At zero a root is infinitely steep: what lies there moves no backbone in training.
+        # At zero a root is infinitely steep: such features move no backbone in training.
         features = torch.where(features > FLAT, features, features.detach())
         return F.normalize(features.clamp(min=0).sqrt(), dim=-1)
 

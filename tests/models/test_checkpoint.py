@@ -33,7 +33,7 @@ class Small(nn.Module):
 
 @pytest.fixture
 def rewritten(small_matcher, tmp_path):
-    """Writes the small matcher's file anew with another description or other weights."""
+    """Writes the small matcher's file again with another description or other weights."""
 
     def write(change_state=None, **changes):
         path = tmp_path / "changed.safetensors"

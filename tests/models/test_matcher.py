@@ -30,7 +30,7 @@ TINY = {
         "pairs": {"pairs": "bigrams", "embedding": 12},
     },
 }
-# Each tower once, beside one of the other side that is quick.
+# Each tower once, with a quick one of the other side.
 PAIRS = [
     *((image, "minilm") for image in registry.names("image_towers")),
     *(("regions", text) for text in registry.names("text_towers") if text != "minilm"),

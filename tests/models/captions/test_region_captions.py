@@ -94,7 +94,7 @@ def test_improbable_captions_are_left_out():
     sure, weak = region(LEFT, "red", 0.5), region(LEFT, "blue", 0.1)
     assert distinct([sure, weak], 9, 0.12) == [sure]
     assert distinct([sure, weak], 9) == [sure, weak]
-    assert distinct([region(LEFT, "red")], 9, 0.12) != []  # nobody knows
+    assert distinct([region(LEFT, "red")], 9, 0.12) != []  # no one knows
 
 
 @pytest.mark.parametrize(

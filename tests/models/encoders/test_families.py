@@ -1,4 +1,4 @@
-"""Every family beside transformers' own forward: the same scores, from the same files."""
+"""Every family compared with transformers' forward: the same scores, from the same files."""
 
 import importlib
 

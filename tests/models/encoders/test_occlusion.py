@@ -34,21 +34,21 @@ def test_one_box_that_is_lost_has_its_loss_but_for_the_ridge():
 def test_a_small_box_with_all_that_is_lost_adds_more_than_a_large_one_around_it():
     weights = torch.tensor([[[1.0, 0, 0, 0], [1, 1, 1, 1], [0, 0, 1, 1]]])
     falls = torch.tensor([[[1.0], [1.0], [0.0]]])
-    small, large, beside = spread(falls, weights)[0, :, 0]
+    small, large, next_to = spread(falls, weights)[0, :, 0]
     assert small > 2 * large > 0
-    assert abs(beside) < 0.2 * small
+    assert abs(next_to) < 0.2 * small
 
 
 def test_a_box_without_patches_adds_nothing_and_changes_no_other():
     weights = torch.tensor([[[1.0, 0, 0.5, 0], [1, 1, 1, 1], [0, 0, 1, 1]]])
     falls = torch.tensor([[[1.0, 0.5], [1.0, -1.0], [0.0, 2.0]]])
-    beside = (torch.full((1, 2, 2), 7.0), torch.zeros(1, 2, 4))
+    next_to = (torch.full((1, 2, 2), 7.0), torch.zeros(1, 2, 4))
     more = spread(
-        *(torch.cat([own, other], 1) for own, other in zip((falls, weights), beside, strict=True))
+        *(torch.cat([own, other], 1) for own, other in zip((falls, weights), next_to, strict=True))
     )
     torch.testing.assert_close(more[:, :3], spread(falls, weights))
     assert not more[:, 3:].any()
-    assert not spread(*beside).any()
+    assert not spread(*next_to).any()
 
 
 def test_a_pass_is_made_for_boxes_that_some_photo_has():

@@ -1,4 +1,4 @@
-"""Folders in open_clip's layout, beside open_clip's own model, preprocessing and tokenizer."""
+"""Folders in open_clip's layout, compared with open_clip's model, preprocessing and tokenizer."""
 
 import json
 import math

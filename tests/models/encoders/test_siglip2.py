@@ -1,4 +1,4 @@
-"""SigLIP 2 NaFlex beside transformers' own forward, on photos of several shapes at a time."""
+"""SigLIP 2 NaFlex compared with transformers' forward, on photos of several shapes at a time."""
 
 import pytest
 import torch
