@@ -78,7 +78,7 @@ class DotProducts(torch.autograd.Function):
 
 
 class RectifiedSums(torch.autograd.Function):
-    """rectified_sums by compiled loops."""
+    """sum_positive by compiled loops."""
 
     @staticmethod
     def forward(ctx: Any, products: Tensor, real: Tensor, shift: float) -> Tensor:
