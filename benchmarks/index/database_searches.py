@@ -18,7 +18,7 @@ import numpy as np
 from benchmarks.index.editing_speed import MODEL, entry
 from benchmarks.index.questions import of_sentence
 from index.catalog.catalog import Catalog
-from index.catalog.storage import Storage
+from index.database.storage import Storage
 from index.items import Collection, Entry
 from index.search.index import Index
 from index.search.requests import Request
@@ -35,6 +35,9 @@ Taken = dict[str, float]  # milliseconds, by database
 
 class Nowhere:
     """A picture store without content, and without missing pictures."""
+
+    def __init__(self) -> None:
+        self._notes: dict[str, bytes] = {}
 
     def put(self, pictures: Mapping[str, bytes]) -> None:
         """See Pictures."""
@@ -54,8 +57,20 @@ class Nowhere:
         """See Pictures."""
         return iter(())
 
-    def delete_partial(self) -> None:
+    def delete_partial(self, _older: float) -> int:
         """See Pictures."""
+        return 0
+
+    def read_note(self, name: str) -> bytes | None:
+        """See Pictures."""
+        return self._notes.get(name)
+
+    def write_note(self, name: str, content: bytes, *, new: bool = False) -> bool:
+        """See Pictures."""
+        if new and name in self._notes:
+            return False
+        self._notes[name] = content
+        return True
 
     def check(self) -> None:
         """See Pictures."""

@@ -33,7 +33,6 @@ from benchmarks.index.editing_speed import entry
 from index.catalog import edits as editing
 from index.catalog.catalog import Catalog
 from index.catalog.edits import Change, Chosen
-from index.database.storage import Storage
 from index.items import Collection, Entry
 from index.segments import process as following
 from models.types import FragmentBag, Span
@@ -43,67 +42,6 @@ from training.report import measurements
 WORDS = 10  # of a title
 
 Steps = Mapping[str, Callable[[Catalog, Collection], int]]
-Taken = dict[str, float]  # milliseconds, for each thing
-
-
-class Nowhere:
-    """A picture store without content, and without missing pictures."""
-
-    def __init__(self) -> None:
-        self._notes: dict[str, bytes] = {}
-
-    def put(self, pictures: Mapping[str, bytes]) -> None:
-        """See Pictures."""
-
-    def get(self, _name: str) -> bytes:
-        """See Pictures."""
-        return b""
-
-    def missing(self, _names: Iterable[str]) -> set[str]:
-        """See Pictures."""
-        return set()
-
-    def delete(self, names: Iterable[str]) -> None:
-        """See Pictures."""
-
-    def names(self) -> Iterator[str]:
-        """See Pictures."""
-        return iter(())
-
-    def delete_partial(self, _older: float) -> int:
-        """See Pictures."""
-        return 0
-
-    def read_note(self, name: str) -> bytes | None:
-        """See Pictures."""
-        return self._notes.get(name)
-
-    def write_note(self, name: str, content: bytes, *, new: bool = False) -> bool:
-        """See Pictures."""
-        if new and name in self._notes:
-            return False
-        self._notes[name] = content
-        return True
-
-    def check(self) -> None:
-        """See Pictures."""
-
-
-@dataclass(frozen=True, slots=True)
-class DatabasePlace:
-    """A database and a data folder."""
-
-    name: str
-    url: str
-    folder: Path
-
-    def open(self, *, shared: bool = False) -> Catalog:
-        """The catalog there."""
-        return Catalog(Storage(self.folder, database=self.url, shared=shared), Nowhere())
-
-    def collection(self, catalog: Catalog, name: str) -> Collection:
-        """A collection there, made if it is new."""
-        return catalog.collection(name, **MODEL)
 
 
 def title(number: int) -> Entry:

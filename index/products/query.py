@@ -10,7 +10,7 @@ from itertools import chain
 from index.documents.documents import Documents, is_named
 from index.documents.query_words import MOST_CORRECTED, QueryWord
 from index.documents.words import spelled, words
-from models.text.lexicon import is_known, listed, plain
+from models.text.lexicon import is_known, plain, split_words
 from models.text.limits import MOST_WORDS, refuse_huge
 from models.text.negation import NEGATIONS, Negated, negations
 from models.text.parsing import parse

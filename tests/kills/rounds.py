@@ -9,13 +9,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from app.engine.inference import Models
+from index.backup.folder import Snapshots
+from index.backup.snapshots import verify
 from tests.kills import truth
 from tests.kills.aging import UNDONE, age
 from tests.kills.ledger import Ledger
 from tests.kills.service import KilledService, Site, kill
 from tests.kills.writers import WRITERS, snapshot, until_killed
-from index.backup.folder import Snapshots
-from index.backup.snapshots import verify
 
 WORK = 2.0  # seconds that writers work at most after their first acknowledgement
 FIRST = 20.0  # seconds that the first acknowledgement may take
