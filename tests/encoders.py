@@ -9,8 +9,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from benchmarks.models import tiny_encoders
 from models.encoders.source import EncoderSource
-from training import tiny_encoders
 
 OPEN_CLIP: dict[str, Any] = {
     "embed_dim": 24,

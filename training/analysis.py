@@ -20,14 +20,16 @@ from training.captioners import calibration as caption_calibration
 from training.captioners import describe as describing
 from training.captioners.train import frozen_inputs
 from training.data.corpus import Corpus, Example
+from training.data.entities import GroundTruth
 from training.evaluation import tables
 from training.evaluation.captions.descriptions import Described, descriptions
 from training.evaluation.captions.naming import naming
 from training.evaluation.captions.spice import Program
+from training.evaluation.captions.tables import format_descriptions, format_naming
 from training.evaluation.captions.wordnet import WordNet
 from training.evaluation.embedding import from_inputs, pixels
 from training.evaluation.inside import Region
-from training.evaluation.measure import Boxes, measure, measure_ranks
+from training.evaluation.measure import measure, measure_ranks
 from training.evaluation.open_world import open_world
 from training.evaluation.queries import Query
 from training.evaluation.reliability import Reliability
@@ -53,7 +55,7 @@ class Exam:
     """
 
     examples: Sequence[Example]
-    truth: Boxes
+    truth: GroundTruth
     cache: Path
     progress: Progress
     device: str
@@ -144,7 +146,7 @@ def of_captioner(loaded: Checkpoint, exam: Exam) -> Outcome:
     ranked = {"ranked_by": exam.judge.fingerprint} if exam.judge else {}
     options = loaded.facts.get("recipe", {}).get("options", {})
     settings = {"options": options, "beam": exam.beam}
-    return tables.descriptions(measured), settings | ranked | asdict(measured)
+    return tables.format_descriptions(measured), settings | ranked | asdict(measured)
 
 
 def of_namer(loaded: Checkpoint, exam: Exam) -> Outcome:
@@ -155,7 +157,7 @@ def of_namer(loaded: Checkpoint, exam: Exam) -> Outcome:
     ids = [example.id for example in exam.examples]
     measured = naming(captions, ids, WordNet())
     ranked = {"ranked_by": exam.judge.fingerprint} if exam.judge else {}
-    return tables.naming(measured), {"beam": exam.beam} | ranked | asdict(measured)
+    return tables.format_naming(measured), {"beam": exam.beam} | ranked | asdict(measured)
 
 
 def described(loaded: Checkpoint, exam: Exam) -> list[Described]:

@@ -19,10 +19,10 @@ from typing import Any
 import torch
 from torch import nn
 
+from benchmarks.models.tiny_encoders import MAKERS, Size, save
 from models import checkpoint
 from models.matcher import Matcher
 from training.encoders import adopt as adopting
-from training.tiny_encoders import MAKERS, Size, save
 
 TEXTS = (
     "a red bus in front of a house",

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import torch
 
+from benchmarks.models.tiny_encoders import FAMILIES, trained
 from models import checkpoint
 from training.data import entities, synthetic
 from training.data import readers as folders
@@ -22,7 +23,6 @@ from training.encoders import adopt as adopting
 from training.encoders import tune as tuning
 from training.evaluation.measure import measure
 from training.runs.progress import Progress, silent
-from training.tiny_encoders import FAMILIES, trained
 
 STEPS, TUNED, ASKED = 1000, 100, 100  # of training; scenes to tune on, and to be asked about
 COST = 3.0

@@ -54,7 +54,7 @@ def main(
     captions = [Described(text, {}) for text in nearest(known, queries, train)]
     boxes = entities.find(data)
     measured = descriptions(captions, examples, train, entities.read(boxes) if boxes else {})
-    typer.echo(tables.descriptions(measured))
+    typer.echo(tables.format_descriptions(measured))
     about = {"name": "nearest photo of train", "checkpoint": sight.names[-1]}
     analysis.store(json_file, about | {"data": corpus.name, "split": split} | asdict(measured))
 

@@ -25,8 +25,8 @@ from torch import Tensor
 from models.vision.proposals import REGIONS, Windows
 from training.data import entities
 from training.data import readers as folders
+from training.data.entities import phrase_boxes
 from training.evaluation.proposals import recalls
-from training.proposers.train import phrase_boxes
 from training.report import measurements
 
 SHORTER = 200  # pixels of a photo's shorter side that the methods see

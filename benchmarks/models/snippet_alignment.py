@@ -22,10 +22,10 @@ from training.captioners.train import frozen_inputs
 from training.data import entities
 from training.data import readers as folders
 from training.data.corpus import Example
-from training.data.entities import GroundedSentence
+from training.data.entities import GroundedSentence, enclose
 from training.evaluation.captions.bleu import bleu
 from training.evaluation.embedding import pixels
-from training.evaluation.localisation import IOU, around
+from training.evaluation.localisation import IOU
 from training.runs.folder import Place
 from training.runs.precision import half_precision
 from training.runs.progress import silent
@@ -97,7 +97,7 @@ def of_photo(
             texts.append(snippet.span.of(text))
             for phrase in phrases.get(text, ()):
                 if inside(phrase.span, snippet.span):
-                    true = torch.tensor([astuple(around(phrase.boxes))])
+                    true = torch.tensor([astuple(enclose(phrase.boxes))])
                     right.append(bool(box_iou(proposed[snippet.region][None], true) >= IOU))
             if len(known) and overlap[snippet.region].max() >= IOU:
                 best = int(overlap[snippet.region].argmax())

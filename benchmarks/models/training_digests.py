@@ -18,14 +18,14 @@ from tempfile import TemporaryDirectory
 from safetensors.torch import load_file
 
 from training.captioners import train as captioning
-from training.captioners.recipe import Recipe
+from training.captioners.preset import CaptionerPreset
 from training.data import entities, synthetic
 from training.data import readers as folders
-from training.grounders import recipe as grounding_recipe
+from training.grounders import preset as grounder_presets
 from training.grounders import train as grounding
 from training.matchers import preset
 from training.matchers import train as run
-from training.proposers import recipe as proposal_recipe
+from training.proposers import preset as proposer_presets
 from training.proposers import train as proposals
 from training.runs.folder import Place
 from training.runs.optimization import Optimizer, Schedule
@@ -63,20 +63,20 @@ def digests(folder: Path) -> dict[str, str]:
         name: Place(folder / f"{name}.safetensors", folder / "features")
         for name in ("captioner", "proposals", "grounder", "weak")
     }
-    language = Recipe(
+    language = CaptionerPreset(
         "multimodal_rnn",
         CAPTIONER,
         Optimizer(learning_rate=1e-2),
         schedule(3, average=0.9),
         least_count=1,
     )
-    boxes = replace(proposal_recipe.read("detector"), schedule=schedule(2, average=0.9, clip=5.0))
-    full = grounding_recipe.read("supervised")
-    assert isinstance(full.objective, grounding_recipe.Supervision)
+    boxes = replace(proposer_presets.read("detector"), schedule=schedule(2, average=0.9, clip=5.0))
+    full = grounder_presets.read("supervised")
+    assert isinstance(full.objective, grounder_presets.Supervision)
     full = replace(
         full, schedule=schedule(3, warmup=0.1), objective=replace(full.objective, mined=1)
     )
-    weak = replace(grounding_recipe.read("weak"), schedule=schedule(2, warmup=0.1))
+    weak = replace(grounder_presets.read("weak"), schedule=schedule(2, warmup=0.1))
     captioning.train(corpus, places["captioner"], language)
     proposals.train(corpus, truth, places["proposals"], boxes)
     grounding.train(corpus, truth, places["grounder"], full)

@@ -16,7 +16,7 @@ from models.shipped import PRETRAINED
 from training.captioners import language
 from training.captioners.batches import Batches, CaptionDataset, MixedDataset, word_indices
 from training.captioners.captions import counts, vocabulary
-from training.captioners.recipe import Recipe, TextOptions
+from training.captioners.preset import CaptionerPreset, TextOptions
 from training.data.corpus import Example
 from training.runs.folder import Place
 from training.runs.loop import Dataset
@@ -34,32 +34,32 @@ class TrainingData:
     progress: Progress
 
 
-def built(recipe: Recipe, sentences: Sequence[str], start: Path | None) -> Captioner:
-    """A recipe's model with the vocabulary of sentences, its weights at random; or a trained one.
+def built(preset: CaptionerPreset, sentences: Sequence[str], start: Path | None) -> Captioner:
+    """A preset's model with the vocabulary of sentences, its weights at random; or a trained one.
 
     ValueError for a checkpoint to start from that is of another model.
     """
     if start:
         loaded = checkpoint.load(start)
-        if (loaded.kind, loaded.name) != ("captioners", recipe.model):
+        if (loaded.kind, loaded.name) != ("captioners", preset.model):
             raise ValueError(
-                f"{start} is a {loaded.name} of the {loaded.kind}; the preset trains {recipe.model}"
+                f"{start} is a {loaded.name} of the {loaded.kind}; the preset trains {preset.model}"
             )
         trained: Captioner = loaded.model
         return trained
     module, words = (
-        registry.find("captioners", recipe.model),
-        vocabulary(sentences, recipe.least_count),
+        registry.find("captioners", preset.model),
+        vocabulary(sentences, preset.least_count),
     )
     text_options: dict[str, Any] = {}
-    if recipe.text:
-        image = teacher(recipe.text).model.config.image
+    if preset.text:
+        image = teacher(preset.text).model.config.image
         text_options = {"image": image, "joint": image.options.embedding}
-    model: Captioner = module.Model(module.Config(words=words, **recipe.options, **text_options))
+    model: Captioner = module.Model(module.Config(words=words, **preset.options, **text_options))
     return model
 
 
-def dataset(model: Captioner, recipe: Recipe, data: TrainingData) -> Dataset[Batches]:
+def dataset(model: Captioner, preset: CaptionerPreset, data: TrainingData) -> Dataset[Batches]:
     """What a model learns from; one that is not trained yet takes what it begins with.
 
     ValueError for text with a model that does not take sentences in the place of photos.
@@ -68,22 +68,22 @@ def dataset(model: Captioner, recipe: Recipe, data: TrainingData) -> Dataset[Bat
     indices = [
         word_indices(example.sentences, config.words, config.longest) for example in data.examples
     ]
-    photos = CaptionDataset(data.inputs, indices, recipe.schedule.batch)
+    photos = CaptionDataset(data.inputs, indices, preset.schedule.batch)
     if not place.start:
         model.language.begin(counts(indices, len(config.words) + FIRST_WORD))
-    if recipe.text is None:
+    if preset.text is None:
         return photos
     if not isinstance(model.language, Attentive):
-        raise ValueError(f"[text] needs a model that takes sentences, and {recipe.model} does not")
-    loaded = teacher(recipe.text)
+        raise ValueError(f"[text] needs a model that takes sentences, and {preset.model} does not")
+    loaded = teacher(preset.text)
     vectors = language.vectors(
-        loaded, data.sentences, place.cache, recipe.schedule.precision, data.progress
+        loaded, data.sentences, place.cache, preset.schedule.precision, data.progress
     )
     if not place.start:
         model.language.prepare(loaded.model, data.inputs, indices, vectors)
     texts = word_indices(data.sentences, config.words, config.longest)
-    epochs = 0 if recipe.reward else recipe.text.epochs
-    return MixedDataset(photos, vectors, texts, epochs, recipe.text.alone, recipe.text.beside)
+    epochs = 0 if preset.reward else preset.text.epochs
+    return MixedDataset(photos, vectors, texts, epochs, preset.text.alone, preset.text.beside)
 
 
 def teacher(options: TextOptions) -> checkpoint.Checkpoint:

@@ -13,9 +13,10 @@ from models.captioners.attentive import text_vectors
 from models.checkpoint import Checkpoint
 from training.captioners import texts as text
 from training.captioners.captions import caption_words
-from training.captioners.recipe import TextOptions
+from training.captioners.preset import TextOptions
 from training.data.corpus import Corpus
-from training.runs.cache import cached, digest
+from training.data.digests import digest
+from training.runs.cache import cached
 from training.runs.precision import half_precision
 from training.runs.progress import Progress
 

@@ -20,12 +20,12 @@ from models.vision.sight import ViewSight
 from training.captioners import snippets
 from training.captioners import train as captioning
 from training.data.corpus import Corpus, Example
-from training.data.entities import GroundedSentence
+from training.data.digests import digest, file_digest
+from training.data.entities import GroundedSentence, GroundTruth
 from training.evaluation.captions.bleu import Bleu, bleu
 from training.evaluation.embedding import pixels
-from training.evaluation.measure import Boxes
 from training.matchers.frozen import precision_of
-from training.runs.cache import cached, digest, file_digest
+from training.runs.cache import cached
 from training.runs.folder import Place
 from training.runs.precision import half_precision
 from training.runs.progress import Progress, silent
@@ -59,7 +59,7 @@ class Regions:
         return bleu(texts, [region.phrases for region in self.true])
 
 
-def true_regions(examples: Sequence[Example], truth: Boxes) -> list[TrueRegion]:
+def true_regions(examples: Sequence[Example], truth: GroundTruth) -> list[TrueRegion]:
     """Every true box of photos once; LookupError if there is none."""
     regions = [
         TrueRegion(number, box, phrases)
@@ -84,7 +84,7 @@ def named(sentences: Sequence[GroundedSentence]) -> dict[Box, tuple[str, ...]]:
 def seen(
     model: Captioner | ImageTower,
     examples: Sequence[Example],
-    truth: Boxes,
+    truth: GroundTruth,
     place: Place,
     precision: str,
     progress: Progress = silent,
@@ -203,7 +203,7 @@ def candidates(
 def measured(
     loaded: Checkpoint,
     corpus: Corpus,
-    truth: Boxes,
+    truth: GroundTruth,
     split: str,
     place: Place,
     progress: Progress = silent,

@@ -18,9 +18,10 @@ from models.towers import Sight
 from models.types import WHOLE_SENTENCE, FragmentBag, Span
 from models.vision.sight import ViewSight
 from training.data.corpus import Example
+from training.data.digests import digest, file_digest
 from training.evaluation.embedding import from_inputs
 from training.matchers.frozen import Frozen, precision_of
-from training.runs.cache import cached, digest, file_digest
+from training.runs.cache import cached
 from training.runs.folder import Place
 from training.runs.progress import Progress, silent
 

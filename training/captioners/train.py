@@ -17,14 +17,15 @@ from training.captioners import build as building
 from training.captioners import language
 from training.captioners.batches import Batches
 from training.captioners.objectives import CrossEntropy, SelfCritical
-from training.captioners.recipe import Recipe
+from training.captioners.preset import CaptionerPreset
 from training.captioners.snippets import regions
 from training.data.corpus import Corpus, Example
+from training.data.digests import file_digest
 from training.evaluation.captions.bleu import bleu
 from training.evaluation.captions.cider import cider
 from training.evaluation.captions.treebank import treebank_words
 from training.evaluation.embedding import pixels
-from training.runs.cache import Inputs, cached, file_digest
+from training.runs.cache import Inputs, cached
 from training.runs.folder import SILENT, Place, Reporter, RunFolder, fit
 from training.runs.loop import Measured, Part, Trainer
 from training.runs.precision import half_precision
@@ -45,7 +46,7 @@ class Validation:
 def train(
     corpus: Corpus,
     place: Place,
-    recipe: Recipe,
+    preset: CaptionerPreset,
     *,
     text: Path | None = None,
     resume: bool = False,
@@ -53,31 +54,31 @@ def train(
 ) -> Validation:
     """Train on split train, write the checkpoint to `place.out`; its scores on val.
 
-    `text` is a file of sentences without photos, for a recipe with [text]. The averaged weights of
+    `text` is a file of sentences without photos, for a preset with [text]. The averaged weights of
     the last epoch are kept: val chooses nothing. The run's folder is beside the checkpoint;
     ValueError if it holds a run that is not to be resumed, or of other options.
     """
-    if bool(recipe.reward) != bool(place.start):
+    if bool(preset.reward) != bool(place.start):
         raise ValueError("[reward] and --start need each other: give both, or neither")
-    if text and not recipe.text:
+    if text and not preset.text:
         raise ValueError("--text is for presets with [text]: leave it out, or choose another")
     facts = {
-        "recipe": asdict(recipe),
+        "recipe": asdict(preset),
         "start": header.fingerprint(place.start) if place.start else None,
         "text": file_digest(text) if text else None,
     }
-    folder = RunFolder.of_part("captioners", recipe.model, corpus, place, facts)
+    folder = RunFolder.of("captioners", preset.model, corpus, place, facts)
     folder.claim(resume)
     torch.manual_seed(place.seed)
-    sentences = language.sentences(corpus, recipe.text, text)
-    model = building.built(recipe, sentences, place.start).to(place.device)
+    sentences = language.sentences(corpus, preset.text, text)
+    model = building.built(preset, sentences, place.start).to(place.device)
     folder.restore(model)
     (inputs, examples), (val_inputs, val_examples) = (
-        described(model, recipe, corpus.split(split), place, reporter.progress)
+        described(model, preset, corpus.split(split), place, reporter.progress)
         for split in ("train", "val")
     )
     data = building.TrainingData(inputs, examples, sentences, place, reporter.progress)
-    dataset = building.dataset(model, recipe, data)
+    dataset = building.dataset(model, preset, data)
 
     def validate() -> Measured:
         model.eval()
@@ -88,40 +89,44 @@ def train(
         )
         return Measured({"beam": BEAM} | asdict(score))
 
-    objective = objective_of(model, recipe, examples, place.device)
+    objective = objective_of(model, preset, examples, place.device)
     part = Part(model, dataset, objective, validate, once=True)
-    trainer = Trainer(part, recipe.optimizer, recipe.schedule, place.device)
+    trainer = Trainer(part, preset.optimizer, preset.schedule, place.device)
     validation = fit(trainer, folder, reporter, resume=resume)
     return Validation(tuple(validation["bleu"]), validation["length_ratio"], validation["cider"])
 
 
 def objective_of(
-    model: Captioner, recipe: Recipe, examples: Sequence[Example], device: str
+    model: Captioner, preset: CaptionerPreset, examples: Sequence[Example], device: str
 ) -> Callable[[Batches, int], Tensor]:
-    """What a recipe trains for."""
+    """What a preset trains for."""
     truth = CrossEntropy(
         model,
         device,
-        recipe.schedule.precision,
-        recipe.label_smoothing,
-        recipe.text.weight if recipe.text else 1.0,
+        preset.schedule.precision,
+        preset.label_smoothing,
+        preset.text.weight if preset.text else 1.0,
     )
-    if recipe.reward is None:
+    if preset.reward is None:
         return truth
-    return SelfCritical(truth, [example.sentences for example in examples], recipe.reward.samples)
+    return SelfCritical(truth, [example.sentences for example in examples], preset.reward.samples)
 
 
 def described(
-    model: Captioner, recipe: Recipe, examples: Sequence[Example], place: Place, progress: Progress
+    model: Captioner,
+    preset: CaptionerPreset,
+    examples: Sequence[Example],
+    place: Place,
+    progress: Progress,
 ) -> tuple[Sequence[Tensor], Sequence[Example]]:
     """The frozen inputs (F, C) of what is to be described, and its sentences.
 
     These are a split's photos, or with `snippets` the regions that have some.
     """
-    inputs = frozen_inputs(model, examples, place, recipe.schedule.precision, progress)
-    if recipe.snippets is None:
+    inputs = frozen_inputs(model, examples, place, preset.schedule.precision, progress)
+    if preset.snippets is None:
         return inputs, examples
-    return regions(model.sight, examples, inputs, recipe.snippets, place.cache, progress)
+    return regions(model.sight, examples, inputs, preset.snippets, place.cache, progress)
 
 
 def frozen_inputs(

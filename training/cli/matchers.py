@@ -91,8 +91,9 @@ def train_in(
     """Train in this process, which may be a worker; `again` after one was lost."""
     from models.text import parsing
     from training.matchers import train as run
+    from training.matchers.folders import open_folder
     from training.runs import progress, workers
-    from training.runs.folder import SILENT, Reporter, RunFolder
+    from training.runs.folder import SILENT, Reporter
 
     if parser:
         parsing.choose(parser)
@@ -102,7 +103,7 @@ def train_in(
     reporter = Reporter(
         progress.on(console), lambda record: console.print(line(record)), console.print
     )
-    begun = again and RunFolder.of(preset, corpus, place).record.is_file()
+    begun = again and open_folder(preset, corpus, place).record.is_file()
     return run.train(
         preset,
         corpus,

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from models.captions.captioning import Captioner
     from models.checkpoint import Checkpoint
     from training.data.corpus import Example
-    from training.evaluation.measure import Boxes
+    from training.data.entities import GroundTruth
     from training.runs.folder import Reporter
 
 
@@ -59,7 +59,7 @@ def train_captioner(
     """
     console = Console(stderr=True)
     with plain_errors(console):
-        from training.captioners import recipe as caption_recipe
+        from training.captioners import preset as captioner_presets
         from training.captioners import train as captioning
         from training.data import readers as folders
         from training.markdown import slashed
@@ -68,7 +68,7 @@ def train_captioner(
         score = captioning.train(
             folders.read(data, images),
             Place(out, cache, device, seed, start),
-            caption_recipe.read(preset),
+            captioner_presets.read(preset),
             text=text,
             resume=resume,
             reporter=reporter(console),
@@ -243,7 +243,7 @@ def train_proposals(
     console = Console(stderr=True)
     with plain_errors(console):
         from training.data import readers as folders
-        from training.proposers import recipe as proposal_recipe
+        from training.proposers import preset as proposer_presets
         from training.proposers import train as proposals
         from training.runs.folder import Place
 
@@ -251,7 +251,7 @@ def train_proposals(
             folders.read(data, images),
             required_boxes(data, boxes),
             Place(out, cache, device, seed),
-            proposal_recipe.read(preset),
+            proposer_presets.read(preset),
             resume=resume,
             reporter=reporter(console),
         )
@@ -298,11 +298,11 @@ def train_grounder(
     console = Console(stderr=True)
     with plain_errors(console):
         from training.data import readers as folders
-        from training.grounders import recipe as grounding_recipe
+        from training.grounders import preset as grounder_presets
         from training.grounders import train as grounding
         from training.runs.folder import Place
 
-        recipe = grounding_recipe.read(preset)
+        recipe = grounder_presets.read(preset)
         localisation = grounding.train(
             folders.read(data, images),
             required_boxes(data, boxes),
@@ -325,7 +325,7 @@ def reporter(console: Console) -> Reporter:
     )
 
 
-def required_boxes(data: Path, boxes: Path | None) -> Boxes:
+def required_boxes(data: Path, boxes: Path | None) -> GroundTruth:
     """The true boxes of a corpus; LookupError where there are none."""
     from training.data import entities
 

@@ -12,8 +12,8 @@ from index import trec as judgements
 from training.data import jsonl, templates
 from training.data import readers as folders
 from training.data.corpus import Corpus, Example, split_of, text_of
+from training.data.digests import digest
 from training.data.templates import Roles
-from training.runs.cache import digest
 
 GROUPS = ("group", "group_id", "item_group_id", "parent", "parent_id", "image")
 VAL = 0.1  # the share of groups that a catalogue without splits is validated on

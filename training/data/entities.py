@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import torch
+from torch import Tensor
+
 from models.types import Box, Span
+from training.data.digests import digest
 
 FILES = ("entities.json.gz", "entities.json")
 
@@ -29,6 +33,9 @@ class GroundedSentence:
 
     text: str
     phrases: tuple[TruePhrase, ...]
+
+
+GroundTruth = Mapping[str, Sequence[GroundedSentence]]  # by the photo's file name
 
 
 def find(folder: Path) -> Path | None:
@@ -81,3 +88,29 @@ def sentence(row: dict[str, Any], boxes: dict[str, tuple[Box, ...]]) -> Grounded
             text = " ".join(tokens[start:end])
             phrases.append(TruePhrase(text, place, boxes[phrase["id"]]))
     return GroundedSentence(" ".join(tokens), tuple(phrases))
+
+
+def enclose(boxes: tuple[Box, ...]) -> Box:
+    """The smallest box that holds all."""
+    return Box(
+        min(box.left for box in boxes),
+        min(box.top for box in boxes),
+        max(box.right for box in boxes),
+        max(box.bottom for box in boxes),
+    )
+
+
+def digest_truth(truth: GroundTruth) -> str:
+    """What tells true boxes from others."""
+    return digest(*(f"{name} {list(sentences)!r}" for name, sentences in sorted(truth.items())))
+
+
+def phrase_boxes(sentences: Iterable[GroundedSentence]) -> Tensor:
+    """The box around what each phrase speaks of, (P, 4), a row a phrase."""
+    return corners([enclose(phrase.boxes) for sentence in sentences for phrase in sentence.phrases])
+
+
+def corners(boxes: Sequence[Box]) -> Tensor:
+    """Boxes as rows (N, 4)."""
+    edges = [(box.left, box.top, box.right, box.bottom) for box in boxes]
+    return torch.tensor(edges, dtype=torch.float32).view(-1, 4)

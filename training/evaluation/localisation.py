@@ -11,7 +11,7 @@ from torch import Tensor
 from torchvision.ops import box_iou
 
 from models.types import WHOLE_SENTENCE, Box, FragmentBag, Span
-from training.data.entities import TruePhrase
+from training.data.entities import TruePhrase, enclose
 from training.evaluation.average_precision import average_precision
 
 IOU = 0.5
@@ -29,16 +29,6 @@ def fragments_in(sentence: FragmentBag, span: Span) -> list[int]:
         and place.start < span.end
         and span.start < place.end
     ]
-
-
-def around(boxes: tuple[Box, ...]) -> Box:
-    """The smallest box that holds all."""
-    return Box(
-        min(box.left for box in boxes),
-        min(box.top for box in boxes),
-        max(box.right for box in boxes),
-        max(box.bottom for box in boxes),
-    )
 
 
 def holds_centre(box: Box, other: Box) -> bool:
@@ -117,7 +107,7 @@ def percent(outcomes: Sequence[bool]) -> float:
 
 def hits(phrase: Localised) -> Tensor:
     """Which boxes are right, (R,)."""
-    union = around(phrase.true)
+    union = enclose(phrase.true)
     true = phrase.boxes.new_tensor([[union.left, union.top, union.right, union.bottom]])
     right: Tensor = box_iou(true, phrase.boxes)[0] >= IOU
     return right

@@ -12,7 +12,7 @@ from torch import Tensor
 from models.registry import Matcher
 from models.types import FragmentBag
 from training.data.corpus import Example
-from training.data.entities import GroundedSentence
+from training.data.entities import GroundedSentence, GroundTruth
 from training.evaluation.embedding import embedded, photos
 from training.evaluation.faithfulness import Faithfulness, faithfulness
 from training.evaluation.localisation import Localisation, Localised, localisation, located
@@ -20,8 +20,6 @@ from training.evaluation.occlusion import Occlusion, Pair, occlusion
 from training.evaluation.retrieval import Direction, Retrieval, retrieval, similarity, starred
 from training.evaluation.scores import score_matrix
 from training.runs.progress import Progress, silent
-
-Boxes = Mapping[str, Sequence[GroundedSentence]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +46,7 @@ class Measured:
 def measure(
     matcher: Matcher,
     examples: Sequence[Example],
-    boxes: Boxes | None = None,
+    boxes: GroundTruth | None = None,
     progress: Progress = silent,
     device: str = "cpu",
     occluded: int = 0,

@@ -9,8 +9,6 @@ from rich.console import Group, RenderableType
 from rich.markup import escape
 from rich.table import Table
 
-from training.evaluation.captions.descriptions import Descriptions
-from training.evaluation.captions.naming import Naming
 from training.evaluation.inside import Magnitude, Region
 from training.evaluation.localisation import Localisation
 from training.evaluation.measure import Measured
@@ -18,7 +16,7 @@ from training.evaluation.occlusion import Occlusion
 from training.evaluation.open_world import OpenWorld
 from training.evaluation.queries import QuerySearch
 from training.evaluation.reliability import Reliability
-from training.markdown import coefficient, one_decimal, slashed
+from training.markdown import coefficient
 
 EXTREMES = 20  # words at either end
 MISSES = 40  # queries whose photo is not the first
@@ -107,47 +105,6 @@ def boxes(measured: Localisation) -> str:
         f"(at most {measured.bound:.1f})\n"
         f"{measured.pointed:.1f} % pointed at, mAP {measured.mean_precision:.1f}"
     )
-
-
-def descriptions(measured: Descriptions) -> str:
-    """A line a metric of captions; "–" for what could not be measured."""
-    invented = measured.hallucination
-    lines = {
-        "BLEU-1 to 4": slashed(measured.bleu),
-        "METEOR": one_decimal(measured.meteor),
-        "ROUGE-L": one_decimal(measured.rouge),
-        "CIDEr-D": one_decimal(measured.cider),
-        "SPICE": one_decimal(measured.spice),
-        "words a caption": one_decimal(measured.length),
-        "words used": f"{measured.vocabulary:,}",
-        "captions copied from train, %": one_decimal(measured.copied),
-        "nouns that no sentence names, %": one_decimal(invented.hallucinated if invented else None),
-        "captions with such a noun, %": one_decimal(invented.captions if invented else None),
-        "captions with an unnamed person, %": one_decimal(invented.persons if invented else None),
-        "captions that are no guesses, %": one_decimal(invented.sure if invented else None),
-        "of these, without such a noun, %": one_decimal(invented.sure_right if invented else None),
-        "captions without such a noun that are no guesses, %": one_decimal(
-            invented.right_sure if invented else None
-        ),
-        "nouns with IoU ≥ 0.5 to a true box by attention, %": one_decimal(
-            invented.grounded if invented else None
-        ),
-        "nouns with IoU ≥ 0.5 to a true box by the matcher, %": one_decimal(
-            invented.linked if invented else None
-        ),
-    }
-    return "\n".join(f"{name}: {value}" for name, value in lines.items())
-
-
-def naming(measured: Naming) -> str:
-    """A line a measure of what captions name; "–" for what could not be measured."""
-    lines = {
-        "captions with a person, %": measured.persons,
-        "captions with an animal, %": measured.animals,
-        "captions that are not marked unsure, %": measured.sure,
-        "such captions with a person, % of all": measured.sure_persons,
-    }
-    return "\n".join(f"{name}: {one_decimal(value)}" for name, value in lines.items())
 
 
 def extremes(words: Sequence[Magnitude]) -> Table:

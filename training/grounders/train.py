@@ -13,13 +13,13 @@ from torch import Tensor
 
 from models.grounders import two_branch
 from training.data.corpus import Corpus, Example
-from training.data.entities import GroundedSentence
+from training.data.digests import digest, file_digest
+from training.data.entities import GroundedSentence, GroundTruth, digest_truth, phrase_boxes
 from training.evaluation.embedding import pixels
 from training.evaluation.localisation import Localisation, Localised, localisation
 from training.grounders.objectives import PhraseMatch, supervised, weak
-from training.grounders.recipe import Recipe, Weak
-from training.proposers.train import Truth, phrase_boxes, truth_digest
-from training.runs.cache import cached, digest, file_digest
+from training.grounders.preset import GrounderPreset, Weak
+from training.runs.cache import cached
 from training.runs.folder import SILENT, Place, Reporter, RunFolder, fit
 from training.runs.loop import Measured, Part, Trainer, shuffled
 from training.runs.precision import half_precision
@@ -88,9 +88,9 @@ class PhraseDataset:
 
 def train(
     corpus: Corpus,
-    truth: Truth,
+    truth: GroundTruth,
     place: Place,
-    recipe: Recipe,
+    preset: GrounderPreset,
     *,
     resume: bool = False,
     reporter: Reporter = SILENT,
@@ -101,32 +101,32 @@ def train(
     phrases, and only under supervision where these are in a photo. The run's folder is beside the
     checkpoint; ValueError if it holds a run that is not to be resumed, or of other options.
     """
-    facts = {"recipe": asdict(recipe), "boxes": truth_digest(truth)}
-    folder = RunFolder.of_part("grounders", "two_branch", corpus, place, facts)
+    facts = {"recipe": asdict(preset), "boxes": digest_truth(truth)}
+    folder = RunFolder.of("grounders", "two_branch", corpus, place, facts)
     folder.claim(resume)
     torch.manual_seed(place.seed)
-    model = two_branch.Model(two_branch.Config(**recipe.options)).to(place.device)
+    model = two_branch.Model(two_branch.Config(**preset.options)).to(place.device)
     dataset, val = (
         learned_from(model, corpus.split(split), truth, place.cache, reporter.progress)
         for split in ("train", "val")
     )
-    dataset = replace(dataset, size=recipe.schedule.batch)
+    dataset = replace(dataset, size=preset.schedule.batch)
     model.prepare(dataset.regions)
     part = Part(
         model,
         dataset,
-        partial(objective, model, recipe, place.device),
+        partial(objective, model, preset, place.device),
         lambda: Measured(asdict(measured(model.eval(), val, place.device))),
         once=True,
     )
-    trainer = Trainer(part, recipe.optimizer, recipe.schedule, place.device)
+    trainer = Trainer(part, preset.optimizer, preset.schedule, place.device)
     return Localisation(**fit(trainer, folder, reporter, resume=resume))
 
 
 def learned_from(
     model: two_branch.Model,
     examples: Sequence[Example],
-    truth: Truth,
+    truth: GroundTruth,
     folder: Path,
     progress: Progress,
 ) -> PhraseDataset:
@@ -191,14 +191,14 @@ def learned_from(
 
 
 def objective(
-    model: two_branch.Model, recipe: Recipe, device: str, batch: PhraseBatch, epoch: int
+    model: two_branch.Model, preset: GrounderPreset, device: str, batch: PhraseBatch, epoch: int
 ) -> Tensor:
-    """The loss of a batch with true boxes or without, as the recipe says; a scalar."""
-    embedded, options = embed(model, batch, device), recipe.objective
+    """The loss of a batch with true boxes or without, as the preset says; a scalar."""
+    embedded, options = embed(model, batch, device), preset.objective
     if isinstance(options, Weak):
         preference = model.preference(batch.regions.shape[1])
         return weak(embedded, preference, options.temperature, options.sharpness)
-    mined = epoch > recipe.schedule.epochs - options.mined
+    mined = epoch > preset.schedule.epochs - options.mined
     structure = options.lambda_1, options.lambda_2, options.lambda_3
     mining = options.mining if mined else 0.0
     return supervised(embedded, options.margin, options.top, mining, *structure)

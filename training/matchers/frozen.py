@@ -11,10 +11,11 @@ from torch import Tensor
 from models.checkpoint import Checkpoint
 from models.matcher import Matcher
 from training.data.corpus import Example
+from training.data.digests import digest, file_digest
 from training.data.truth import Truth
 from training.evaluation.embedding import pixels
 from training.matchers.matching import Pairs
-from training.runs.cache import Computed, Repeated, cached, digest, file_digest
+from training.runs.cache import Computed, Repeated, cached
 from training.runs.folder import Place
 from training.runs.precision import half_precision
 from training.runs.progress import Progress, silent

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from models import checkpoint, registry
 from models.matcher import Config, TowerOptions
@@ -17,8 +17,7 @@ from training.matchers.objectives import Term
 from training.matchers.terms import Options as TermOptions
 from training.runs import presets as inheritance
 from training.runs.optimization import Optimizer, Schedule
-
-Options = TypeVar("Options")
+from training.runs.presets import make_options, refuse_unknown
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +112,7 @@ def parsed(
     refuse_unknown(
         tables, keys | {"start", "catalogue", "terms", "hold_out", "mirrored"}, "the preset"
     )
-    start_options = made(Start, tables["start"], "[start]") if "start" in tables else None
+    start_options = make_options(Start, tables["start"], "[start]") if "start" in tables else None
     if "terms" in tables and not {"start", "catalogue"} <= tables.keys():
         raise ValueError("[terms] needs [start] and [catalogue]: give both")
     if "hold_out" in tables and tables.keys() & {"catalogue", "teachers"}:
@@ -135,15 +134,15 @@ def parsed(
         if start_options is None
         else begun_with(start_options, start),
         objectives=terms,
-        optimizer=made(Optimizer, tables.get("optimizer", {}), "[optimizer]"),
-        schedule=made(Schedule, tables.get("schedule", {}), "[schedule]"),
+        optimizer=make_options(Optimizer, tables.get("optimizer", {}), "[optimizer]"),
+        schedule=make_options(Schedule, tables.get("schedule", {}), "[schedule]"),
         splits=tuple(tables.get("splits", ("train",))),
         teachers=taught,
         start=start_options,
-        sampling=made(Sampling, tables["catalogue"], "[catalogue]")
+        sampling=make_options(Sampling, tables["catalogue"], "[catalogue]")
         if "catalogue" in tables
         else None,
-        terms=made(TermOptions, tables["terms"], "[terms]") if "terms" in tables else None,
+        terms=make_options(TermOptions, tables["terms"], "[terms]") if "terms" in tables else None,
         hold_out=tables.get("hold_out"),
         mirrored=tables.get("mirrored"),
     )
@@ -169,7 +168,9 @@ def model(table: Mapping[str, Any]) -> Config:
     refuse_unknown(table, {field.name for field in fields(Config)}, "[model]")
     parts: dict[str, Any] = {side: tower(side, table.get(side, {})) for side in ("image", "text")}
     if "correlation" in table:
-        parts["correlation"] = made(Correlation, table["correlation"], "[model.correlation]")
+        parts["correlation"] = make_options(
+            Correlation, table["correlation"], "[model.correlation]"
+        )
     return Config(**{**table, **parts})
 
 
@@ -192,7 +193,7 @@ def teachers(table: Mapping[str, Any], name: str, file: Path) -> Teachers:
     preset = read(table["preset"], file)
     if preset.name == name:  # they would share folders
         raise ValueError(f"[teachers] preset is called {name}, too: give it another name")
-    return made(Teachers, {**table, "preset": preset}, "[teachers]")
+    return make_options(Teachers, {**table, "preset": preset}, "[teachers]")
 
 
 def term(table: Mapping[str, Any]) -> Term:
@@ -203,16 +204,3 @@ def term(table: Mapping[str, Any]) -> Term:
     options = {key: value for key, value in table.items() if key not in term_fields}
     refuse_unknown(options, objectives.options(table["name"]) | term_fields, "[objective]")
     return Term(**{key: table[key] for key in term_fields & table.keys()}, options=options)
-
-
-def made(kind: type[Options], options: Mapping[str, Any], where: str) -> Options:
-    """An options dataclass of a preset's table."""
-    refuse_unknown(options, {field.name for field in fields(kind)}, where)  # type: ignore[arg-type]
-    return kind(**options)
-
-
-def refuse_unknown(options: Mapping[str, Any], allowed: set[str], where: str) -> None:
-    """ValueError that names the options there are, if one is not among them."""
-    unknown = sorted(options.keys() - allowed)
-    if unknown:
-        raise ValueError(f"{where} does not know {unknown}; it knows {sorted(allowed)}")

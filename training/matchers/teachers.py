@@ -16,9 +16,10 @@ from models.scores.scoring import SCORES
 from models.types import PaddedBags
 from training.data.batches import Batch
 from training.data.corpus import Example
+from training.data.digests import digest, file_digest
 from training.matchers.frozen import Frozen
 from training.matchers.matching import Pairs, Taught, encoded, numbers
-from training.runs.cache import cached, digest, file_digest, taken
+from training.runs.cache import cached, taken
 from training.runs.folder import Place
 from training.runs.progress import Progress, silent
 

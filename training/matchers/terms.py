@@ -16,9 +16,9 @@ from models.scores.terms import CatalogueTerms, evidence, words_of
 from models.types import PaddedBags
 from training.data import templates
 from training.data.corpus import Example
+from training.data.digests import digest
 from training.matchers.regression import held_out, logistic, ridge
 from training.matchers.strengths import Shown, learn_strengths, weights_of
-from training.runs.cache import digest
 from training.runs.progress import Progress, silent
 
 FOLDS = 4  # of groups of products, each judged by what learned from the others

@@ -20,6 +20,7 @@ from training.evaluation.embedding import from_inputs
 from training.markdown import slashed
 from training.matchers import terms
 from training.matchers.build import built
+from training.matchers.folders import explain_changes, open_folder, plan_teachers
 from training.matchers.frozen import Frozen
 from training.matchers.matching import (
     MatchObjective,
@@ -57,7 +58,7 @@ def train(
     if preset.start and not place.start:
         place = replace(place, start=started(preset.start))
     start = checkpoint.load(place.start) if place.start else None
-    folder = RunFolder.of(preset, corpus, place)
+    folder = open_folder(preset, corpus, place)
     torch.manual_seed(place.seed)
     trained_on, held_out = divided(len(examples), preset.hold_out or 0)
     model = built(preset, [examples[k] for k in trained_on], start).to(place.device).eval()
@@ -76,7 +77,7 @@ def train(
         optimizer_of(model, preset.optimizer)  # wrong options show before hours of teachers
         files = [
             trained(teacher, corpus, teacher_place, reporter)
-            for teacher, teacher_place in teachers(preset, place)
+            for teacher, teacher_place in plan_teachers(preset, place)
         ]
         folder.learns_from([header.fingerprint(file) for file in files])
         reporter.begins(folder.path.name)
@@ -161,7 +162,7 @@ def learn_terms(
     Frozen features are kept as they are computed, so that a broken-off run goes on with them.
     """
     assert preset.terms is not None
-    folder = RunFolder.of(preset, corpus, place)
+    folder = open_folder(preset, corpus, place)
     if folder.best.is_file() and resume:
         return folder.best
     if folder.best.is_file():
@@ -199,37 +200,17 @@ def described(measured: TermSearch | None, count: int) -> str:
     )
 
 
-def teachers(preset: Preset, place: Place) -> list[tuple[Preset, Place]]:
-    """What a preset learns from and where each is trained: seeds from its own on.
-
-    They begin with the weights that it begins with, if they are of its towers.
-    """
-    if not preset.teachers:
-        return []
-    teacher, seeds = preset.teachers.preset, range(place.seed, place.seed + preset.teachers.count)
-    start = place.start if teacher.model.towers == preset.model.towers else None
-    return [(teacher, replace(place, seed=seed, start=start)) for seed in seeds]
-
-
 def trained(preset: Preset, corpus: Corpus, place: Place, reporter: Reporter) -> Path:
     """The checkpoint of a teacher, whose training is done or gone on with if need be.
 
     ValueError if its folder holds a run of other options or data, LookupError if it lacks one.
     """
-    folder = RunFolder.of(preset, corpus, place)
+    folder = open_folder(preset, corpus, place)
     if folder.epochs and folder.changed:
-        raise ValueError(not_the_same(folder))
+        raise ValueError(explain_changes(folder))
     if not folder.finished(preset.schedule.epochs):
         reporter.begins(f"teacher {folder.path.name}")
         train(preset, corpus, place, resume=folder.resumable, reporter=reporter)
     if not folder.best.is_file():
         raise LookupError(f"{folder.path} has lost {folder.best.name}: delete it to train it anew")
     return folder.best
-
-
-def not_the_same(folder: RunFolder) -> str:
-    """Why the run in a folder is no teacher."""
-    return (
-        f"{folder.path} was made with another {', '.join(folder.changed)} and is no teacher here: "
-        "delete it, or choose another --out"
-    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -12,23 +12,28 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from models.proposers import detector
-from models.types import Box
 from models.vision import backbones
 from models.vision.backbones import Backbone, squash
 from models.vision.proposals import Proposer
 from training.data.corpus import Corpus, Example
-from training.data.entities import GroundedSentence
+from training.data.digests import file_digest
+from training.data.entities import (
+    GroundedSentence,
+    GroundTruth,
+    corners,
+    digest_truth,
+    enclose,
+    phrase_boxes,
+)
 from training.evaluation.embedding import pixels
-from training.evaluation.localisation import around
 from training.evaluation.proposals import recalls
-from training.proposers.recipe import Recipe
-from training.runs.cache import Inputs, cached, digest, file_digest
+from training.proposers.preset import ProposerPreset
+from training.runs.cache import Inputs, cached
 from training.runs.folder import SILENT, Place, Reporter, RunFolder, fit
 from training.runs.loop import Measured, Part, Trainer, shuffled
 from training.runs.precision import half_precision
 from training.runs.progress import Progress, silent
 
-Truth = Mapping[str, Sequence[GroundedSentence]]
 LARGEST = 0.6  # what covers more of the photo, the whole frame finds
 BACKBONE = "lite0"
 BATCH = 32  # photos that are looked at in one pass
@@ -77,9 +82,9 @@ class BoxDataset:
 
 def train(
     corpus: Corpus,
-    truth: Truth,
+    truth: GroundTruth,
     place: Place,
-    recipe: Recipe,
+    preset: ProposerPreset,
     *,
     resume: bool = False,
     reporter: Reporter = SILENT,
@@ -89,19 +94,19 @@ def train(
     The averaged weights of the last epoch are kept: val chooses nothing. The run's folder is beside
     the checkpoint; ValueError if it holds a run that is not to be resumed, or of other options.
     """
-    facts = {"recipe": asdict(recipe), "backbone": BACKBONE, "boxes": truth_digest(truth)}
-    folder = RunFolder.of_part("proposers", "detector", corpus, place, facts)
+    facts = {"recipe": asdict(preset), "backbone": BACKBONE, "boxes": digest_truth(truth)}
+    folder = RunFolder.of("proposers", "detector", corpus, place, facts)
     folder.claim(resume)
     torch.manual_seed(place.seed)
     device = place.device
-    model = detector.Model(detector.Config(**recipe.config)).to(device)
+    model = detector.Model(detector.Config(**preset.config)).to(device)
     maps = Maps(model.config, backbones.load(BACKBONE).requires_grad_(False).to(device), device)
     examples, val_examples = corpus.split("train"), corpus.split("val")
     dataset = BoxDataset(
         maps,
         maps.of(examples, place.cache, reporter.progress),
         [things(truth.get(example.image.name, ())) for example in examples],
-        recipe.schedule.batch,
+        preset.schedule.batch,
     )
 
     def validate() -> Measured:
@@ -109,9 +114,9 @@ def train(
         recalls = recalled(model, maps, val_examples, truth, place.cache, reporter.progress)
         return Measured({"recalls": recalls})
 
-    objective = partial(detection, model, device, recipe.schedule.precision)
+    objective = partial(detection, model, device, preset.schedule.precision)
     part = Part(model, dataset, objective, validate, once=True)
-    trainer = Trainer(part, recipe.optimizer, recipe.schedule, device)
+    trainer = Trainer(part, preset.optimizer, preset.schedule, device)
     recalls: dict[int, float] = fit(trainer, folder, reporter, resume=resume)["recalls"]
     return recalls
 
@@ -128,15 +133,10 @@ def detection(
         return model.loss(batch.maps, batch.boxes)
 
 
-def truth_digest(truth: Truth) -> str:
-    """What tells true boxes from others."""
-    return digest(*(f"{name} {list(sentences)!r}" for name, sentences in sorted(truth.items())))
-
-
 def evaluate(
     model: detector.Model,
     examples: Sequence[Example],
-    truth: Truth,
+    truth: GroundTruth,
     cache: Path,
     progress: Progress = silent,
     device: str = "cpu",
@@ -150,7 +150,7 @@ def recalled(
     model: detector.Model,
     maps: Maps,
     examples: Sequence[Example],
-    truth: Truth,
+    truth: GroundTruth,
     cache: Path,
     progress: Progress,
 ) -> dict[int, float]:
@@ -169,21 +169,10 @@ def things(sentences: Iterable[GroundedSentence]) -> Tensor:
         box
         for sentence in sentences
         for phrase in sentence.phrases
-        for box in (*phrase.boxes, around(phrase.boxes))
+        for box in (*phrase.boxes, enclose(phrase.boxes))
         if box.area < LARGEST
     }
     return corners(sorted(boxes, key=lambda box: (box.left, box.top, box.right, box.bottom)))
-
-
-def phrase_boxes(sentences: Iterable[GroundedSentence]) -> Tensor:
-    """The box around what each phrase speaks of, (P, 4), a row a phrase."""
-    return corners([around(phrase.boxes) for sentence in sentences for phrase in sentence.phrases])
-
-
-def corners(boxes: Sequence[Box]) -> Tensor:
-    """Boxes as rows (N, 4)."""
-    edges = [(box.left, box.top, box.right, box.bottom) for box in boxes]
-    return torch.tensor(edges, dtype=torch.float32).view(-1, 4)
 
 
 @dataclass(frozen=True, slots=True)

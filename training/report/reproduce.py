@@ -11,11 +11,12 @@ from statistics import mean
 
 from training.data.corpus import Corpus
 from training.matchers import train as run
+from training.matchers.folders import explain_changes, open_folder, plan_teachers
 from training.matchers.preset import Preset
 from training.report import measurements
 from training.report import page as report
 from training.report.measurements import Measurement
-from training.runs.folder import Place, Reporter, RunFolder
+from training.runs.folder import Place, Reporter
 from training.runs.loop import EpochRecord
 from training.runs.progress import Progress, silent
 
@@ -76,17 +77,17 @@ def plan(presets: Sequence[Preset], corpus: Corpus, place: Place, seeds: int) ->
 
 def teachers(row: Training, corpus: Corpus) -> list[Training]:
     """What has to be trained before a row that is not finished; ValueError as in plan."""
-    needed = run.teachers(row.preset, row.place) if row.left else []
+    needed = plan_teachers(row.preset, row.place) if row.left else []
     trainings = [replace(training(preset, corpus, place), row=False) for preset, place in needed]
     for teacher in trainings:
         if teacher.changed:
-            raise ValueError(run.not_the_same(RunFolder.of(teacher.preset, corpus, teacher.place)))
+            raise ValueError(explain_changes(open_folder(teacher.preset, corpus, teacher.place)))
     return trainings
 
 
 def training(preset: Preset, corpus: Corpus, place: Place) -> Training:
     """How far one training is; ValueError as in plan."""
-    folder = RunFolder.of(preset, corpus, place)
+    folder = open_folder(preset, corpus, place)
     changed = folder.changed if folder.epochs or folder.resumable else []
     epochs = max(1, preset.schedule.epochs)
     finished = folder.epochs if folder.measured else min(folder.epochs, epochs - 1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from functools import lru_cache
@@ -13,6 +12,7 @@ from typing import Any, TypeVar, overload
 import torch
 from torch import Tensor
 
+from training.data.digests import digest
 from training.runs.progress import Progress, silent
 
 SHARD = 256  # inputs a file: what an interruption can lose
@@ -172,17 +172,3 @@ def write(path: Path, tensors: Sequence[Tensor]) -> None:
     sizes = torch.tensor([len(tensor) for tensor in tensors])
     torch.save({"rows": torch.cat(list(tensors)), "sizes": sizes}, partial)
     partial.replace(path)
-
-
-def digest(*parts: str) -> str:
-    """Twenty-four hexadecimal digits of texts; their boundaries count."""
-    hashed = hashlib.sha256()
-    for part in parts:
-        hashed.update(f"{len(part)}:{part}".encode())
-    return hashed.hexdigest()[:24]
-
-
-def file_digest(path: Path) -> str:
-    """The SHA-256 of a file's bytes."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -13,9 +13,8 @@ from typing import Any
 import torch
 from torch import nn
 
-from models import checkpoint, header, registry
+from models import checkpoint
 from training.data.corpus import Corpus
-from training.matchers.preset import Preset
 from training.runs import workers
 from training.runs.loop import EpochRecord, Trainer
 from training.runs.precision import multiplies_halves
@@ -49,19 +48,11 @@ class RunFolder:
         self.record = path / "run.json"
 
     @classmethod
-    def of(cls, preset: Preset, corpus: Corpus, place: Place) -> RunFolder:
-        """The folder of a matcher's training, <out>/<preset>-<seed>."""
-        path = place.out / f"{preset.name}-{place.seed}"
-        start = header.fingerprint(place.start) if place.start else None
-        facts = {"preset": preset.described(), "start": start} | facts_of(corpus, place)
-        return cls(path, path / "matcher.safetensors", registry.MATCHERS, preset.name, facts)
-
-    @classmethod
-    def of_part(
+    def of(
         cls, kind: str, name: str, corpus: Corpus, place: Place, facts: dict[str, Any]
     ) -> RunFolder:
         """The folder of another part's training, beside the checkpoint `out` and ending in .run."""
-        facts = facts_of(corpus, place) | facts
+        facts = gather_facts(corpus, place) | facts
         return cls(place.out.with_suffix(".run"), place.out, kind, name, facts)
 
     @property
@@ -182,7 +173,7 @@ def alike(before: Any, now: Any) -> bool:
     return bool(before == now)
 
 
-def facts_of(corpus: Corpus, place: Place) -> dict[str, Any]:
+def gather_facts(corpus: Corpus, place: Place) -> dict[str, Any]:
     """What every run is made of."""
     packages = ("torch", "torchvision", "numpy")
     return {

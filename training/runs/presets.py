@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable, Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypeVar
 
 PRESETS = Path(__file__).parent.parent / "presets"
 
-Recipe = TypeVar("Recipe")
+Preset = TypeVar("Preset")
+Options = TypeVar("Options")
 
 
 def names(part: str = "") -> list[str]:
@@ -17,7 +19,7 @@ def names(part: str = "") -> list[str]:
     return sorted(path.stem for path in (PRESETS / part).glob("*.toml"))
 
 
-def read(part: str, preset: str, parse: Callable[[str, Mapping[str, Any]], Recipe]) -> Recipe:
+def read(part: str, preset: str, parse: Callable[[str, Mapping[str, Any]], Preset]) -> Preset:
     """What `parse` makes of the name and the tables of a part's preset.
 
     It is one that ships in the part's folder, or a path that ends in .toml. LookupError where there
@@ -89,3 +91,16 @@ def merged(inherited: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[s
 def alike(inherited: Mapping[str, object], overrides: Mapping[str, object]) -> bool:
     """Whether two tables are options of the same thing."""
     return "name" not in overrides or overrides["name"] == inherited.get("name")
+
+
+def make_options(kind: type[Options], options: Mapping[str, Any], where: str) -> Options:
+    """An options dataclass of a preset's table."""
+    refuse_unknown(options, {field.name for field in fields(kind)}, where)  # type: ignore[arg-type]
+    return kind(**options)
+
+
+def refuse_unknown(options: Mapping[str, Any], allowed: set[str], where: str) -> None:
+    """ValueError that names the options there are, if one is not among them."""
+    unknown = sorted(options.keys() - allowed)
+    if unknown:
+        raise ValueError(f"{where} does not know {unknown}; it knows {sorted(allowed)}")

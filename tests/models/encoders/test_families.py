@@ -5,14 +5,14 @@ import importlib
 import pytest
 import torch
 
+from benchmarks.models import tiny_encoders
+from benchmarks.models.tiny_encoders import FAMILIES
 from models.encoders.halves import ADDED
 from models.encoders.photos import patch_weights
 from models.matcher import Config, Matcher, TowerOptions
 from models.scores.scoring import SCORES
 from models.types import WHOLE_FRAME, WHOLE_SENTENCE, PaddedBags
 from tests import encoders
-from training import tiny_encoders
-from training.tiny_encoders import FAMILIES
 
 TEXTS = list(encoders.TEXTS)
 

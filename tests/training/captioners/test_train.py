@@ -7,7 +7,7 @@ from training.captioners import train as captioning
 from training.captioners.batches import CaptionDataset
 from training.captioners.describe import described
 from training.captioners.objectives import CrossEntropy
-from training.captioners.recipe import Recipe
+from training.captioners.preset import CaptionerPreset
 from training.data import readers as folders
 from training.data import synthetic
 from training.evaluation.captions.bleu import bleu
@@ -19,9 +19,11 @@ SIGHT = {"views": ("lite0@64",), "proposals": "windows"}
 SMALL = {**SIGHT, "recurrence": "lstm", "embedding": 32, "hidden": 32, "dropout": 0.0}
 
 
-def recipe(epochs):
+def preset(epochs):
     schedule = Schedule(epochs, batch=4, average=0.9)
-    return Recipe("multimodal_rnn", SMALL, Optimizer(learning_rate=1e-2), schedule, least_count=1)
+    return CaptionerPreset(
+        "multimodal_rnn", SMALL, Optimizer(learning_rate=1e-2), schedule, least_count=1
+    )
 
 
 def test_a_trained_captioner_tells_photos_apart():
@@ -30,7 +32,7 @@ def test_a_trained_captioner_tells_photos_apart():
     captions = [[2, 3, 5], [2, 4, 5], [2, 3, 6], [2, 4, 6]]
     sentences = [[torch.tensor(one)] for one in captions]
     dataset = CaptionDataset(list(torch.rand(4, 1, 1280)), sentences, size=4)
-    how = recipe(60)
+    how = preset(60)
     objective = CrossEntropy(model, "cpu", "float32")
     part = Part(model, dataset, objective, lambda: Measured({}), once=True)
     trainer = Trainer(part, how.optimizer, how.schedule)
@@ -48,7 +50,7 @@ def test_from_a_corpus_to_a_checkpoint_that_scores_what_it_says(tmp_path):
     told = []
     file = tmp_path / "captioner.safetensors"
     place, reporter = Place(file, tmp_path / "cache"), Reporter(report=told.append)
-    score = captioning.train(corpus, place, recipe(20), reporter=reporter)
+    score = captioning.train(corpus, place, preset(20), reporter=reporter)
     assert [record.epoch for record in told] == [*range(1, 21)]
     loaded = checkpoint.load(file)
     assert loaded.facts["validation"]["bleu"] == list(score.bleu)

@@ -3,7 +3,7 @@
 import pytest
 
 from benchmarks.models.encoder_truth import truth
-from training.tiny_encoders import FAMILIES
+from benchmarks.models.tiny_encoders import FAMILIES
 
 # Percent of phrases whose best box has its centre in the true one, which covers a sixth of a scene:
 # with boxes of one pass, and with veiled ones.

@@ -11,6 +11,7 @@ from training.data.batches import batches
 from training.evaluation.embedding import pixels
 from training.matchers import train as run
 from training.matchers.preset import Teachers, parsed, read
+from training.matchers.folders import plan_teachers
 from training.matchers.teachers import teacher_scores
 from training.report import measurements
 from training.report.reproduce import Publisher, plan, reproduce
@@ -190,12 +191,12 @@ def test_what_was_made_otherwise_or_lost_its_weights_is_no_teacher(taught, few, 
 def test_teachers_begin_where_the_run_begins_if_they_are_of_its_model(taught, few, place):
     start = run.train(taught.teachers.preset.with_epochs(1), few, place)
     started = replace(place, out=place.out / "started", start=start)
-    (_, one), _ = run.teachers(taught, started)
+    (_, one), _ = run.plan_teachers(taught, started)
     assert (one.start, one.seed) == (start, 0)
     run.train(taught, few, started)
     assert told(started.out / "cells-0")["start"] == header.fingerprint(start)
     stranger = replace(taught.teachers.preset, model=read("dvsa").model)
-    (_, one), _ = run.teachers(replace(taught, teachers=Teachers(stranger)), started)
+    (_, one), _ = run.plan_teachers(replace(taught, teachers=Teachers(stranger)), started)
     assert one.start is None
 
 

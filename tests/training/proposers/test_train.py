@@ -2,8 +2,8 @@ import torch
 
 from models.proposers.detector import Config
 from models.types import Box, Span
-from training.data.entities import GroundedSentence, TruePhrase
-from training.proposers.train import Maps, mirrored, phrase_boxes, things
+from training.data.entities import GroundedSentence, TruePhrase, phrase_boxes
+from training.proposers.train import Maps, mirrored, things
 
 LEFT, RIGHT = Box(0.0, 0.5, 0.25, 1.0), Box(0.5, 0.5, 0.75, 1.0)
 BOTH, ALL = Box(0.0, 0.5, 0.75, 1.0), Box(0.0, 0.0, 1.0, 1.0)

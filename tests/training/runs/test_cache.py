@@ -1,8 +1,9 @@
 import pytest
 import torch
 
+from training.data.digests import digest
 from training.runs import cache
-from training.runs.cache import cached, digest
+from training.runs.cache import cached
 
 
 class Counting:

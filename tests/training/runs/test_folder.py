@@ -7,26 +7,28 @@ import torch
 from safetensors.torch import load_file
 
 from training.captioners import train as captioning
-from training.captioners.recipe import Recipe
+from training.captioners.preset import CaptionerPreset
 from training.data import entities
-from training.grounders import recipe as grounding_recipe
+from training.grounders import preset as grounder_presets
 from training.grounders import train as grounding
-from training.proposers import recipe as proposal_recipe
+from training.proposers import preset as proposer_presets
 from training.proposers import train as proposals
 from training.runs.folder import Place, Reporter
 from training.runs.optimization import Optimizer, Schedule
 
 SHORT = Schedule(2, batch=4, average=0.9)
 TINY = {"views": ("lite0@64",), "proposals": "windows", "embedding": 8, "hidden": 8}
-CAPTIONER = Recipe("multimodal_rnn", TINY, Optimizer(learning_rate=2e-3), SHORT, least_count=1)
-BOTH = grounding_recipe.read("mined-both")
+CAPTIONER = CaptionerPreset(
+    "multimodal_rnn", TINY, Optimizer(learning_rate=2e-3), SHORT, least_count=1
+)
+BOTH = grounder_presets.read("mined-both")
 GROUNDER = replace(BOTH, schedule=SHORT, objective=replace(BOTH.objective, mined=1))
 PARTS = {
     "captioner": lambda corpus, truth, *given, **more: captioning.train(
         corpus, *given, CAPTIONER, **more
     ),
     "proposals": lambda *given, **more: proposals.train(
-        *given, proposal_recipe.Recipe({"size": 64}, schedule=SHORT), **more
+        *given, proposer_presets.ProposerPreset({"size": 64}, schedule=SHORT), **more
     ),
     "grounder": lambda *given, **more: grounding.train(*given, GROUNDER, **more),
 }

@@ -10,9 +10,9 @@ from torchvision.ops import box_iou
 
 from models.text.parsing import parse_trees
 from models.types import Box, ParsedSentence, Span
-from training.data.entities import GroundedSentence
+from training.data.entities import GroundedSentence, enclose
 from training.evaluation.captions.wordnet import WordNet
-from training.evaluation.localisation import IOU, around
+from training.evaluation.localisation import IOU
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +175,7 @@ class Photo:
             for phrase in sentence.phrases:
                 heads = [head for head in sentence_nouns if within(head.span, phrase.span)]
                 if heads and self.means(heads[-1].name, noun):
-                    yield from (*phrase.boxes, around(phrase.boxes))
+                    yield from (*phrase.boxes, enclose(phrase.boxes))
 
     def means(self, name: str, noun: str) -> bool:
         """Whether a name says what a noun says, or more."""

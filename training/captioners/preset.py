@@ -8,9 +8,9 @@ from typing import Any
 
 from models import registry
 from training.captioners.snippets import Options as SnippetOptions
-from training.matchers.preset import made, refuse_unknown
 from training.runs import presets as inheritance
 from training.runs.optimization import Optimizer, Schedule
+from training.runs.presets import make_options, refuse_unknown
 
 PRESETS = "captioners"  # the folder of captioners' presets
 
@@ -47,7 +47,7 @@ class Reward:
 
 
 @dataclass(frozen=True, slots=True)
-class Recipe:
+class CaptionerPreset:
     """How a captioner is trained: its model's name and options, without the words, and the rest.
 
     least_count: how often a word of the vocabulary comes in train's sentences, or with `text` in
@@ -69,16 +69,16 @@ class Recipe:
 PARTS = {"snippets": SnippetOptions, "text": TextOptions, "reward": Reward}
 
 
-def read(preset: str) -> Recipe:
-    """The recipe of a preset in presets/captioners, or of a path that ends in .toml.
+def read(preset: str) -> CaptionerPreset:
+    """The preset of a preset in presets/captioners, or of a path that ends in .toml.
 
     LookupError where there is none, ValueError for an option that nothing knows.
     """
     return inheritance.read(PRESETS, preset, parsed)
 
 
-def parsed(preset: str, tables: Mapping[str, Any]) -> Recipe:  # noqa: ARG001 - as of other parts
-    """The recipe of a preset's tables."""
+def parsed(preset: str, tables: Mapping[str, Any]) -> CaptionerPreset:  # noqa: ARG001 - as of other parts
+    """The preset of a preset's tables."""
     refuse_unknown(tables, {"model", "objective", "optimizer", "schedule", *PARTS}, "the preset")
     options = dict(tables.get("model", {}))
     name = options.pop("name", "")
@@ -86,11 +86,15 @@ def parsed(preset: str, tables: Mapping[str, Any]) -> Recipe:  # noqa: ARG001 - 
     refuse_unknown(options, option_names - {"words", "image", "joint"}, "[model]")
     objective = tables.get("objective", {})
     refuse_unknown(objective, {"label_smoothing", "least_count"}, "[objective]")
-    return Recipe(
+    return CaptionerPreset(
         name,
         options,
-        made(Optimizer, tables.get("optimizer", {}), "[optimizer]"),
-        made(Schedule, tables.get("schedule", {}), "[schedule]"),
+        make_options(Optimizer, tables.get("optimizer", {}), "[optimizer]"),
+        make_options(Schedule, tables.get("schedule", {}), "[schedule]"),
         **objective,
-        **{part: made(PARTS[part], tables[part], f"[{part}]") for part in PARTS if part in tables},
+        **{
+            part: make_options(PARTS[part], tables[part], f"[{part}]")
+            for part in PARTS
+            if part in tables
+        },
     )

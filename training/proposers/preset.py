@@ -7,15 +7,15 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from models.proposers.detector import Config
-from training.matchers.preset import made, refuse_unknown
 from training.runs import presets as inheritance
 from training.runs.optimization import Optimizer, Schedule
+from training.runs.presets import make_options, refuse_unknown
 
 PRESETS = "proposers"  # the folder of proposals' presets
 
 
 @dataclass(frozen=True, slots=True)
-class Recipe:
+class ProposerPreset:
     """How proposals are trained: their detector's options, and the rest."""
 
     config: Mapping[str, Any] = field(default_factory=dict)  # detector.Config's
@@ -23,21 +23,21 @@ class Recipe:
     schedule: Schedule = field(default_factory=Schedule)
 
 
-def read(preset: str) -> Recipe:
-    """The recipe of a preset in presets/proposers, or of a path that ends in .toml.
+def read(preset: str) -> ProposerPreset:
+    """The preset of a preset in presets/proposers, or of a path that ends in .toml.
 
     LookupError where there is none, ValueError for an option that nothing knows.
     """
     return inheritance.read(PRESETS, preset, parsed)
 
 
-def parsed(preset: str, tables: Mapping[str, Any]) -> Recipe:  # noqa: ARG001 - as of other parts
-    """The recipe of a preset's tables."""
+def parsed(preset: str, tables: Mapping[str, Any]) -> ProposerPreset:  # noqa: ARG001 - as of other parts
+    """The preset of a preset's tables."""
     refuse_unknown(tables, {"model", "optimizer", "schedule"}, "the preset")
     options = tables.get("model", {})
     refuse_unknown(options, {field.name for field in fields(Config)}, "[model]")
-    return Recipe(
+    return ProposerPreset(
         options,
-        made(Optimizer, tables.get("optimizer", {}), "[optimizer]"),
-        made(Schedule, tables.get("schedule", {}), "[schedule]"),
+        make_options(Optimizer, tables.get("optimizer", {}), "[optimizer]"),
+        make_options(Schedule, tables.get("schedule", {}), "[schedule]"),
     )

@@ -1,12 +1,12 @@
 import pytest
 
-from training.grounders import recipe as grounding_recipe
-from training.grounders.recipe import Supervision, Weak, parsed, read
+from training.grounders import preset as grounder_presets
+from training.grounders.preset import Supervision, Weak, parsed, read
 from training.runs.presets import PRESETS
 
 
 def test_every_preset_that_ships_is_sound():
-    names = [path.stem for path in (PRESETS / grounding_recipe.PRESETS).glob("*.toml")]
+    names = [path.stem for path in (PRESETS / grounder_presets.PRESETS).glob("*.toml")]
     assert {"supervised", "weak"} <= set(names)
     for name in names:
         read(name)

@@ -7,9 +7,9 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from models.grounders.two_branch import Config
-from training.matchers.preset import made, refuse_unknown
 from training.runs import presets as inheritance
 from training.runs.optimization import Optimizer, Schedule
+from training.runs.presets import make_options, refuse_unknown
 
 PRESETS = "grounders"  # the folder of grounders' presets
 
@@ -44,7 +44,7 @@ class Weak:
 
 
 @dataclass(frozen=True, slots=True)
-class Recipe:
+class GrounderPreset:
     """How a grounder is trained: its preset's name, its model's options, its supervision."""
 
     preset: str
@@ -57,26 +57,26 @@ class Recipe:
 OBJECTIVES = {"supervised": Supervision, "weak": Weak}
 
 
-def read(preset: str) -> Recipe:
-    """The recipe of a preset in presets/grounders, or of a path that ends in .toml.
+def read(preset: str) -> GrounderPreset:
+    """The preset of a preset in presets/grounders, or of a path that ends in .toml.
 
     LookupError where there is none, ValueError for an option that nothing knows.
     """
     return inheritance.read(PRESETS, preset, parsed)
 
 
-def parsed(preset: str, tables: Mapping[str, Any]) -> Recipe:
-    """The recipe of a preset's tables."""
+def parsed(preset: str, tables: Mapping[str, Any]) -> GrounderPreset:
+    """The preset of a preset's tables."""
     refuse_unknown(tables, {"model", "objective", "optimizer", "schedule"}, "the preset")
     options, objective = tables.get("model", {}), dict(tables.get("objective", {}))
     refuse_unknown(options, {field.name for field in fields(Config)}, "[model]")
     name = objective.pop("name", None)
     if name not in OBJECTIVES:
         raise ValueError(f"[objective] name is {name!r}; there are: {', '.join(OBJECTIVES)}")
-    return Recipe(
+    return GrounderPreset(
         preset,
         options,
-        made(Optimizer, tables.get("optimizer", {}), "[optimizer]"),
-        made(Schedule, tables.get("schedule", {}), "[schedule]"),
-        made(OBJECTIVES[name], objective, "[objective]"),
+        make_options(Optimizer, tables.get("optimizer", {}), "[optimizer]"),
+        make_options(Schedule, tables.get("schedule", {}), "[schedule]"),
+        make_options(OBJECTIVES[name], objective, "[objective]"),
     )

@@ -1,0 +1,38 @@
+"""Run folders of matchers and of the teachers that they learn from."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from models import header, registry
+from training.data.corpus import Corpus
+from training.matchers.preset import Preset
+from training.runs.folder import Place, RunFolder, gather_facts
+
+
+def open_folder(preset: Preset, corpus: Corpus, place: Place) -> RunFolder:
+    """Name the folder of a matcher's training, <out>/<preset>-<seed>, and the run's facts."""
+    path = place.out / f"{preset.name}-{place.seed}"
+    start = header.fingerprint(place.start) if place.start else None
+    facts = {"preset": preset.described(), "start": start} | gather_facts(corpus, place)
+    return RunFolder(path, path / "matcher.safetensors", registry.MATCHERS, preset.name, facts)
+
+
+def plan_teachers(preset: Preset, place: Place) -> list[tuple[Preset, Place]]:
+    """What a preset learns from and where each is trained: seeds from its own on.
+
+    They begin with the weights that it begins with, if they are of its towers.
+    """
+    if not preset.teachers:
+        return []
+    teacher, seeds = preset.teachers.preset, range(place.seed, place.seed + preset.teachers.count)
+    start = place.start if teacher.model.towers == preset.model.towers else None
+    return [(teacher, replace(place, seed=seed, start=start)) for seed in seeds]
+
+
+def explain_changes(folder: RunFolder) -> str:
+    """Why the run in a folder is no teacher."""
+    return (
+        f"{folder.path} was made with another {', '.join(folder.changed)} and is no teacher here: "
+        "delete it, or choose another --out"
+    )
