@@ -32,7 +32,7 @@ def folder(family: str) -> Path:
     """The folder of a family's encoder; nobody may change it."""
     made = Path(tempfile.mkdtemp())
     atexit.register(shutil.rmtree, made, ignore_errors=True)
-    tiny_encoders.untrained(family, made / family, TEXTS)
+    tiny_encoders.make_untrained(family, made / family, TEXTS)
     return made / family
 
 

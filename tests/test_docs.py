@@ -78,7 +78,7 @@ def test_every_model_has_a_row(kind: str, name: str):
     assert f"| {kind.removesuffix('s').replace('_', ' ')} `{name}` |" in TRAINING
 
 
-@pytest.mark.parametrize("name", inheritance.names())
+@pytest.mark.parametrize("name", inheritance.list_names())
 def test_every_preset_is_in_the_table_of_presets(name: str):
     table = TRAINING.partition("## Presets")[2].partition("\n## ")[0]
     first_cells = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]

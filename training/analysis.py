@@ -22,21 +22,21 @@ from training.captioners.train import frozen_inputs
 from training.data.corpus import Corpus, Example
 from training.data.entities import GroundTruth
 from training.evaluation import tables
-from training.evaluation.captions.descriptions import Described, descriptions
+from training.evaluation.captions.descriptions import GeneratedCaption, descriptions
 from training.evaluation.captions.naming import naming
 from training.evaluation.captions.spice import Program
 from training.evaluation.captions.tables import format_descriptions, format_naming
 from training.evaluation.captions.wordnet import WordNet
-from training.evaluation.embedding import from_inputs, pixels
-from training.evaluation.inside import Region
+from training.evaluation.embedding import encode_inputs, read_pixels
+from training.evaluation.inside import RankedRegion
 from training.evaluation.measure import measure, measure_ranks
 from training.evaluation.open_world import open_world
-from training.evaluation.queries import Query
+from training.evaluation.queries import NaturalQuery
 from training.evaluation.reliability import Reliability
 from training.grounders import train as grounding
 from training.markdown import slashed
 from training.matchers import calibration
-from training.matchers.frozen import Frozen, precision_of
+from training.matchers.frozen import FrozenInputs, precision_of
 from training.proposers import train as proposals
 from training.report import contact_sheet
 from training.runs.folder import Place
@@ -60,7 +60,7 @@ class Exam:
     progress: Progress
     device: str
     fields: Sequence[str] = ()
-    queries: Sequence[Query] = ()
+    queries: Sequence[NaturalQuery] = ()
     occluded: int = 0
     frozen: bool = False
     train: Sequence[Example] = ()
@@ -75,8 +75,8 @@ class Exam:
 
     def vectors(self, loaded: Checkpoint) -> list[Tensor]:
         """The photos' vectors (R_k, D) by their frozen features, which are computed if need be."""
-        frozen = Frozen(loaded.model, self.place, precision_of(loaded), self.progress)
-        return from_inputs(loaded.model, frozen.photos(self.examples, "these"), self.progress)
+        frozen = FrozenInputs(loaded.model, self.place, precision_of(loaded), self.progress)
+        return encode_inputs(loaded.model, frozen.photos(self.examples, "these"), self.progress)
 
     def inputs(self, loaded: Checkpoint) -> Sequence[Tensor] | None:
         """The photos' frozen features (F, C) for a model; None if photos are to be read."""
@@ -100,7 +100,7 @@ def sample(
     return chosen, f"{split}, {limit:,} of {len(examples):,} photos"
 
 
-def about(loaded: Checkpoint) -> dict[str, Any]:
+def name_checkpoint(loaded: Checkpoint) -> dict[str, Any]:
     """The facts by which a measurement names its checkpoint."""
     facts = loaded.facts
     return {
@@ -115,7 +115,7 @@ def about(loaded: Checkpoint) -> dict[str, Any]:
 Outcome = tuple[RenderableType, dict[str, Any]]
 
 
-def of_matcher(loaded: Checkpoint, exam: Exam) -> Outcome:
+def examine_matcher(loaded: Checkpoint, exam: Exam) -> Outcome:
     """Retrieval both ways, and the faithfulness of links."""
     model, examples, progress, device = loaded.model, exam.examples, exam.progress, exam.device
     if exam.frozen and exam.occluded:
@@ -125,10 +125,10 @@ def of_matcher(loaded: Checkpoint, exam: Exam) -> Outcome:
         measured = measure_ranks(model, examples, vectors, None, progress, device)
     else:
         measured = measure(model, examples, exam.truth, progress, device, exam.occluded)
-    return tables.metrics(measured), asdict(measured)
+    return tables.format_metrics(measured), asdict(measured)
 
 
-def of_search(loaded: Checkpoint, exam: Exam) -> Outcome:
+def examine_search(loaded: Checkpoint, exam: Exam) -> Outcome:
     """Search by the values of fields and by natural queries."""
     if loaded.kind != "matchers":
         raise ValueError(f"--field and --queries need a matcher; this is one of the {loaded.kind}")
@@ -136,35 +136,35 @@ def of_search(loaded: Checkpoint, exam: Exam) -> Outcome:
         loaded.model, exam.examples, exam.fields, exam.queries, exam.progress, exam.device,
         (lambda: exam.vectors(loaded)) if exam.frozen else None,
     )  # fmt: skip
-    return tables.searches(measured), asdict(measured)
+    return tables.format_searches(measured), asdict(measured)
 
 
-def of_captioner(loaded: Checkpoint, exam: Exam) -> Outcome:
+def examine_captioner(loaded: Checkpoint, exam: Exam) -> Outcome:
     """Captions against sentences and boxes, and what they repeat of train."""
-    captions = described(loaded, exam)
+    captions = describe_photos(loaded, exam)
     measured = descriptions(captions, exam.examples, exam.train, exam.truth, exam.spice)
     ranked = {"ranked_by": exam.judge.fingerprint} if exam.judge else {}
     options = loaded.facts.get("recipe", {}).get("options", {})
     settings = {"options": options, "beam": exam.beam}
-    return tables.format_descriptions(measured), settings | ranked | asdict(measured)
+    return format_descriptions(measured), settings | ranked | asdict(measured)
 
 
-def of_namer(loaded: Checkpoint, exam: Exam) -> Outcome:
+def examine_naming(loaded: Checkpoint, exam: Exam) -> Outcome:
     """What captions name of photos that no sentence describes."""
     if loaded.kind != "captioners":
         raise ValueError(f"--no-sentences needs a captioner; this is one of the {loaded.kind}")
-    captions = described(loaded, exam)
+    captions = describe_photos(loaded, exam)
     ids = [example.id for example in exam.examples]
     measured = naming(captions, ids, WordNet())
     ranked = {"ranked_by": exam.judge.fingerprint} if exam.judge else {}
-    return tables.format_naming(measured), {"beam": exam.beam} | ranked | asdict(measured)
+    return format_naming(measured), {"beam": exam.beam} | ranked | asdict(measured)
 
 
-def described(loaded: Checkpoint, exam: Exam) -> list[Described]:
+def describe_photos(loaded: Checkpoint, exam: Exam) -> list[GeneratedCaption]:
     """A captioner's caption of each photo, as it is asked for."""
     judge, captions = exam.judge, loaded.captions
     fits = judge and captions and captions.matcher == judge.fingerprint
-    return describing.described(
+    return describing.describe(
         loaded.model, exam.examples, Generation(beam=exam.beam), exam.progress,
         inputs=exam.inputs(loaded), judge=judge,
         judge_inputs=exam.inputs(judge) if judge else None,
@@ -172,7 +172,7 @@ def described(loaded: Checkpoint, exam: Exam) -> list[Described]:
     )  # fmt: skip
 
 
-def of_proposer(loaded: Checkpoint, exam: Exam) -> Outcome:
+def examine_proposer(loaded: Checkpoint, exam: Exam) -> Outcome:
     """Recall of phrases' boxes."""
     recalls = proposals.evaluate(
         loaded.model, exam.examples, exam.truth, exam.cache, exam.progress, exam.device
@@ -181,35 +181,35 @@ def of_proposer(loaded: Checkpoint, exam: Exam) -> Outcome:
     return f"boxes found in the first {counts}: {slashed(recalls.values())}", {"recalls": recalls}
 
 
-def of_grounder(loaded: Checkpoint, exam: Exam) -> Outcome:
+def examine_grounder(loaded: Checkpoint, exam: Exam) -> Outcome:
     """Localisation of phrases."""
-    phrases = grounding.learned_from(
+    phrases = grounding.make_dataset(
         loaded.model, exam.examples, exam.truth, exam.cache, exam.progress
     )
-    measured = grounding.measured(loaded.model, phrases, exam.device)
+    measured = grounding.measure(loaded.model, phrases, exam.device)
     recipe = loaded.facts.get("recipe", {})
     preset = recipe.get("preset") or ("supervised" if recipe.get("boxes") else "weak")
     numbers = {"preset": f"{loaded.name}, {preset}", "grounding": asdict(measured)}
-    return tables.boxes(measured), numbers
+    return tables.format_localisation(measured), numbers
 
 
 EXAMS: Mapping[str, Callable[[Checkpoint, Exam], Outcome]] = {
-    "matchers": of_matcher,
-    "captioners": of_captioner,
-    "proposers": of_proposer,
-    "grounders": of_grounder,
+    "matchers": examine_matcher,
+    "captioners": examine_captioner,
+    "proposers": examine_proposer,
+    "grounders": examine_grounder,
 }
 
 
-def exam_of(
+def choose_exam(
     loaded: Checkpoint, *, searches: bool, unwritten: bool
 ) -> Callable[[Checkpoint, Exam], Outcome]:
     """What to measure of a checkpoint: searches, what captions name, or what its kind is for."""
     if searches and unwritten:
         raise ValueError("--no-sentences is for captioners, --field and --queries for matchers")
     if searches:
-        return of_search
-    return of_namer if unwritten else EXAMS[loaded.kind]
+        return examine_search
+    return examine_naming if unwritten else EXAMS[loaded.kind]
 
 
 TAKERS = {
@@ -228,7 +228,7 @@ def refuse_unused(kind: str, **options: object) -> None:
             raise ValueError(f"--{option} is for {takers}, this is one of the {kind}: leave it out")
 
 
-def matcher(file: Path, device: str) -> Checkpoint:
+def load_matcher(file: Path, device: str) -> Checkpoint:
     """A matcher's checkpoint; ValueError for another kind of model."""
     loaded = checkpoint.load(file, device)
     if loaded.kind != "matchers":
@@ -236,11 +236,11 @@ def matcher(file: Path, device: str) -> Checkpoint:
     return loaded
 
 
-def judge(loaded: Checkpoint, file: Path | None, device: str) -> Checkpoint | None:
+def load_judge(loaded: Checkpoint, file: Path | None, device: str) -> Checkpoint | None:
     """The matcher that ranks a captioner's candidates; ValueError for a checkpoint without any."""
     if file and loaded.kind != "captioners":
         raise ValueError("--matcher ranks the candidates of a captioner: leave it out")
-    return matcher(file, device) if file else None
+    return load_matcher(file, device) if file else None
 
 
 def calibrate(
@@ -271,17 +271,22 @@ def calibrate(
     return curves, {"weak_below": calibrated.weak_below} | calibrated.facts
 
 
-def draw(out: Path, chosen: Sequence[Region], examples: Sequence[Example], value: str) -> None:
+def draw_regions(
+    out: Path, chosen: Sequence[RankedRegion], examples: Sequence[Example], value: str
+) -> None:
     """Draw regions as a sheet, and list them."""
     crops = [
-        contact_sheet.crop(pixels(examples[region.photo].image), region.box) for region in chosen
+        contact_sheet.crop(read_pixels(examples[region.photo].image), region.box)
+        for region in chosen
     ]
     contact_sheet.write(out, crops)
-    Console().print(tables.ranked(chosen, [examples[r.photo].id for r in chosen], value))
+    Console().print(tables.format_regions(chosen, [examples[r.photo].id for r in chosen], value))
     typer.echo(out)
 
 
-def listed(chosen: Sequence[Region], examples: Sequence[Example]) -> list[dict[str, Any]]:
+def list_regions(
+    chosen: Sequence[RankedRegion], examples: Sequence[Example]
+) -> list[dict[str, Any]]:
     """Regions with their photos' ids."""
     return [asdict(region) | {"photo": examples[region.photo].id} for region in chosen]
 

@@ -24,7 +24,7 @@ from torch import Tensor
 from models.matcher import Matcher
 from models.types import PaddedBags
 from training.data.corpus import Corpus, Example
-from training.matchers.frozen import Frozen
+from training.matchers.frozen import FrozenInputs
 from training.runs.folder import Place
 from training.runs.progress import Progress
 
@@ -205,8 +205,8 @@ def embed(
     features: Path,
     progress: Progress,
 ) -> Real:
-    """Embed splits of a corpus into a folder, unless they are there."""
-    frozen = Frozen(matcher, Place(folder, features), PRECISION, progress)
+    """Embed splits of a corpus into a folder; what is there already is left alone."""
+    frozen = FrozenInputs(matcher, Place(folder, features), PRECISION, progress)
     held, *others = splits
     for name, chosen in (("held", [held]), ("other", others)):
         if (folder / f"sentences-{name}.npy").exists():
@@ -223,8 +223,8 @@ def embed(
     return Real(folder)
 
 
-def encode_examples(frozen: Frozen, examples: Sequence[Example]) -> tuple[Bags, Bags]:
-    """The photos and the sentences of examples, from cached features if any."""
+def encode_examples(frozen: FrozenInputs, examples: Sequence[Example]) -> tuple[Bags, Bags]:
+    """The photos and the sentences of examples, from cached features where there are any."""
     pairs = frozen.pairs(examples, "the benchmark")
     matcher = frozen.matcher
     images = encode_batches(matcher.encode_images, pairs.images)

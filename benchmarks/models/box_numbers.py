@@ -41,12 +41,12 @@ def main() -> None:
     corpus = folders.read(chosen.data, None)
 
     def boxes(examples: Sequence[Example]) -> tuple[list[Tensor], list[Tensor]]:
-        vectors, _ = tuning.boxes_of(matcher, examples, silent)
-        return vectors, [tuning.apart_of(photo, image.against) for photo in vectors]
+        vectors, _ = tuning.embed_boxes(matcher, examples, silent)
+        return vectors, [tuning.compute_differences(photo, image.against) for photo in vectors]
 
     examples = corpus.split(chosen.split)
     owners = [k for k, example in enumerate(examples) for _ in example.sentences]
-    words = tuning.words_of(matcher, examples, silent)
+    words = tuning.embed_words(matcher, examples, silent)
     vectors, apart = boxes(examples)
     fitted = torch.cat(boxes(corpus.split(chosen.fitted))[1])
     directions = torch.linalg.svd(fitted, full_matrices=False).Vh  # (D, D)
@@ -54,9 +54,11 @@ def main() -> None:
     for count in (len(directions), *(chosen.numbers or (32, 16, 8, 4))):
         basis = directions[:count]
         fewer = [photo @ basis.T @ basis for photo in apart]
-        terms = tuning.terms_of(vectors, fewer, words, "cpu", silent)
+        terms = tuning.compute_terms(vectors, fewer, words, "cpu", silent)
         scores = terms.scores(image.regions)
-        measurement = tuning.measured((image.recipe, image.against), image.regions, scores, owners)
+        measurement = tuning.measure_trial(
+            (image.recipe, image.against), image.regions, scores, owners
+        )
         same = (link(fewer, words, owners) == before).float().mean()
         print(
             f"{count} numbers a box: text → image R@1 {measurement.search_1:.1f}, "

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from models import checkpoint, shipped
-from training.captioners.describe import described
+from training.captioners.describe import describe
 from training.captioners.train import frozen_inputs
 from training.data import readers as folders
 from training.evaluation.captions.descriptions import descriptions
@@ -30,7 +30,7 @@ def main() -> None:
     loaded, place = checkpoint.load(options.captioner), Place(options.cache, options.cache)
     precision = precision_of(loaded)
     inputs = frozen_inputs(loaded.model, examples, place, precision, progress.silent)
-    captions = described(loaded.model, examples, inputs=inputs)
+    captions = describe(loaded.model, examples, inputs=inputs)
     sentences = {at: example.sentences for at, example in enumerate(examples)}
     ours = descriptions(captions, examples)
     theirs = reference({at: [caption.text] for at, caption in enumerate(captions)}, sentences)

@@ -35,7 +35,7 @@ from models.vision.sight import Look, share_sight
 from training.data import readers as folders
 from training.data.corpus import Example
 from training.evaluation.answers import MODIFIERS
-from training.evaluation.embedding import pixels
+from training.evaluation.embedding import read_pixels
 
 WORDS = ("word", "phrase", "odds ratio", "modified")
 CAPTIONS = ("caption", "least noun")
@@ -68,7 +68,7 @@ class Judge:
 
     def words(self, example: Example) -> Iterator[JudgedText]:
         """The content words of the best caption of a photo."""
-        look = Look(pixels(example.image))
+        look = Look(read_pixels(example.image))
         (bag,) = self.matcher.embed_inputs(*([part] for part in look.by(self.matcher.sight)))
         inputs, _ = look.by(self.captioner.sight)
         best = self.captioner.describe([inputs], Generation(beam=self.beam))[0][0]

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import torch
 
-from benchmarks.models.tiny_encoders import FAMILIES, trained
+from benchmarks.models.tiny_encoders import FAMILIES, train
 from models import checkpoint
 from training.data import entities, synthetic
 from training.data import readers as folders
@@ -44,7 +44,7 @@ class EncoderFindings:
     gap: float
     fall: float
     elsewhere: float
-    chosen: tuning.Tried
+    chosen: tuning.Trial
 
 
 def truth(
@@ -60,7 +60,7 @@ def truth(
     tuning finds that boxes are better left out.
     """
     if not (place / family / "config.json").is_file():
-        trained(family, place / family, steps=steps, progress=progress)
+        train(family, place / family, steps=steps, progress=progress)
     if not (place / "scenes" / "scenes.jsonl").is_file():
         synthetic.write(place / "scenes", {"val": TUNED, "test": ASKED})
     corpus = folders.read(place / "scenes", None)
@@ -71,7 +71,7 @@ def truth(
     matcher, tuned = tuning.tune(loaded, corpus.split("val"), COST, progress, "cpu", recipes)
     boxes = entities.read(place / "scenes" / "entities.json.gz")
     examples = corpus.split("test")
-    plain = tuning.with_options(matcher, {"regions": 0.0})
+    plain = tuning.replace_options(matcher, {"regions": 0.0})
     official = measure(plain, examples, boxes, progress, "cpu", 0).retrieval
     evaluation = measure(matcher, examples, boxes, progress, "cpu", ASKED)
     assert evaluation.grounding

@@ -24,8 +24,8 @@ from training.captioners.train import frozen_inputs
 from training.data import entities
 from training.data import readers as folders
 from training.data.corpus import Example
-from training.evaluation import tables
-from training.evaluation.captions.descriptions import Described, descriptions
+from training.evaluation.captions.descriptions import GeneratedCaption, descriptions
+from training.evaluation.captions.tables import format_descriptions
 from training.matchers.frozen import precision_of
 from training.runs.folder import Place
 from training.runs.progress import silent
@@ -51,10 +51,10 @@ def main(
             for part in (train, examples)
         )
     )
-    captions = [Described(text, {}) for text in nearest(known, queries, train)]
+    captions = [GeneratedCaption(text, {}) for text in nearest(known, queries, train)]
     boxes = entities.find(data)
     measured = descriptions(captions, examples, train, entities.read(boxes) if boxes else {})
-    typer.echo(tables.format_descriptions(measured))
+    typer.echo(format_descriptions(measured))
     about = {"name": "nearest photo of train", "checkpoint": sight.names[-1]}
     analysis.store(json_file, about | {"data": corpus.name, "split": split} | asdict(measured))
 

@@ -30,7 +30,7 @@ from models.text.queries import NEGATED, Query, of_phrases
 from models.types import FragmentBag
 from training.data import readers as folders
 from training.data.corpus import Example
-from training.evaluation.embedding import embedded, photos
+from training.evaluation.embedding import embed, embed_photos
 from training.runs.progress import silent
 
 WEIGHTS = (0.0, 0.25, NEGATED, 0.75, 1.0)
@@ -89,7 +89,7 @@ def world(matcher: Matcher, examples: Sequence[Example]) -> World:
         )
         for example in examples
     ]
-    return World(matcher, photos(matcher, examples, silent), named)
+    return World(matcher, embed_photos(matcher, examples, silent), named)
 
 
 def pairs(named: Sequence[frozenset[str]]) -> list[tuple[str, str]]:
@@ -171,7 +171,7 @@ def main() -> None:
     plain = dict(
         zip(
             noun_pairs,
-            embedded(matcher.embed_sentences, [*texts.values()], silent, ""),
+            embed(matcher.embed_sentences, [*texts.values()], silent, ""),
             strict=True,
         )
     )

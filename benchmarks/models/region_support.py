@@ -34,14 +34,14 @@ from models.text.parsing import parse_trees
 from models.types import Box
 from models.vision.sight import Look, share_sight
 from training.analysis import sample
-from training.captioners.regions import named as true_names
+from training.captioners.regions import group_phrases as true_names
 from training.data import catalogue, entities
 from training.data import readers as folders
 from training.data.corpus import Example
 from training.data.entities import GroundedSentence
-from training.evaluation.captions.hallucination import nouns
+from training.evaluation.captions.hallucination import find_nouns
 from training.evaluation.captions.wordnet import WordNet
-from training.evaluation.embedding import pixels
+from training.evaluation.embedding import read_pixels
 from training.evaluation.localisation import IOU
 
 ALONE, RANKED, WITHOUT = "captioner alone", "ranked with the matcher", "without absent kinds"
@@ -119,7 +119,7 @@ def judge_photos(
     """The judged regions of photos, by way."""
     by_way: dict[str, list[tuple[float, bool]]] = {way: [] for way in WAYS}
     for example in examples:
-        look = Look(pixels(example.image))
+        look = Look(read_pixels(example.image))
         for way in WAYS:
             regions = service.regions(look, way)
             by_way[way] += judge_regions(regions, truth.get(example.image.name, ()))
@@ -131,13 +131,13 @@ def persons(service: RegionCaptioning, examples: Sequence[Example]) -> None:
     wordnet, least = WordNet(), service.calibration.weak_below
     captions: dict[str, list[str]] = {way: [] for way in WAYS[1:]}
     for example in examples:
-        look = Look(pixels(example.image))
+        look = Look(read_pixels(example.image))
         for way, texts in captions.items():
             regions = region_captions.distinct(service.regions(look, way), GIVEN, least)
             texts += [region.caption.text for region in regions]
     for way, texts in captions.items():
         named = sum(
-            any(wordnet.is_person(noun.name) for noun in nouns(tree, wordnet))
+            any(wordnet.is_person(noun.name) for noun in find_nouns(tree, wordnet))
             for tree in parse_trees(texts)
         )
         print(f"{way}: {named} of {len(texts)} captions of {len(examples)} photos name a person")

@@ -17,14 +17,14 @@ from models import checkpoint, shipped
 from models.types import FragmentBag, Span
 from models.vision.sight import ViewSight
 from training.captioners import snippets
-from training.captioners.regions import named
+from training.captioners.regions import group_phrases
 from training.captioners.train import frozen_inputs
 from training.data import entities
 from training.data import readers as folders
 from training.data.corpus import Example
 from training.data.entities import GroundedSentence, enclose
 from training.evaluation.captions.bleu import bleu
-from training.evaluation.embedding import pixels
+from training.evaluation.embedding import read_pixels
 from training.evaluation.localisation import IOU
 from training.runs.folder import Place
 from training.runs.precision import half_precision
@@ -50,7 +50,7 @@ def main(
     place = Place(cache, cache)
     inputs = frozen_inputs(loaded.model.image, train, place, PRECISION, silent)
     examples = train[:photos]
-    bags = snippets.compared(loaded, examples, inputs[:photos], cache)
+    bags = snippets.compare_sentences(loaded, examples, inputs[:photos], cache)
     truth = entities.read(entities.find(data) or data / entities.FILES[0])
     proposed = boxes(loaded.model.image.sight, examples)
     typer.echo("beta  snippets  words  right  BLEU-1 to 4")
@@ -77,7 +77,7 @@ def boxes(sight: ViewSight, examples: Sequence[Example]) -> list[Tensor]:
     """The proposed boxes (R, 4) of photos, from the last view alone."""
     only = ViewSight(sight.names[-1:], "learned")
     with half_precision("cpu", PRECISION):
-        return [only([pixels(example.image)])[1][0].float() for example in examples]
+        return [only([read_pixels(example.image)])[1][0].float() for example in examples]
 
 
 def of_photo(
@@ -89,11 +89,11 @@ def of_photo(
 ) -> tuple[list[str], list[bool], list[tuple[str, tuple[str, ...]]]]:
     """A photo's snippets, their truth if known, and those of true boxes."""
     phrases = {sentence.text: sentence.phrases for sentence in grounded}
-    known = named(grounded)
+    known = group_phrases(grounded)
     overlap = box_iou(proposed, torch.tensor([astuple(box) for box in known]).view(-1, 4))  # (R, B)
     texts, right, described = [], [], []
     for text, bag in zip(example.sentences, bags, strict=True):
-        for snippet in snippets.aligned(bag, beta):
+        for snippet in snippets.align(bag, beta):
             texts.append(snippet.span.of(text))
             for phrase in phrases.get(text, ()):
                 if inside(phrase.span, snippet.span):

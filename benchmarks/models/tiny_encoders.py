@@ -43,7 +43,7 @@ UNTRAINED = Size()
 LEARNING = Size(hidden=64, layers=2, side=48, patch=8)
 
 
-def untrained(
+def make_untrained(
     name: str, folder: Path, texts: Sequence[str], size: Size = UNTRAINED, seed: int = 0
 ) -> Any:
     """A random encoder of a family, saved with its tokenizer and image processor; also returned.
@@ -169,7 +169,7 @@ class SceneDataset:
     true: Tensor
 
 
-def trained(
+def train(
     name: str,
     folder: Path,
     *,
@@ -186,7 +186,7 @@ def trained(
     every true pair of a batch as a true one.
     """
     torch.manual_seed(seed)
-    pictures = [synthetic.scene(FIRST_SEED + number) for number in range(scenes)]
+    pictures = [synthetic.make_scene(FIRST_SEED + number) for number in range(scenes)]
     model, tokenizer, processor = MAKERS[name](
         sorted({text for scene in pictures for text in texts_of(scene)}), size
     )
@@ -216,7 +216,7 @@ def trained(
 
 def texts_of(scene: synthetic.Scene) -> list[str]:
     """The sentences of a scene, and its shapes alone."""
-    sentences = [" ".join(sentence["tokens"]) for sentence in synthetic.sentences(scene)]
+    sentences = [" ".join(sentence["tokens"]) for sentence in synthetic.make_sentences(scene)]
     return [
         *sentences,
         *(f"a {shape.colour} {shape.kind}" for shape in (scene.first, scene.second)),

@@ -18,7 +18,7 @@ from models import checkpoint
 from models.scores.kernels import SMOOTHING
 from training.analysis import Exam
 from training.data import readers as folders
-from training.evaluation.embedding import embedded
+from training.evaluation.embedding import embed
 from training.evaluation.retrieval import Floats, retrieval
 from training.evaluation.scores import score_matrix
 from training.markdown import line
@@ -48,7 +48,7 @@ def main(
     for file in files:
         loaded = checkpoint.load(file)
         images = Exam(examples, {}, cache, progress, "cpu", frozen=True).vectors(loaded)
-        bags = embedded(loaded.model.embed_sentences, texts, progress, "sentences")
+        bags = embed(loaded.model.embed_sentences, texts, progress, "sentences")
         sentences = [bag.vectors for bag in bags]
         lengths = np.array([len(vectors) for vectors in sentences], np.float32)
         means, sums = (

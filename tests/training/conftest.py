@@ -8,7 +8,7 @@ from training.data import readers as folders
 from training.data import synthetic
 from training.data.corpus import Corpus
 from training.evaluation.captions import descriptions
-from training.matchers.preset import parsed
+from training.matchers.preset import parse
 from training.runs.folder import Place
 
 EPOCHS = 8
@@ -31,7 +31,7 @@ def without_meteor(monkeypatch):
     def absent():
         raise LookupError("install it")
 
-    monkeypatch.setattr(descriptions, "package", absent)
+    monkeypatch.setattr(descriptions, "find_package", absent)
 
 
 @pytest.fixture(scope="session")
@@ -63,7 +63,7 @@ def few(corpus):
 
 @pytest.fixture(scope="module")
 def preset():
-    return parsed(
+    return parse(
         "cells",
         {
             "model": {"image": {"name": "cells"}, "text": {"name": "known_words"}},

@@ -15,7 +15,7 @@ from models.captions.captioning import FIRST_WORD, UNKNOWN, Language
 from models.captions.decoding import END, State
 from models.types import PaddedBags
 from training.captioners.captions import caption_words
-from training.runs.loop import shuffled
+from training.runs.loop import shuffle
 
 PADDING = -1  # a target that is no word
 
@@ -41,7 +41,7 @@ class CaptionBatch:
 
     def of(self, owners: Tensor, sentences: Sequence[Tensor]) -> CaptionBatch:
         """The same photos with other sentences, word indices (T,) each."""
-        return CaptionBatch(self.photos, owners, *shifted(sentences), self.positions)
+        return CaptionBatch(self.photos, owners, *shift(sentences), self.positions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +76,12 @@ class CaptionDataset:
 
     def batches(self, epoch: int) -> Iterable[Batches]:  # noqa: ARG002 - the order is drawn
         """All sentences of every photo once, photos in a new order."""
-        return ((self.batch(positions),) for positions in shuffled(len(self.sentences), self.size))
+        return ((self.batch(positions),) for positions in shuffle(len(self.sentences), self.size))
 
     def batch(self, positions: Sequence[int]) -> CaptionBatch:
         """The sentences of some photos."""
         counts = torch.tensor([len(self.sentences[position]) for position in positions])
-        inputs, targets = shifted(
+        inputs, targets = shift(
             [line for position in positions for line in self.sentences[position]]
         )
         return CaptionBatch(
@@ -116,26 +116,26 @@ class MixedDataset:
     def batches(self, epoch: int) -> Iterator[Batches]:
         """Some of the texts, in a new order, and after the first epochs every photo once."""
         if epoch <= self.epochs:
-            yield from ((batch,) for batch in islice(self.drawn(self.alone), self.steps))
+            yield from ((batch,) for batch in islice(self.draw(self.alone), self.steps))
         elif not self.beside:
             yield from self.photos.batches(epoch)
         else:
-            text_batches = self.drawn(self.beside)
+            text_batches = self.draw(self.beside)
             for photos in self.photos.batches(epoch):
                 yield (*photos, next(text_batches))
 
-    def drawn(self, size: int) -> Iterator[TextBatch]:
+    def draw(self, size: int) -> Iterator[TextBatch]:
         """Batches of all texts in a new order, then in another one."""
-        orders = iter(lambda: shuffled(len(self.texts), size), None)
+        orders = iter(lambda: shuffle(len(self.texts), size), None)
         return map(self.batch, chain.from_iterable(orders))
 
     def batch(self, positions: Sequence[int]) -> TextBatch:
         """Some of the texts."""
-        inputs, targets = shifted([self.texts[position] for position in positions])
+        inputs, targets = shift([self.texts[position] for position in positions])
         return TextBatch(self.vectors[list(positions)], inputs, targets)
 
 
-def shifted(sentences: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
+def shift(sentences: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
     """The words that a model is given and its targets, (N, T + 1) each, padded.
 
     The given ones start with END and the targets end with it, as in decoding.

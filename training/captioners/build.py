@@ -15,7 +15,7 @@ from models.captions.captioning import FIRST_WORD, Captioner
 from models.shipped import PRETRAINED
 from training.captioners import language
 from training.captioners.batches import Batches, CaptionDataset, MixedDataset, word_indices
-from training.captioners.captions import counts, vocabulary
+from training.captioners.captions import count_words, vocabulary
 from training.captioners.preset import CaptionerPreset, TextOptions
 from training.data.corpus import Example
 from training.runs.folder import Place
@@ -34,7 +34,7 @@ class TrainingData:
     progress: Progress
 
 
-def built(preset: CaptionerPreset, sentences: Sequence[str], start: Path | None) -> Captioner:
+def build(preset: CaptionerPreset, sentences: Sequence[str], start: Path | None) -> Captioner:
     """A preset's model with the vocabulary of sentences, its weights at random; or a trained one.
 
     ValueError for a checkpoint to start from that is of another model.
@@ -53,13 +53,13 @@ def built(preset: CaptionerPreset, sentences: Sequence[str], start: Path | None)
     )
     text_options: dict[str, Any] = {}
     if preset.text:
-        image = teacher(preset.text).model.config.image
+        image = load_teacher(preset.text).model.config.image
         text_options = {"image": image, "joint": image.options.embedding}
     model: Captioner = module.Model(module.Config(words=words, **preset.options, **text_options))
     return model
 
 
-def dataset(model: Captioner, preset: CaptionerPreset, data: TrainingData) -> Dataset[Batches]:
+def make_dataset(model: Captioner, preset: CaptionerPreset, data: TrainingData) -> Dataset[Batches]:
     """What a model learns from; one that is not trained yet takes what it begins with.
 
     ValueError for text with a model that does not take sentences in the place of photos.
@@ -70,13 +70,13 @@ def dataset(model: Captioner, preset: CaptionerPreset, data: TrainingData) -> Da
     ]
     photos = CaptionDataset(data.inputs, indices, preset.schedule.batch)
     if not place.start:
-        model.language.begin(counts(indices, len(config.words) + FIRST_WORD))
+        model.language.begin(count_words(indices, len(config.words) + FIRST_WORD))
     if preset.text is None:
         return photos
     if not isinstance(model.language, Attentive):
         raise ValueError(f"[text] needs a model that takes sentences, and {preset.model} does not")
-    loaded = teacher(preset.text)
-    vectors = language.vectors(
+    loaded = load_teacher(preset.text)
+    vectors = language.embed_texts(
         loaded, data.sentences, place.cache, preset.schedule.precision, data.progress
     )
     if not place.start:
@@ -86,6 +86,6 @@ def dataset(model: Captioner, preset: CaptionerPreset, data: TrainingData) -> Da
     return MixedDataset(photos, vectors, texts, epochs, preset.text.alone, preset.text.beside)
 
 
-def teacher(options: TextOptions) -> checkpoint.Checkpoint:
+def load_teacher(options: TextOptions) -> checkpoint.Checkpoint:
     """The matcher in whose joint space sentences stand for photos."""
     return checkpoint.load(PRETRAINED / f"{options.matcher}.safetensors")

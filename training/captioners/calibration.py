@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from models.captions.calibration import CaptionCalibration
 from models.checkpoint import Checkpoint
-from training.captioners.describe import described
+from training.captioners.describe import describe
 from training.captioners.train import frozen_inputs
 from training.data.corpus import Corpus, Example
-from training.evaluation.captions.descriptions import shown
-from training.evaluation.captions.hallucination import compared
+from training.evaluation.captions.descriptions import match_photos
+from training.evaluation.captions.hallucination import compare_nouns
 from training.evaluation.captions.wordnet import WordNet
 from training.evaluation.reliability import Reliability, reliability
 from training.matchers.calibration import SEED
@@ -29,21 +29,21 @@ RIGHT = 0.7  # of the captions that are not marked as guesses
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedCaptions:
     """Captions: features (N, 5), and whether a sentence of the photo names each of their nouns."""
 
     features: NDArray[np.float64]
     right: NDArray[np.bool_]
 
-    def some(self, positions: Sequence[int]) -> Judged:
+    def select(self, positions: Sequence[int]) -> JudgedCaptions:
         """Those at some positions."""
-        return Judged(self.features[positions], self.right[positions])
+        return JudgedCaptions(self.features[positions], self.right[positions])
 
     def probabilities(self, calibration: CaptionCalibration) -> NDArray[np.float64]:
         """How probable a calibration finds each caption, (N,)."""
         return np.array([calibration.probability(tuple(row)) for row in self.features])
 
-    def measured(self, calibration: CaptionCalibration) -> tuple[Reliability, dict[str, float]]:
+    def measure(self, calibration: CaptionCalibration) -> tuple[Reliability, dict[str, float]]:
         """How reliable a calibration is, and what its threshold does to the captions."""
         probabilities = self.probabilities(calibration)
         sure = probabilities >= calibration.unsure_below
@@ -72,24 +72,24 @@ def calibrate(
     things = frozenset(filter(wordnet.is_thing, loaded.model.config.words))
     start = CaptionCalibration((0.0,) * 5, 0.0, judge.fingerprint, things)
     val, *judged_checks = (
-        judged(loaded, judge, source.split("val"), start, place, progress, wordnet)
+        judge_captions(loaded, judge, source.split("val"), start, place, progress, wordnet)
         for source in corpora
     )
     order = Random(SEED).sample(range(len(val.right)), len(val.right))  # noqa: S311 - no secret
     half = len(order) // 2
-    calibration = fitted(val.some(sorted(order[:half])), start)
-    samples = {f"{corpus.name} val": val.some(sorted(order[half:]))}
+    calibration = fit(val.select(sorted(order[:half])), start)
+    samples = {f"{corpus.name} val": val.select(sorted(order[half:]))}
     samples |= {
         f"{check.name} val": sample for check, sample in zip(checks, judged_checks, strict=True)
     }
-    measurements = {name: sample.measured(calibration) for name, sample in samples.items()}
+    measurements = {name: sample.measure(calibration) for name, sample in samples.items()}
     facts = {name: asdict(curve) | shares for name, (curve, shares) in measurements.items()}
     curves = {name: curve for name, (curve, _) in measurements.items()}
     about = {"data": corpus.name, "captions": facts}
     return replace(calibration, facts=about), curves
 
 
-def judged(
+def judge_captions(
     loaded: Checkpoint,
     judge: Checkpoint,
     examples: Sequence[Example],
@@ -97,13 +97,13 @@ def judged(
     place: Place,
     progress: Progress,
     wordnet: WordNet,
-) -> Judged:
+) -> JudgedCaptions:
     """The caption of each photo as a service ranks it, judged by the photo's sentences."""
     inputs, judge_inputs = (
         frozen_inputs(one.model, examples, place, precision_of(one), progress)
         for one in (loaded, judge)
     )
-    captions = described(
+    captions = describe(
         loaded.model, examples, None, progress, inputs=inputs, judge=judge,
         judge_inputs=judge_inputs, calibrated=start,
     )  # fmt: skip
@@ -112,11 +112,11 @@ def judged(
         raise ValueError(
             "captions are calibrated by how familiar a photo is: run `tessera add-kinds` first"
         )
-    _, _, wrong = compared(shown(captions, examples, {}), wordnet)
-    return Judged(np.array(features), np.array([not nouns for nouns in wrong]))
+    _, _, wrong = compare_nouns(match_photos(captions, examples, {}), wordnet)
+    return JudgedCaptions(np.array(features), np.array([not nouns for nouns in wrong]))
 
 
-def fitted(sample: Judged, start: CaptionCalibration) -> CaptionCalibration:
+def fit(sample: JudgedCaptions, start: CaptionCalibration) -> CaptionCalibration:
     """A calibration from one without coefficients, by logistic regression.
 
     Features are scaled to deviation 1 while they are fitted.
@@ -128,11 +128,11 @@ def fitted(sample: Judged, start: CaptionCalibration) -> CaptionCalibration:
     weights[-1] -= (weights[:-1] * mean[:-1]).sum()
     calibration = replace(start, coefficients=tuple(weights.tolist()))
     return replace(
-        calibration, unsure_below=threshold(sample.probabilities(calibration), sample.right)
+        calibration, unsure_below=choose_threshold(sample.probabilities(calibration), sample.right)
     )
 
 
-def threshold(probabilities: NDArray[np.float64], right: NDArray[np.bool_]) -> float:
+def choose_threshold(probabilities: NDArray[np.float64], right: NDArray[np.bool_]) -> float:
     """The least probability from which on RIGHT of the captions are right.
 
     ValueError where there is none.

@@ -35,7 +35,7 @@ def vocabulary(sentences: Iterable[str], least_count: int) -> tuple[str, ...]:
     return tuple(word for _, word in frequent)
 
 
-def counts(sentences: Sequence[Sequence[Tensor]], size: int) -> Tensor:
+def count_words(sentences: Sequence[Sequence[Tensor]], size: int) -> Tensor:
     """How often each of V words (V,) is a target, END among them."""
     lines = [line for indices in sentences for line in indices]
     frequencies = torch.bincount(torch.cat(lines), minlength=size)

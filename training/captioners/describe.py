@@ -13,14 +13,14 @@ from models.registry import Caption, Captioner, Generation
 from models.towers import Sight
 from models.types import WHOLE_FRAME, Box, FragmentBag, Span
 from training.data.corpus import Example
-from training.evaluation.captions.descriptions import Described
-from training.evaluation.embedding import from_inputs, pixels
+from training.evaluation.captions.descriptions import GeneratedCaption
+from training.evaluation.embedding import encode_inputs, read_pixels
 from training.runs.progress import Progress, silent
 
 BATCH = 16  # photos described at once
 
 
-def described(
+def describe(
     captioner: Captioner,
     examples: Sequence[Example],
     generation: Generation | None = None,
@@ -30,7 +30,7 @@ def described(
     judge: Checkpoint | None = None,
     judge_inputs: Sequence[Tensor] | None = None,
     calibrated: CaptionCalibration | None = None,
-) -> list[Described]:
+) -> list[GeneratedCaption]:
     """The best caption of each photo; by default of a beam of BEAM.
 
     `inputs` are the sight's features (F, C) of each photo where they are known: the photos are then
@@ -49,65 +49,67 @@ def described(
     starts = range(0, len(examples), BATCH)
     for start in progress(starts, len(starts), "captions"):
         batch = slice(start, start + BATCH)
-        photos = seen(captioner.sight, examples[batch], inputs and inputs[batch])
+        photos = see_photos(captioner.sight, examples[batch], inputs and inputs[batch])
         by_judge = photos
         if judge and not alike:
             stored = judge_inputs and judge_inputs[batch]
-            by_judge = seen(judge.model.sight, examples[batch], stored)
+            by_judge = see_photos(judge.model.sight, examples[batch], stored)
         beams = captioner.describe(photos[0], options.candidates if judge else options)
         rows = zip(beams, photos[1], by_judge[0], by_judge[1], strict=True)
         for candidates, places, judge_features, judge_places in rows:
             if judge:
-                bag = bag_of(judge, judge_features, judge_places)
-                captions.append(judged(judge, bag, candidates, places, calibrated))
+                bag = embed_photo(judge, judge_features, judge_places)
+                captions.append(judge_candidates(judge, bag, candidates, places, calibrated))
             else:
                 captions.append(
-                    Described(candidates[0].text, dict(attended(candidates[0], places)))
+                    GeneratedCaption(candidates[0].text, dict(locate_words(candidates[0], places)))
                 )
     return captions
 
 
-def seen(
+def see_photos(
     sight: Sight, examples: Sequence[Example], inputs: Sequence[Tensor] | None
 ) -> tuple[Sequence[Tensor], Sequence[Tensor | None]]:
     """Features (F, C) and boxes (R, 4) of photos; known features have no boxes."""
     if inputs is not None:
         return inputs, [None] * len(inputs)
-    features, boxes = sight([pixels(example.image) for example in examples])
+    features, boxes = sight([read_pixels(example.image) for example in examples])
     return features, boxes
 
 
-def bag_of(judge: Checkpoint, inputs: Tensor, boxes: Tensor | None) -> FragmentBag:
+def embed_photo(judge: Checkpoint, inputs: Tensor, boxes: Tensor | None) -> FragmentBag:
     """A photo's bag by a matcher, of features (F, C) and boxes (R, 4)."""
     if boxes is None:
-        (vectors,) = from_inputs(judge.model, [inputs])
+        (vectors,) = encode_inputs(judge.model, [inputs])
         return FragmentBag(vectors, (WHOLE_FRAME,) * len(vectors), ("",) * len(vectors))
     bags: list[FragmentBag] = judge.model.embed_inputs([inputs], [boxes])
     return bags[0]
 
 
-def judged(
+def judge_candidates(
     judge: Checkpoint,
     bag: FragmentBag,
     candidates: Sequence[Caption],
     boxes: Tensor | None,
     calibrated: CaptionCalibration | None = None,
-) -> Described:
+) -> GeneratedCaption:
     """The candidate that captioner and matcher rank first, with the boxes of its words.
 
     `bag` is the photo's by the matcher, `boxes` (R, 4) are those that the captioner attends to.
     """
     best = support(judge.model, judge.calibration, bag, candidates, boxes, calibrated)[0]
     linked = {word.span: word.box for word in best.words if word.box and boxes is not None}
-    attended_boxes = dict(attended(best.caption, boxes))
+    attended_boxes = dict(locate_words(best.caption, boxes))
     unsure = None
     if best.probability is not None and judge.calibration:
         least = calibrated.unsure_below if calibrated else judge.calibration.weak_below
         unsure = best.unsure(least)
-    return Described(best.text, attended_boxes, linked, best.probability, unsure, best.features)
+    return GeneratedCaption(
+        best.text, attended_boxes, linked, best.probability, unsure, best.features
+    )
 
 
-def attended(caption: Caption, boxes: Tensor | None) -> Iterator[tuple[Span, Box]]:
+def locate_words(caption: Caption, boxes: Tensor | None) -> Iterator[tuple[Span, Box]]:
     """The place of each word that attends to boxes (R, 4), and the box that it attends to most."""
     start = 0
     for word in caption.words:

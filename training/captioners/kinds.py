@@ -31,7 +31,7 @@ PREPARED = 64  # photos at once
 Nouns = dict[str, str]  # words that are nouns more often than not, to their singular
 
 
-def added(
+def add_kinds(
     loaded: Checkpoint, examples: Sequence[Example], place: Place, progress: Progress
 ) -> Model:
     """A checkpoint's captioner with KINDS, measured on examples of train.
@@ -42,10 +42,10 @@ def added(
         raise ValueError(f"only a captioner attentive takes kinds; this is a {loaded.name}")
     wordnet = WordNet()  # first: features of all photos take minutes
     inputs = frozen_inputs(loaded.model, examples, place, precision_of(loaded), progress)
-    return with_kinds(loaded.model, inputs, examples, wordnet)
+    return fit_kinds(loaded.model, inputs, examples, wordnet)
 
 
-def with_kinds(
+def fit_kinds(
     captioner: Model,
     inputs: Sequence[Tensor],
     examples: Sequence[Example],
@@ -69,9 +69,9 @@ def with_kinds(
     parsed = parse_trees([text for example in examples for text in example.sentences])
     unread = iter(parsed)
     trees = [[next(unread) for _ in example.sentences] for example in examples]
-    singular = nouns([*parsed, *parse_trees([w for w in words if any(map(str.isalnum, w))])])
+    singular = find_nouns([*parsed, *parse_trees([w for w in words if any(map(str.isalnum, w))])])
     kind_shares = torch.tensor(
-        [[shares(photo_trees, kind, wordnet) for kind in kinds] for photo_trees in trees]
+        [[measure_share(photo_trees, kind, wordnet) for kind in kinds] for photo_trees in trees]
     )  # (N, G)
     members = torch.tensor(
         [
@@ -84,12 +84,12 @@ def with_kinds(
         features,
         kind_shares,
         classes_of(kinds).float(),
-        (members & usual(examples, words, kind_shares)).float(),
+        (members & find_usual_words(examples, words, kind_shares)).float(),
     )
     return model
 
 
-def nouns(trees: Iterable[ParsedSentence]) -> Nouns:
+def find_nouns(trees: Iterable[ParsedSentence]) -> Nouns:
     """The words that are nouns in most of the sentences that have them, to their singular."""
     readings: dict[str, Counter[str]] = {}
     for tree in trees:
@@ -100,7 +100,7 @@ def nouns(trees: Iterable[ParsedSentence]) -> Nouns:
     return {word: lemma for word, lemma in main_lemmas.items() if lemma}
 
 
-def shares(trees: Sequence[ParsedSentence], kind: ThingKind, wordnet: WordNet) -> float:
+def measure_share(trees: Sequence[ParsedSentence], kind: ThingKind, wordnet: WordNet) -> float:
     """The share of a photo's sentences with a noun of a kind."""
     return sum(
         any(
@@ -119,7 +119,9 @@ def classes_of(kinds: Sequence[ThingKind]) -> Tensor:
     )
 
 
-def usual(examples: Sequence[Example], words: Sequence[str], kind_shares: Tensor) -> Tensor:
+def find_usual_words(
+    examples: Sequence[Example], words: Sequence[str], kind_shares: Tensor
+) -> Tensor:
     """Which words (G, W) stand with photos of a kind: not "branch", a group of persons in WordNet.
 
     A word that no photo's sentences have does.
@@ -127,12 +129,12 @@ def usual(examples: Sequence[Example], words: Sequence[str], kind_shares: Tensor
     places = {word: place for place, word in enumerate(words)}
     photos, with_kind = torch.zeros(len(words)), torch.zeros(kind_shares.shape[1], len(words))
     for example, photo_kinds in zip(examples, kind_shares, strict=True):
-        columns = [places[word] for word in written(example) if word in places]
+        columns = [places[word] for word in distinct_words(example) if word in places]
         photos[columns] += 1
         with_kind[:, columns] += (photo_kinds > 1 / 2).float()[:, None]
     return with_kind >= NAMED * photos
 
 
-def written(example: Example) -> Iterator[str]:
+def distinct_words(example: Example) -> Iterator[str]:
     """The different words of a photo's sentences."""
     yield from {word for sentence in example.sentences for word in caption_words(sentence)}

@@ -16,12 +16,12 @@ from training.captioners.captions import caption_words
 from training.captioners.preset import TextOptions
 from training.data.corpus import Corpus
 from training.data.digests import digest
-from training.runs.cache import cached
+from training.runs.cache import load_or_compute
 from training.runs.precision import half_precision
 from training.runs.progress import Progress
 
 
-def sentences(corpus: Corpus, options: TextOptions | None, file: Path | None) -> list[str]:
+def gather_sentences(corpus: Corpus, options: TextOptions | None, file: Path | None) -> list[str]:
     """What a captioner's language is learned from: train's sentences, or with text more than them.
 
     These are a file's lines that are no sentence of another split, and names of classes.
@@ -31,15 +31,15 @@ def sentences(corpus: Corpus, options: TextOptions | None, file: Path | None) ->
     ]
     if options is None:
         return train_sentences
-    texts = text.unseen([*train_sentences, *(text.lines(file) if file else ())], corpus)
+    texts = text.drop_held_out([*train_sentences, *(text.read_lines(file) if file else ())], corpus)
     texts = list(dict.fromkeys(texts))
     if not options.names:
         return texts
     words = {word for sentence in texts for word in caption_words(sentence)}
-    return texts + text.named(words)
+    return texts + text.name_classes(words)
 
 
-def vectors(
+def embed_texts(
     loaded: Checkpoint, texts: Sequence[str], folder: Path, precision: str, progress: Progress
 ) -> Tensor:
     """Vectors (N, D) of length one in a matcher's joint space, from the cache or into it."""
@@ -49,7 +49,7 @@ def vectors(
         with half_precision("cpu", precision):
             return list(text_vectors(loaded.model, batch, joint)[:, None])
 
-    rows = cached(
+    rows = load_or_compute(
         folder / "texts",
         f"{precision} joint {loaded.fingerprint}",
         list(texts),

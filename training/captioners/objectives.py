@@ -29,9 +29,9 @@ class CrossEntropy:
 
     def __call__(self, batches: Batches, epoch: int) -> Tensor:  # noqa: ARG002 - in all the same
         """The loss of a step, a scalar."""
-        return torch.stack([self.weighted(batch, len(batches)) for batch in batches]).sum()
+        return torch.stack([self.weigh(batch, len(batches)) for batch in batches]).sum()
 
-    def weighted(self, batch: CaptionBatch | TextBatch, batches: int) -> Tensor:
+    def weigh(self, batch: CaptionBatch | TextBatch, batches: int) -> Tensor:
         """The loss of a batch; text that is alone in its step weighs 1."""
         with half_precision(self.device, self.precision):
             predicted, targets = logits(self.model, batch, self.device)
@@ -55,23 +55,26 @@ class SelfCritical:
             raise ValueError(f"[reward] samples is {samples}; use at least 2, to compare them")
         self.truth, self.samples, self.model = truth, samples, truth.model
         self.cider = Cider(
-            [[ended(caption_words(sentence)) for sentence in sentences] for sentences in references]
+            [
+                [mark_end(caption_words(sentence)) for sentence in sentences]
+                for sentences in references
+            ]
         )
 
     def __call__(self, batches: Batches, epoch: int) -> Tensor:  # noqa: ARG002 - in all the same
         """The loss of a step, a scalar."""
         return torch.stack(
             [
-                self.rewarded(batch)
+                self.reward(batch)
                 if isinstance(batch, CaptionBatch)
-                else self.truth.weighted(batch, len(batches))
+                else self.truth.weigh(batch, len(batches))
                 for batch in batches
             ]
         ).sum()
 
-    def rewarded(self, batch: CaptionBatch) -> Tensor:
+    def reward(self, batch: CaptionBatch) -> Tensor:
         """The loss of captions that are drawn for the photos of a batch."""
-        captions = self.drawn(batch.photos)
+        captions = self.draw(batch.photos)
         owners = torch.arange(len(batch.photos)).repeat_interleave(self.samples)
         advantages = self.advantages(captions, batch.positions)
         sampled = batch.of(owners, captions)
@@ -82,7 +85,7 @@ class SelfCritical:
         return (advantages[sentence].to(costs) * costs).mean()
 
     @torch.no_grad()
-    def drawn(self, photos: Tensor) -> list[Tensor]:
+    def draw(self, photos: Tensor) -> list[Tensor]:
         """Captions as word indices (T,), `samples` of each photo (K, F, C) in a row."""
         self.model.eval()
         step, state = self.model.start(list(photos), doubting=False)
@@ -96,14 +99,16 @@ class SelfCritical:
     def advantages(self, captions: Sequence[Tensor], positions: Sequence[int]) -> Tensor:
         """How much better (N,) each caption is than the others of its photo are in the mean."""
         words = self.model.config.words
-        texts = [ended([words[at - FIRST_WORD] for at in caption.tolist()]) for caption in captions]
+        texts = [
+            mark_end([words[at - FIRST_WORD] for at in caption.tolist()]) for caption in captions
+        ]
         owners = [position for position in positions for _ in range(self.samples)]
         rewards = torch.from_numpy(self.cider.scores(texts, owners)).view(-1, self.samples)
         baseline = (rewards.sum(1, keepdim=True) - rewards) / (self.samples - 1)
         return (rewards - baseline).flatten()
 
 
-def ended(words: Sequence[str]) -> list[str]:
+def mark_end(words: Sequence[str]) -> list[str]:
     """Words and a mark of their end, so that a caption that breaks off is worth less."""
     return [*words, str(END)]
 

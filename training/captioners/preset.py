@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from models import registry
-from training.captioners.snippets import Options as SnippetOptions
+from training.captioners.snippets import SnippetOptions as SnippetOptions
 from training.runs import presets as inheritance
 from training.runs.optimization import Optimizer, Schedule
 from training.runs.presets import make_options, refuse_unknown
@@ -74,10 +74,10 @@ def read(preset: str) -> CaptionerPreset:
 
     LookupError where there is none, ValueError for an option that nothing knows.
     """
-    return inheritance.read(PRESETS, preset, parsed)
+    return inheritance.read(PRESETS, preset, parse)
 
 
-def parsed(preset: str, tables: Mapping[str, Any]) -> CaptionerPreset:  # noqa: ARG001 - as of other parts
+def parse(preset: str, tables: Mapping[str, Any]) -> CaptionerPreset:  # noqa: ARG001 - as of other parts
     """The preset of a preset's tables."""
     refuse_unknown(tables, {"model", "objective", "optimizer", "schedule", *PARTS}, "the preset")
     options = dict(tables.get("model", {}))

@@ -23,9 +23,9 @@ from training.data.corpus import Corpus, Example
 from training.data.digests import digest, file_digest
 from training.data.entities import GroundedSentence, GroundTruth
 from training.evaluation.captions.bleu import Bleu, bleu
-from training.evaluation.embedding import pixels
+from training.evaluation.embedding import read_pixels
 from training.matchers.frozen import precision_of
-from training.runs.cache import cached
+from training.runs.cache import load_or_compute
 from training.runs.folder import Place
 from training.runs.precision import half_precision
 from training.runs.progress import Progress, silent
@@ -54,24 +54,24 @@ class Regions:
     rows: Tensor
     inputs: Sequence[Tensor]
 
-    def scored(self, texts: Sequence[str]) -> Bleu:
+    def score(self, texts: Sequence[str]) -> Bleu:
         """BLEU of a text for each box against the phrases that name it."""
         return bleu(texts, [region.phrases for region in self.true])
 
 
-def true_regions(examples: Sequence[Example], truth: GroundTruth) -> list[TrueRegion]:
+def find_true_regions(examples: Sequence[Example], truth: GroundTruth) -> list[TrueRegion]:
     """Every true box of photos once; LookupError if there is none."""
     regions = [
         TrueRegion(number, box, phrases)
         for number, example in enumerate(examples)
-        for box, phrases in named(truth.get(example.image.name, ())).items()
+        for box, phrases in group_phrases(truth.get(example.image.name, ())).items()
     ]
     if not regions:
         raise LookupError("no photo has a true box: are the boxes of these photos?")
     return regions
 
 
-def named(sentences: Sequence[GroundedSentence]) -> dict[Box, tuple[str, ...]]:
+def group_phrases(sentences: Sequence[GroundedSentence]) -> dict[Box, tuple[str, ...]]:
     """The boxes of a photo's phrases, and the phrases of each."""
     boxes: dict[Box, tuple[str, ...]] = {}
     for sentence in sentences:
@@ -81,7 +81,7 @@ def named(sentences: Sequence[GroundedSentence]) -> dict[Box, tuple[str, ...]]:
     return boxes
 
 
-def seen(
+def see_true_regions(
     model: Captioner | ImageTower,
     examples: Sequence[Example],
     truth: GroundTruth,
@@ -100,7 +100,7 @@ def seen(
             "this captioner describes whole photos by more than a region's features: give one of "
             "the preset regions, or one of multimodal-rnn"
         )
-    true = true_regions(examples, truth)
+    true = find_true_regions(examples, truth)
     boxes: list[list[Box]] = [[] for _ in examples]
     for region in true:
         boxes[region.photo].append(region.box)
@@ -110,9 +110,11 @@ def seen(
             torch.tensor([astuple(box) for box in boxes[photo]]).view(-1, 4) for photo in photos
         ]
         with half_precision(place.device, precision):
-            return sight.inside([pixels(examples[photo].image) for photo in photos], photo_boxes)
+            return sight.inside(
+                [read_pixels(examples[photo].image) for photo in photos], photo_boxes
+            )
 
-    rows = cached(
+    rows = load_or_compute(
         place.cache / "boxes",
         f"{precision} {sight.names[-1]}",
         range(len(examples)),
@@ -128,7 +130,7 @@ def seen(
     return Regions(true, torch.cat(list(rows)), inputs)
 
 
-def described(
+def describe_regions(
     captioner: Captioner, regions: Regions, progress: Progress = silent, beam: int = BEAM
 ) -> list[str]:
     """What a captioner says of each box: of its features alone, as if they were a photo's."""
@@ -143,7 +145,9 @@ def described(
 
 
 @torch.inference_mode()
-def retrieved(matcher: Matcher, regions: Regions, sums: Tensor, texts: Sequence[str]) -> list[str]:
+def retrieve_texts(
+    matcher: Matcher, regions: Regions, sums: Tensor, texts: Sequence[str]
+) -> list[str]:
     """For each box the text that the matcher finds most compatible with it.
 
     v_i · Σ_t s_t, with the sums (S, D) of the texts' fragments: the ranking baseline of Karpathy &
@@ -167,7 +171,7 @@ def retrieved(matcher: Matcher, regions: Regions, sums: Tensor, texts: Sequence[
     return best
 
 
-def candidates(
+def embed_snippets(
     loaded: Checkpoint,
     examples: Sequence[Example],
     inputs: Sequence[Tensor],
@@ -175,12 +179,12 @@ def candidates(
     progress: Progress = silent,
 ) -> tuple[Tensor, list[str]]:
     """The sums (S, D) of the fragments of all snippets of train, and the snippets."""
-    bags = snippets.compared(loaded, examples, inputs, cache, progress)
-    options = snippets.Options()
+    bags = snippets.compare_sentences(loaded, examples, inputs, cache, progress)
+    options = snippets.SnippetOptions()
     unique = {
         text.lower()
         for example, sentence_bags in zip(examples, bags, strict=True)
-        for texts in snippets.by_region(example, sentence_bags, options).values()
+        for texts in snippets.group_by_region(example, sentence_bags, options).values()
         for text in texts
     }
     texts = sorted(unique, key=lambda text: (len(text), text))  # texts of a length need no padding
@@ -188,7 +192,7 @@ def candidates(
     def embedded(batch: Sequence[str]) -> list[Tensor]:
         return [bag.vectors.sum(0)[None] for bag in loaded.model.embed_sentences(batch)]
 
-    sums = cached(
+    sums = load_or_compute(
         cache / "snippets",
         loaded.fingerprint,
         texts,
@@ -200,7 +204,7 @@ def candidates(
     return torch.cat(list(sums)), texts
 
 
-def measured(
+def measure_region_captions(
     loaded: Checkpoint,
     corpus: Corpus,
     truth: GroundTruth,
@@ -215,23 +219,25 @@ def measured(
     """
     precision = precision_of(loaded)
     if loaded.kind == "captioners":
-        regions = seen(loaded.model, corpus.split(split), truth, place, precision, progress)
-        texts = described(loaded.model, regions, progress, beam)
+        regions = see_true_regions(
+            loaded.model, corpus.split(split), truth, place, precision, progress
+        )
+        texts = describe_regions(loaded.model, regions, progress, beam)
         snippet_options = loaded.facts.get("recipe", {}).get("snippets")
         source = "regions" if snippet_options else "whole photos"
     elif loaded.kind == "matchers":
         tower = loaded.model.image
-        regions = seen(tower, corpus.split(split), truth, place, precision, progress)
+        regions = see_true_regions(tower, corpus.split(split), truth, place, precision, progress)
         train = corpus.split("train")
         inputs = captioning.frozen_inputs(tower, train, place, precision, progress)
-        sums, snippet_texts = candidates(loaded, train, inputs, place.cache, progress)
-        texts = retrieved(loaded.model, regions, sums, snippet_texts)
+        sums, snippet_texts = embed_snippets(loaded, train, inputs, place.cache, progress)
+        texts = retrieve_texts(loaded.model, regions, sums, snippet_texts)
         source = "nearest"
     else:
         raise ValueError(
             f"captioners describe regions, matchers retrieve; this is of {loaded.kind}"
         )
-    score = regions.scored(texts)
+    score = regions.score(texts)
     words = sum(len(text.split()) for text in texts) / len(texts)
     return score, {
         "learned_from": source,

@@ -19,15 +19,15 @@ from models.types import WHOLE_SENTENCE, FragmentBag, Span
 from models.vision.sight import ViewSight
 from training.data.corpus import Example
 from training.data.digests import digest, file_digest
-from training.evaluation.embedding import from_inputs
-from training.matchers.frozen import Frozen, precision_of
-from training.runs.cache import cached
+from training.evaluation.embedding import encode_inputs
+from training.matchers.frozen import FrozenInputs, precision_of
+from training.runs.cache import load_or_compute
 from training.runs.folder import Place
 from training.runs.progress import Progress, silent
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class SnippetOptions:
     """How snippets are inferred: the matcher that ships by its name, and β of eq. 12.
 
     most: words of a snippet; longer ones are left out.
@@ -52,11 +52,11 @@ class Snippet:
     span: Span
 
 
-def regions(
+def describe_by_snippets(
     sight: Sight,
     examples: Sequence[Example],
     inputs: Sequence[Tensor],
-    options: Options,
+    options: SnippetOptions,
     cache: Path,
     progress: Progress = silent,
 ) -> tuple[list[Tensor], list[Example]]:
@@ -74,33 +74,33 @@ def regions(
         )
     by_matcher = inputs
     if sight.key() != other.key():
-        frozen = Frozen(loaded.model, Place(cache, cache), precision_of(loaded), progress)
+        frozen = FrozenInputs(loaded.model, Place(cache, cache), precision_of(loaded), progress)
         by_matcher = frozen.photos(examples, "snippets")
     rows: list[Tensor] = []
     described: list[Example] = []
-    bags = compared(loaded, examples, by_matcher, cache, progress)
+    bags = compare_sentences(loaded, examples, by_matcher, cache, progress)
     for example, features, sentences in zip(examples, inputs, bags, strict=True):
         vectors = sight.regions(features)  # (R, C)
-        for region, texts in by_region(example, sentences, options).items():
+        for region, texts in group_by_region(example, sentences, options).items():
             rows.append(vectors[region : region + 1].clone())  # without the photo's other rows
             described.append(replace(example, id=f"{example.id} {region}", sentences=texts))
     return rows, described
 
 
-def by_region(
-    example: Example, sentences: Sequence[FragmentBag], options: Options
+def group_by_region(
+    example: Example, sentences: Sequence[FragmentBag], options: SnippetOptions
 ) -> dict[int, tuple[str, ...]]:
     """The texts of a photo's snippets, by the regions that have some."""
     texts: dict[int, tuple[str, ...]] = {}
     for text, sentence in zip(example.sentences, sentences, strict=True):
-        for snippet in aligned(sentence, options.beta):
+        for snippet in align(sentence, options.beta):
             phrase = snippet.span.of(text)
             if len(phrase.split()) <= options.most:
                 texts[snippet.region] = (*texts.get(snippet.region, ()), phrase)
     return texts
 
 
-def aligned(sentence: FragmentBag, beta: float) -> list[Snippet]:
+def align(sentence: FragmentBag, beta: float) -> list[Snippet]:
     """The segments of a sentence and their regions (Karpathy & Fei-Fei 2015, section 3.1.4).
 
     The sentence has the similarities (T, R) of its fragments with regions for vectors. The chain
@@ -114,11 +114,11 @@ def aligned(sentence: FragmentBag, beta: float) -> list[Snippet]:
         Snippet(region, span)
         for segment, region in zip(segments, aligned_regions, strict=True)
         if sentence.labels[segment.heads[0]] != WHOLE_SENTENCE
-        and (span := trimmed(sentence, segment.fragments))
+        and (span := trim(sentence, segment.fragments))
     ]
 
 
-def trimmed(sentence: FragmentBag, fragments: Sequence[int]) -> Span | None:
+def trim(sentence: FragmentBag, fragments: Sequence[int]) -> Span | None:
     """The place of a segment without function words around it; None if it has no others.
 
     Determiners before its first content word stay: "in the grass" is "the grass".
@@ -136,7 +136,7 @@ def trimmed(sentence: FragmentBag, fragments: Sequence[int]) -> Span | None:
     return Span(first.start, last.end)
 
 
-def compared(
+def compare_sentences(
     loaded: Checkpoint,
     examples: Sequence[Example],
     inputs: Sequence[Tensor],
@@ -150,7 +150,7 @@ def compared(
     matcher = loaded.model
 
     def similarities(positions: Sequence[int]) -> list[Tensor]:
-        photos = from_inputs(matcher, [inputs[position] for position in positions])
+        photos = encode_inputs(matcher, [inputs[position] for position in positions])
         texts = {text for position in positions for text in examples[position].sentences}
         alike = sorted(texts, key=len)  # sentences of a length need no padding
         bags = dict(zip(alike, matcher.embed_sentences(alike), strict=True))
@@ -159,7 +159,7 @@ def compared(
             for position, photo in zip(positions, photos, strict=True)
         ]
 
-    alignments = cached(
+    alignments = load_or_compute(
         cache / "similarities",
         loaded.fingerprint,
         range(len(examples)),
@@ -170,12 +170,16 @@ def compared(
     )
     reader = matcher.text.reader
     return [
-        placed([reader.places(sentence) for sentence in reader.parse(example.sentences)], rows)
+        place_fragments(
+            [reader.places(sentence) for sentence in reader.parse(example.sentences)], rows
+        )
         for example, rows in zip(examples, alignments, strict=True)
     ]
 
 
-def placed(places: Sequence[Sequence[tuple[str, Span]]], rows: Tensor) -> list[FragmentBag]:
+def place_fragments(
+    places: Sequence[Sequence[tuple[str, Span]]], rows: Tensor
+) -> list[FragmentBag]:
     """Rows (ΣT, R) of a photo's sentences as a bag each, by the places of their fragments."""
     parts = rows.split([len(labelled) for labelled in places])  # type: ignore[no-untyped-call]  # torch leaves it so
     return [

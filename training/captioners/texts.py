@@ -16,7 +16,7 @@ ALIVE = ("{a} looks at the camera", "{a} is outside in the grass", "{a} stands o
 LIFELESS = ("{a} on a table", "{a} on a white background", "{a} lies on the ground")
 
 
-def lines(file: Path) -> list[str]:
+def read_lines(file: Path) -> list[str]:
     """The lines of a text file, gzipped or not, without those that have no words.
 
     LookupError for a missing file, ValueError for one without any sentence or that is no text.
@@ -34,7 +34,7 @@ def lines(file: Path) -> list[str]:
     return texts
 
 
-def unseen(texts: Iterable[str], corpus: Corpus) -> list[str]:
+def drop_held_out(texts: Iterable[str], corpus: Corpus) -> list[str]:
     """The texts that are no sentence of a split but train, whatever their case and punctuation."""
     held_out = {
         tuple(caption_words(sentence))
@@ -46,7 +46,7 @@ def unseen(texts: Iterable[str], corpus: Corpus) -> list[str]:
     return [text for text in texts if tuple(caption_words(text)) not in held_out]
 
 
-def named(vocabulary: Set[str]) -> list[str]:
+def name_classes(vocabulary: Set[str]) -> list[str]:
     """What the classes of ImageNet and their broader terms are called, each in plain sentences.
 
     So a captioner has seen the names that a matcher may find, as far as their words are known.

@@ -18,16 +18,16 @@ from training.captioners import language
 from training.captioners.batches import Batches
 from training.captioners.objectives import CrossEntropy, SelfCritical
 from training.captioners.preset import CaptionerPreset
-from training.captioners.snippets import regions
+from training.captioners.snippets import describe_by_snippets
 from training.data.corpus import Corpus, Example
 from training.data.digests import file_digest
 from training.evaluation.captions.bleu import bleu
 from training.evaluation.captions.cider import cider
 from training.evaluation.captions.treebank import treebank_words
-from training.evaluation.embedding import pixels
-from training.runs.cache import Inputs, cached
+from training.evaluation.embedding import read_pixels
+from training.runs.cache import Inputs, load_or_compute
 from training.runs.folder import SILENT, Place, Reporter, RunFolder, fit
-from training.runs.loop import Measured, Part, Trainer
+from training.runs.loop import Trainer, TrainingTask, ValidationResult
 from training.runs.precision import half_precision
 from training.runs.progress import Progress
 
@@ -35,7 +35,7 @@ DESCRIBED = 16  # photos described at once
 
 
 @dataclass(frozen=True, slots=True)
-class Validation:
+class CaptionScores:
     """Captions against sentences, in percent: BLEU-1 to 4, and CIDEr-D as papers print it."""
 
     bleu: tuple[float, ...]
@@ -51,7 +51,7 @@ def train(
     text: Path | None = None,
     resume: bool = False,
     reporter: Reporter = SILENT,
-) -> Validation:
+) -> CaptionScores:
     """Train on split train, write the checkpoint to `place.out`; its scores on val.
 
     `text` is a file of sentences without photos, for a preset with [text]. The averaged weights of
@@ -70,33 +70,33 @@ def train(
     folder = RunFolder.of("captioners", preset.model, corpus, place, facts)
     folder.claim(resume)
     torch.manual_seed(place.seed)
-    sentences = language.sentences(corpus, preset.text, text)
-    model = building.built(preset, sentences, place.start).to(place.device)
+    sentences = language.gather_sentences(corpus, preset.text, text)
+    model = building.build(preset, sentences, place.start).to(place.device)
     folder.restore(model)
     (inputs, examples), (val_inputs, val_examples) = (
-        described(model, preset, corpus.split(split), place, reporter.progress)
+        gather_inputs(model, preset, corpus.split(split), place, reporter.progress)
         for split in ("train", "val")
     )
     data = building.TrainingData(inputs, examples, sentences, place, reporter.progress)
-    dataset = building.dataset(model, preset, data)
+    dataset = building.make_dataset(model, preset, data)
 
-    def validate() -> Measured:
+    def validate() -> ValidationResult:
         model.eval()
-        score = measured(
+        score = measure_captions(
             lambda part: model.describe(val_inputs[part], Generation()),
             val_examples,
             reporter.progress,
         )
-        return Measured({"beam": BEAM} | asdict(score))
+        return ValidationResult({"beam": BEAM} | asdict(score))
 
-    objective = objective_of(model, preset, examples, place.device)
-    part = Part(model, dataset, objective, validate, once=True)
+    objective = make_objective(model, preset, examples, place.device)
+    part = TrainingTask(model, dataset, objective, validate, once=True)
     trainer = Trainer(part, preset.optimizer, preset.schedule, place.device)
     validation = fit(trainer, folder, reporter, resume=resume)
-    return Validation(tuple(validation["bleu"]), validation["length_ratio"], validation["cider"])
+    return CaptionScores(tuple(validation["bleu"]), validation["length_ratio"], validation["cider"])
 
 
-def objective_of(
+def make_objective(
     model: Captioner, preset: CaptionerPreset, examples: Sequence[Example], device: str
 ) -> Callable[[Batches, int], Tensor]:
     """What a preset trains for."""
@@ -112,7 +112,7 @@ def objective_of(
     return SelfCritical(truth, [example.sentences for example in examples], preset.reward.samples)
 
 
-def described(
+def gather_inputs(
     model: Captioner,
     preset: CaptionerPreset,
     examples: Sequence[Example],
@@ -126,7 +126,9 @@ def described(
     inputs = frozen_inputs(model, examples, place, preset.schedule.precision, progress)
     if preset.snippets is None:
         return inputs, examples
-    return regions(model.sight, examples, inputs, preset.snippets, place.cache, progress)
+    return describe_by_snippets(
+        model.sight, examples, inputs, preset.snippets, place.cache, progress
+    )
 
 
 def frozen_inputs(
@@ -143,10 +145,10 @@ def frozen_inputs(
 
     def features(paths: Sequence[Path]) -> list[Tensor]:
         with half_precision(place.device, precision):
-            inputs: list[Tensor] = model.sight([pixels(path) for path in paths])[0]
+            inputs: list[Tensor] = model.sight([read_pixels(path) for path in paths])[0]
         return inputs
 
-    return cached(
+    return load_or_compute(
         place.cache / "images",
         f"{precision} {model.sight.key()}",
         [example.image for example in examples],
@@ -157,11 +159,11 @@ def frozen_inputs(
     )
 
 
-def measured(
+def measure_captions(
     describe: Callable[[slice], list[list[Caption]]],
     examples: Sequence[Example],
     progress: Progress,
-) -> Validation:
+) -> CaptionScores:
     """Scores of the best caption that `describe` has for each of a slice of the examples."""
     starts = range(0, len(examples), DESCRIBED)
     captions = [
@@ -175,4 +177,4 @@ def measured(
         [treebank_words(text) for text in captions],
         [[treebank_words(text) for text in sentences] for sentences in references],
     )
-    return Validation(agreement.scores, agreement.length_ratio, consensus)
+    return CaptionScores(agreement.scores, agreement.length_ratio, consensus)

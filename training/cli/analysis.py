@@ -17,8 +17,8 @@ from training.cli.options import (
     Images,
     Parser,
     TrueBoxes,
+    find_boxes,
     plain_errors,
-    true_boxes,
 )
 
 File = Annotated[Path, typer.Argument(metavar="CHECKPOINT", help="A .safetensors file.")]
@@ -121,19 +121,23 @@ def evaluate(
         searches = bool(field or queries)
         corpus = (catalogue if searches or unwritten else folders).read(data, images)
         examples, part = analysis.sample(corpus.split(split), split, limit)
-        truth = entities.read(boxes_file) if (boxes_file := true_boxes(data, boxes)) else {}
+        truth = entities.read(boxes_file) if (boxes_file := find_boxes(data, boxes)) else {}
         exam = analysis.Exam(
             examples, truth, cache, progress.on(console), device,
             fields=field or (), queries=natural.read(queries), occluded=occlude,
             frozen=frozen, train=corpus.splits.get("train", ()),
-            judge=analysis.judge(loaded, judge, device), beam=beam or registry.BEAM,
-            spice=spices.program() if spice else None,
+            judge=analysis.load_judge(loaded, judge, device), beam=beam or registry.BEAM,
+            spice=spices.find_program() if spice else None,
         )  # fmt: skip
-        examine = analysis.exam_of(loaded, searches=searches, unwritten=unwritten)
+        examine = analysis.choose_exam(loaded, searches=searches, unwritten=unwritten)
         table, numbers = examine(loaded, exam)
         title = f"{loaded.name} {loaded.fingerprint}, {corpus.name} {part}"
         Console().print(title, table, sep="\n")
-        about = analysis.about(loaded) | {"data": corpus.name, "split": part, "frozen": frozen}
+        about = analysis.name_checkpoint(loaded) | {
+            "data": corpus.name,
+            "split": part,
+            "frozen": frozen,
+        }
         analysis.store(json_file, about | numbers)
 
 
@@ -173,11 +177,11 @@ def calibrate(
 
         loaded = checkpoint.load(file, device)
         corpora = [folders.read(data, images), *map(folders.read, check or ())]
-        ranking, place = analysis.judge(loaded, judge, device), Place(file, cache, device)
+        ranking, place = analysis.load_judge(loaded, judge, device), Place(file, cache, device)
         curves, facts = analysis.calibrate(
             loaded, ranking, corpora, place, out or file, progress.on(console)
         )
-        Console().print(tables.reliabilities(curves))
+        Console().print(tables.format_reliabilities(curves))
         analysis.store(json_file, {"checkpoint": loaded.fingerprint} | facts)
         if picture:
             picture.parent.mkdir(parents=True, exist_ok=True)
@@ -209,20 +213,20 @@ def show_magnitudes(
         from training.data import readers as folders
         from training.evaluation import inside as regions
         from training.evaluation import tables
-        from training.evaluation.embedding import embedded, photos
+        from training.evaluation.embedding import embed, embed_photos
         from training.evaluation.inside import magnitudes
         from training.runs import progress
 
-        loaded = analysis.matcher(file, device)
+        loaded = analysis.load_matcher(file, device)
         examples, watch = folders.read(data, images).split(split), progress.on(console)
         texts = [text for example in examples for text in example.sentences]
-        bags = embedded(loaded.model.embed_sentences, texts, watch, "sentences")
+        bags = embed(loaded.model.embed_sentences, texts, watch, "sentences")
         words = magnitudes(bags, least_count)
-        Console().print(tables.extremes(words))
-        longest = regions.longest(photos(loaded.model, examples, watch), count)
-        analysis.draw(out, longest, examples, "|v|")
+        Console().print(tables.format_extremes(words))
+        longest = regions.find_longest(embed_photos(loaded.model, examples, watch), count)
+        analysis.draw_regions(out, longest, examples, "|v|")
         numbers = {"checkpoint": loaded.fingerprint, "words": [asdict(word) for word in words]}
-        analysis.store(json_file, numbers | {"regions": analysis.listed(longest, examples)})
+        analysis.store(json_file, numbers | {"regions": analysis.list_regions(longest, examples)})
 
 
 def show_compositions(file: File, json_file: Numbers = None) -> None:
@@ -235,7 +239,7 @@ def show_compositions(file: File, json_file: Numbers = None) -> None:
         from training import analysis
         from training.evaluation.inside import compositions
 
-        loaded = analysis.matcher(file, "cpu")
+        loaded = analysis.load_matcher(file, "cpu")
         norms = compositions(loaded.model.text)
         for composition in norms:
             typer.echo(f"{composition.norm:8.3f}  {composition.kind}")
@@ -268,14 +272,14 @@ def show_regions(
         from training import analysis
         from training.data import readers as folders
         from training.evaluation import inside as regions
-        from training.evaluation.embedding import photos
+        from training.evaluation.embedding import embed_photos
         from training.runs import progress
 
-        loaded = analysis.matcher(file, device)
+        loaded = analysis.load_matcher(file, device)
         examples, watch = folders.read(data, images).split(split), progress.on(console)
         bag = loaded.model.embed_sentences([snippet])[0]
-        photo_bags = photos(loaded.model, examples, watch)
-        best = regions.answering(photo_bags, bag, loaded.model.score, count)
-        analysis.draw(out, best, examples, "score")
+        photo_bags = embed_photos(loaded.model, examples, watch)
+        best = regions.rank_regions(photo_bags, bag, loaded.model.score, count)
+        analysis.draw_regions(out, best, examples, "score")
         numbers = {"checkpoint": loaded.fingerprint, "text": snippet}
-        analysis.store(json_file, numbers | {"regions": analysis.listed(best, examples)})
+        analysis.store(json_file, numbers | {"regions": analysis.list_regions(best, examples)})

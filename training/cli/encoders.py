@@ -63,8 +63,8 @@ def adopt(
 
         folder, commit = Path(source).expanduser(), ""
         if not folder.is_dir():
-            folder, commit = adopting.fetched(source, revision)
-        licence = adopting.checked(folder, source)
+            folder, commit = adopting.fetch(source, revision)
+        licence = adopting.check_licence(folder, source)
         for warning in licence.warnings:
             console.print(f"warning: {warning}", style="yellow", markup=False)
         name = Path(source).expanduser().resolve().name
@@ -123,6 +123,6 @@ def tune(
             loaded, examples, cost, progress.on(console), device, recipe or ()
         )
         tuning.store(out or file, loaded, matcher, tuned, f"{corpus.name} {part}")
-        Console().print(tuning.table(tuned))
+        Console().print(tuning.make_tables(tuned))
         analysis.store(json_file, asdict(tuned) | {"data": f"{corpus.name} {part}"})
         typer.echo(out or file)

@@ -43,7 +43,9 @@ def judge(
         runs = [judgements.by_query(judgements.read(file)) for file in files]
         compared = relevance(grades, runs, measure or MEASURES)
         answered = sum(max(graded.values()) > 0 for graded in grades.values())
-        Console().print(table(compared, files), f"{answered:,} queries with an answer", sep="\n")
+        Console().print(
+            make_table(compared, files), f"{answered:,} queries with an answer", sep="\n"
+        )
         if json_file:
             numbers = {
                 "queries": answered,
@@ -52,7 +54,7 @@ def judge(
             json_file.write_text(json.dumps(numbers, indent=2) + "\n", encoding="utf-8")
 
 
-def table(compared: list[Comparison], files: list[Path]) -> Table:
+def make_table(compared: list[Comparison], files: list[Path]) -> Table:
     """The measures as rows, a column for each run; two runs have their difference too."""
     columns = ["", *(file.stem for file in files)]
     grid = Table(*columns, *(["difference", "better", "worse", "p"] if len(files) > 1 else []))

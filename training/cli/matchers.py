@@ -78,7 +78,7 @@ def train(
 
         chosen = presets.read(preset, start=start).with_epochs(epochs)
         catalogue = Catalogue(tuple(field or ()), clicks)
-        corpus = corpus_for(chosen, data, images, catalogue, console)
+        corpus = read_corpus(chosen, data, images, catalogue, console)
         arguments = chosen, corpus, Place(out, cache, device, seed, start), resume, parser
         typer.echo(
             launch(workers, train_in, *arguments) if workers > 1 else train_in(False, *arguments)
@@ -98,10 +98,10 @@ def train_in(
     if parser:
         parsing.choose(parser)
     if place.device == "cuda":
-        place = replace(place, device=f"cuda:{workers.rank_here()}")
+        place = replace(place, device=f"cuda:{workers.local_rank()}")
     console = Console(stderr=True)
     reporter = Reporter(
-        progress.on(console), lambda record: console.print(line(record)), console.print
+        progress.on(console), lambda record: console.print(format_epoch(record)), console.print
     )
     begun = again and open_folder(preset, corpus, place).record.is_file()
     return run.train(
@@ -109,7 +109,7 @@ def train_in(
         corpus,
         place,
         resume=resume or begun,
-        reporter=reporter if workers.first() else SILENT,
+        reporter=reporter if workers.is_first() else SILENT,
     )
 
 
@@ -121,7 +121,7 @@ class Catalogue:
     clicks: Path | None = None
 
 
-def corpus_for(
+def read_corpus(
     preset: Preset, data: Path, images: Path | None, options: Catalogue, console: Console
 ) -> Corpus:
     """The corpus that a preset learns from; says what a catalogue's fields were taken for."""
@@ -135,7 +135,7 @@ def corpus_for(
             )
         return folders.read(data, images)
     products = catalogue.training_corpus(data, images, options.fields, options.clicks)
-    console.print(products.described(), markup=False, soft_wrap=True)
+    console.print(products.describe(), markup=False, soft_wrap=True)
     return products.corpus
 
 
@@ -188,7 +188,7 @@ def write_average(
             start,
             Place(out, cache, device),
             progress.on(console),
-            averaging.Shape(embedding, conse, reference_sentences),
+            averaging.VectorSizes(embedding, conse, reference_sentences),
         )
         typer.echo(
             f"{out}: R@1 {validation.annotation.recall_1:.1f} {validation.search.recall_1:.1f}  "
@@ -230,20 +230,20 @@ def reproduce_rows(
         rows = [presets.read(name) for name in only or (system.preset for system in SYSTEMS)]
         corpus = folders.read(data, images)
         trainings = reproduce.plan(rows, corpus, Place(out, cache, device), seeds)
-        paces = reproduce.paces(
+        paces = reproduce.measure_paces(
             [
                 *(json.loads(file.read_text("utf-8")) for file in out.glob("*/run.json")),
                 *measurements.read(results).values(),
             ]
         )
-        console.print(planned(trainings, paces))
+        console.print(describe_plan(trainings, paces))
         failures = reproduce.reproduce(
             trainings,
             corpus,
             reproduce.Publisher(results, page),
             progress=progress.on(console),
             starts=lambda training: console.print(f"{training.name}, {training.left} epochs left"),
-            tells=lambda record: console.print(line(record)),
+            tells=lambda record: console.print(format_epoch(record)),
         )
         if failures:
             raise ArithmeticError(
@@ -276,7 +276,7 @@ def write_report(
                 measurements.name_of(file): json.loads(file.read_text("utf-8")) for file in add
             }
             measurements.add(results, measured)
-        out.write_text(report.report(report.read(results)), encoding="utf-8")
+        out.write_text(report.write_page(report.read(results)), encoding="utf-8")
 
 
 def scenes(
@@ -295,7 +295,7 @@ def scenes(
     typer.echo(folder)
 
 
-def line(record: EpochRecord) -> str:
+def format_epoch(record: EpochRecord) -> str:
     """An epoch in a line."""
     annotation, search = record.validation["annotation"], record.validation["search"]
     return (
@@ -305,7 +305,7 @@ def line(record: EpochRecord) -> str:
     )
 
 
-def planned(trainings: Sequence[Training], paces: Mapping[str, float]) -> str:
+def describe_plan(trainings: Sequence[Training], paces: Mapping[str, float]) -> str:
     """What reproduce is going to do, and for how long."""
     from index.progress import duration
     from training.report import reproduce

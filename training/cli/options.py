@@ -46,7 +46,7 @@ def plain_errors(console: Console, parser: str | None = None) -> Iterator[None]:
         raise typer.Exit(1) from mistake
 
 
-def true_boxes(data: Path, boxes: Path | None) -> Path | None:
+def find_boxes(data: Path, boxes: Path | None) -> Path | None:
     """The file of a corpus's true boxes: the one that is given, or the one beside the data."""
     from training.data import entities
 

@@ -20,8 +20,8 @@ from training.cli.options import (
     Images,
     Resume,
     TrueBoxes,
+    find_boxes,
     plain_errors,
-    true_boxes,
 )
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def train_captioner(
             captioner_presets.read(preset),
             text=text,
             resume=resume,
-            reporter=reporter(console),
+            reporter=make_reporter(console),
         )
         typer.echo(f"{out}: BLEU-1 to 4 on val {slashed(score.bleu)}, CIDEr-D {score.cider:.1f}")
 
@@ -105,7 +105,7 @@ def add_kinds(
             data,
             images,
             device,
-            lambda loaded, examples: kinds.added(loaded, examples, place, bars),
+            lambda loaded, examples: kinds.add_kinds(loaded, examples, place, bars),
         )
 
 
@@ -177,17 +177,17 @@ def evaluate_regions(
         from training.runs.folder import Place
 
         loaded, corpus = checkpoint.load(file, device), folders.read(data, images)
-        score, numbers = region_captions.measured(
+        score, numbers = region_captions.measure_region_captions(
             loaded,
             corpus,
-            required_boxes(data, boxes),
+            read_boxes(data, boxes),
             split,
             Place(cache, cache, device),
             progress.on(console),
             beam or BEAM,
         )
         typer.echo(f"{numbers['regions']:,} true boxes: BLEU-1 to 4 {slashed(score.scores)}")
-        about = analysis.about(loaded) | {"data": corpus.name, "split": split}
+        about = analysis.name_checkpoint(loaded) | {"data": corpus.name, "split": split}
         analysis.store(json_file, about | numbers)
 
 
@@ -249,11 +249,11 @@ def train_proposals(
 
         recalls = proposals.train(
             folders.read(data, images),
-            required_boxes(data, boxes),
+            read_boxes(data, boxes),
             Place(out, cache, device, seed),
             proposer_presets.read(preset),
             resume=resume,
-            reporter=reporter(console),
+            reporter=make_reporter(console),
         )
         shown = ", ".join(f"{recall:.1f} in {count}" for count, recall in recalls.items())
         typer.echo(f"{out}: recall of phrases on val {shown}")
@@ -305,16 +305,16 @@ def train_grounder(
         recipe = grounder_presets.read(preset)
         localisation = grounding.train(
             folders.read(data, images),
-            required_boxes(data, boxes),
+            read_boxes(data, boxes),
             Place(out, cache, device, seed),
             recipe,
             resume=resume,
-            reporter=reporter(console),
+            reporter=make_reporter(console),
         )
         typer.echo(f"{out}: {json.dumps(asdict(localisation))}")
 
 
-def reporter(console: Console) -> Reporter:
+def make_reporter(console: Console) -> Reporter:
     """Reports each epoch on a console."""
     from training.runs import progress
     from training.runs.folder import Reporter
@@ -325,11 +325,11 @@ def reporter(console: Console) -> Reporter:
     )
 
 
-def required_boxes(data: Path, boxes: Path | None) -> GroundTruth:
+def read_boxes(data: Path, boxes: Path | None) -> GroundTruth:
     """The true boxes of a corpus; LookupError where there are none."""
     from training.data import entities
 
-    file = true_boxes(data, boxes)
+    file = find_boxes(data, boxes)
     if file is None:
         raise LookupError(f"no {' or '.join(entities.FILES)} beside {data}; give one by --boxes")
     return entities.read(file)

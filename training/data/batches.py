@@ -68,7 +68,7 @@ def batches(
         order = torch.randperm(len(counts), generator=generator).tolist()
         images = [image for image in order if len(turns[image]) > turn]
         if kinds and sampling.alike > 1:
-            images = together(images, kinds, sampling.alike, generator)
+            images = group_by_kind(images, kinds, sampling.alike, generator)
         for first in range(0, len(images), size):
             chosen = images[first : first + size]
             if len(chosen) > 1:
@@ -81,7 +81,7 @@ def batches(
                 yield Batch(tuple(chosen), positions, owners)
 
 
-def together(
+def group_by_kind(
     images: Sequence[int], kinds: Sequence[str], run: int, generator: torch.Generator
 ) -> list[int]:
     """Images in runs of one kind, in the order in which a kind's run becomes full, shuffled."""
@@ -98,6 +98,8 @@ def together(
     ]
 
 
-def steps(counts: Sequence[int], size: int, sentences: int = 1, sampling: Sampling = ALL) -> int:
+def count_batches(
+    counts: Sequence[int], size: int, sentences: int = 1, sampling: Sampling = ALL
+) -> int:
     """How many batches an epoch has."""
     return sum(1 for _ in batches(counts, size, 0, 0, sentences, sampling))

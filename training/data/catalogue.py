@@ -28,7 +28,7 @@ class CatalogueCorpus:
     corpus: Corpus
     roles: Roles
 
-    def described(self) -> str:
+    def describe(self) -> str:
         """What was read, for the person who has to see whether it was taken as it is meant."""
         counts = {split: len(examples) for split, examples in self.corpus.splits.items()}
         photos = ", ".join(f"{count:,} of {split}" for split, count in sorted(counts.items()))
@@ -45,11 +45,11 @@ def read(path: Path, images: Path | None = None) -> Corpus:
     unique within a split: nothing is learned from what this reads, so a photo may be in several.
     Raises LookupError for a path without a corpus, ValueError, with the place, for a bad row.
     """
-    file = path if path.is_file() else folders.corpus_file(path)
+    file = path if path.is_file() else folders.find_corpus(path)
     if file.suffix not in (".jsonl", ".csv"):
         return folders.read(file, images)
     name = file.resolve().parent.name
-    rows = [(split or "val", example) for split, example in examples(file, images)]
+    rows = [(split or "val", example) for split, example in read_rows(file, images)]
     splits: dict[str, tuple[Example, ...]] = {}
     for split in dict(rows):
         splits |= Corpus.of(name, (row for row in rows if row[0] == split)).splits
@@ -68,18 +68,18 @@ def training_corpus(
     Rows without a split are divided by groups of products, so that no variant of a product in val
     is learned. LookupError for an unknown field, or if no query is about a product of these.
     """
-    file = path if path.is_file() else folders.corpus_file(path)
-    rows = [
-        (split or split_by_group(example), example) for split, example in examples(file, images)
-    ]
-    guessed = templates.roles([example for split, example in rows if split == "train"], fields)
-    rows = unseen(rows)
-    queries = queries_of(clicks, {example.id for _, example in rows}) if clicks else {}
-    learned = [(split, with_texts(example, guessed, queries)) for split, example in rows]
+    file = path if path.is_file() else folders.find_corpus(path)
+    rows = [(split or choose_split(example), example) for split, example in read_rows(file, images)]
+    guessed = templates.guess_roles(
+        [example for split, example in rows if split == "train"], fields
+    )
+    rows = drop_measured(rows)
+    queries = read_queries(clicks, {example.id for _, example in rows}) if clicks else {}
+    learned = [(split, add_texts(example, guessed, queries)) for split, example in rows]
     return CatalogueCorpus(Corpus.of(file.resolve().parent.name, learned), guessed)
 
 
-def unseen(rows: Sequence[tuple[str, Example]]) -> list[tuple[str, Example]]:
+def drop_measured(rows: Sequence[tuple[str, Example]]) -> list[tuple[str, Example]]:
     """Rows of train without the photos that another split has, too, and the rows of the others.
 
     What is measured on photos that were learned says nothing of new ones.
@@ -88,7 +88,7 @@ def unseen(rows: Sequence[tuple[str, Example]]) -> list[tuple[str, Example]]:
     return [row for row in rows if row[0] != "train" or row[1].image not in measured]
 
 
-def queries_of(clicks: Path, ids: set[str]) -> Clicks:
+def read_queries(clicks: Path, ids: set[str]) -> Clicks:
     """The queries of products and their weights; those of weight 0 are not true, and are none."""
     queries: dict[str, list[tuple[str, float]]] = {}
     for row in judgements.read(clicks):
@@ -101,13 +101,13 @@ def queries_of(clicks: Path, ids: set[str]) -> Clicks:
     return queries
 
 
-def with_texts(example: Example, roles: Roles, clicks: Clicks) -> Example:
+def add_texts(example: Example, roles: Roles, clicks: Clicks) -> Example:
     """A photo with the texts of its fields, which count 1, and its queries, as they say."""
-    field_texts = dict.fromkeys(templates.texts(example.metadata, roles), 1.0)
+    field_texts = dict.fromkeys(templates.make_texts(example.metadata, roles), 1.0)
     queries = dict(clicks.get(example.id, ()))
     weights = field_texts | queries
     kind = templates.value(example.metadata, roles.kinds[0]) if roles.kinds else ""
-    terms = dict.fromkeys([*templates.terms(example.metadata, roles), *queries])
+    terms = dict.fromkeys([*templates.list_terms(example.metadata, roles), *queries])
     return replace(
         example,
         sentences=tuple(weights),
@@ -118,7 +118,7 @@ def with_texts(example: Example, roles: Roles, clicks: Clicks) -> Example:
     )
 
 
-def split_by_group(example: Example) -> str:
+def choose_split(example: Example) -> str:
     """Train or val, by the group of a product."""
     return "val" if int(digest(group_of(example)), 16) % 1000 < 1000 * VAL else "train"
 
@@ -128,25 +128,25 @@ def group_of(example: Example) -> str:
     return next(str(example.metadata[key]) for key in GROUPS if key in example.metadata)
 
 
-def examples(file: Path, images: Path | None) -> Iterator[tuple[str | None, Example]]:
+def read_rows(file: Path, images: Path | None) -> Iterator[tuple[str | None, Example]]:
     """Each row's split, if it has one, and photo."""
     folder = images or file.parent
     if file.suffix == ".csv":
-        return from_csv(file, folder)
-    return jsonl.examples(file, folder, parse)
+        return read_csv(file, folder)
+    return jsonl.read_rows(file, folder, parse_row)
 
 
-def from_csv(file: Path, folder: Path) -> Iterator[tuple[str | None, Example]]:
+def read_csv(file: Path, folder: Path) -> Iterator[tuple[str | None, Example]]:
     """The rows of a .csv with a heading; empty cells are no fields."""
     with file.open(encoding="utf-8-sig", newline="") as lines:
         for number, row in enumerate(csv.DictReader(lines), start=2):
             try:
-                yield parse({key: cell for key, cell in row.items() if cell}, folder)
+                yield parse_row({key: cell for key, cell in row.items() if cell}, folder)
             except ValueError as wrong:
                 raise ValueError(f"{file}, line {number}: {wrong}") from wrong
 
 
-def parse(row: dict[str, Any], folder: Path) -> tuple[str | None, Example]:
+def parse_row(row: dict[str, Any], folder: Path) -> tuple[str | None, Example]:
     """One row's split and photo; ValueError says what is wrong with it."""
     image = text_of(row, "image")
     name = str(row.get("id") or image)

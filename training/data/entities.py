@@ -58,7 +58,9 @@ def read(file: Path) -> dict[str, tuple[GroundedSentence, ...]]:
                 key: tuple(fractions(box, row["w"], row["h"]) for box in pixel_boxes)
                 for key, pixel_boxes in row["boxes"].items()
             }
-            grounded[name] = tuple(sentence(annotation, boxes) for annotation in row["sentences"])
+            grounded[name] = tuple(
+                parse_sentence(annotation, boxes) for annotation in row["sentences"]
+            )
         except (KeyError, TypeError, ValueError, IndexError) as wrong:
             raise ValueError(f"{file}, photo {name}: {wrong!r}") from wrong
     return grounded
@@ -72,7 +74,7 @@ def fractions(box: Sequence[float], width: float, height: float) -> Box:
     return Box(left / width, top / height, right / width, bottom / height)
 
 
-def sentence(row: dict[str, Any], boxes: dict[str, tuple[Box, ...]]) -> GroundedSentence:
+def parse_sentence(row: dict[str, Any], boxes: dict[str, tuple[Box, ...]]) -> GroundedSentence:
     """One sentence: its tokens joined by spaces, and its phrases that have boxes."""
     tokens = row["tokens"]
     starts = [0]

@@ -23,10 +23,10 @@ def read(file: Path, images: Path | None = None) -> Corpus:
     if not isinstance(rows, list):
         raise ValueError(f"{file} must hold a list of photos, not {type(rows).__name__}")
     folder = images or file.parent / "images"
-    return Corpus.of(file.parent.name, examples(file, rows, folder))
+    return Corpus.of(file.parent.name, parse_rows(file, rows, folder))
 
 
-def examples(file: Path, rows: list[object], folder: Path) -> Iterator[tuple[str, Example]]:
+def parse_rows(file: Path, rows: list[object], folder: Path) -> Iterator[tuple[str, Example]]:
     """Each row's split and example."""
     for position, row in enumerate(rows):
         try:

@@ -19,10 +19,10 @@ def read(file: Path, images: Path | None = None) -> Corpus:
 
     Raises ValueError with the file, the line's number and what was wrong with it.
     """
-    return Corpus.of(file.stem, examples(file, images or file.parent, parse))
+    return Corpus.of(file.stem, read_rows(file, images or file.parent, parse_row))
 
 
-def examples(
+def read_rows(
     file: Path, folder: Path, parse_row: Callable[[dict[str, Any], Path], tuple[Split, Example]]
 ) -> Iterator[tuple[Split, Example]]:
     """Each line's split and example, as `parse_row` makes them; empty lines are passed over."""
@@ -36,7 +36,7 @@ def examples(
                 raise ValueError(f"{file}, line {number}: {wrong}") from wrong
 
 
-def parse(row: dict[str, Any], folder: Path) -> tuple[str, Example]:
+def parse_row(row: dict[str, Any], folder: Path) -> tuple[str, Example]:
     """One line's split and example; ValueError says what is wrong with it."""
     unknown = row.keys() - KNOWN
     if unknown:

@@ -19,11 +19,11 @@ def read(file: Path, images: Path | None = None) -> Corpus:
         rows = json.loads(file.read_text(encoding="utf-8"))["images"]
     except (json.JSONDecodeError, KeyError, TypeError) as broken:
         raise ValueError(f"{file} is not JSON with a list 'images': {broken!r}") from broken
-    folder = images or photo_folder(file, rows)
-    return Corpus.of(file.stem.removeprefix("dataset_"), examples(file, rows, folder))
+    folder = images or find_photos(file, rows)
+    return Corpus.of(file.stem.removeprefix("dataset_"), parse_rows(file, rows, folder))
 
 
-def photo_folder(file: Path, rows: list[dict[str, Any]]) -> Path:
+def find_photos(file: Path, rows: list[dict[str, Any]]) -> Path:
     """The first of the usual folders that has one of the first photos, else images/."""
     names = [Path(row.get("filepath", "")) / row.get("filename", "") for row in rows[:20]]
     for folder in FOLDERS:
@@ -32,7 +32,9 @@ def photo_folder(file: Path, rows: list[dict[str, Any]]) -> Path:
     return file.parent / "images"
 
 
-def examples(file: Path, rows: list[dict[str, Any]], folder: Path) -> Iterator[tuple[str, Example]]:
+def parse_rows(
+    file: Path, rows: list[dict[str, Any]], folder: Path
+) -> Iterator[tuple[str, Example]]:
     """Each row's split and example."""
     for position, row in enumerate(rows):
         try:

@@ -15,7 +15,7 @@ def read(path: Path, images: Path | None = None) -> Corpus:
     `images` says where the photos are if they are not beside the file. Raises LookupError for a
     path without a corpus, ValueError, with the place, for a row that cannot be read.
     """
-    file = path if path.is_file() else corpus_file(path)
+    file = path if path.is_file() else find_corpus(path)
     if file.suffix == ".jsonl":
         return jsonl.read(file, images)
     if file.name.startswith("dataset"):
@@ -23,7 +23,7 @@ def read(path: Path, images: Path | None = None) -> Corpus:
     return flickr8k.read(file, images)
 
 
-def corpus_file(folder: Path) -> Path:
+def find_corpus(folder: Path) -> Path:
     """The one file of a folder that a reader knows."""
     if not folder.is_dir():
         raise LookupError(f"there is no folder {folder}")

@@ -59,7 +59,7 @@ class Scene:
     second: Shape
 
 
-def scene(seed: int) -> Scene:
+def make_scene(seed: int) -> Scene:
     """The scene of a seed: two unlike shapes in two of four cells."""
     random = Random(seed)  # noqa: S311 - scenes, not secrets
     kinds = random.sample([(colour, kind) for colour in COLOURS for kind in KINDS], 2)
@@ -78,11 +78,11 @@ def draw(scene: Scene) -> Tensor:
     picture = 90 + 60 * F.interpolate(coarse, (SIDE, SIDE), mode="bilinear")[0]  # (3, SIDE, SIDE)
     for shape in (scene.first, scene.second):
         colour = torch.tensor(COLOURS[shape.colour], dtype=torch.float32)
-        picture = torch.where(covered(shape), colour[:, None, None], picture)
+        picture = torch.where(cover(shape), colour[:, None, None], picture)
     return picture.to(torch.uint8)
 
 
-def covered(shape: Shape) -> Tensor:
+def cover(shape: Shape) -> Tensor:
     """The pixels that a shape covers, bool (SIDE, SIDE)."""
     centres = torch.arange(SIDE) + 0.5
     x = ((centres - shape.x) / shape.radius)[None, :]
@@ -97,7 +97,7 @@ def covered(shape: Shape) -> Tensor:
     return outlines[shape.kind]
 
 
-def relations(scene: Scene) -> tuple[str, str]:
+def relate(scene: Scene) -> tuple[str, str]:
     """How the first shape lies to the second, and the second to the first."""
     if scene.first.x != scene.second.x:
         pair = ("left of", "right of")
@@ -105,17 +105,17 @@ def relations(scene: Scene) -> tuple[str, str]:
     return ("above", "below") if scene.first.y < scene.second.y else ("below", "above")
 
 
-def sentences(scene: Scene) -> list[dict[str, Any]]:
+def make_sentences(scene: Scene) -> list[dict[str, Any]]:
     """Three sentences in the form of an Entities file: tokens, and phrases by shape."""
-    relation, inverse = relations(scene)
+    relation, inverse = relate(scene)
     return [
-        sentence(scene.first, "1", relation, scene.second, "2"),
-        sentence(scene.second, "2", inverse, scene.first, "1"),
-        sentence(scene.first, "1", "and", scene.second, "2"),
+        make_sentence(scene.first, "1", relation, scene.second, "2"),
+        make_sentence(scene.second, "2", inverse, scene.first, "1"),
+        make_sentence(scene.first, "1", "and", scene.second, "2"),
     ]
 
 
-def sentence(
+def make_sentence(
     shape: Shape, shape_id: str, between: str, other: Shape, other_id: str
 ) -> dict[str, Any]:
     """One sentence of two phrases, with the ids of their shapes."""
@@ -133,9 +133,9 @@ def write(folder: Path, counts: Mapping[str, int], seed: int = 0) -> None:
     rows, truth = [], {}
     splits = [split for split, count in counts.items() for _ in range(count)]
     for number, split in enumerate(splits):
-        picture, name = scene(seed * 1_000_003 + number), f"{number:05}.jpg"
+        picture, name = make_scene(seed * 1_000_003 + number), f"{number:05}.jpg"
         (folder / "images" / name).write_bytes(display_copy(Photo(draw(picture), ())).jpeg)
-        grounded = sentences(picture)
+        grounded = make_sentences(picture)
         boxes = {"1": [picture.first.box], "2": [picture.second.box]}
         truth[name] = {"w": SIDE, "h": SIDE, "boxes": boxes, "sentences": grounded}
         texts = [" ".join(annotation["tokens"]) for annotation in grounded]

@@ -45,47 +45,49 @@ class Roles:
         return "; ".join(f"{role}: {fields}" for role, fields in named.items())
 
 
-def roles(examples: Sequence[Example], fields: Sequence[str] = ()) -> Roles:
+def guess_roles(examples: Sequence[Example], fields: Sequence[str] = ()) -> Roles:
     """The roles of fields, guessed from their names and values; `fields` are those to choose from.
 
     A field whose values are short texts that repeat is an attribute, or a kind if its name says
     so. The kind with most values is the finest. ValueError where no field can become a text.
     """
-    available = named(examples)
+    available = list_fields(examples)
     if unknown := [field for field in fields if field not in available]:
         raise LookupError(f"no product has {', '.join(unknown)}; there are: {', '.join(available)}")
-    values = {field: counted(examples, field) for field in fields or available}
-    repeated = {field: len(counter) for field, counter in values.items() if repeats(counter)}
+    values = {field: count_values(examples, field) for field in fields or available}
+    repeated = {
+        field: len(counter) for field, counter in values.items() if is_repeated_text(counter)
+    }
     kinds = sorted(filter(KIND.search, repeated), key=lambda field: -repeated[field])
     titles = [field for field, counter in values.items() if TITLE.search(field) and counter]
     guessed = Roles(
         title=titles[0] if titles else None,
         kinds=tuple(kinds),
         attributes=tuple(field for field in repeated if field not in (*kinds, *titles[:1])),
-        shared=bool(titles) and often(values[titles[0]]),
+        shared=bool(titles) and is_repeated(values[titles[0]]),
     )
     if not (titles or repeated):
         raise ValueError(f"no field of {', '.join(values)} has a title, or values that repeat")
     return guessed
 
 
-def named(examples: Sequence[Example]) -> list[str]:
+def list_fields(examples: Sequence[Example]) -> list[str]:
     """All fields of the examples that may describe a product, in the order of the file."""
     every = dict.fromkeys(field for example in examples for field in example.metadata)
     return [field for field in every if field.lower() not in NO_LOOKS]
 
 
-def counted(examples: Sequence[Example], field: str) -> Counter[str]:
+def count_values(examples: Sequence[Example], field: str) -> Counter[str]:
     """How many examples have each value of a field."""
     return Counter(filter(None, (value(example.metadata, field) for example in examples)))
 
 
-def repeats(values: Counter[str]) -> bool:
+def is_repeated_text(values: Counter[str]) -> bool:
     """Whether values are short texts of which each comes several times on average."""
-    return often(values) and max(len(text.split()) for text in values) <= MOST_WORDS
+    return is_repeated(values) and max(len(text.split()) for text in values) <= MOST_WORDS
 
 
-def often(values: Counter[str]) -> bool:
+def is_repeated(values: Counter[str]) -> bool:
     """Whether there are several values, and each comes several times on average."""
     return len(values) > 1 and values.total() >= LEAST_REPEATS * len(values)
 
@@ -99,19 +101,19 @@ def value(metadata: Mapping[str, Any], field: str) -> str:
     return "" if " ".join(words) in NOTHING else " ".join(words)
 
 
-def texts(metadata: Mapping[str, Any], roles: Roles) -> tuple[str, ...]:
+def make_texts(metadata: Mapping[str, Any], roles: Roles) -> tuple[str, ...]:
     """All texts that a product answers: title, kinds, attributes, and attributes before kinds."""
-    return tuple(dict.fromkeys(filter(None, generated(metadata, roles))))
+    return tuple(dict.fromkeys(filter(None, generate_texts(metadata, roles))))
 
 
-def terms(metadata: Mapping[str, Any], roles: Roles) -> tuple[str, ...]:
+def list_terms(metadata: Mapping[str, Any], roles: Roles) -> tuple[str, ...]:
     """The values of fields that name a kind or an attribute, as they are written."""
     titles = (roles.title,) if roles.title and roles.shared else ()
     fields = (*roles.kinds, *roles.attributes, *titles)
     return tuple(dict.fromkeys(filter(None, (value(metadata, field) for field in fields))))
 
 
-def generated(metadata: Mapping[str, Any], roles: Roles) -> Iterator[str]:
+def generate_texts(metadata: Mapping[str, Any], roles: Roles) -> Iterator[str]:
     """The texts of `texts`, some more than once."""
     likes = list(filter(None, (value(metadata, field) for field in roles.attributes)))
     kinds = [form for field in roles.kinds for form in forms(value(metadata, field))]

@@ -10,7 +10,7 @@ from torch import Tensor
 from training.data.corpus import Example
 
 
-class Truth:
+class PairTruth:
     """The sentences of examples, in order, and the weight of each for every photo.
 
     Two products with the text "blue shirt" are both right answers to it, so a batch that holds

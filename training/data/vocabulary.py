@@ -20,7 +20,7 @@ def vocabulary(examples: Iterable[Example], least_count: int = LEAST_COUNT) -> t
     the paper deletes all characters but letters and digits, words here are split as a query's
     are ("man's" is "man" and "'s"), so that a query finds the words that were trained.
     """
-    frequent = [(-n, word) for word, n in counts(examples).items() if n >= least_count]
+    frequent = [(-n, word) for word, n in count_words(examples).items() if n >= least_count]
     return tuple(word for _, word in sorted(frequent))
 
 
@@ -28,7 +28,7 @@ def frequencies(
     examples: Iterable[Example], least_share: float = LEAST_SHARE
 ) -> tuple[tuple[str, float], ...]:
     """The most frequent words of the examples, those of train, and their shares of all words."""
-    counted = counts(examples)
+    counted = count_words(examples)
     total = counted.total()
     frequent = [(-n, word) for word, n in counted.items() if n >= least_share * total]
     return tuple((word, round(-n / total, 6)) for n, word in sorted(frequent))
@@ -47,7 +47,7 @@ def relations(examples: Iterable[Example], least_share: float = LEAST_RELATION) 
     return tuple(relation for _, relation in sorted(frequent))
 
 
-def counts(examples: Iterable[Example]) -> Counter[str]:
+def count_words(examples: Iterable[Example]) -> Counter[str]:
     """How often each lower-cased word is said."""
     return Counter(
         word.text.lower()

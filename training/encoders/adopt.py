@@ -49,7 +49,7 @@ class Adopted:
     about: tuple[str, ...]
 
 
-def fetched(name: str, revision: str | None) -> tuple[Path, str]:
+def fetch(name: str, revision: str | None) -> tuple[Path, str]:
     """The folder of a hub's repository and its commit; LookupError where it cannot be had.
 
     Only weights as safetensors and settings are fetched.
@@ -72,11 +72,11 @@ def fetched(name: str, revision: str | None) -> tuple[Path, str]:
     return folder, folder.name  # the hub's cache calls a folder by its commit
 
 
-def checked(folder: Path, name: str) -> licences.Licence:
+def check_licence(folder: Path, name: str) -> licences.Licence:
     """The licence of a folder that can be adopted; errors are those of models.encoders.source."""
     layout(folder).files()
     family(folder)
-    return licences.of(folder, name)
+    return licences.find_licence(folder, name)
 
 
 def adopt(
@@ -89,17 +89,17 @@ def adopt(
     """
     source = EncoderSource.of(folder, revision)
     if out.exists():
-        return moved(out, source)
+        return relocate(out, source)
     module = family(folder)
     with torch.random.fork_rng([]):
         torch.manual_seed(0)  # the maps that training adds begin alike wherever a folder is adopted
-        model = Matcher(config_of(source, choice)).eval()
+        model = Matcher(make_config(source, choice)).eval()
     facts = {"data": {"name": f"{NAMED[module]}, pretrained"}, "licence": licence}
     write(out, name, model, facts)
-    return Adopted(out, header.fingerprint(out), described(model, licence))
+    return Adopted(out, header.fingerprint(out), describe(model, licence))
 
 
-def config_of(source: EncoderSource, choice: Choice) -> Config:
+def make_config(source: EncoderSource, choice: Choice) -> Config:
     """The matcher of a source, with the encoder's own scale of scores."""
     name = family(Path(source.folder))
     module = importlib.import_module(f"models.encoders.{name}")
@@ -123,21 +123,21 @@ def write(path: Path, name: str, model: Matcher, facts: dict[str, Any]) -> None:
 
 def fingerprint(config: Mapping[str, Any], state: Mapping[str, Tensor]) -> str:
     """Sixteen hexadecimal digits of the SHA-256 of options and trained weights."""
-    total = hashlib.sha256(json.dumps(placeless(config), sort_keys=True).encode())
+    total = hashlib.sha256(json.dumps(drop_places(config), sort_keys=True).encode())
     for name, tensor in sorted(state.items()):
         total.update(name.encode())
         total.update(tensor.float().numpy().tobytes())
     return total.hexdigest()[:16]
 
 
-def placeless(config: Any) -> Any:
+def drop_places(config: Any) -> Any:
     """Options without those that say where weights are."""
     if not isinstance(config, Mapping):
         return config
-    return {key: placeless(value) for key, value in config.items() if key not in WHERE}
+    return {key: drop_places(value) for key, value in config.items() if key not in WHERE}
 
 
-def moved(out: Path, source: EncoderSource) -> Adopted:
+def relocate(out: Path, source: EncoderSource) -> Adopted:
     """Tell a checkpoint where its weights are now; ValueError if it is of other weights."""
     state, metadata = checkpoint.read(out)
     parts = [metadata["config"].get(side, {}) for side in ("image", "text")]
@@ -151,7 +151,7 @@ def moved(out: Path, source: EncoderSource) -> Adopted:
     return Adopted(out, header.fingerprint(out), (message,))
 
 
-def described(model: Matcher, licence: str) -> tuple[str, ...]:
+def describe(model: Matcher, licence: str) -> tuple[str, ...]:
     """What a person should know of an adopted model: licence, sizes, and what explains a score."""
     options: Any = model.config.image.options
     numbers = sum(weight.numel() for weight in model.parameters())

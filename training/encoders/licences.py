@@ -26,14 +26,14 @@ class Licence:
     warnings: tuple[str, ...]
 
 
-def of(folder: Path, name: str) -> Licence:
+def find_licence(folder: Path, name: str) -> Licence:
     """The licence of a folder of weights that is known by a name, such as a hub's id."""
-    licence = stated(folder)
+    licence = read_licence(folder)
     called = " ".join((name, folder.name, str(layout(folder).config().get("_name_or_path", ""))))
-    return Licence(licence, warnings(licence, called.lower()))
+    return Licence(licence, list_warnings(licence, called.lower()))
 
 
-def warnings(licence: str, called: str) -> tuple[str, ...]:
+def list_warnings(licence: str, called: str) -> tuple[str, ...]:
     """What a person should know before using weights of a licence and of lower-case names."""
     messages = [text for name, text in RESTRICTED.items() if name in called]
     if "-nc" in licence.lower() and not messages:
@@ -45,7 +45,7 @@ def warnings(licence: str, called: str) -> tuple[str, ...]:
     return tuple(messages)
 
 
-def stated(folder: Path) -> str:
+def read_licence(folder: Path) -> str:
     """The licence in the front matter of a folder's README.md; empty where there is none."""
     readme = folder / "README.md"
     if not readme.is_file():

@@ -27,7 +27,7 @@ from models.image_towers.pretrained import AGAINST, differences
 from models.matcher import Matcher
 from training.data.corpus import Example
 from training.encoders.adopt import TOWER, write
-from training.evaluation.embedding import BATCH, pixels
+from training.evaluation.embedding import BATCH, read_pixels
 from training.evaluation.masking import Masking
 from training.evaluation.retrieval import Floats, retrieval
 from training.evaluation.scores import score_matrix
@@ -39,7 +39,7 @@ SCALES = np.geomspace(5, 500, 60)  # what cosines may be multiplied with
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class Trial:
     """How boxes are made, compared and weighed, and recalls in percent; the sum is of all six."""
 
     recipe: str
@@ -51,7 +51,7 @@ class Tried:
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class BoxMethod:
     """A way to make boxes: the mean fall of cosines with the best box grey, and with another.
 
     `elsewhere` is for a box of the same size in the farthest corner.
@@ -64,18 +64,18 @@ class Way:
 
 
 @dataclass(frozen=True, slots=True)
-class Tuned:
+class Tuning:
     """All that was tried, what was chosen, and the scale that suits its scores."""
 
-    ways: tuple[Way, ...]
-    tried: tuple[Tried, ...]
-    chosen: Tried
+    ways: tuple[BoxMethod, ...]
+    tried: tuple[Trial, ...]
+    chosen: Trial
     scale: float
     photos: int
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class ScoreTerms:
     """Both terms of all scores (K, L): the whole photos', and what boxes add with λ = 1."""
 
     whole: Floats
@@ -94,7 +94,7 @@ def tune(
     progress: Progress,
     device: str,
     recipes: Sequence[str] = (),
-) -> tuple[Matcher, Tuned]:
+) -> tuple[Matcher, Tuning]:
     """The matcher with the boxes, λ and scale that suit photos and their sentences.
 
     Boxes are made and compared in the way whose best box costs the encoder's own score most when
@@ -106,24 +106,24 @@ def tune(
     refuse_others(loaded)
     matcher: Matcher = loaded.model
     owners = [k for k, example in enumerate(examples) for _ in example.sentences]
-    words = words_of(matcher, examples, progress)
+    words = embed_words(matcher, examples, progress)
     firsts = [owners.index(k) for k in range(min(len(examples), MASKED))]
-    terms: dict[tuple[str, str], Terms] = {}
-    ways: list[Way] = []
-    for recipe in recipes or tried_recipes(matcher):
-        candidate = with_options(matcher, {"recipe": recipe}).to(device)
-        boxes, places = boxes_of(candidate, examples, progress)
+    terms: dict[tuple[str, str], ScoreTerms] = {}
+    ways: list[BoxMethod] = []
+    for recipe in recipes or list_recipes(matcher):
+        candidate = replace_options(matcher, {"recipe": recipe}).to(device)
+        boxes, places = embed_boxes(candidate, examples, progress)
         if not ways:
             photos = torch.stack([vectors[0] for vectors in boxes])
-            plain = with_options(matcher, {"recipe": "value"}).to(device)  # it sees photos alone
+            plain = replace_options(matcher, {"recipe": "value"}).to(device)  # it sees photos alone
             masking = Masking(plain, examples, photos, [words[at] for at in firsts], places)
         for against in AGAINST:
-            apart = [apart_of(vectors, against) for vectors in boxes]
-            terms[recipe, against] = terms_of(boxes, apart, words, device, progress)
+            apart = [compute_differences(vectors, against) for vectors in boxes]
+            terms[recipe, against] = compute_terms(boxes, apart, words, device, progress)
             falls = masking.falls(progress(apart[: len(firsts)], len(firsts), f"grey, {recipe}"))
-            ways.append(Way(recipe, against, *falls))
+            ways.append(BoxMethod(recipe, against, *falls))
     tried = [
-        measured(way, regions, way_terms.scores(regions), owners)
+        measure_trial(way, regions, way_terms.scores(regions), owners)
         for way, way_terms in terms.items()
         for regions in WEIGHTS
     ]
@@ -131,11 +131,11 @@ def tune(
     chosen_terms = terms[chosen.recipe, chosen.against]
     scale = likeliest_scale(chosen_terms.scores(chosen.regions), owners)
     options = {name: getattr(chosen, name) for name in ("recipe", "against", "regions")}
-    tuned = with_options(matcher, options, scale)
-    return tuned, Tuned(tuple(ways), tuple(tried), chosen, scale, len(examples))
+    tuned = replace_options(matcher, options, scale)
+    return tuned, Tuning(tuple(ways), tuple(tried), chosen, scale, len(examples))
 
 
-def tried_recipes(matcher: Matcher) -> list[str]:
+def list_recipes(matcher: Matcher) -> list[str]:
     """The recipes that cost one pass, and the matcher's own."""
     sight: Any = matcher.image.sight
     costly = {"occluded"} - {sight.config.recipe}
@@ -151,7 +151,7 @@ def refuse_others(loaded: Checkpoint) -> None:
         raise ValueError(f"{loaded.name} was trained after its adoption: tune first, then train")
 
 
-def with_options(matcher: Matcher, image: dict[str, Any], scale: float | None = None) -> Matcher:
+def replace_options(matcher: Matcher, image: dict[str, Any], scale: float | None = None) -> Matcher:
     """The same encoder with other options of its image tower, and perhaps another scale."""
     scaled = {} if scale is None else {"scale": scale}
     parts = {"image": matcher.config.image, "text": matcher.config.text}
@@ -172,7 +172,7 @@ def with_options(matcher: Matcher, image: dict[str, Any], scale: float | None = 
     return model
 
 
-def words_of(matcher: Matcher, examples: Sequence[Example], progress: Progress) -> list[Tensor]:
+def embed_words(matcher: Matcher, examples: Sequence[Example], progress: Progress) -> list[Tensor]:
     """The parts of every sentence, which add up to a vector of length one."""
     texts = [text for example in examples for text in example.sentences]
     starts = range(0, len(texts), BATCH)
@@ -184,7 +184,7 @@ def words_of(matcher: Matcher, examples: Sequence[Example], progress: Progress) 
         ]
 
 
-def boxes_of(
+def embed_boxes(
     matcher: Matcher, examples: Sequence[Example], progress: Progress
 ) -> tuple[list[Tensor], list[Tensor]]:
     """The vectors (R, D) of every photo and its boxes, of length one, and the boxes (R, 4)."""
@@ -194,40 +194,42 @@ def boxes_of(
     vectors, boxes = list[Tensor](), list[Tensor]()
     with torch.inference_mode():
         for at in progress(starts, len(starts), f"photos, {options.recipe}"):
-            outputs = matcher.image.sight([pixels(path) for path in paths[at : at + BATCH]])
+            outputs = matcher.image.sight([read_pixels(path) for path in paths[at : at + BATCH]])
             vectors += [photo_vectors.cpu() for photo_vectors in outputs[0]]
             boxes += [photo_boxes.cpu() for photo_boxes in outputs[1]]
     return vectors, boxes
 
 
-def apart_of(vectors: Tensor, against: str) -> Tensor:
+def compute_differences(vectors: Tensor, against: str) -> Tensor:
     """What sets the boxes of one photo apart, (R, D), of vectors (R, D)."""
     every = torch.ones(1, len(vectors), dtype=torch.bool)
     return differences(vectors[None], every, against)[0]
 
 
-def terms_of(
+def compute_terms(
     boxes: Sequence[Tensor],
     apart: Sequence[Tensor],
     words: Sequence[Tensor],
     device: str,
     progress: Progress,
-) -> Terms:
+) -> ScoreTerms:
     """The two terms of all scores."""
     photos = torch.stack([vectors[0] for vectors in boxes])  # (K, D)
     texts = torch.stack([fragments.sum(0) for fragments in words])  # (L, D)
     added = score_matrix(apart, words, "sum_of_max", device, progress)
-    return Terms((photos @ texts.T).numpy(), added)
+    return ScoreTerms((photos @ texts.T).numpy(), added)
 
 
-def measured(way: tuple[str, str], regions: float, scores: Floats, owners: Sequence[int]) -> Tried:
+def measure_trial(
+    way: tuple[str, str], regions: float, scores: Floats, owners: Sequence[int]
+) -> Trial:
     """The recalls of scores (K, L)."""
     recalls = retrieval(scores, owners)
     firsts = (recalls.annotation.recall_1, recalls.search.recall_1)
-    return Tried(*way, regions, *firsts, recalls.recall_sum)
+    return Trial(*way, regions, *firsts, recalls.recall_sum)
 
 
-def choose(ways: Sequence[Way], tried: Sequence[Tried], cost: float) -> Tried:
+def choose(ways: Sequence[BoxMethod], tried: Sequence[Trial], cost: float) -> Trial:
     """The way whose boxes matter most, and its largest λ that costs little.
 
     >>> ways = [Way("masked", "photo", 0.1, 0.0), Way("value", "boxes", 0.2, 0.0)]
@@ -257,13 +259,13 @@ def likeliest_scale(scores: Floats, owners: Sequence[int]) -> float:
     return float(SCALES[int(np.argmin(losses))])
 
 
-def store(path: Path, loaded: Checkpoint, matcher: Matcher, tuned: Tuned, corpus: str) -> None:
+def store(path: Path, loaded: Checkpoint, matcher: Matcher, tuned: Tuning, corpus: str) -> None:
     """Write the tuned matcher; a calibration of the old scores is not taken along."""
     chosen = asdict(tuned.chosen) | {"scale": tuned.scale, "photos": tuned.photos, "data": corpus}
     write(path, loaded.name, matcher, loaded.facts | {"tuned": chosen})
 
 
-def table(tuned: Tuned) -> Group:
+def make_tables(tuned: Tuning) -> Group:
     """All ways and weights as tables, the chosen one marked."""
     ways = Table("boxes", "against", "cosine lost with the box grey", "with another box grey")
     for way in tuned.ways:

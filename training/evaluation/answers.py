@@ -19,7 +19,7 @@ SENTENCES, SHORT = 2, 4  # texts of each photo
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class AskedText:
     """A text as someone may type it, the nouns that it names, and the photo it was written about.
 
     `short` texts are one to three words. `photo` is None for a text about no photo of the split.
@@ -32,14 +32,14 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True)
-class Described:
+class ParsedPhotos:
     """Photos and the parses of their sentences."""
 
     examples: tuple[Example, ...]
     trees: tuple[tuple[ParsedSentence, ...], ...]
 
     @classmethod
-    def of(cls, examples: Sequence[Example]) -> Described:
+    def of(cls, examples: Sequence[Example]) -> ParsedPhotos:
         """Parse the sentences of some photos."""
         trees = iter(parse_trees([text for example in examples for text in example.sentences]))
         grouped = tuple(tuple(next(trees) for _ in example.sentences) for example in examples)
@@ -48,38 +48,38 @@ class Described:
     def __len__(self) -> int:
         return len(self.examples)
 
-    def some(self, positions: Sequence[int]) -> Described:
+    def select(self, positions: Sequence[int]) -> ParsedPhotos:
         """Some of the photos."""
-        return Described(
+        return ParsedPhotos(
             tuple(self.examples[i] for i in positions), tuple(self.trees[i] for i in positions)
         )
 
-    def named(self) -> list[frozenset[str]]:
+    def list_nouns(self) -> list[frozenset[str]]:
         """The nouns that each photo's sentences name together."""
-        return [frozenset().union(*map(nouns, trees)) for trees in self.trees]
+        return [frozenset().union(*map(find_nouns, trees)) for trees in self.trees]
 
 
-def nouns(tree: ParsedSentence) -> frozenset[str]:
+def find_nouns(tree: ParsedSentence) -> frozenset[str]:
     """The lemmas of a sentence's nouns."""
     return frozenset(word.lemma.lower() for word in tree.words if word.tag.startswith("NN"))
 
 
-def texts(photos: Described, random: Random) -> list[Text]:
+def draw_texts(photos: ParsedPhotos, random: Random) -> list[AskedText]:
     """Texts of every photo: some of its sentences, and as short ones nouns with modifiers.
 
     A text that several photos lend comes once: else a few frequent nouns would be most of all.
     """
-    sampled: list[Text] = []
+    sampled: list[AskedText] = []
     for photo, trees in enumerate(photos.trees):
         sentences = random.sample(trees, min(SENTENCES, len(trees)))
-        sampled += [Text(tree.text, nouns(tree), False, photo) for tree in sentences]
-        places = [(tree, i) for tree in trees for i in heads(tree)]
+        sampled += [AskedText(tree.text, find_nouns(tree), False, photo) for tree in sentences]
+        places = [(tree, i) for tree in trees for i in find_heads(tree)]
         for tree, head in random.sample(places, min(SHORT, len(places))):
-            sampled.append(short(tree, head, random.randint(0, MOST_MODIFIERS), photo))
+            sampled.append(shorten(tree, head, random.randint(0, MOST_MODIFIERS), photo))
     return list({text.text: text for text in reversed(sampled) if text.nouns}.values())
 
 
-def heads(tree: ParsedSentence) -> list[int]:
+def find_heads(tree: ParsedSentence) -> list[int]:
     """The nouns of a sentence that are no part of another."""
     return [
         i
@@ -88,7 +88,7 @@ def heads(tree: ParsedSentence) -> list[int]:
     ]
 
 
-def short(tree: ParsedSentence, head: int, modifiers: int, photo: int) -> Text:
+def shorten(tree: ParsedSentence, head: int, modifiers: int, photo: int) -> AskedText:
     """A noun with its nearest modifiers, at most so many."""
     before = [
         i
@@ -97,10 +97,14 @@ def short(tree: ParsedSentence, head: int, modifiers: int, photo: int) -> Text:
     ]
     words = [tree.words[i] for i in [*before[len(before) - min(modifiers, len(before)) :], head]]
     noun_lemmas = [word.lemma.lower() for word in words if word.tag.startswith("NN")]
-    return Text(" ".join(word.text.lower() for word in words), frozenset(noun_lemmas), True, photo)
+    return AskedText(
+        " ".join(word.text.lower() for word in words), frozenset(noun_lemmas), True, photo
+    )
 
 
-def answers(named: Sequence[frozenset[str]], queries: Sequence[Text]) -> NDArray[np.bool_]:
+def find_answers(
+    named: Sequence[frozenset[str]], queries: Sequence[AskedText]
+) -> NDArray[np.bool_]:
     """Whether each photo answers each text, (K, L); its own texts it always does."""
     columns = {
         noun: np.array([noun in photo_nouns for photo_nouns in named])
@@ -115,11 +119,11 @@ def answers(named: Sequence[frozenset[str]], queries: Sequence[Text]) -> NDArray
     return truth
 
 
-def alike(photos: Described) -> NDArray[np.bool_]:
+def find_alike(photos: ParsedPhotos) -> NDArray[np.bool_]:
     """Whether each photo is like each other, (K, K): it answers a sentence of the other's."""
-    named = photos.named()
+    named = photos.list_nouns()
     truth = np.zeros((len(photos), len(photos)), np.bool_)
     for position, trees in enumerate(photos.trees):
-        sentences = [Text(tree.text, nouns(tree), False, position) for tree in trees]
-        truth[:, position] = answers(named, sentences).any(axis=1)
+        sentences = [AskedText(tree.text, find_nouns(tree), False, position) for tree in trees]
+        truth[:, position] = find_answers(named, sentences).any(axis=1)
     return truth

@@ -20,10 +20,12 @@ Item = TypeVar("Item")
 BATCH = 32
 
 
-def photos(matcher: Matcher, examples: Sequence[Example], progress: Progress) -> list[FragmentBag]:
+def embed_photos(
+    matcher: Matcher, examples: Sequence[Example], progress: Progress
+) -> list[FragmentBag]:
     """The bag of every example's photo."""
-    return embedded(
-        lambda part: matcher.embed_images([pixels(path) for path in part]),
+    return embed(
+        lambda part: matcher.embed_images([read_pixels(path) for path in part]),
         [example.image for example in examples],
         progress,
         "photos",
@@ -31,7 +33,7 @@ def photos(matcher: Matcher, examples: Sequence[Example], progress: Progress) ->
 
 
 @torch.inference_mode()
-def from_inputs(
+def encode_inputs(
     matcher: composed.Matcher, inputs: Sequence[Tensor], progress: Progress = silent
 ) -> list[Tensor]:
     """The vectors (R, D) of photos by their frozen inputs (F, C): their bags, without the boxes."""
@@ -43,7 +45,7 @@ def from_inputs(
     ]
 
 
-def embedded(
+def embed(
     embed: Callable[[Sequence[Item]], list[FragmentBag]],
     items: Sequence[Item],
     progress: Progress,
@@ -56,7 +58,7 @@ def embedded(
     ]
 
 
-def pixels(path: Path) -> Tensor:
+def read_pixels(path: Path) -> Tensor:
     """A photo's pixels, uint8 (3, height, width); ValueError names the file that is broken."""
     try:
         return decode(path.read_bytes()).pixels

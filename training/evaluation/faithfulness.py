@@ -37,7 +37,7 @@ class Faithfulness:
 
 
 @dataclass(frozen=True, slots=True)
-class Masked:
+class MaskedPair:
     """A pair's score with and without one region, the region's links, and the predicted score."""
 
     before: float
@@ -55,7 +55,7 @@ def faithfulness(
     models.scores.scoring lacks.
     """
     masked_pairs = [
-        masked(image, sentence, sentence_links, score)
+        mask_region(image, sentence, sentence_links, score)
         for image, sentence in pairs
         if len(image) > 1 and (sentence_links := links(image, sentence, score))
     ]
@@ -67,23 +67,23 @@ def faithfulness(
     return Faithfulness(linked, lost, 100 * lost / linked, gap, len(masked_pairs))
 
 
-def masked(
+def mask_region(
     image: FragmentBag, sentence: FragmentBag, sentence_links: Sequence[Link], score: str
-) -> Masked:
+) -> MaskedPair:
     """Take the region with the largest sum of links out of a pair."""
     shares: dict[int, float] = defaultdict(float)
     for link in sentence_links:
         shares[link.region] += link.similarity
     region = max(shares, key=lambda region: shares[region])
     remaining = torch.cat([image.vectors[:region], image.vectors[region + 1 :]])  # (R - 1, D)
-    return Masked(
-        before=exact(image.vectors, sentence.vectors, score),
-        after=exact(remaining, sentence.vectors, score),
+    return MaskedPair(
+        before=score_pair(image.vectors, sentence.vectors, score),
+        after=score_pair(remaining, sentence.vectors, score),
         linked=shares[region],
         predicted=SCORES[score].without(remaining, sentence.vectors, sentence_links, region),
     )
 
 
-def exact(regions: Tensor, fragments: Tensor, score: str) -> float:
+def score_pair(regions: Tensor, fragments: Tensor, score: str) -> float:
     """A pair's score, from its regions (R, D) and fragments (T, D)."""
     return SCORES[score](PaddedBags.of([regions]), PaddedBags.of([fragments])).item()

@@ -16,7 +16,7 @@ from training.evaluation.scores import score_matrix
 
 
 @dataclass(frozen=True, slots=True)
-class Region:
+class RankedRegion:
     """A part of the photo at a position, and what it is ranked by."""
 
     photo: int
@@ -24,9 +24,9 @@ class Region:
     value: float
 
 
-def answering(
+def rank_regions(
     images: Sequence[FragmentBag], snippet: FragmentBag, score: str, count: int
-) -> list[Region]:
+) -> list[RankedRegion]:
     """The regions that score highest with a snippet (Karpathy & Fei-Fei 2015, figures 9 and 10).
 
     A region's value is the matcher's score of a photo that has this region alone: with sum_of_max
@@ -34,15 +34,17 @@ def answering(
     """
     single_regions = [vector[None] for bag in images for vector in bag.vectors]  # (1, D) each
     values = torch.from_numpy(score_matrix(single_regions, [snippet.vectors], score)[:, 0])  # (N,)
-    return best(images, torch.split(values, [len(bag) for bag in images]), count)
+    return choose_best(images, torch.split(values, [len(bag) for bag in images]), count)
 
 
-def longest(images: Sequence[FragmentBag], count: int) -> list[Region]:
+def find_longest(images: Sequence[FragmentBag], count: int) -> list[RankedRegion]:
     """The regions with the largest |v_i| (Karpathy & Fei-Fei 2015, figure 8)."""
-    return best(images, [bag.vectors.norm(dim=1) for bag in images], count)
+    return choose_best(images, [bag.vectors.norm(dim=1) for bag in images], count)
 
 
-def best(images: Sequence[FragmentBag], values: Sequence[Tensor], count: int) -> list[Region]:
+def choose_best(
+    images: Sequence[FragmentBag], values: Sequence[Tensor], count: int
+) -> list[RankedRegion]:
     """Each photo's best region by its values (R,), of these the `count` best.
 
     One a photo, as boxes overlap; the whole frame only where a photo has nothing else.
@@ -53,7 +55,7 @@ def best(images: Sequence[FragmentBag], values: Sequence[Tensor], count: int) ->
         region = parts[int(photo_values[parts].argmax())]
         place = bag.places[region]
         assert isinstance(place, Box)
-        regions.append(Region(photo, place, float(photo_values[region])))
+        regions.append(RankedRegion(photo, place, float(photo_values[region])))
     return sorted(regions, key=lambda best_region: -best_region.value)[:count]
 
 

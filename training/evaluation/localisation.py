@@ -38,7 +38,7 @@ def holds_centre(box: Box, other: Box) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Localised:
+class LocatedPhrase:
     """A phrase, what it truly means, and the boxes (R, 4) of its photo with their scores (R,)."""
 
     text: str
@@ -65,7 +65,7 @@ class Localisation:
     phrases: int
 
 
-def located(image: FragmentBag, sentence: FragmentBag, phrase: TruePhrase) -> Localised:
+def locate(image: FragmentBag, sentence: FragmentBag, phrase: TruePhrase) -> LocatedPhrase:
     """How a matcher's links score a photo's boxes for a phrase: summed over its fragments.
 
     Where the sentence has no fragment in the phrase all boxes score alike, and the first is best.
@@ -73,17 +73,17 @@ def located(image: FragmentBag, sentence: FragmentBag, phrase: TruePhrase) -> Lo
     words = fragments_in(sentence, phrase.span)
     scores: Tensor = (sentence.vectors[words] @ image.vectors.T).sum(dim=0)  # (R,)
     boxes = torch.tensor([astuple(place) for place in image.places])  # (R, 4)
-    return Localised(phrase.text, phrase.boxes, boxes, scores)
+    return LocatedPhrase(phrase.text, phrase.boxes, boxes, scores)
 
 
-def localisation(located_phrases: Iterable[Localised]) -> Localisation:
+def localisation(located_phrases: Iterable[LocatedPhrase]) -> Localisation:
     """Sum up phrases; ValueError if there are none or a score is not a number."""
     phrases = list(located_phrases)
     if not phrases:
         raise ValueError("no phrase with a box to be found; are the boxes of these photos?")
     if any(phrase.scores.isnan().any() for phrase in phrases):
         raise ValueError("a score is not a number")
-    right = [hits(phrase) for phrase in phrases]
+    right = [find_hits(phrase) for phrase in phrases]
     ranked = [
         hit[phrase.scores.argsort(descending=True, stable=True)]
         for phrase, hit in zip(phrases, right, strict=True)
@@ -93,7 +93,7 @@ def localisation(located_phrases: Iterable[Localised]) -> Localisation:
         recall_1=recall[1],
         recall_5=recall[5],
         recall_10=recall[10],
-        pointed=percent([points(phrase) for phrase in phrases]),
+        pointed=percent([is_pointed_at(phrase) for phrase in phrases]),
         bound=percent([bool(hit.any()) for hit in ranked]),
         mean_precision=mean_precision(phrases, right),
         phrases=len(phrases),
@@ -105,7 +105,7 @@ def percent(outcomes: Sequence[bool]) -> float:
     return 100 * sum(outcomes) / len(outcomes)
 
 
-def hits(phrase: Localised) -> Tensor:
+def find_hits(phrase: LocatedPhrase) -> Tensor:
     """Which boxes are right, (R,)."""
     union = enclose(phrase.true)
     true = phrase.boxes.new_tensor([[union.left, union.top, union.right, union.bottom]])
@@ -113,13 +113,13 @@ def hits(phrase: Localised) -> Tensor:
     return right
 
 
-def points(phrase: Localised) -> bool:
+def is_pointed_at(phrase: LocatedPhrase) -> bool:
     """Whether the best box's centre lies in one of the true boxes."""
     best = Box(*phrase.boxes[phrase.scores.argmax()].tolist())
     return any(holds_centre(box, best) for box in phrase.true)
 
 
-def mean_precision(phrases: Sequence[Localised], right: Sequence[Tensor]) -> float:
+def mean_precision(phrases: Sequence[LocatedPhrase], right: Sequence[Tensor]) -> float:
     """Percent: the mean of `average_precision` over unique phrases, in lower case."""
     groups: dict[str, list[int]] = defaultdict(list)
     for at, phrase in enumerate(phrases):

@@ -16,7 +16,7 @@ from torch import Tensor
 from models.matcher import Matcher
 from models.types import Box
 from training.data.corpus import Example
-from training.evaluation.embedding import pixels
+from training.evaluation.embedding import read_pixels
 from training.evaluation.occlusion import far_corner, grey
 
 
@@ -55,7 +55,7 @@ class Masking:
     def fall(self, k: int, box: Box) -> float:
         """How far the cosine of photo k and its sentence falls with a box grey."""
         if (k, box) not in self.cached:
-            photo = grey(pixels(self.examples[k].image), box)
+            photo = grey(read_pixels(self.examples[k].image), box)
             vector = F.normalize(self.matcher.image_inputs([photo])[0][0].cpu(), dim=-1)
             before, after = (
                 self.sentences[k].sum(0) @ embedding for embedding in (self.photos[k], vector)

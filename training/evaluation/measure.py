@@ -13,17 +13,23 @@ from models.registry import Matcher
 from models.types import FragmentBag
 from training.data.corpus import Example
 from training.data.entities import GroundedSentence, GroundTruth
-from training.evaluation.embedding import embedded, photos
+from training.evaluation.embedding import embed, embed_photos
 from training.evaluation.faithfulness import Faithfulness, faithfulness
-from training.evaluation.localisation import Localisation, Localised, localisation, located
+from training.evaluation.localisation import Localisation, LocatedPhrase, localisation, locate
 from training.evaluation.occlusion import Occlusion, Pair, occlusion
-from training.evaluation.retrieval import Direction, Retrieval, retrieval, similarity, starred
+from training.evaluation.retrieval import (
+    Direction,
+    Retrieval,
+    rank_first_sentences,
+    retrieval,
+    similarity,
+)
 from training.evaluation.scores import score_matrix
 from training.runs.progress import Progress, silent
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class MatcherMeasures:
     """A split's metrics, and None for those that it or the matcher has no ground for.
 
     starred: retrieval with the first sentence of each photo alone. similarity: sentences ranked by
@@ -50,19 +56,19 @@ def measure(
     progress: Progress = silent,
     device: str = "cpu",
     occluded: int = 0,
-) -> Measured:
+) -> MatcherMeasures:
     """Embed a split's photos and sentences, score all pairs exactly, and rank them.
 
     `boxes` maps file names to grounded sentences. `occluded` photos are embedded anew without one
     of their regions. ValueError says which photo or sentence the matcher cannot take.
     """
     began = time.perf_counter()
-    images = photos(matcher, examples, progress)
+    images = embed_photos(matcher, examples, progress)
     grounded = [list((boxes or {}).get(example.image.name, ())) for example in examples]
-    bags = sentence_bags(matcher, examples, grounded, progress)
+    bags = embed_sentences(matcher, examples, grounded, progress)
     vectors = [bag.vectors for bag in images]
     ranked = measure_ranks(matcher, examples, vectors, bags, progress, device)
-    phrases = list(of_phrases(images, grounded, bags))
+    phrases = list(locate_phrases(images, grounded, bags))
     pairs = [
         Pair(example.image, image, bags[example.sentences[0]])
         for example, image in zip(examples, images, strict=True)
@@ -83,24 +89,24 @@ def measure_ranks(
     bags: Mapping[str, FragmentBag] | None = None,
     progress: Progress = silent,
     device: str = "cpu",
-) -> Measured:
+) -> MatcherMeasures:
     """What photos' vectors (R_k, D) alone tell: all but grounding and links, which need boxes.
 
     `bags` are those of the sentences by their texts, if they are known.
     """
     began = time.perf_counter()
     if bags is None:
-        bags = sentence_bags(matcher, examples, (), progress)
+        bags = embed_sentences(matcher, examples, (), progress)
     owners = [number for number, example in enumerate(examples) for _ in example.sentences]
     vectors = [bags[text].vectors for example in examples for text in example.sentences]
     scored = partial(score_matrix, score=matcher.score, device=device, progress=progress)
     scores = scored(images, vectors)  # (K, L)
     several = all(len(example.sentences) > 1 for example in examples)
-    return Measured(
+    return MatcherMeasures(
         images=len(images),
         sentences=len(vectors),
         retrieval=retrieval(scores, owners),
-        starred=starred(scores, owners),
+        starred=rank_first_sentences(scores, owners),
         # The sentence of a query takes the sentence's role, as in a search.
         similarity=similarity(scored(vectors, vectors).T, owners) if several else None,
         grounding=None,
@@ -109,7 +115,7 @@ def measure_ranks(
     )
 
 
-def sentence_bags(
+def embed_sentences(
     matcher: Matcher,
     examples: Sequence[Example],
     grounded: Sequence[Sequence[GroundedSentence]],
@@ -119,17 +125,17 @@ def sentence_bags(
     texts = dict.fromkeys(text for example in examples for text in example.sentences)
     boxed = {sentence.text for sentences in grounded for sentence in sentences}
     distinct = [*texts, *sorted(boxed - texts.keys())]
-    embeddings = embedded(matcher.embed_sentences, distinct, progress, "sentences")
+    embeddings = embed(matcher.embed_sentences, distinct, progress, "sentences")
     return dict(zip(distinct, embeddings, strict=True))
 
 
-def of_phrases(
+def locate_phrases(
     images: Sequence[FragmentBag],
     grounded: Sequence[Sequence[GroundedSentence]],
     bags: Mapping[str, FragmentBag],
-) -> Iterator[Localised]:
+) -> Iterator[LocatedPhrase]:
     """Every boxed phrase of every photo with the scores of the photo's boxes."""
     for image, sentences in zip(images, grounded, strict=True):
         for sentence in sentences:
             for phrase in sentence.phrases:
-                yield located(image, bags[sentence.text], phrase)
+                yield locate(image, bags[sentence.text], phrase)

@@ -17,14 +17,14 @@ from torch import Tensor
 
 from models.registry import Matcher
 from models.types import WHOLE_FRAME, Box, FragmentBag
-from training.evaluation.embedding import embedded, pixels
+from training.evaluation.embedding import embed, read_pixels
 from training.runs.progress import Progress, silent
 
 GREY = 127  # the middle of the range of a pixel's values
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class RegionClaim:
     """A region of a photo and the words (fragments of a sentence) that link to it.
 
     linked: the sum of the links. added: the part of it that the region adds to the whole photo's.
@@ -79,7 +79,7 @@ def occlusion(
         return None
     random = Random(seed)  # noqa: S311 - a sample, not a secret
     candidates = [
-        (pair, regions) for pair in pairs if (regions := claims(pair.image, pair.sentence))
+        (pair, regions) for pair in pairs if (regions := find_claims(pair.image, pair.sentence))
     ]
     sample = random.sample(candidates, min(count, len(candidates)))
     if not sample:
@@ -87,8 +87,8 @@ def occlusion(
     claimed = [(pair, random.choice(regions)) for pair, regions in sample]
     added = [claim.added for _, claim in claimed]
     removed = [claim.removed for _, claim in claimed]
-    greyed = falls(matcher, claimed, lambda claim: claim.box, progress)
-    elsewhere = falls(matcher, claimed, lambda claim: far_corner(claim.box), progress)
+    greyed = measure_falls(matcher, claimed, lambda claim: claim.box, progress)
+    elsewhere = measure_falls(matcher, claimed, lambda claim: far_corner(claim.box), progress)
     return Occlusion(
         regions=len(claimed),
         linked=statistics.mean(claim.linked for _, claim in claimed),
@@ -101,7 +101,7 @@ def occlusion(
     )
 
 
-def claims(image: FragmentBag, sentence: FragmentBag) -> list[Claim]:
+def find_claims(image: FragmentBag, sentence: FragmentBag) -> list[RegionClaim]:
     """The regions that words link to; none for a bag without the whole photo."""
     if WHOLE_FRAME not in image.places:
         return []
@@ -109,14 +109,14 @@ def claims(image: FragmentBag, sentence: FragmentBag) -> list[Claim]:
     frame = image.places.index(WHOLE_FRAME)
     linked = similarity.argmax(dim=1)  # (T,)
     return [
-        claim_of(image, similarity, (linked == region).nonzero()[:, 0], region, frame)
+        make_claim(image, similarity, (linked == region).nonzero()[:, 0], region, frame)
         for region in sorted(set(linked.tolist()) - {frame})
     ]
 
 
-def claim_of(
+def make_claim(
     image: FragmentBag, similarity: Tensor, words: Tensor, region: int, frame: int
-) -> Claim:
+) -> RegionClaim:
     """The claim of one region to its words (W,); similarity is (T, R)."""
     word_similarity = similarity[words]  # (W, R)
     linked = word_similarity[:, region].sum()
@@ -124,7 +124,7 @@ def claim_of(
     remaining[:, region] = float("-inf")
     box = image.places[region]
     assert isinstance(box, Box)
-    return Claim(
+    return RegionClaim(
         box=box,
         words=tuple(words.tolist()),
         linked=float(linked),
@@ -133,28 +133,28 @@ def claim_of(
     )
 
 
-def falls(
+def measure_falls(
     matcher: Matcher,
-    claimed: Sequence[tuple[Pair, Claim]],
-    box_of: Callable[[Claim], Box],
+    claimed: Sequence[tuple[Pair, RegionClaim]],
+    box_of: Callable[[RegionClaim], Box],
     progress: Progress,
 ) -> list[float]:
     """How far the links of each claim fall when a box of its photo is grey."""
-    bags = embedded(
+    bags = embed(
         lambda part: matcher.embed_images(
-            [grey(pixels(pair.photo), box_of(claim)) for pair, claim in part]
+            [grey(read_pixels(pair.photo), box_of(claim)) for pair, claim in part]
         ),
         claimed,
         progress,
         "greyed photos",
     )
     return [
-        claim.linked - best(bag, pair.sentence.vectors[list(claim.words)])
+        claim.linked - score_best(bag, pair.sentence.vectors[list(claim.words)])
         for bag, (pair, claim) in zip(bags, claimed, strict=True)
     ]
 
 
-def best(image: FragmentBag, words: Tensor) -> float:
+def score_best(image: FragmentBag, words: Tensor) -> float:
     """Σ_t max_i v_iᵀ s_t of words (W, D)."""
     return float((words @ image.vectors.T).amax(dim=1).sum())
 

@@ -11,8 +11,8 @@ from torch import Tensor
 from models.registry import Matcher
 from training.data.corpus import Example
 from training.evaluation.categories import CategorySearch, category_search, frequent, members_of
-from training.evaluation.embedding import embedded, photos
-from training.evaluation.queries import Query, QuerySearch, query_search
+from training.evaluation.embedding import embed, embed_photos
+from training.evaluation.queries import NaturalQuery, QuerySearch, query_search
 from training.evaluation.retrieval import Floats
 from training.evaluation.scores import score_matrix
 from training.runs.progress import Progress, silent
@@ -30,7 +30,7 @@ def open_world(
     matcher: Matcher,
     examples: Sequence[Example],
     fields: Sequence[str] = (),
-    queries: Sequence[Query] = (),
+    queries: Sequence[NaturalQuery] = (),
     progress: Progress = silent,
     device: str = "cpu",
     vectors: Callable[[], Sequence[Tensor]] | None = None,
@@ -43,7 +43,7 @@ def open_world(
     values = {field: members_of(examples, field) for field in fields}
     common = {field: frequent(members) for field, members in values.items()}
     photo_vectors = (
-        vectors() if vectors else [bag.vectors for bag in photos(matcher, examples, progress)]
+        vectors() if vectors else [bag.vectors for bag in embed_photos(matcher, examples, progress)]
     )
     scored = partial(scores, matcher, photo_vectors, progress, device)
     return OpenWorld(
@@ -72,6 +72,6 @@ def scores(
     texts: Sequence[str],
 ) -> Floats:
     """The scores (K, L) of K photos, (R_k, D) each, and L texts."""
-    bags = embedded(matcher.embed_sentences, texts, progress, "queries")
+    bags = embed(matcher.embed_sentences, texts, progress, "queries")
     vectors = [bag.vectors for bag in bags]
     return score_matrix(photo_vectors, vectors, matcher.score, device, progress)

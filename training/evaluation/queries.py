@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from training.evaluation.retrieval import Floats, ranks
+from training.evaluation.retrieval import Floats, find_ranks
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
+class NaturalQuery:
     """A text, and the id of the photo that it describes."""
 
     text: str
@@ -23,7 +23,7 @@ class Query:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class RankedAnswer:
     """The rank of a query's photo, from 1, and the id of the photo that came first."""
 
     text: str
@@ -39,10 +39,12 @@ class QuerySearch:
     photos: int
     right_1: float
     right_5: float
-    answers: tuple[Answer, ...]
+    answers: tuple[RankedAnswer, ...]
 
 
-def query_search(scores: Floats, photos: Sequence[str], queries: Sequence[Query]) -> QuerySearch:
+def query_search(
+    scores: Floats, photos: Sequence[str], queries: Sequence[NaturalQuery]
+) -> QuerySearch:
     """Rank all photos for each query; ties count against us.
 
     Shapes: scores (K, L) for K ids of photos and L queries. LookupError for a query whose photo
@@ -61,35 +63,35 @@ def query_search(scores: Floats, photos: Sequence[str], queries: Sequence[Query]
         raise LookupError(f"{len(absent)} queries ask for absent photos, the first is {absent[0]}")
     true = np.zeros(scores.T.shape, dtype=bool)  # (L, K)
     true[np.arange(len(queries)), [positions[query.id] for query in queries]] = True
-    places = ranks(scores.T, true)  # (L,)
+    places = find_ranks(scores.T, true)  # (L,)
     firsts = scores.argmax(axis=0)  # (L,)
     return QuerySearch(
         photos=len(photos),
         right_1=100 * float((places <= 1).mean()),
         right_5=100 * float((places <= 5).mean()),
         answers=tuple(
-            Answer(query.text, query.id, int(place), photos[first])
+            RankedAnswer(query.text, query.id, int(place), photos[first])
             for query, place, first in zip(queries, places, firsts, strict=True)
         ),
     )
 
 
-def read(file: Path | None) -> tuple[Query, ...]:
+def read(file: Path | None) -> tuple[NaturalQuery, ...]:
     """Read queries of {text, id}: a .json list, .jsonl lines, or `queries` of a .json or .toml.
 
     Without a file there are none. ValueError says what is wrong with one.
     """
     if file is None:
         return ()
-    rows = content(file)
+    rows = read_content(file)
     if isinstance(rows, dict):
         rows = rows.get("queries")
     if not isinstance(rows, list) or not rows:
         raise ValueError(f"{file} must hold a list of queries, each with a text and an id")
-    return tuple(query_of(file, number, row) for number, row in enumerate(rows, start=1))
+    return tuple(parse_query(file, number, row) for number, row in enumerate(rows, start=1))
 
 
-def content(file: Path) -> Any:
+def read_content(file: Path) -> Any:
     """What a .toml, .jsonl or .json file holds; ValueError if it is not well formed."""
     text = file.read_text(encoding="utf-8")
     if file.suffix == ".toml":
@@ -99,10 +101,10 @@ def content(file: Path) -> Any:
     return json.loads(text)
 
 
-def query_of(file: Path, number: int, row: Any) -> Query:
+def parse_query(file: Path, number: int, row: Any) -> NaturalQuery:
     """One query; ValueError unless the row has a text and an id."""
     if not isinstance(row, dict) or not all(
         isinstance(row.get(key), str) and row[key] for key in ("text", "id")
     ):
         raise ValueError(f"{file}, query {number}: expected a text and an id, got {row!r:.60}")
-    return Query(row["text"], row["id"])
+    return NaturalQuery(row["text"], row["id"])

@@ -48,15 +48,15 @@ def relevance(
     answered = {query: grades for query, grades in judgements.items() if max(grades.values()) > 0}
     if not answered:
         raise ValueError("no judgement has a grade above 0, so there is nothing to find")
-    parsed = {name: measure(name) for name in measures}
-    values = [by_query(answered, run, list(parsed.values())) for run in runs]
+    parsed = {name: parse_measure(name) for name in measures}
+    values = [measure_queries(answered, run, list(parsed.values())) for run in runs]
     return [
-        compared(name, [run_values[str(metric)] for run_values in values])
+        compare(name, [run_values[str(metric)] for run_values in values])
         for name, metric in parsed.items()
     ]
 
 
-def measure(name: str) -> Measure:
+def parse_measure(name: str) -> Measure:
     """A measure by its name; ValueError shows how one is written."""
     try:
         return ir_measures.parse_measure(name)
@@ -64,7 +64,7 @@ def measure(name: str) -> Measure:
         raise ValueError(f"no measure {name!r}: write one as {', '.join(MEASURES)}") from unknown
 
 
-def by_query(
+def measure_queries(
     judgements: Values, run: Values, measures: Sequence[Measure]
 ) -> dict[str, dict[str, float]]:
     """The value of each query, 0 without an answer, by measure."""
@@ -78,7 +78,7 @@ def by_query(
     return values
 
 
-def compared(measure: str, values: Sequence[Mapping[str, float]]) -> Comparison:
+def compare(measure: str, values: Sequence[Mapping[str, float]]) -> Comparison:
     """The means of runs, and what separates two of them."""
     means = tuple(mean(query_values.values()) for query_values in values)
     if len(values) < 2:
@@ -89,11 +89,11 @@ def compared(measure: str, values: Sequence[Mapping[str, float]]) -> Comparison:
         means,
         int((differences > 0).sum()),
         int((differences < 0).sum()),
-        randomization(differences),
+        test_by_randomization(differences),
     )
 
 
-def randomization(differences: np.typing.NDArray[np.float64]) -> float | None:
+def test_by_randomization(differences: np.typing.NDArray[np.float64]) -> float | None:
     """The two-sided p of Fisher's randomization test: each query's two results may change places.
 
     The test that Smucker, Allan & Carterette 2007 recommend for means over queries: it assumes

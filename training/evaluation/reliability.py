@@ -68,19 +68,19 @@ def draw(curves: Mapping[str, Reliability]) -> str:
     """Reliability curves as an SVG: the mean probability of each bin against its share of truth."""
     shapes: list[str] = []
     for tick in (0.0, 0.5, 1.0):
-        x, y = place(tick, tick)
-        shapes.append(text(x, SIDE + MARGIN + LINE, f"{tick:g}", "middle"))
-        shapes.append(text(MARGIN - 6, y + 4, f"{tick:g}", "end"))
-    shapes.append(line([place(0, 0), place(1, 1)], "#9a9a9a", dashed=True))
+        x, y = locate(tick, tick)
+        shapes.append(draw_text(x, SIDE + MARGIN + LINE, f"{tick:g}", "middle"))
+        shapes.append(draw_text(MARGIN - 6, y + 4, f"{tick:g}", "end"))
+    shapes.append(draw_line([locate(0, 0), locate(1, 1)], "#9a9a9a", dashed=True))
     for row, (name, curve) in enumerate(curves.items()):
         ink = INKS[row % len(INKS)]
-        points = [place(bin_.probability, bin_.share) for bin_ in curve.bins]
-        shapes.append(line(points, ink))
+        points = [locate(bin_.probability, bin_.share) for bin_ in curve.bins]
+        shapes.append(draw_line(points, ink))
         shapes += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{ink}"/>' for x, y in points]
         label = f"{name}: error {curve.error:.3f}, {curve.pairs:,} pairs"
-        shapes.append(text(MARGIN, SIDE + MARGIN + LINE * (row + 3), label, ink=ink))
+        shapes.append(draw_text(MARGIN, SIDE + MARGIN + LINE * (row + 3), label, ink=ink))
     width, height = 2 * MARGIN + SIDE + 100, MARGIN + SIDE + LINE * (len(curves) + 4)
-    shapes.append(text(MARGIN, MARGIN - 14, "share that is true, by probability"))
+    shapes.append(draw_text(MARGIN, MARGIN - 14, "share that is true, by probability"))
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
         f'font-family="sans-serif" font-size="12"><rect width="100%" height="100%" fill="white"/>'
@@ -89,19 +89,19 @@ def draw(curves: Mapping[str, Reliability]) -> str:
     )
 
 
-def place(probability: float, share: float) -> tuple[float, float]:
+def locate(probability: float, share: float) -> tuple[float, float]:
     """Where a point of the curve is in the picture."""
     return MARGIN + SIDE * probability, MARGIN + SIDE * (1 - share)
 
 
-def line(points: Sequence[tuple[float, float]], ink: str, *, dashed: bool = False) -> str:
+def draw_line(points: Sequence[tuple[float, float]], ink: str, *, dashed: bool = False) -> str:
     """A line through points."""
     path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
     dashes = ' stroke-dasharray="4"' if dashed else ""
     return f'<polyline points="{path}" fill="none" stroke="{ink}" stroke-width="2"{dashes}/>'
 
 
-def text(x: float, y: float, words: str, anchor: str = "start", ink: str = "#4a4a4a") -> str:
+def draw_text(x: float, y: float, words: str, anchor: str = "start", ink: str = "#4a4a4a") -> str:
     """Words at a place."""
     return (
         f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" fill="{ink}">{escape(words)}</text>'

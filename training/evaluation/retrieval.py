@@ -44,20 +44,20 @@ def retrieval(scores: Floats, owners: Sequence[int]) -> Retrieval:
     """
     if scores.ndim != 2 or len(owners) != scores.shape[1]:
         raise ValueError(f"scores are {scores.shape} for {len(owners)} sentences; expected (K, L)")
-    return ranked(scores, np.arange(len(scores))[:, None] == np.asarray(owners)[None, :])
+    return rank_pairs(scores, np.arange(len(scores))[:, None] == np.asarray(owners)[None, :])
 
 
-def ranked(scores: Floats, true: NDArray[np.bool_]) -> Retrieval:
+def rank_pairs(scores: Floats, true: NDArray[np.bool_]) -> Retrieval:
     """Both directions' metrics of scores (K, L), where pairs are true or not, (K, L).
 
     A sentence of several images is answered by any of them. ValueError as in `retrieval`.
     """
     if np.isnan(scores).any():
         raise ValueError(f"{int(np.isnan(scores).sum()):,} of the scores are NaN")
-    return Retrieval(direction(ranks(scores, true)), direction(ranks(scores.T, true.T)))
+    return Retrieval(summarise(find_ranks(scores, true)), summarise(find_ranks(scores.T, true.T)))
 
 
-def starred(scores: Floats, owners: Sequence[int]) -> Retrieval:
+def rank_first_sentences(scores: Floats, owners: Sequence[int]) -> Retrieval:
     """Both directions with the first sentence of each image alone, the others left out.
 
     The protocol marked (*) in table 2 of Karpathy et al. 2014, after Hodosh et al. 2013.
@@ -66,7 +66,7 @@ def starred(scores: Floats, owners: Sequence[int]) -> Retrieval:
     return retrieval(scores[:, firsts], photos.tolist())
 
 
-def ranks(scores: Floats, true: NDArray[np.bool_]) -> NDArray[np.int64]:
+def find_ranks(scores: Floats, true: NDArray[np.bool_]) -> NDArray[np.int64]:
     """The rank (Q,) of each query's best true answer among candidates, scores (Q, C), from 1.
 
     Ties count against us: every false answer with the same score stands before the true one, so
@@ -80,7 +80,7 @@ def ranks(scores: Floats, true: NDArray[np.bool_]) -> NDArray[np.int64]:
     return 1 + above
 
 
-def direction(ranks: NDArray[np.int64]) -> Direction:
+def summarise(ranks: NDArray[np.int64]) -> Direction:
     """Recalls and mean ranks of ranks (Q,)."""
     recall_1, recall_5, recall_10 = (100 * float((ranks <= k).mean()) for k in (1, 5, 10))
     median, mean = float(np.median(ranks)), float(ranks.mean())
@@ -103,4 +103,4 @@ def similarity(scores: Floats, owners: Sequence[int]) -> Direction:
     off_diagonal = ~np.eye(L, dtype=bool)
     photos = np.asarray(owners)
     true = (photos[:, None] == photos[None, :]) & off_diagonal
-    return direction(ranks(np.where(off_diagonal, scores, -np.inf), true))
+    return summarise(find_ranks(np.where(off_diagonal, scores, -np.inf), true))

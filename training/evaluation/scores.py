@@ -28,13 +28,13 @@ def score_matrix(
     starts = range(0, len(sentences), SENTENCES)
     with torch.inference_mode():
         for first in progress(starts, len(starts), "scores"):
-            words = padded(sentences[first : first + SENTENCES], device)
+            words = pad(sentences[first : first + SENTENCES], device)
             for start in range(0, len(images), IMAGES):
-                block = SCORES[score](padded(images[start : start + IMAGES], device), words)
+                block = SCORES[score](pad(images[start : start + IMAGES], device), words)
                 scores[start : start + IMAGES, first : first + SENTENCES] = block.cpu().numpy()
     return scores
 
 
-def padded(bags: Sequence[Tensor], device: str) -> PaddedBags:
+def pad(bags: Sequence[Tensor], device: str) -> PaddedBags:
     """Bags as one float32 batch on a device."""
     return PaddedBags.of([bag.to(device, torch.float32) for bag in bags])

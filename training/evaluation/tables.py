@@ -9,9 +9,9 @@ from rich.console import Group, RenderableType
 from rich.markup import escape
 from rich.table import Table
 
-from training.evaluation.inside import Magnitude, Region
+from training.evaluation.inside import Magnitude, RankedRegion
 from training.evaluation.localisation import Localisation
-from training.evaluation.measure import Measured
+from training.evaluation.measure import MatcherMeasures
 from training.evaluation.occlusion import Occlusion
 from training.evaluation.open_world import OpenWorld
 from training.evaluation.queries import QuerySearch
@@ -22,7 +22,7 @@ EXTREMES = 20  # words at either end
 MISSES = 40  # queries whose photo is not the first
 
 
-def metrics(measured: Measured) -> Group:
+def format_metrics(measured: MatcherMeasures) -> Group:
     """A matcher's ranks and recalls in percent, and below them the faithfulness of its links."""
     table = Table()
     for heading in ("", "R@1", "R@5", "R@10", "median", "mean rank"):
@@ -39,28 +39,28 @@ def metrics(measured: Measured) -> Group:
             recalls = (direction.recall_1, direction.recall_5, direction.recall_10)
             ranks = (f"{direction.median_rank:.0f}", f"{direction.mean_rank:.1f}")
             table.add_row(name, *(f"{recall:.1f}" for recall in recalls), *ranks)
-    return Group(table, *notes(measured))
+    return Group(table, *format_notes(measured))
 
 
-def notes(measured: Measured) -> list[str]:
+def format_notes(measured: MatcherMeasures) -> list[str]:
     """The number of photos, and links against true boxes and without their regions."""
     lines = [
         f"{measured.images:,} photos, {measured.sentences:,} sentences; "
         "(*) with the first sentence of each photo alone"
     ]
     if measured.grounding:
-        lines.append(boxes(measured.grounding))
+        lines.append(format_localisation(measured.grounding))
     if links := measured.faithfulness:
         lines.append(
             f"without its most linked region a pair loses {links.lost:.3f} of its score, "
             f"{links.share:.0f} % of those links; at most {links.gap:.0e} from their prediction"
         )
     if measured.occlusion:
-        lines.append(occluded(measured.occlusion))
+        lines.append(format_occlusion(measured.occlusion))
     return [*lines, f"{measured.seconds:.0f} s"]
 
 
-def occluded(measured: Occlusion) -> str:
+def format_occlusion(measured: Occlusion) -> str:
     """What regions claim and what their words lose without them, in three lines."""
     return (
         f"{measured.regions:,} regions, one a photo: links of {measured.linked:.3f}, of which the "
@@ -73,7 +73,7 @@ def occluded(measured: Occlusion) -> str:
     )
 
 
-def searches(measured: OpenWorld) -> Group:
+def format_searches(measured: OpenWorld) -> Group:
     """Searches by categories and by natural queries, in percent."""
     table = Table("field", "photos", "categories", "mAP", "P@1", "P@5", "by chance")
     for search in measured.categories:
@@ -81,10 +81,10 @@ def searches(measured: OpenWorld) -> Group:
         counts = (f"{search.photos:,}", f"{search.categories} (and {search.rare} rare)")
         table.add_row(search.field, *counts, *(f"{percent:.1f}" for percent in percents))
     parts = [table] if measured.categories else []
-    return Group(*parts, *(missed(measured.queries) if measured.queries else ()))
+    return Group(*parts, *(format_misses(measured.queries) if measured.queries else ()))
 
 
-def missed(measured: QuerySearch) -> list[RenderableType]:
+def format_misses(measured: QuerySearch) -> list[RenderableType]:
     """How many natural queries are right, and those that are not."""
     wrong = [answer for answer in measured.answers if answer.rank > 1]
     table = Table("query", "photo", "rank", "came first")
@@ -97,7 +97,7 @@ def missed(measured: QuerySearch) -> list[RenderableType]:
     return [right, table] if wrong else [right]
 
 
-def boxes(measured: Localisation) -> str:
+def format_localisation(measured: Localisation) -> str:
     """Localisation of phrases, in two lines."""
     return (
         f"{measured.phrases:,} phrases: R@1 / 5 / 10 at IoU ≥ 0.5 "
@@ -107,17 +107,17 @@ def boxes(measured: Localisation) -> str:
     )
 
 
-def extremes(words: Sequence[Magnitude]) -> Table:
+def format_extremes(words: Sequence[Magnitude]) -> Table:
     """The words with the largest and the smallest magnitudes, side by side."""
     table = Table(caption=f"{len(words):,} words; mean |s| and occurrences")
     for heading in ("largest", "|s|", "times", "smallest", "|s|", "times"):
         table.add_column(heading, justify="left" if heading.endswith("est") else "right")
     for pair in zip(words[:EXTREMES], words[::-1][:EXTREMES], strict=True):
-        table.add_row(*(cell for word in pair for cell in cells(word)))
+        table.add_row(*(cell for word in pair for cell in format_cells(word)))
     return table
 
 
-def ranked(chosen: Sequence[Region], photos: Sequence[str], value: str) -> Table:
+def format_regions(chosen: Sequence[RankedRegion], photos: Sequence[str], value: str) -> Table:
     """Regions, best first, with their photos' ids and the value that orders them."""
     table = Table("", "photo", "left, top, right, bottom", value)
     for place, (region, photo) in enumerate(zip(chosen, photos, strict=True), start=1):
@@ -126,7 +126,7 @@ def ranked(chosen: Sequence[Region], photos: Sequence[str], value: str) -> Table
     return table
 
 
-def reliabilities(curves: Mapping[str, Reliability]) -> Table:
+def format_reliabilities(curves: Mapping[str, Reliability]) -> Table:
     """The expected calibration error of each kind of pair, and how many of them are true."""
     table = Table("pairs of", "expected calibration error", "pairs", "true")
     for name, curve in curves.items():
@@ -134,6 +134,6 @@ def reliabilities(curves: Mapping[str, Reliability]) -> Table:
     return table
 
 
-def cells(word: Magnitude) -> tuple[str, str, str]:
+def format_cells(word: Magnitude) -> tuple[str, str, str]:
     """A word's part of a row."""
     return word.word, f"{word.mean:.3f}", f"{word.count:,}"

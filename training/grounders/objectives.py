@@ -30,7 +30,7 @@ class PhraseMatch:
     boxes: Tensor
 
 
-def supervised(
+def supervised_loss(
     match: PhraseMatch,
     margin: float,
     top: int,
@@ -50,13 +50,13 @@ def supervised(
     not count, as published.
     """
     photo_regions = match.regions[match.owners]  # (P, R, D)
-    overlap = overlaps(match)  # (P, R)
+    overlap = measure_overlaps(match)  # (P, R)
     best, place = overlap.max(dim=1)
     covered = best >= RIGHT
     phrases, regions = match.phrases[covered], photo_regions[covered, place[covered]]
     distances = torch.cdist(phrases, regions)  # (N, N)
     pairs = distances.diagonal()
-    true = same(match, covered)
+    true = find_same(match, covered)
     loss = distances.new_zeros(())
     for weight, d in ((lambda_1, distances), (1.0, distances.T)):
         hinges = (margin + pairs[:, None] - d).clamp_min(0).masked_fill(true, 0)
@@ -74,13 +74,13 @@ def supervised(
     return loss
 
 
-def overlaps(match: PhraseMatch) -> Tensor:
+def measure_overlaps(match: PhraseMatch) -> Tensor:
     """Intersection over union of each phrase's box and its photo's proposals, (P, R)."""
     pairs = zip(match.truth, match.boxes[match.owners], strict=True)
     return torch.stack([box_iou(true[None], boxes)[0] for true, boxes in pairs])
 
 
-def same(match: PhraseMatch, covered: Tensor) -> Tensor:
+def find_same(match: PhraseMatch, covered: Tensor) -> Tensor:
     """Which phrases mean the same as which by their words, or by their boxes in a photo, (N, N)."""
     owners, words, truth = match.owners[covered], match.words[covered], match.truth[covered]
     boxes = (owners[:, None] == owners) & (box_iou(truth, truth) >= RIGHT)
@@ -88,7 +88,9 @@ def same(match: PhraseMatch, covered: Tensor) -> Tensor:
     return alike
 
 
-def weak(match: PhraseMatch, preference: Tensor, temperature: float, sharpness: float) -> Tensor:
+def weak_loss(
+    match: PhraseMatch, preference: Tensor, temperature: float, sharpness: float
+) -> Tensor:
     """A contrast of photos, under weak supervision: the boxes of phrases are not known.
 
         a_pi = softmax_i((x_iᵀ y_p + preference_i) / temperature),  S_kp = Σ_i a_pi x_iᵀ y_p

@@ -62,10 +62,10 @@ def read(preset: str) -> GrounderPreset:
 
     LookupError where there is none, ValueError for an option that nothing knows.
     """
-    return inheritance.read(PRESETS, preset, parsed)
+    return inheritance.read(PRESETS, preset, parse)
 
 
-def parsed(preset: str, tables: Mapping[str, Any]) -> GrounderPreset:
+def parse(preset: str, tables: Mapping[str, Any]) -> GrounderPreset:
     """The preset of a preset's tables."""
     refuse_unknown(tables, {"model", "objective", "optimizer", "schedule"}, "the preset")
     options, objective = tables.get("model", {}), dict(tables.get("objective", {}))

@@ -15,13 +15,13 @@ from models.grounders import two_branch
 from training.data.corpus import Corpus, Example
 from training.data.digests import digest, file_digest
 from training.data.entities import GroundedSentence, GroundTruth, digest_truth, phrase_boxes
-from training.evaluation.embedding import pixels
-from training.evaluation.localisation import Localisation, Localised, localisation
-from training.grounders.objectives import PhraseMatch, supervised, weak
+from training.evaluation.embedding import read_pixels
+from training.evaluation.localisation import Localisation, LocatedPhrase, localisation
+from training.grounders.objectives import PhraseMatch, supervised_loss, weak_loss
 from training.grounders.preset import GrounderPreset, Weak
-from training.runs.cache import cached
+from training.runs.cache import load_or_compute
 from training.runs.folder import SILENT, Place, Reporter, RunFolder, fit
-from training.runs.loop import Measured, Part, Trainer, shuffled
+from training.runs.loop import Trainer, TrainingTask, ValidationResult, shuffle
 from training.runs.precision import half_precision
 from training.runs.progress import Progress
 
@@ -62,7 +62,7 @@ class PhraseDataset:
 
     def batches(self, epoch: int) -> Iterable[PhraseBatch]:  # noqa: ARG002 - the order is drawn
         """Some phrases of every photo, photos in a new order."""
-        return map(self.batch, shuffled(len(self), self.size))
+        return map(self.batch, shuffle(len(self), self.size))
 
     def batch(self, photos: Sequence[int]) -> PhraseBatch:
         """Regions of photos, and up to PHRASES phrases of each, drawn at random."""
@@ -107,23 +107,23 @@ def train(
     torch.manual_seed(place.seed)
     model = two_branch.Model(two_branch.Config(**preset.options)).to(place.device)
     dataset, val = (
-        learned_from(model, corpus.split(split), truth, place.cache, reporter.progress)
+        make_dataset(model, corpus.split(split), truth, place.cache, reporter.progress)
         for split in ("train", "val")
     )
     dataset = replace(dataset, size=preset.schedule.batch)
     model.prepare(dataset.regions)
-    part = Part(
+    part = TrainingTask(
         model,
         dataset,
-        partial(objective, model, preset, place.device),
-        lambda: Measured(asdict(measured(model.eval(), val, place.device))),
+        partial(compute_loss, model, preset, place.device),
+        lambda: ValidationResult(asdict(measure(model.eval(), val, place.device))),
         once=True,
     )
     trainer = Trainer(part, preset.optimizer, preset.schedule, place.device)
     return Localisation(**fit(trainer, folder, reporter, resume=resume))
 
 
-def learned_from(
+def make_dataset(
     model: two_branch.Model,
     examples: Sequence[Example],
     truth: GroundTruth,
@@ -144,7 +144,7 @@ def learned_from(
 
     def image_inputs(paths: Sequence[Path]) -> list[Tensor]:
         with half_precision(device, "bfloat16"):
-            return model.image_inputs([pixels(path) for path in paths])
+            return model.image_inputs([read_pixels(path) for path in paths])
 
     def phrase_inputs(photos: Sequence[Sequence[GroundedSentence]]) -> list[Tensor]:
         grounded = [sentence for photo in photos for sentence in photo]
@@ -164,7 +164,7 @@ def learned_from(
         )
         for photo_sentences in sentences
     ]
-    regions = cached(
+    regions = load_or_compute(
         folder / "images",
         f"bfloat16 {model.image_key()}",
         paths,
@@ -173,7 +173,7 @@ def learned_from(
         progress,
         "features of photos",
     )
-    phrases = cached(
+    phrases = load_or_compute(
         folder / "sentences",
         "bfloat16 phrases",
         sentences,
@@ -190,18 +190,18 @@ def learned_from(
     )
 
 
-def objective(
+def compute_loss(
     model: two_branch.Model, preset: GrounderPreset, device: str, batch: PhraseBatch, epoch: int
 ) -> Tensor:
     """The loss of a batch with true boxes or without, as the preset says; a scalar."""
     embedded, options = embed(model, batch, device), preset.objective
     if isinstance(options, Weak):
         preference = model.preference(batch.regions.shape[1])
-        return weak(embedded, preference, options.temperature, options.sharpness)
+        return weak_loss(embedded, preference, options.temperature, options.sharpness)
     mined = epoch > preset.schedule.epochs - options.mined
     structure = options.lambda_1, options.lambda_2, options.lambda_3
     mining = options.mining if mined else 0.0
-    return supervised(embedded, options.margin, options.top, mining, *structure)
+    return supervised_loss(embedded, options.margin, options.top, mining, *structure)
 
 
 def embed(model: two_branch.Model, batch: PhraseBatch, device: str) -> PhraseMatch:
@@ -218,7 +218,7 @@ def embed(model: two_branch.Model, batch: PhraseBatch, device: str) -> PhraseMat
 
 
 @torch.inference_mode()
-def measured(model: two_branch.Model, dataset: PhraseDataset, device: str) -> Localisation:
+def measure(model: two_branch.Model, dataset: PhraseDataset, device: str) -> Localisation:
     """How well a model localises the phrases of photos."""
     localised = []
     for photo in range(len(dataset)):
@@ -230,7 +230,7 @@ def measured(model: two_branch.Model, dataset: PhraseDataset, device: str) -> Lo
             phrase for sentence in dataset.sentences[photo] for phrase in sentence.phrases
         ]
         localised += [
-            Localised(phrase.text, phrase.boxes, inputs[:, -4:].cpu(), phrase_scores)
+            LocatedPhrase(phrase.text, phrase.boxes, inputs[:, -4:].cpu(), phrase_scores)
             for phrase, phrase_scores in zip(photo_phrases, scores, strict=True)
         ]
     return localisation(localised)

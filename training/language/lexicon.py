@@ -32,7 +32,7 @@ vuitton vuvuzela vw walkie whatsapp wheelie yorkie yuzu zara zelda zumba
 def write(wordnet: Path, out: Path) -> int:
     """Write every word that `models.text.lexicon` needs, and count them."""
     words: set[str] = set()
-    for word in sorted(set(collected(wordnet)), key=lambda word: (len(word), word)):
+    for word in sorted(set(collect_words(wordnet)), key=lambda word: (len(word), word)):
         # A word that a rule finds from a shorter one need not be listed.
         if WORD.fullmatch(word) and not lexicon.is_inflected(word, words):
             words.add(word)
@@ -41,7 +41,7 @@ def write(wordnet: Path, out: Path) -> int:
     return len(words)
 
 
-def collected(wordnet: Path) -> Iterator[str]:
+def collect_words(wordnet: Path) -> Iterator[str]:
     """Lemmas and irregular forms of WordNet, whole words of MiniLM's vocabulary, newer words."""
     for part in PARTS_OF_SPEECH:
         for file in (wordnet / f"index.{part}", wordnet / f"{part}.exc"):

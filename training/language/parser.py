@@ -52,10 +52,10 @@ def read(path: Path) -> Iterator[Tree]:
     with opener(path, "rt", encoding="utf-8") as file:
         for block in file.read().strip().split("\n\n"):
             rows = [row.split("\t") for row in block.splitlines() if not row.startswith("#")]
-            yield from_rows([row for row in rows if row[0].isdigit()])
+            yield make_tree([row for row in rows if row[0].isdigit()])
 
 
-def from_rows(rows: list[list[str]]) -> Tree:
+def make_tree(rows: list[list[str]]) -> Tree:
     """The tree of a sentence's rows, one a word, in CoNLL-U's ten columns."""
     _, words, lemmas, _, tags, _, heads, relations, _, misc = zip(*rows, strict=True)
     above = (int(head) - 1 for head in heads)
@@ -69,7 +69,7 @@ def from_rows(rows: list[list[str]]) -> Tree:
     )
 
 
-def like_caption(tree: Tree, chance: random.Random) -> Tree:
+def imitate_caption(tree: Tree, chance: random.Random) -> Tree:
     """Now and then without the final full stop, and now and then in lower case."""
     last = len(tree.words) - 1
     if tree.words[last] == "." and last not in tree.heads and chance.random() < 0.3:
@@ -92,7 +92,7 @@ def treebank(
     def examples(nlp: Language) -> Iterator[Example]:
         chance = random.Random(seed)  # noqa: S311 (augments, guards nothing)
         for plain in read(Path(path)):
-            tree = like_caption(plain, chance) if like_captions else plain
+            tree = imitate_caption(plain, chance) if like_captions else plain
             words, spaces = list(tree.words), list(tree.spaces)
             gold = Doc(
                 nlp.vocab,
@@ -159,7 +159,7 @@ def write(nlp: Language, out: Path) -> None:
     nlp.meta.update(name="tessera_parser", license="CC BY-SA 4.0")
     spell_out(nlp.vocab)
     nlp.to_disk(out)
-    srsly.write_json(out / "vocab/strings.json", sorted(spoken(nlp)))
+    srsly.write_json(out / "vocab/strings.json", sorted(strings_in_use(nlp)))
 
 
 def spell_out(vocab: Vocab) -> None:
@@ -170,7 +170,7 @@ def spell_out(vocab: Vocab) -> None:
             vectors.add(get_string_id(spelling), row=row)
 
 
-def spoken(nlp: Language) -> set[str]:
+def strings_in_use(nlp: Language) -> set[str]:
     """The strings that a pipeline can answer: labels, and what it makes lemmas of.
 
     Training leaves the treebank's words beside them, and nothing looks those up.

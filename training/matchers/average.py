@@ -18,8 +18,8 @@ from models.matcher import Config, Matcher
 from models.text_towers.minilm import Model as MiniLM
 from training.data.corpus import Corpus
 from training.evaluation.retrieval import Retrieval
-from training.matchers.frozen import Frozen
-from training.matchers.matching import Pairs, encoded, refer, validate
+from training.matchers.frozen import FrozenInputs
+from training.matchers.matching import Pairs, encode_all, refer, validate
 from training.runs.folder import Place
 from training.runs.progress import Progress
 
@@ -36,7 +36,7 @@ MADE_ANEW = ("image.conse.", "text.conse.", "offsets.")  # by `begin` and `refer
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class VectorSizes:
     """How many numbers the averaged matcher's vectors have: of the joint space, and of names.
 
     None keeps those that there are, see `reduced`; `conse` is models.vision.conse's. With
@@ -53,7 +53,7 @@ class Shape:
         return self.embedding is not None or self.conse is not None
 
 
-AS_TRAINED = Shape()
+AS_TRAINED = VectorSizes()
 
 
 def write(
@@ -62,7 +62,7 @@ def write(
     start: float,
     place: Place,
     progress: Progress,
-    shape: Shape = AS_TRAINED,
+    shape: VectorSizes = AS_TRAINED,
 ) -> Retrieval:
     """Write the average of checkpoints to `place.out`; how it does on val.
 
@@ -71,23 +71,23 @@ def write(
     loaded = [checkpoint.load(file, place.device) for file in files]
     if start:
         refuse_other_starts(loaded)
-    matcher = average(matchers(loaded), start)
+    matcher = average(require_alike(loaded), start)
     precision = loaded[0].facts["preset"]["schedule"]["precision"]
-    frozen = Frozen(matcher, place, precision, progress)
+    frozen = FrozenInputs(matcher, place, precision, progress)
     pairs = frozen.pairs(corpus.split("train"), "train")
     if shape.reference_sentences is not None:
-        matcher = referring(matcher, shape.reference_sentences)
+        matcher = set_reference_sentences(matcher, shape.reference_sentences)
     if shape.reduces:
-        matcher = reduced(matcher, shape, pairs, place.device)
+        matcher = reduce_vectors(matcher, shape, pairs, place.device)
     refer(matcher, pairs, place.device)
     validation = validate(matcher, frozen.pairs(corpus.split("val"), "val"), place.device)
-    facts = averaged_facts(loaded, start) | {"validation": asdict(validation)}
+    facts = gather_facts(loaded, start) | {"validation": asdict(validation)}
     facts |= {} if shape == AS_TRAINED else {"shape": asdict(shape)}
     checkpoint.save(place.out, registry.MATCHERS, loaded[0].name, matcher, facts)
     return validation
 
 
-def matchers(loaded: Sequence[Checkpoint]) -> list[Matcher]:
+def require_alike(loaded: Sequence[Checkpoint]) -> list[Matcher]:
     """The matchers of checkpoints; ValueError unless all have the same options and backbones.
 
     Backbones that they tuned may differ: these are averaged, too.
@@ -107,7 +107,7 @@ def matchers(loaded: Sequence[Checkpoint]) -> list[Matcher]:
 def refuse_other_starts(loaded: Sequence[Checkpoint]) -> None:
     """ValueError for matchers that did not begin with pretrained weights, or have another shape."""
     for run in loaded:
-        shape = Shape(**run.facts.get("shape", {}))
+        shape = VectorSizes(**run.facts.get("shape", {}))
         if run.facts.get("start") or run.facts.get("began_with") or shape.reduces:
             raise ValueError(
                 f"{run.name} {run.fingerprint} began with another checkpoint, or has another shape "
@@ -138,7 +138,9 @@ def average(models: Sequence[Matcher], start: float) -> Matcher:
 
 
 @torch.no_grad()
-def reduced(matcher: Matcher, shape: Shape, pairs: Pairs, device: str = "cpu") -> Matcher:
+def reduce_vectors(
+    matcher: Matcher, shape: VectorSizes, pairs: Pairs, device: str = "cpu"
+) -> Matcher:
     """A matcher whose vectors are R^T of what they were, and have the numbers of models.vision.conse.
 
     R has orthonormal columns: the directions that whole photos and sentences of `pairs` fill most,
@@ -154,9 +156,9 @@ def reduced(matcher: Matcher, shape: Shape, pairs: Pairs, device: str = "cpu") -
     if not 0 < D <= image.embedding:
         raise ValueError(f"embedding is {D}: give 1 to {image.embedding}, as many as trained")
     sides = (
-        torch.stack([bag[0] for bag in encoded(matcher.encode_images, pairs.images, device)]),
+        torch.stack([bag[0] for bag in encode_all(matcher.encode_images, pairs.images, device)]),
         torch.stack(
-            [bag.sum(0) for bag in encoded(matcher.encode_sentences, pairs.sentences, device)]
+            [bag.sum(0) for bag in encode_all(matcher.encode_sentences, pairs.sentences, device)]
         ),
     )
     gram = torch.zeros(image.embedding, image.embedding)
@@ -175,10 +177,10 @@ def reduced(matcher: Matcher, shape: Shape, pairs: Pairs, device: str = "cpu") -
         for name, value in matcher.state_dict().items()
         if not name.startswith(MADE_ANEW)
     }
-    return with_weights(config, weights, matcher.device)
+    return build_with_weights(config, weights, matcher.device)
 
 
-def referring(matcher: Matcher, sentences: int) -> Matcher:
+def set_reference_sentences(matcher: Matcher, sentences: int) -> Matcher:
     """A matcher of the same weights that compares photos with so many reference sentences."""
     config = replace(matcher.config, reference_sentences=sentences)
     weights = {
@@ -186,10 +188,12 @@ def referring(matcher: Matcher, sentences: int) -> Matcher:
         for name, value in matcher.state_dict().items()
         if not name.startswith("offsets.")
     }
-    return with_weights(config, weights, matcher.device)
+    return build_with_weights(config, weights, matcher.device)
 
 
-def with_weights(config: Config, weights: Mapping[str, Tensor], device: torch.device) -> Matcher:
+def build_with_weights(
+    config: Config, weights: Mapping[str, Tensor], device: torch.device
+) -> Matcher:
     """A matcher of options with some of its weights, the others as `begin` has them."""
     model = Matcher(config).to(device)
     model.begin()
@@ -197,7 +201,7 @@ def with_weights(config: Config, weights: Mapping[str, Tensor], device: torch.de
     return model.eval()
 
 
-def averaged_facts(loaded: Sequence[Checkpoint], start: float) -> dict[str, Any]:
+def gather_facts(loaded: Sequence[Checkpoint], start: float) -> dict[str, Any]:
     """What an averaged checkpoint says of its making: that of its parts, and all of their seeds."""
     common = {name: loaded[0].facts[name] for name in ("preset", "data", "versions")}
     starts = [run.facts.get("start") for run in loaded]  # fingerprints, or an average's share

@@ -26,7 +26,7 @@ LEARN: dict[str, Callable[[Sequence[Example]], Any]] = {
 LONGEST = 80  # characters of an option's value in a message
 
 
-def built(preset: Preset, examples: Sequence[Example], start: Checkpoint | None = None) -> Matcher:
+def build(preset: Preset, examples: Sequence[Example], start: Checkpoint | None = None) -> Matcher:
     """The preset's model; what its text tower learns from sentences comes from the examples.
 
     With a checkpoint to start from it is that one's, as all weights are; ValueError if these do
@@ -35,36 +35,36 @@ def built(preset: Preset, examples: Sequence[Example], start: Checkpoint | None 
     config = preset.model
     if start:
         refuse_other_towers(preset, start)
-        config = completed(config, start.model.config)
-    learned = {name: LEARN[name](examples) for name in unset(config.text, "learned")}
-    model = Matcher(replace(config, text=with_options(config.text, learned)))
+        config = complete(config, start.model.config)
+    learned = {name: LEARN[name](examples) for name in list_unset(config.text, "learned")}
+    model = Matcher(replace(config, text=replace_options(config.text, learned)))
     if start:
         begin(model, start.model)
     return model
 
 
-def completed(preset: Config, start: Config) -> Config:
+def complete(preset: Config, start: Config) -> Config:
     """A preset's options, and the checkpoint's where the preset has none of its own.
 
     These are what train's sentences filled, and the shape that an average gave to vectors.
     """
 
     def side(part: TowerOptions, trained: TowerOptions) -> TowerOptions:
-        names = [*unset(part, "learned"), *unset(part, "reshaped")]
-        return with_options(part, {name: getattr(trained.options, name) for name in names})
+        names = [*list_unset(part, "learned"), *list_unset(part, "reshaped")]
+        return replace_options(part, {name: getattr(trained.options, name) for name in names})
 
     image, text = side(preset.image, start.image), side(preset.text, start.text)
     return replace(preset, image=image, text=text)
 
 
-def unset(part: TowerOptions, kind: str) -> list[str]:
+def list_unset(part: TowerOptions, kind: str) -> list[str]:
     """The options that a tower's Config lists as `kind`, if they have their default values."""
     defaults = {field.name: field.default for field in fields(part.options)}
     names = getattr(part.options, kind, ())
     return [name for name in names if getattr(part.options, name) == defaults[name]]
 
 
-def with_options(part: TowerOptions, values: Mapping[str, Any]) -> TowerOptions:
+def replace_options(part: TowerOptions, values: Mapping[str, Any]) -> TowerOptions:
     """A tower with other values of some options."""
     return replace(part, options=replace(part.options, **values))
 
@@ -92,21 +92,21 @@ def begin(model: Matcher, start: Matcher) -> None:
         raise ValueError(
             "the checkpoint to start from has a CNN of its own: set tuned = true in [model.image]"
         )
-    fits = shapes(model) == shapes(start)
+    fits = list_shapes(model) == list_shapes(start)
     if fits:
         sizes = {name: weight.shape for name, weight in model.state_dict().items()}
         state = start.state_dict().items()
         weights = {name: weight for name, weight in state if sizes.get(name) == weight.shape}
         model.load_state_dict(weights, strict=False)
-    if not fits or keys(model) != keys(start):
+    if not fits or input_keys(model) != input_keys(start):
         raise ValueError(
             "the preset does not fit the checkpoint to start from: "
-            f"{differences(model.config, start.config)}. Give the options of the checkpoint in a "
+            f"{describe_differences(model.config, start.config)}. Give the options of the checkpoint in a "
             "preset that extends this one"
         )
 
 
-def shapes(model: Matcher) -> dict[str, torch.Size]:
+def list_shapes(model: Matcher) -> dict[str, torch.Size]:
     """The shapes of a matcher's weights, without those of the references of its offsets."""
     return {
         name: weight.shape
@@ -115,29 +115,29 @@ def shapes(model: Matcher) -> dict[str, torch.Size]:
     }
 
 
-def keys(model: Matcher) -> tuple[str, str]:
+def input_keys(model: Matcher) -> tuple[str, str]:
     """What a matcher's frozen inputs depend on."""
     return model.image_key(), model.sentence_key()
 
 
-def differences(preset: Config, start: Config) -> str:
+def describe_differences(preset: Config, start: Config) -> str:
     """The options in which a preset and a checkpoint of its towers differ, and both values."""
-    start_options = options(start)
+    start_options = list_options(start)
     return "; ".join(
-        f"{name} is {brief(value)}, in the checkpoint {brief(start_options[name])}"
-        for name, value in options(preset).items()
+        f"{name} is {shorten(value)}, in the checkpoint {shorten(start_options[name])}"
+        for name, value in list_options(preset).items()
         if value != start_options[name]
     )
 
 
-def options(config: Config) -> dict[str, Any]:
+def list_options(config: Config) -> dict[str, Any]:
     """The options of a matcher by their names in [model], such as score and image.views."""
     table = asdict(config)
     sides = {side: table.pop(side)["options"] for side in ("image", "text")}
     return table | {f"{side}.{name}": sides[side][name] for side in sides for name in sides[side]}
 
 
-def brief(value: Any) -> str:
+def shorten(value: Any) -> str:
     """A value as TOML has it, cut off where it is long."""
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"

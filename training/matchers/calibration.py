@@ -16,9 +16,15 @@ from models.scores.calibration import Calibration, PairKind
 from models.text.lexicon import is_known
 from models.types import FragmentBag
 from training.data.corpus import Corpus, Example
-from training.data.vocabulary import counts
+from training.data.vocabulary import count_words
 from training.evaluation import embedding
-from training.evaluation.answers import Described, Text, alike, answers, texts
+from training.evaluation.answers import (
+    AskedText,
+    ParsedPhotos,
+    draw_texts,
+    find_alike,
+    find_answers,
+)
 from training.evaluation.reliability import Reliability, best_threshold, reliability
 from training.evaluation.scores import score_matrix
 from training.matchers.regression import logistic
@@ -33,7 +39,7 @@ LEAST_DEVIATION = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
-class Pairs:
+class LabelledPairs:
     """Pairs of one kind: features (N, 4), whether each is true, and whether its text is short."""
 
     kind: PairKind
@@ -41,7 +47,7 @@ class Pairs:
     truth: NDArray[np.bool_]
     short: NDArray[np.bool_]
 
-    def measured(
+    def measure(
         self, calibration: Calibration, only: NDArray[np.bool_] | None = None
     ) -> Reliability:
         """How reliable a calibration is on these pairs, or on some of them."""
@@ -51,12 +57,12 @@ class Pairs:
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
+class SearchedSplit:
     """Photos that are searched, texts that search them, and the bags of both."""
 
-    photos: Described
+    photos: ParsedPhotos
     images: list[FragmentBag]
-    texts: list[Text]
+    texts: list[AskedText]
     bags: list[FragmentBag]
 
 
@@ -78,43 +84,45 @@ def calibrate(
             "one, and train the terms anew"
         )
     random = Random(SEED)  # noqa: S311 - a sample, no secret
-    train, val = corpus.split("train"), Described.of(corpus.split("val"))
-    images = embedding.photos(matcher, val.examples, progress)
+    train, val = corpus.split("train"), ParsedPhotos.of(corpus.split("val"))
+    images = embedding.embed_photos(matcher, val.examples, progress)
     order = random.sample(range(len(val)), len(val))
     halves = [sorted(order[: len(val) // 2]), sorted(order[len(val) // 2 :])]
-    outside = [every(train, len(half), first) for first, half in enumerate(halves)]
+    outside = [pick_evenly(train, len(half), first) for first, half in enumerate(halves)]
     fitted, held_out = (
-        split(matcher, val.some(half), [images[i] for i in half], absent, progress)
+        prepare_split(matcher, val.select(half), [images[i] for i in half], absent, progress)
         for half, absent in zip(halves, outside, strict=True)
     )
-    raw = references(matcher, train, progress)
-    pairs = [pairs_of(raw, matcher, fitted, kind, device) for kind in PairKind]
+    raw = make_references(matcher, train, progress)
+    pairs = [choose_pairs(raw, matcher, fitted, kind, device) for kind in PairKind]
     calibrated = replace(raw, coefficients=torch.stack([fit(kind_pairs) for kind_pairs in pairs]))
     answered = pairs[PairKind.TEXT_IN_PHOTO.value]
     weak = best_threshold(probabilities(calibrated, answered), answered.truth)
-    calibrated = replace(calibrated, weak_below=weak, words=frozenset(own_words(train)))
-    reliabilities = measured(calibrated, matcher, held_out, f"{corpus.name} val", device)
+    calibrated = replace(calibrated, weak_below=weak, words=frozenset(list_unknown_words(train)))
+    reliabilities = measure_split(calibrated, matcher, held_out, f"{corpus.name} val", device)
     for check in checks:
-        photos = Described.of(check.split("val"))
-        check_images = embedding.photos(matcher, photos.examples, progress)
-        check_split = split(matcher, photos, check_images, [], progress)
-        reliabilities |= measured(calibrated, matcher, check_split, f"{check.name} val", device)
+        photos = ParsedPhotos.of(check.split("val"))
+        check_images = embedding.embed_photos(matcher, photos.examples, progress)
+        check_split = prepare_split(matcher, photos, check_images, [], progress)
+        reliabilities |= measure_split(
+            calibrated, matcher, check_split, f"{check.name} val", device
+        )
     facts = {name: asdict(curve) for name, curve in reliabilities.items()}
     return replace(calibrated, facts={"data": corpus.name, "reliability": facts}), reliabilities
 
 
-def every(examples: Sequence[Example], count: int, first: int) -> list[Example]:
+def pick_evenly(examples: Sequence[Example], count: int, first: int) -> list[Example]:
     """`count` examples or all, evenly spread over all, from the first on."""
     step = max(1, len(examples) // max(1, count))
     return list(examples[first % step :: step])[:count]
 
 
-def references(matcher: Matcher, train: Sequence[Example], progress: Progress) -> Calibration:
+def make_references(matcher: Matcher, train: Sequence[Example], progress: Progress) -> Calibration:
     """A calibration that knows its references alone, in the half precision they are stored in."""
-    chosen = every(train, REFERENCES, 0)
-    photos = embedding.photos(matcher, chosen, progress)
+    chosen = pick_evenly(train, REFERENCES, 0)
+    photos = embedding.embed_photos(matcher, chosen, progress)
     sentences = [example.sentences[0] for example in chosen]
-    sentence_bags = embedding.embedded(matcher.embed_sentences, sentences, progress, "sentences")
+    sentence_bags = embedding.embed(matcher.embed_sentences, sentences, progress, "sentences")
     return Calibration(
         torch.stack([bag.vectors[0] for bag in photos]).half().float(),
         torch.stack([bag.vectors.sum(0) for bag in sentence_bags]).half().float(),
@@ -123,39 +131,39 @@ def references(matcher: Matcher, train: Sequence[Example], progress: Progress) -
     )
 
 
-def own_words(train: Sequence[Example]) -> list[str]:
+def list_unknown_words(train: Sequence[Example]) -> list[str]:
     """The words that train says and no lexicon has."""
-    word_counts = counts(train).items()
+    word_counts = count_words(train).items()
     return sorted(
         word for word, count in word_counts if count >= LEAST_COUNT and not is_known(word)
     )
 
 
-def split(
+def prepare_split(
     matcher: Matcher,
-    photos: Described,
+    photos: ParsedPhotos,
     images: list[FragmentBag],
     outside: Sequence[Example],
     progress: Progress,
-) -> Split:
+) -> SearchedSplit:
     """Texts about the photos, and about photos that are not there, with the bags of all."""
     random = Random(SEED)  # noqa: S311
-    queries = texts(photos, random)
+    queries = draw_texts(photos, random)
     query_texts = {text.text for text in queries}
-    absent_texts = texts(Described.of(outside), random)
+    absent_texts = draw_texts(ParsedPhotos.of(outside), random)
     negatives = [replace(text, photo=None) for text in absent_texts if text.text not in query_texts]
     queries += random.sample(negatives, min(len(negatives), int(OUTSIDE * len(queries))))
     words = [text.text for text in queries]
-    bags = embedding.embedded(matcher.embed_sentences, words, progress, "texts")
-    return Split(photos, images, queries, bags)
+    bags = embedding.embed(matcher.embed_sentences, words, progress, "texts")
+    return SearchedSplit(photos, images, queries, bags)
 
 
-def pairs_of(
-    raw: Calibration, matcher: Matcher, val_split: Split, kind: PairKind, device: str
-) -> Pairs:
+def choose_pairs(
+    raw: Calibration, matcher: Matcher, val_split: SearchedSplit, kind: PairKind, device: str
+) -> LabelledPairs:
     """The first hits of each text or photo of a split, and others at random."""
-    queries, rows, truth, short = sides(val_split, kind)
-    scores = scored(matcher, queries, rows, device)
+    queries, rows, truth, short = choose_sides(val_split, kind)
+    scores = score_all(matcher, queries, rows, device)
     random, chosen = Random(SEED), list[tuple[int, int]]()  # noqa: S311
     for query in range(len(queries)):
         order = np.argsort(-scores[:, query], kind="stable")
@@ -164,22 +172,22 @@ def pairs_of(
         later = order[FIRST:]
         picked = order[:FIRST] + random.sample(later, min(RANDOM, len(later)))
         chosen += [(row, query) for row in picked]
-    return paired(raw, kind, queries, scores, truth, short, np.array(chosen))
+    return make_pairs(raw, kind, queries, scores, truth, short, np.array(chosen))
 
 
-def sentences_for_photos(
-    raw: Calibration, matcher: Matcher, val_split: Split, device: str
-) -> Pairs:
+def choose_sentences(
+    raw: Calibration, matcher: Matcher, val_split: SearchedSplit, device: str
+) -> LabelledPairs:
     """The first hits of each photo of a split among the split's sentences."""
-    queries, rows, truth, short = sides(val_split, PairKind.TEXT_IN_PHOTO)
-    scores = scored(matcher, queries, rows, device)
+    queries, rows, truth, short = choose_sides(val_split, PairKind.TEXT_IN_PHOTO)
+    scores = score_all(matcher, queries, rows, device)
     scores[:, short] = -np.inf
     ranking = np.argsort(-scores, axis=1, kind="stable")[:, :FIRST]  # (K, FIRST)
     chosen = np.array([(row, query) for row, hits in enumerate(ranking) for query in hits])
-    return paired(raw, PairKind.TEXT_IN_PHOTO, queries, scores, truth, short, chosen)
+    return make_pairs(raw, PairKind.TEXT_IN_PHOTO, queries, scores, truth, short, chosen)
 
 
-def scored(
+def score_all(
     matcher: Matcher, queries: Sequence[FragmentBag], rows: Sequence[FragmentBag], device: str
 ) -> NDArray[np.float32]:
     """The scores (K, L) of rows for queries, which are summed over."""
@@ -189,7 +197,7 @@ def scored(
     return scores
 
 
-def paired(
+def make_pairs(
     raw: Calibration,
     kind: PairKind,
     queries: Sequence[FragmentBag],
@@ -197,18 +205,18 @@ def paired(
     truth: NDArray[np.bool_],
     short: NDArray[np.bool_],
     chosen: NDArray[np.int64],
-) -> Pairs:
+) -> LabelledPairs:
     """The pairs (row, query) of `chosen` (N, 2)."""
     row, query = chosen.T
     sums = torch.stack([bag.vectors.float().sum(0) for bag in queries])  # (L, D)
     sizes = torch.tensor([len(bag) for bag in queries])
     pair_scores = torch.from_numpy(scores[row, query])
     features = raw.features(kind, pair_scores, sums[query], sizes[query])
-    return Pairs(kind, features, truth[row, query], short[query])
+    return LabelledPairs(kind, features, truth[row, query], short[query])
 
 
-def sides(
-    val_split: Split, kind: PairKind
+def choose_sides(
+    val_split: SearchedSplit, kind: PairKind
 ) -> tuple[list[FragmentBag], list[FragmentBag], NDArray[np.bool_], NDArray[np.bool_]]:
     """The queries (L), what they search (K), the truth (K, L), and which queries are short.
 
@@ -218,10 +226,10 @@ def sides(
         return (
             val_split.images,
             val_split.images,
-            alike(val_split.photos),
+            find_alike(val_split.photos),
             np.zeros(len(val_split.images), np.bool_),
         )
-    truth = answers(val_split.photos.named(), val_split.texts)  # (photos, L)
+    truth = find_answers(val_split.photos.list_nouns(), val_split.texts)  # (photos, L)
     short = np.array([text.short for text in val_split.texts])
     if kind is PairKind.TEXT_IN_PHOTO:
         return val_split.bags, val_split.images, truth, short
@@ -233,7 +241,7 @@ def sides(
     return val_split.bags, [bag for bag, _ in stored], truth[[photo for _, photo in stored]], short
 
 
-def fit(pairs: Pairs) -> Tensor:
+def fit(pairs: LabelledPairs) -> Tensor:
     """The coefficients (4,) of a logistic regression, by Newton's method.
 
     Features are scaled to deviation 1 while they are fitted.
@@ -245,26 +253,26 @@ def fit(pairs: Pairs) -> Tensor:
     return (logistic(x / deviation, y) / deviation).float()
 
 
-def probabilities(calibration: Calibration, pairs: Pairs) -> NDArray[np.float64]:
+def probabilities(calibration: Calibration, pairs: LabelledPairs) -> NDArray[np.float64]:
     """The probability of every pair, (N,)."""
     logits = pairs.features @ calibration.coefficients[pairs.kind.value]
     probability: NDArray[np.float64] = torch.sigmoid(logits).double().numpy()
     return probability
 
 
-def measured(
-    calibration: Calibration, matcher: Matcher, val_split: Split, name: str, device: str
+def measure_split(
+    calibration: Calibration, matcher: Matcher, val_split: SearchedSplit, name: str, device: str
 ) -> dict[str, Reliability]:
     """The reliability of a calibration on a split: texts in photos, long and short, and others."""
     in_photos, photos, in_texts = (
-        pairs_of(calibration, matcher, val_split, kind, device) for kind in PairKind
+        choose_pairs(calibration, matcher, val_split, kind, device) for kind in PairKind
     )
-    sentences = sentences_for_photos(calibration, matcher, val_split, device)
+    sentences = choose_sentences(calibration, matcher, val_split, device)
     return {
-        name: in_photos.measured(calibration),
-        f"{name}, sentences": in_photos.measured(calibration, ~in_photos.short),
-        f"{name}, short texts": in_photos.measured(calibration, in_photos.short),
-        f"{name}, sentences for photos": sentences.measured(calibration),
-        f"{name}, photos in photos": photos.measured(calibration),
-        f"{name}, texts in texts": in_texts.measured(calibration),
+        name: in_photos.measure(calibration),
+        f"{name}, sentences": in_photos.measure(calibration, ~in_photos.short),
+        f"{name}, short texts": in_photos.measure(calibration, in_photos.short),
+        f"{name}, sentences for photos": sentences.measure(calibration),
+        f"{name}, photos in photos": photos.measure(calibration),
+        f"{name}, texts in texts": in_texts.measure(calibration),
     }

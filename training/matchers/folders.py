@@ -14,7 +14,7 @@ def open_folder(preset: Preset, corpus: Corpus, place: Place) -> RunFolder:
     """Name the folder of a matcher's training, <out>/<preset>-<seed>, and the run's facts."""
     path = place.out / f"{preset.name}-{place.seed}"
     start = header.fingerprint(place.start) if place.start else None
-    facts = {"preset": preset.described(), "start": start} | gather_facts(corpus, place)
+    facts = {"preset": preset.describe(), "start": start} | gather_facts(corpus, place)
     return RunFolder(path, path / "matcher.safetensors", registry.MATCHERS, preset.name, facts)
 
 

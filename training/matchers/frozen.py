@@ -12,17 +12,17 @@ from models.checkpoint import Checkpoint
 from models.matcher import Matcher
 from training.data.corpus import Example
 from training.data.digests import digest, file_digest
-from training.data.truth import Truth
-from training.evaluation.embedding import pixels
+from training.data.truth import PairTruth
+from training.evaluation.embedding import read_pixels
 from training.matchers.matching import Pairs
-from training.runs.cache import Computed, Repeated, cached
+from training.runs.cache import Computed, Repeated, load_or_compute
 from training.runs.folder import Place
 from training.runs.precision import half_precision
 from training.runs.progress import Progress, silent
 
 
 @dataclass(frozen=True, slots=True)
-class Frozen:
+class FrozenInputs:
     """A matcher's frozen part, whose outputs are kept in the cache."""
 
     matcher: Matcher
@@ -36,7 +36,7 @@ class Frozen:
         texts = list(dict.fromkeys(sentences))
         images = self.photos(examples, split)
         mirrored_images = self.photos(examples, split, mirrored=True) if mirrored else None
-        inputs = cached(
+        inputs = load_or_compute(
             self.place.cache / "sentences",
             f"{self.precision} {self.matcher.sentence_key()}",
             texts,
@@ -49,7 +49,7 @@ class Frozen:
         repeated = Repeated(inputs, [numbers[sentence] for sentence in sentences])
         counts = tuple(len(example.sentences) for example in examples)
         kinds = tuple(example.kind for example in examples)
-        truth = Truth(examples) if any(example.weights for example in examples) else None
+        truth = PairTruth(examples) if any(example.weights for example in examples) else None
         return Pairs(images, repeated, counts, truth, kinds, mirrored=mirrored_images)
 
     def photos(
@@ -57,10 +57,10 @@ class Frozen:
     ) -> Sequence[Tensor]:
         """The frozen inputs of a split's photos, or of their mirror images, likewise."""
         paths = [example.image for example in examples]
-        compute = self.mirrored_inputs if mirrored else self.image_inputs
+        compute = self.mirror_inputs if mirrored else self.image_inputs
         if self.matcher.tuned:
             return Computed(paths, compute)
-        return cached(
+        return load_or_compute(
             self.place.cache / "images",
             f"{self.precision} {self.matcher.image_key()}{' mirrored' * mirrored}",
             paths,
@@ -72,11 +72,11 @@ class Frozen:
 
     def image_inputs(self, paths: Sequence[Path]) -> list[Tensor]:
         """The frozen part of photos."""
-        return self.inputs_of([pixels(path) for path in paths])
+        return self.inputs_of([read_pixels(path) for path in paths])
 
-    def mirrored_inputs(self, paths: Sequence[Path]) -> list[Tensor]:
+    def mirror_inputs(self, paths: Sequence[Path]) -> list[Tensor]:
         """The frozen part of photos with left and right changed."""
-        return self.inputs_of([pixels(path).flip(-1) for path in paths])
+        return self.inputs_of([read_pixels(path).flip(-1) for path in paths])
 
     def inputs_of(self, photos: Sequence[Tensor]) -> list[Tensor]:
         """The frozen part of uint8 photos (3, H, W), in the run's precision."""

@@ -15,19 +15,19 @@ from models.scores.scoring import SCORES, products
 from models.text import classes
 from models.towers import ImageTower, TextTower
 from models.types import PaddedBags
-from training.data.batches import ALL, Batch, Sampling, batches, steps
-from training.data.truth import Truth
-from training.evaluation.retrieval import Retrieval, ranked, retrieval
+from training.data.batches import ALL, Batch, Sampling, batches, count_batches
+from training.data.truth import PairTruth
+from training.evaluation.retrieval import Retrieval, rank_pairs, retrieval
 from training.evaluation.scores import score_matrix
 from training.matchers.match import Match
 from training.runs import workers
-from training.runs.cache import Deferred, Repeated, taken
-from training.runs.loop import Measured
+from training.runs.cache import Deferred, Repeated, take
+from training.runs.loop import ValidationResult
 from training.runs.optimization import Schedule
 from training.runs.precision import half_precision
 
 Objective = Callable[[Match, int], Tensor]  # of a batch, in an epoch counted from 1
-Taught = Callable[[Batch], Tensor]  # what teachers make of a batch, (K, L)
+TeacherScores = Callable[[Batch], Tensor]  # what teachers make of a batch, (K, L)
 ENCODED = 128  # bags that the trained part sees at once in validation
 
 
@@ -44,20 +44,20 @@ class Pairs:
     images: Sequence[Tensor]
     sentences: Sequence[Tensor]
     counts: tuple[int, ...]
-    truth: Truth | None = None
+    truth: PairTruth | None = None
     kinds: tuple[str, ...] = ()
     fixed: bool = False
     fixed_images: bool = False
     mirrored: Sequence[Tensor] | None = None
 
-    def learned(self, images: Sequence[int]) -> list[Tensor]:
+    def draw_inputs(self, images: Sequence[int]) -> list[Tensor]:
         """The inputs of a batch's images, of each with probability ½ the mirrored ones."""
-        inputs = taken(self.images, images)
+        inputs = take(self.images, images)
         if self.mirrored is None:
             return inputs
         flipped = torch.rand(len(images)) < 0.5
         places = [place for place, mirrored in enumerate(flipped.tolist()) if mirrored]
-        mirrored_inputs = taken(self.mirrored, [images[place] for place in places])
+        mirrored_inputs = take(self.mirrored, [images[place] for place in places])
         for place, mirrored_input in zip(places, mirrored_inputs, strict=True):
             inputs[place] = mirrored_input
         return inputs
@@ -91,7 +91,9 @@ class PairDataset:
     @property
     def steps(self) -> int:
         """How many batches an epoch has."""
-        return steps(self.pairs.counts, self.schedule.batch, self.schedule.sentences, self.sampling)
+        return count_batches(
+            self.pairs.counts, self.schedule.batch, self.schedule.sentences, self.sampling
+        )
 
     def batches(self, epoch: int) -> Iterable[Batch]:
         """Every pair of an epoch once."""
@@ -109,13 +111,13 @@ class MatchObjective:
     objective: Objective
     device: str = "cpu"
     precision: str = "float32"
-    taught: Taught | None = None
+    taught: TeacherScores | None = None
 
     def __call__(self, batch: Batch, epoch: int) -> Tensor:
         """The loss of a batch, a scalar; scores are summed in full precision."""
         with half_precision(self.device, self.precision):
-            regions = workers.encoded(self.regions, batch.images)
-            words = workers.encoded(self.words, batch.sentences)
+            regions = workers.encode(self.regions, batch.images)
+            words = workers.encode(self.words, batch.sentences)
         similarity = products(regions, words)  # (N, K, R)
         scores = SCORES[self.model.score].combine(similarity, regions.mask, words.mask)  # (K, L)
         owners = torch.tensor(batch.owners, device=scores.device)
@@ -127,18 +129,18 @@ class MatchObjective:
 
     def regions(self, images: Sequence[int]) -> PaddedBags:
         """The bags of images, as they are learned."""
-        inputs = numbers(self.pairs.learned(images), self.device)
+        inputs = pad(self.pairs.draw_inputs(images), self.device)
         return self.model.encode_images(inputs, precomputed=self.pairs.fixed_images)
 
     def words(self, sentences: Sequence[int]) -> PaddedBags:
         """The bags of sentences."""
-        inputs = numbers(taken(self.pairs.sentences, sentences), self.device)
+        inputs = pad(take(self.pairs.sentences, sentences), self.device)
         return self.model.encode_sentences(inputs, precomputed=self.pairs.fixed)
 
 
-def validated(
+def validate_epoch(
     model: Matcher, train_pairs: Pairs, validation: Pairs, device: str, share: float
-) -> Measured:
+) -> ValidationResult:
     """Retrieval over val, the model's references measured anew on what it learned from.
 
     A model that is drawn back by a share of its first weights keeps its general references.
@@ -146,7 +148,7 @@ def validated(
     if not share:
         refer(model, train_pairs, device)
     measured = validate(model, validation, device)
-    return Measured(asdict(measured), measured.recall_sum)
+    return ValidationResult(asdict(measured), measured.recall_sum)
 
 
 def refer(model: Matcher, pairs: Pairs, device: str = "cpu") -> None:
@@ -160,20 +162,22 @@ def refer(model: Matcher, pairs: Pairs, device: str = "cpu") -> None:
     model.eval()
     if config.references:
         encode_images = partial(model.encode_images, precomputed=pairs.fixed_images)
-        photos = encoded(encode_images, spread(pairs.images, config.references), device)
+        photos = encode_all(encode_images, spread(pairs.images, config.references), device)
         model.refer(torch.stack([bag[0] for bag in photos]))
     if config.reference_sentences:
         naming = config.reference_sentences // 2
         names = model.sentence_inputs(classes.naming_texts(naming))
         learned = spread(pairs.sentences, config.reference_sentences - naming)
         encode = partial(model.encode_sentences, precomputed=pairs.fixed)
-        bags = encoded(encode, learned, device) + encoded(model.encode_sentences, names, device)
+        bags = encode_all(encode, learned, device) + encode_all(
+            model.encode_sentences, names, device
+        )
         model.refer_sentences(torch.stack([bag.sum(0) for bag in bags]))
 
 
 def spread(inputs: Sequence[Tensor], count: int) -> list[Tensor]:
     """So many of some inputs, evenly spread."""
-    return taken(inputs, torch.linspace(0, len(inputs) - 1, count).round().long().tolist())
+    return take(inputs, torch.linspace(0, len(inputs) - 1, count).round().long().tolist())
 
 
 def validate(model: Matcher, pairs: Pairs, device: str = "cpu") -> Retrieval:
@@ -184,35 +188,35 @@ def validate(model: Matcher, pairs: Pairs, device: str = "cpu") -> Retrieval:
     model.eval()
     positions = pairs.truth.distinct if pairs.truth else range(len(pairs.sentences))
     encode_images = partial(model.encode_images, precomputed=pairs.fixed_images)
-    images = encoded(encode_images, pairs.images, device)
+    images = encode_all(encode_images, pairs.images, device)
     encode = partial(model.encode_sentences, precomputed=pairs.fixed)
-    sentences = encoded(encode, taken(pairs.sentences, positions), device)
+    sentences = encode_all(encode, take(pairs.sentences, positions), device)
     scores = score_matrix(images, sentences, model.score, device)
     if pairs.truth:
-        return ranked(scores, pairs.truth.weights(range(len(images)), positions).numpy() > 0)
+        return rank_pairs(scores, pairs.truth.weights(range(len(images)), positions).numpy() > 0)
     return retrieval(scores, pairs.owners)
 
 
 @torch.inference_mode()
-def encoded(
+def encode_all(
     encode: Callable[[PaddedBags], PaddedBags], inputs: Sequence[Tensor], device: str
 ) -> list[Tensor]:
     """The trained part's bag (F, D) of every input."""
     bags = []
     for first in range(0, len(inputs), ENCODED):
-        batch = encode(numbers(inputs[first : first + ENCODED], device))
+        batch = encode(pad(inputs[first : first + ENCODED], device))
         bags += [vectors[mask] for vectors, mask in zip(batch.vectors, batch.mask, strict=True)]
     return bags
 
 
-def with_fixed(pairs: Pairs, model: Matcher, device: str) -> Pairs:
+def defer_fixed(pairs: Pairs, model: Matcher, device: str) -> Pairs:
     """Pairs whose inputs go through their tower's fixed part once, where it takes long.
 
     They go when the first is asked for: a resumed run has its weights by then.
     """
 
     def once(tower: ImageTower | TextTower, inputs: Sequence[Tensor]) -> Deferred:
-        return Deferred(len(inputs), lambda: encoded(tower.precompute, inputs, device))
+        return Deferred(len(inputs), lambda: encode_all(tower.fixed, inputs, device))
 
     if model.text.precomputes:
         pairs = replace(pairs, sentences=once(model.text, pairs.sentences), fixed=True)
@@ -223,6 +227,6 @@ def with_fixed(pairs: Pairs, model: Matcher, device: str) -> Pairs:
     return pairs
 
 
-def numbers(inputs: Sequence[Tensor], device: str) -> PaddedBags:
+def pad(inputs: Sequence[Tensor], device: str) -> PaddedBags:
     """Inputs as one batch on a device, indices left whole."""
     return PaddedBags.of([tensor.to(device) for tensor in inputs])

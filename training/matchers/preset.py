@@ -13,8 +13,8 @@ from models.scores.correlation import Correlation
 from models.shipped import PRETRAINED
 from training.data.batches import Sampling
 from training.matchers import objectives
-from training.matchers.objectives import Term
-from training.matchers.terms import Options as TermOptions
+from training.matchers.objectives import ObjectiveTerm
+from training.matchers.terms import TermOptions as TermOptions
 from training.runs import presets as inheritance
 from training.runs.optimization import Optimizer, Schedule
 from training.runs.presets import make_options, refuse_unknown
@@ -33,7 +33,7 @@ class Teachers:
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
+class StartOptions:
     """The checkpoint that ships whose model and weights a preset begins with, by its name.
 
     share: how much of these weights is in what is validated and kept.
@@ -59,18 +59,18 @@ class Preset:
 
     name: str
     model: Config  # without what its text tower learns from sentences
-    objectives: tuple[Term, ...]  # the loss is their weighted sum
+    objectives: tuple[ObjectiveTerm, ...]  # the loss is their weighted sum
     optimizer: Optimizer
     schedule: Schedule
     splits: tuple[str, ...]
     teachers: Teachers | None = None
-    start: Start | None = None
+    start: StartOptions | None = None
     sampling: Sampling | None = None
     terms: TermOptions | None = None
     hold_out: int | None = None
     mirrored: bool | None = None
 
-    def described(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, Any]:
         """Plain values, for run.json and to tell one training from another."""
         return {name: value for name, value in asdict(self).items() if value is not None}
 
@@ -94,17 +94,17 @@ def read(preset: str, learner: Path | None = None, start: Path | None = None) ->
     checkpoint to begin with instead of the preset's own. Raises LookupError
     where there is none, ValueError for an option that nothing knows.
     """
-    path = inheritance.located(preset, learner.parent if learner else Path())
+    path = inheritance.locate(preset, learner.parent if learner else Path())
     try:
-        tables = inheritance.resolved(path)
+        tables = inheritance.resolve(path)
         if learner and "teachers" in tables:
             raise ValueError("a teacher cannot have [teachers]")
-        return parsed(path.stem, tables, path, start)
+        return parse(path.stem, tables, path, start)
     except (ValueError, LookupError) as wrong:
         raise ValueError(f"{path}: {wrong}") from wrong
 
 
-def parsed(
+def parse(
     name: str, tables: dict[str, Any], file: Path = Path(), start: Path | None = None
 ) -> Preset:
     """A preset's tables, each option known to the part it is for; `file` is where they stand."""
@@ -112,7 +112,9 @@ def parsed(
     refuse_unknown(
         tables, keys | {"start", "catalogue", "terms", "hold_out", "mirrored"}, "the preset"
     )
-    start_options = make_options(Start, tables["start"], "[start]") if "start" in tables else None
+    start_options = (
+        make_options(StartOptions, tables["start"], "[start]") if "start" in tables else None
+    )
     if "terms" in tables and not {"start", "catalogue"} <= tables.keys():
         raise ValueError("[terms] needs [start] and [catalogue]: give both")
     if "hold_out" in tables and tables.keys() & {"catalogue", "teachers"}:
@@ -124,15 +126,17 @@ def parsed(
     if "terms" in tables and "mirrored" in tables:
         raise ValueError("mirrored does not go with [terms]: leave it out")
     losses = tables.get("objective", [])
-    terms = tuple(term(table) for table in ([losses] if isinstance(losses, dict) else losses))
-    taught = teachers(tables["teachers"], name, file) if "teachers" in tables else None
+    terms = tuple(
+        parse_objective(table) for table in ([losses] if isinstance(losses, dict) else losses)
+    )
+    taught = parse_teachers(tables["teachers"], name, file) if "teachers" in tables else None
     if any(objective.name == "distillation" for objective in terms) != bool(taught):
         raise ValueError("distillation and [teachers] need each other: give both, or neither")
     return Preset(
         name=name,
-        model=model(tables.get("model", {}))
+        model=parse_model(tables.get("model", {}))
         if start_options is None
-        else begun_with(start_options, start),
+        else read_start_config(start_options, start),
         objectives=terms,
         optimizer=make_options(Optimizer, tables.get("optimizer", {}), "[optimizer]"),
         schedule=make_options(Schedule, tables.get("schedule", {}), "[schedule]"),
@@ -148,9 +152,9 @@ def parsed(
     )
 
 
-def begun_with(start: Start, replacement: Path | None = None) -> Config:
+def read_start_config(start: StartOptions, replacement: Path | None = None) -> Config:
     """The model of the checkpoint that a preset begins with, or of another that is given."""
-    described = checkpoint.read(replacement or started(start))[1]
+    described = checkpoint.read(replacement or find_start(start))[1]
     if described["kind"] != registry.MATCHERS:
         raise ValueError(
             f"[start] needs a matcher, and {replacement} is one of the {described['kind']}"
@@ -158,15 +162,17 @@ def begun_with(start: Start, replacement: Path | None = None) -> Config:
     return Config(**described["config"])
 
 
-def started(start: Start) -> Path:
+def find_start(start: StartOptions) -> Path:
     """The file of the checkpoint that ships and that a preset begins with."""
     return PRETRAINED / f"{start.checkpoint}.safetensors"
 
 
-def model(table: Mapping[str, Any]) -> Config:
+def parse_model(table: Mapping[str, Any]) -> Config:
     """The [model] table: both towers by name with their options, and the score."""
     refuse_unknown(table, {field.name for field in fields(Config)}, "[model]")
-    parts: dict[str, Any] = {side: tower(side, table.get(side, {})) for side in ("image", "text")}
+    parts: dict[str, Any] = {
+        side: parse_tower(side, table.get(side, {})) for side in ("image", "text")
+    }
     if "correlation" in table:
         parts["correlation"] = make_options(
             Correlation, table["correlation"], "[model.correlation]"
@@ -174,7 +180,7 @@ def model(table: Mapping[str, Any]) -> Config:
     return Config(**{**table, **parts})
 
 
-def tower(side: str, table: Mapping[str, Any]) -> TowerOptions:
+def parse_tower(side: str, table: Mapping[str, Any]) -> TowerOptions:
     """A [model.image] or [model.text] table: the tower's name, and its options."""
     where, kind = f"[model.{side}]", f"{side}_towers"
     if "name" not in table:
@@ -186,7 +192,7 @@ def tower(side: str, table: Mapping[str, Any]) -> TowerOptions:
     return TowerOptions.of(kind, name, options)
 
 
-def teachers(table: Mapping[str, Any], name: str, file: Path) -> Teachers:
+def parse_teachers(table: Mapping[str, Any], name: str, file: Path) -> Teachers:
     """The [teachers] table of a preset: what makes them, and their count."""
     if "preset" not in table:
         raise ValueError("[teachers] needs a preset, by its name or as a path to a .toml")
@@ -196,11 +202,11 @@ def teachers(table: Mapping[str, Any], name: str, file: Path) -> Teachers:
     return make_options(Teachers, {**table, "preset": preset}, "[teachers]")
 
 
-def term(table: Mapping[str, Any]) -> Term:
+def parse_objective(table: Mapping[str, Any]) -> ObjectiveTerm:
     """One [objective] table: name, weight, first and last epoch, and the objective's options."""
     if "name" not in table:
-        raise ValueError(f"[objective] needs a name, one of {', '.join(objectives.names())}")
-    term_fields = {field.name for field in fields(Term)} - {"options"}
+        raise ValueError(f"[objective] needs a name, one of {', '.join(objectives.list_names())}")
+    term_fields = {field.name for field in fields(ObjectiveTerm)} - {"options"}
     options = {key: value for key, value in table.items() if key not in term_fields}
-    refuse_unknown(options, objectives.options(table["name"]) | term_fields, "[objective]")
-    return Term(**{key: table[key] for key in term_fields & table.keys()}, options=options)
+    refuse_unknown(options, objectives.list_options(table["name"]) | term_fields, "[objective]")
+    return ObjectiveTerm(**{key: table[key] for key in term_fields & table.keys()}, options=options)

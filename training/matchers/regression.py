@@ -29,7 +29,7 @@ def ridge(x: Tensor, y: Tensor, penalty: float) -> tuple[Tensor, Tensor]:
     return w.T, level - mean @ w
 
 
-def held_out(x: Tensor, y: Tensor, folds: Tensor, penalty: float) -> Tensor:
+def predict_held_out(x: Tensor, y: Tensor, folds: Tensor, penalty: float) -> Tensor:
     """What ridge says (N, V) of each fold (N,) that learned from the others."""
     predicted = torch.zeros_like(y)
     for fold in set(folds.tolist()):

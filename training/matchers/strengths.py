@@ -15,7 +15,7 @@ from models.matcher import Matcher
 from models.scores.calibration import Calibration, PairKind
 from models.scores.terms import CatalogueTerms, words_of
 from training.data.corpus import Example
-from training.evaluation.embedding import embedded
+from training.evaluation.embedding import embed
 from training.evaluation.scores import score_matrix
 from training.matchers.calibration import FIRST, RANDOM
 from training.matchers.regression import logistic
@@ -39,21 +39,21 @@ def weights_of(examples: Sequence[Example], texts: Sequence[str]) -> Tensor:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ProductPhotos:
     """Photos of products, their fragments without terms, and what they show of terms (K, V + 1)."""
 
     examples: Sequence[Example]
     bags: Sequence[Tensor]
     evidence: Tensor
 
-    def some(self, count: int) -> Shown:
+    def select(self, count: int) -> ProductPhotos:
         """At most so many, evenly spread."""
         places = spread(range(len(self.bags)), count)
         examples, bags = [self.examples[i] for i in places], [self.bags[i] for i in places]
-        return Shown(examples, bags, self.evidence[places])
+        return ProductPhotos(examples, bags, self.evidence[places])
 
 
-def asked_of(examples: Sequence[Example], terms: CatalogueTerms, least: int) -> list[str]:
+def choose_texts(examples: Sequence[Example], terms: CatalogueTerms, least: int) -> list[str]:
     """Texts of terms alone that `least` examples have: all of one term, and some of more.
 
     Of a title with further words nobody knows which other products it fits.
@@ -69,7 +69,7 @@ def asked_of(examples: Sequence[Example], terms: CatalogueTerms, least: int) -> 
 
 
 def learn_strengths(
-    matcher: Matcher, calibration: Calibration, shown: Shown, progress: Progress = silent
+    matcher: Matcher, calibration: Calibration, shown: ProductPhotos, progress: Progress = silent
 ) -> None:
     """Learn what terms are worth beside the general score, so that probabilities are right.
 
@@ -77,10 +77,10 @@ def learn_strengths(
     calibration says without terms. Its slope turns probabilities' logits back into scores.
     """
     assert matcher.terms is not None
-    terms, shown = matcher.terms, shown.some(PHOTOS)
-    texts = asked_of(shown.examples, terms, SEVERAL)
-    scores = general(matcher, calibration, shown.bags, texts, progress)
-    counts = counted(terms, texts)
+    terms, shown = matcher.terms, shown.select(PHOTOS)
+    texts = choose_texts(shown.examples, terms, SEVERAL)
+    scores = score_without_terms(matcher, calibration, shown.bags, texts, progress)
+    counts = count_terms(terms, texts)
     sums = shown.evidence[:, :-1] @ counts.T  # (K, L)
     ours, number = shown.evidence[:, -1:], counts.sum(1)
     true = weights_of(shown.examples, texts) > 0
@@ -93,7 +93,7 @@ def learn_strengths(
     terms.strengths.copy_(coefficients.float() / slope)
 
 
-def counted(terms: CatalogueTerms, texts: Sequence[str]) -> Tensor:
+def count_terms(terms: CatalogueTerms, texts: Sequence[str]) -> Tensor:
     """How often each text names each term, (L, V)."""
     counts = torch.zeros(len(texts), len(terms))
     for row, text in zip(counts, texts, strict=True):
@@ -112,7 +112,7 @@ def first_and_random(sums: Tensor) -> tuple[Tensor, Tensor]:
     return row, column
 
 
-def general(
+def score_without_terms(
     matcher: Matcher,
     calibration: Calibration,
     bags: Sequence[Tensor],
@@ -121,7 +121,7 @@ def general(
 ) -> Tensor:
     """The logits (K, L) of the calibration for photos and texts without what terms give."""
     D = matcher.general
-    text_bags = embedded(matcher.embed_sentences, list(texts), progress, "texts")
+    text_bags = embed(matcher.embed_sentences, list(texts), progress, "texts")
     vectors = [bag.vectors[:, :D] for bag in text_bags]
     scores = torch.from_numpy(score_matrix([bag[:, :D] for bag in bags], vectors, matcher.score))
     sums = torch.stack([fragments.sum(0) for fragments in vectors])  # (L, D)

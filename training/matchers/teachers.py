@@ -17,9 +17,9 @@ from models.types import PaddedBags
 from training.data.batches import Batch
 from training.data.corpus import Example
 from training.data.digests import digest, file_digest
-from training.matchers.frozen import Frozen
-from training.matchers.matching import Pairs, Taught, encoded, numbers
-from training.runs.cache import cached, taken
+from training.matchers.frozen import FrozenInputs
+from training.matchers.matching import Pairs, TeacherScores, encode_all, pad
+from training.runs.cache import load_or_compute, take
 from training.runs.folder import Place
 from training.runs.progress import Progress, silent
 
@@ -36,18 +36,18 @@ class Teacher:
 
     def scores(self, batch: Batch, device: str) -> Tensor:
         """What it makes of a batch, (K, L)."""
-        images = numbers(taken(self.images, batch.images), device)
-        sentences = numbers(taken(self.sentences, batch.sentences), device)
+        images = pad(take(self.images, batch.images), device)
+        sentences = pad(take(self.sentences, batch.sentences), device)
         return SCORES[self.score](images, sentences)
 
 
-def teacher_scores(
+def load_teachers(
     files: Sequence[Path],
     examples: Sequence[Example],
     place: Place,
     precision: str,
     progress: Progress = silent,
-) -> Taught:
+) -> TeacherScores:
     """What checkpoints together make of batches of examples."""
     inputs_digest = digest(
         *(text for example in examples for text in (file_digest(example.image), *example.sentences))
@@ -55,13 +55,15 @@ def teacher_scores(
 
     def read(file: Path) -> Teacher:
         loaded = checkpoint.load(file, place.device)
-        frozen = Frozen(loaded.model, place, precision, progress)
-        return teacher(loaded, frozen, frozen.pairs(examples, "train"), inputs_digest)
+        frozen = FrozenInputs(loaded.model, place, precision, progress)
+        return make_teacher(loaded, frozen, frozen.pairs(examples, "train"), inputs_digest)
 
     return partial(mean_scores, [read(file) for file in files], device=place.device)
 
 
-def teacher(loaded: Checkpoint, frozen: Frozen, pairs: Pairs, inputs_digest: str) -> Teacher:
+def make_teacher(
+    loaded: Checkpoint, frozen: FrozenInputs, pairs: Pairs, inputs_digest: str
+) -> Teacher:
     """A checkpoint as a teacher of inputs that have `inputs_digest`; its bags are kept on disk."""
     matcher, place = frozen.matcher, frozen.place
     key = digest(
@@ -74,12 +76,12 @@ def teacher(loaded: Checkpoint, frozen: Frozen, pairs: Pairs, inputs_digest: str
 
     def bags(encode: Encode, inputs: Sequence[Tensor], side: str) -> Sequence[Tensor]:
         positions = range(len(inputs))
-        return cached(
+        return load_or_compute(
             place.cache / "taught",
             f"{key} {side}",
             positions,
             [str(position) for position in positions],
-            lambda batch: encoded(encode, taken(inputs, batch), place.device),
+            lambda batch: encode_all(encode, take(inputs, batch), place.device),
             frozen.progress,
             f"{side} of a teacher",
         )

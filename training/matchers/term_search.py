@@ -14,12 +14,12 @@ from models.scores.calibration import Calibration, PairKind
 from models.types import FragmentBag
 from training.data.corpus import Example
 from training.evaluation.categories import LEAST, CategorySearch, category_search
-from training.evaluation.embedding import embedded
+from training.evaluation.embedding import embed
 from training.evaluation.reliability import Reliability
 from training.evaluation.retrieval import Floats
 from training.evaluation.scores import score_matrix
-from training.matchers.calibration import paired
-from training.matchers.strengths import asked_of, first_and_random, weights_of
+from training.matchers.calibration import make_pairs
+from training.matchers.strengths import choose_texts, first_and_random, weights_of
 from training.runs.progress import Progress, silent
 
 FIELD = "terms"
@@ -51,18 +51,20 @@ def term_search(
     common = (true.sum(0) >= LEAST).nonzero()[:, 0].tolist()
     if not common:
         return None
-    term_bags = embedded(matcher.embed_sentences, [terms[i] for i in common], progress, "terms")
+    term_bags = embed(matcher.embed_sentences, [terms[i] for i in common], progress, "terms")
     members = [true[:, i].nonzero()[:, 0].tolist() for i in common]
     before, after = (
         category_search(
-            FIELD, scored(matcher, bags, term_bags, D), members, len(terms) - len(common)
+            FIELD, score_texts(matcher, bags, term_bags, D), members, len(terms) - len(common)
         )
         for D in (matcher.general, matcher.dimension)
     )
-    return TermSearch(before, after, reliable(matcher, calibration, examples, bags, progress))
+    return TermSearch(
+        before, after, measure_reliability(matcher, calibration, examples, bags, progress)
+    )
 
 
-def reliable(
+def measure_reliability(
     matcher: Matcher,
     calibration: Calibration,
     examples: Sequence[Example],
@@ -71,17 +73,17 @@ def reliable(
 ) -> Reliability:
     """The reliability of the probabilities of texts with terms: first hits, and some others."""
     assert matcher.terms is not None
-    texts = asked_of(examples, matcher.terms, 1)
-    text_bags = embedded(matcher.embed_sentences, texts, progress, "texts")
-    scores = scored(matcher, bags, text_bags, matcher.dimension)
+    texts = choose_texts(examples, matcher.terms, 1)
+    text_bags = embed(matcher.embed_sentences, texts, progress, "texts")
+    scores = score_texts(matcher, bags, text_bags, matcher.dimension)
     chosen = torch.stack(first_and_random(torch.from_numpy(scores)), 1).numpy()
     true = (weights_of(examples, texts) > 0).numpy()
     short = np.ones(len(texts), np.bool_)
-    pairs = paired(calibration, PairKind.TEXT_IN_PHOTO, text_bags, scores, true, short, chosen)
-    return pairs.measured(calibration)
+    pairs = make_pairs(calibration, PairKind.TEXT_IN_PHOTO, text_bags, scores, true, short, chosen)
+    return pairs.measure(calibration)
 
 
-def scored(
+def score_texts(
     matcher: Matcher, bags: Sequence[Tensor], queries: Sequence[FragmentBag], D: int
 ) -> Floats:
     """The scores (K, L) of photos for texts by the first D numbers of their fragments."""

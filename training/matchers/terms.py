@@ -17,8 +17,8 @@ from models.types import PaddedBags
 from training.data import templates
 from training.data.corpus import Example
 from training.data.digests import digest
-from training.matchers.regression import held_out, logistic, ridge
-from training.matchers.strengths import Shown, learn_strengths, weights_of
+from training.matchers.regression import logistic, predict_held_out, ridge
+from training.matchers.strengths import ProductPhotos, learn_strengths, weights_of
 from training.runs.progress import Progress, silent
 
 FOLDS = 4  # of groups of products, each judged by what learned from the others
@@ -28,7 +28,7 @@ ENCODED = 128  # photos that are encoded at once
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class TermOptions:
     """The [terms] of a preset: what makes a term, and how many there are at most.
 
     least: products that must have it; with fewer a photo's features say too little. most: the
@@ -44,7 +44,7 @@ class Options:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class EncodedPhotos:
     """Encoded photos: whole features (K, C), and fragments (R_k, D) without terms."""
 
     features: Tensor
@@ -56,7 +56,7 @@ class Seen:
         return torch.stack([bag[0] for bag in self.bags])
 
 
-def chosen(examples: Sequence[Example], options: Options) -> tuple[tuple[str, ...], ...]:
+def choose_terms(examples: Sequence[Example], options: TermOptions) -> tuple[tuple[str, ...], ...]:
     """The terms that enough products have, the most frequent first, each in all its forms.
 
     What nearly all products have tells none apart. LookupError if there is no term.
@@ -72,11 +72,11 @@ def chosen(examples: Sequence[Example], options: Options) -> tuple[tuple[str, ..
     return tuple(templates.forms_of_term(term) for term in fitting[: options.most])
 
 
-def learned(
+def learn_terms(
     start: Checkpoint,
     inputs: Sequence[Tensor],
     examples: Sequence[Example],
-    options: Options,
+    options: TermOptions,
     progress: Progress = silent,
 ) -> tuple[Matcher, Calibration]:
     """The matcher of a checkpoint with terms of a catalogue, and a calibration that knows them.
@@ -87,21 +87,21 @@ def learned(
     """
     if start.calibration is None:
         raise ValueError("terms need a calibrated start: run `tessera calibrate` on it first")
-    terms = chosen(examples, options)
-    matcher = with_terms(start.model, terms)
+    terms = choose_terms(examples, options)
+    matcher = add_terms(start.model, terms)
     assert matcher.terms is not None
-    photos = encoded(matcher, inputs, progress)
+    photos = encode_photos(matcher, inputs, progress)
     weights = weights_of(examples, [forms[0] for forms in terms])
     probabilities = learn_photos(matcher.terms, photos.features, weights, folds_of(examples))
     learn_gate(matcher.terms, photos.wholes, start.calibration.photos)
     term_evidence = evidence(probabilities, matcher.terms.membership(photos.wholes))
     learn_strengths(
-        matcher, start.calibration, Shown(examples, photos.bags, term_evidence), progress
+        matcher, start.calibration, ProductPhotos(examples, photos.bags, term_evidence), progress
     )
-    return matcher, extended(start.calibration, matcher)
+    return matcher, extend(start.calibration, matcher)
 
 
-def with_terms(start: Matcher, terms: tuple[tuple[str, ...], ...]) -> Matcher:
+def add_terms(start: Matcher, terms: tuple[tuple[str, ...], ...]) -> Matcher:
     """A matcher as another one, with terms that nothing is known of yet."""
     matcher = Matcher(replace(start.config, terms=terms))
     weights = {key: value for key, value in start.state_dict().items() if key[:6] != "terms."}
@@ -110,7 +110,9 @@ def with_terms(start: Matcher, terms: tuple[tuple[str, ...], ...]) -> Matcher:
 
 
 @torch.inference_mode()
-def encoded(matcher: Matcher, inputs: Sequence[Tensor], progress: Progress = silent) -> Seen:
+def encode_photos(
+    matcher: Matcher, inputs: Sequence[Tensor], progress: Progress = silent
+) -> EncodedPhotos:
     """Photos by their frozen inputs."""
     features, bags = list[Tensor](), list[Tensor]()
     starts = range(0, len(inputs), ENCODED)
@@ -119,7 +121,7 @@ def encoded(matcher: Matcher, inputs: Sequence[Tensor], progress: Progress = sil
         features.append(matcher.image.whole(padded).cpu())
         batch = matcher.encode_images(padded)
         bags += [bag[real].cpu() for bag, real in zip(batch.vectors, batch.mask, strict=True)]
-    return Seen(torch.cat(features), bags)
+    return EncodedPhotos(torch.cat(features), bags)
 
 
 def folds_of(examples: Sequence[Example]) -> Tensor:
@@ -136,7 +138,9 @@ def learn_photos(terms: CatalogueTerms, features: Tensor, weights: Tensor, folds
     """
     true = (weights > 0).float()
     targets = weights / weights.amax(0)
-    predicted = {penalty: held_out(features, targets, folds, penalty) for penalty in PENALTIES}
+    predicted = {
+        penalty: predict_held_out(features, targets, folds, penalty) for penalty in PENALTIES
+    }
     best = min(PENALTIES, key=lambda penalty: float((predicted[penalty] - targets).square().mean()))
     slope, shift = torch.stack(
         [platt(logits, is_true) for logits, is_true in zip(predicted[best].T, true.T, strict=True)]
@@ -170,7 +174,7 @@ def learn_gate(terms: CatalogueTerms, ours: Tensor, references: Tensor) -> None:
     terms.gate_bias.copy_(-(ours.mean(0) + references.mean(0)) @ gate / 2)
 
 
-def extended(calibration: Calibration, matcher: Matcher) -> Calibration:
+def extend(calibration: Calibration, matcher: Matcher) -> Calibration:
     """A calibration for longer vectors, whose references show no terms; it knows terms' words."""
     assert matcher.terms is not None
     photos, sentences = (

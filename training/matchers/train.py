@@ -16,28 +16,28 @@ from models.checkpoint import Checkpoint
 from models.matcher import Matcher
 from training.data.batches import ALL, Batch
 from training.data.corpus import Corpus
-from training.evaluation.embedding import from_inputs
+from training.evaluation.embedding import encode_inputs
 from training.markdown import slashed
 from training.matchers import terms
-from training.matchers.build import built
+from training.matchers.build import build
 from training.matchers.folders import explain_changes, open_folder, plan_teachers
-from training.matchers.frozen import Frozen
+from training.matchers.frozen import FrozenInputs
 from training.matchers.matching import (
     MatchObjective,
     PairDataset,
     Pairs,
-    Taught,
-    validated,
-    with_fixed,
+    TeacherScores,
+    defer_fixed,
+    validate_epoch,
 )
 from training.matchers.objectives import total
-from training.matchers.preset import Preset, started
-from training.matchers.teachers import teacher_scores
+from training.matchers.preset import Preset, find_start
+from training.matchers.teachers import load_teachers
 from training.matchers.term_search import TermSearch, term_search
 from training.runs import workers
 from training.runs.folder import SILENT, VAL, Place, Reporter, RunFolder, fit
-from training.runs.loop import Part, Trainer
-from training.runs.optimization import optimizer_of
+from training.runs.loop import Trainer, TrainingTask
+from training.runs.optimization import make_optimizer
 
 
 def train(
@@ -56,49 +56,49 @@ def train(
     """
     examples = [example for split in preset.splits for example in corpus.split(split)]
     if preset.start and not place.start:
-        place = replace(place, start=started(preset.start))
+        place = replace(place, start=find_start(preset.start))
     start = checkpoint.load(place.start) if place.start else None
     folder = open_folder(preset, corpus, place)
     torch.manual_seed(place.seed)
-    trained_on, held_out = divided(len(examples), preset.hold_out or 0)
-    model = built(preset, [examples[k] for k in trained_on], start).to(place.device).eval()
+    trained_on, held_out = divide(len(examples), preset.hold_out or 0)
+    model = build(preset, [examples[k] for k in trained_on], start).to(place.device).eval()
     if preset.terms:
         assert start is not None
         if workers.count() > 1:
             raise ValueError("terms are solved for in one process: leave --workers out")
         return learn_terms(preset, corpus, place, start, reporter, resume=resume)
-    workers.by_first(lambda: folder.claim(resume))
+    workers.compute_on_first(lambda: folder.claim(resume))
     if resume and folder.finished(preset.schedule.epochs):
         return folder.best
     resume = folder.resumable  # one that was broken off before its first epoch starts anew
     folder.restore(model)
     taught = None
     if preset.teachers:
-        optimizer_of(model, preset.optimizer)  # wrong options show before hours of teachers
+        make_optimizer(model, preset.optimizer)  # wrong options show before hours of teachers
         files = [
-            trained(teacher, corpus, teacher_place, reporter)
+            train_teacher(teacher, corpus, teacher_place, reporter)
             for teacher, teacher_place in plan_teachers(preset, place)
         ]
-        folder.learns_from([header.fingerprint(file) for file in files])
+        folder.record_teachers([header.fingerprint(file) for file in files])
         reporter.begins(folder.path.name)
         precision, progress = preset.schedule.precision, reporter.progress
-        taught = workers.after_first(
-            lambda: teacher_scores(files, examples, place, precision, progress)
+        taught = workers.compute_after_first(
+            lambda: load_teachers(files, examples, place, precision, progress)
         )
-    frozen = Frozen(model, place, preset.schedule.precision, reporter.progress)
+    frozen = FrozenInputs(model, place, preset.schedule.precision, reporter.progress)
     mirrored = bool(preset.mirrored)
-    pairs = workers.after_first(lambda: frozen.pairs(examples, "train", mirrored=mirrored))
-    val = workers.after_first(lambda: frozen.pairs(corpus.split("val"), "val"))
+    pairs = workers.compute_after_first(lambda: frozen.pairs(examples, "train", mirrored=mirrored))
+    val = workers.compute_after_first(lambda: frozen.pairs(corpus.split("val"), "val"))
     pairs, chosen_by = (pairs.at(trained_on), pairs.at(held_out)) if held_out else (pairs, val)
     if not (resume or place.start):
         model.prepare(pairs.images, pairs.sentences, pairs.owners)
-    workers.alike(model)
-    trainer = of_pairs(preset, model, pairs, chosen_by, place, taught)
+    workers.share_weights(model)
+    trainer = make_trainer(preset, model, pairs, chosen_by, place, taught)
     torch.manual_seed(place.seed + (workers.rank() << 32))  # dropout's
     fit(trainer, folder, reporter, resume=resume)
-    if held_out and workers.first():
+    if held_out and workers.is_first():
         report_val(folder, trainer, pairs, val, place.device)
-        reporter.begins(f"val: {in_brief(folder.facts[VAL])}")
+        reporter.begins(f"val: {format_recalls(folder.facts[VAL])}")
     workers.wait()  # for the first, which writes
     return folder.best
 
@@ -108,18 +108,18 @@ def report_val(
 ) -> None:
     """Measure the best epoch's checkpoint on val, once, and write it to run.json."""
     best = checkpoint.load(folder.best, device).model
-    folder.facts[VAL] = validated(best, pairs, val, device, share=0.0).values
+    folder.facts[VAL] = validate_epoch(best, pairs, val, device, share=0.0).values
     folder.write(trainer.history)
 
 
-def in_brief(values: Mapping[str, Any]) -> str:
+def format_recalls(values: Mapping[str, Any]) -> str:
     """Both ways' recalls at 1, 5 and 10."""
     ways = {"annotation": "image → text", "search": "text → image"}
     recalls = {way: [values[way][f"recall_{k}"] for k in (1, 5, 10)] for way in ways}
     return ", ".join(f"{ways[way]} {slashed(way_recalls)}" for way, way_recalls in recalls.items())
 
 
-def divided(total: int, count: int) -> tuple[list[int], list[int]]:
+def divide(total: int, count: int) -> tuple[list[int], list[int]]:
     """Which photos of train are learned, and `count` that are held out, spread evenly."""
     if not 0 <= count < total - 1:
         raise ValueError(f"hold_out is {count}, and train has {total} photos: take fewer")
@@ -127,23 +127,23 @@ def divided(total: int, count: int) -> tuple[list[int], list[int]]:
     return sorted(set(range(total)) - set(held_out)), held_out
 
 
-def of_pairs(
+def make_trainer(
     preset: Preset,
     model: Matcher,
     pairs: Pairs,
     validation: Pairs,
     place: Place,
-    taught: Taught | None,
+    taught: TeacherScores | None,
 ) -> Trainer[Batch]:
     """The trainer of a prepared matcher on pairs; sentences pass its fixed part once."""
     schedule, device = preset.schedule, place.device
-    pairs, validation = (with_fixed(split, model, device) for split in (pairs, validation))
+    pairs, validation = (defer_fixed(split, model, device) for split in (pairs, validation))
     objective = partial(total, preset.objectives)
-    part = Part(
+    part = TrainingTask(
         model,
         PairDataset(pairs, schedule, place.seed, preset.sampling or ALL),
         MatchObjective(model, pairs, objective, device, schedule.precision, taught),
-        lambda: validated(model, pairs, validation, device, preset.share),
+        lambda: validate_epoch(model, pairs, validation, device, preset.share),
     )
     return Trainer(part, preset.optimizer, schedule, device, preset.share)
 
@@ -169,13 +169,13 @@ def learn_terms(
         raise ValueError(f"{folder.path} holds a run: delete it or choose another --out")
     folder.claim(resume)
     began = time.perf_counter()
-    frozen = Frozen(start.model, place, preset.schedule.precision, reporter.progress)
+    frozen = FrozenInputs(start.model, place, preset.schedule.precision, reporter.progress)
     train, val = corpus.split("train"), corpus.split("val")
     photos, val_photos = (
         frozen.photos(examples, name) for examples, name in ((train, "train"), (val, "val"))
     )
-    matcher, calibration = terms.learned(start, photos, train, preset.terms, reporter.progress)
-    bags = from_inputs(matcher, val_photos, reporter.progress)
+    matcher, calibration = terms.learn_terms(start, photos, train, preset.terms, reporter.progress)
+    bags = encode_inputs(matcher, val_photos, reporter.progress)
     measured = term_search(matcher, calibration, val, bags, reporter.progress)
     summary = {"seconds": time.perf_counter() - began, "terms": len(matcher.config.terms)}
     folder.facts |= summary | {"search": asdict(measured) if measured else None}
@@ -183,11 +183,11 @@ def learn_terms(
     facts = {"start": calibration.facts, "terms": folder.facts["search"]}
     checkpoint.calibrate(folder.best, folder.best, replace(calibration, facts=facts))
     folder.write([])
-    reporter.begins(described(measured, len(matcher.config.terms)))
+    reporter.begins(describe_search(measured, len(matcher.config.terms)))
     return folder.best
 
 
-def described(measured: TermSearch | None, count: int) -> str:
+def describe_search(measured: TermSearch | None, count: int) -> str:
     """What was learned, in a line or two."""
     if measured is None:
         return f"{count} terms; too few photos of val have one of them to measure a search"
@@ -200,7 +200,7 @@ def described(measured: TermSearch | None, count: int) -> str:
     )
 
 
-def trained(preset: Preset, corpus: Corpus, place: Place, reporter: Reporter) -> Path:
+def train_teacher(preset: Preset, corpus: Corpus, place: Place, reporter: Reporter) -> Path:
     """The checkpoint of a teacher, whose training is done or gone on with if need be.
 
     ValueError if its folder holds a run of other options or data, LookupError if it lacks one.

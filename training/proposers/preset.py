@@ -28,10 +28,10 @@ def read(preset: str) -> ProposerPreset:
 
     LookupError where there is none, ValueError for an option that nothing knows.
     """
-    return inheritance.read(PRESETS, preset, parsed)
+    return inheritance.read(PRESETS, preset, parse)
 
 
-def parsed(preset: str, tables: Mapping[str, Any]) -> ProposerPreset:  # noqa: ARG001 - as of other parts
+def parse(preset: str, tables: Mapping[str, Any]) -> ProposerPreset:  # noqa: ARG001 - as of other parts
     """The preset of a preset's tables."""
     refuse_unknown(tables, {"model", "optimizer", "schedule"}, "the preset")
     options = tables.get("model", {})

@@ -25,12 +25,12 @@ from training.data.entities import (
     enclose,
     phrase_boxes,
 )
-from training.evaluation.embedding import pixels
+from training.evaluation.embedding import read_pixels
 from training.evaluation.proposals import recalls
 from training.proposers.preset import ProposerPreset
-from training.runs.cache import Inputs, cached
+from training.runs.cache import Inputs, load_or_compute
 from training.runs.folder import SILENT, Place, Reporter, RunFolder, fit
-from training.runs.loop import Measured, Part, Trainer, shuffled
+from training.runs.loop import Trainer, TrainingTask, ValidationResult, shuffle
 from training.runs.precision import half_precision
 from training.runs.progress import Progress, silent
 
@@ -63,20 +63,22 @@ class BoxDataset:
 
     def batches(self, epoch: int) -> Iterable[BoxBatch]:  # noqa: ARG002 - the order is drawn
         """Every photo once, in a new order."""
-        return map(self.batch, shuffled(len(self.boxes), self.size))
+        return map(self.batch, shuffle(len(self.boxes), self.size))
 
     def batch(self, positions: Sequence[int]) -> BoxBatch:
         """Some photos, each as it is or mirrored."""
-        mirror = torch.rand(len(positions)) < 0.5
+        flipped = torch.rand(len(positions)) < 0.5
         maps = [
             torch.where(
-                mirror.to(feature_map.device)[:, None, None, None], feature_map.flip(3), feature_map
+                flipped.to(feature_map.device)[:, None, None, None],
+                feature_map.flip(3),
+                feature_map,
             )
-            for feature_map in self.maps.unfolded([self.folded[position] for position in positions])
+            for feature_map in self.maps.unfold([self.folded[position] for position in positions])
         ]
         chosen = [self.boxes[position] for position in positions]
-        turned = zip(chosen, mirror.tolist(), strict=True)
-        boxes = [mirrored(boxes) if mirror else boxes for boxes, mirror in turned]
+        turned = zip(chosen, flipped.tolist(), strict=True)
+        boxes = [mirror(boxes) if flip else boxes for boxes, flip in turned]
         return BoxBatch(maps, [photo_boxes.to(self.maps.device) for photo_boxes in boxes])
 
 
@@ -105,23 +107,23 @@ def train(
     dataset = BoxDataset(
         maps,
         maps.of(examples, place.cache, reporter.progress),
-        [things(truth.get(example.image.name, ())) for example in examples],
+        [list_boxes(truth.get(example.image.name, ())) for example in examples],
         preset.schedule.batch,
     )
 
-    def validate() -> Measured:
+    def validate() -> ValidationResult:
         model.eval()
-        recalls = recalled(model, maps, val_examples, truth, place.cache, reporter.progress)
-        return Measured({"recalls": recalls})
+        recalls = measure_recalls(model, maps, val_examples, truth, place.cache, reporter.progress)
+        return ValidationResult({"recalls": recalls})
 
-    objective = partial(detection, model, device, preset.schedule.precision)
-    part = Part(model, dataset, objective, validate, once=True)
+    objective = partial(compute_loss, model, device, preset.schedule.precision)
+    part = TrainingTask(model, dataset, objective, validate, once=True)
     trainer = Trainer(part, preset.optimizer, preset.schedule, device)
     recalls: dict[int, float] = fit(trainer, folder, reporter, resume=resume)["recalls"]
     return recalls
 
 
-def detection(
+def compute_loss(
     model: detector.Model,
     device: str,
     precision: str,
@@ -143,10 +145,12 @@ def evaluate(
 ) -> dict[int, float]:
     """The recalls of a trained detector on a split's phrases."""
     backbone = backbones.load(BACKBONE).requires_grad_(False).to(device)
-    return recalled(model, Maps(model.config, backbone, device), examples, truth, cache, progress)
+    return measure_recalls(
+        model, Maps(model.config, backbone, device), examples, truth, cache, progress
+    )
 
 
-def recalled(
+def measure_recalls(
     model: detector.Model,
     maps: Maps,
     examples: Sequence[Example],
@@ -157,10 +161,10 @@ def recalled(
     """Percent of phrases whose box is among a photo's first N proposals, for each N."""
     folded = maps.of(examples, cache, progress)
     boxes = [phrase_boxes(truth.get(example.image.name, ())) for example in examples]
-    return recalls(proposed(model, maps, folded, progress), boxes)
+    return recalls(propose(model, maps, folded, progress), boxes)
 
 
-def things(sentences: Iterable[GroundedSentence]) -> Tensor:
+def list_boxes(sentences: Iterable[GroundedSentence]) -> Tensor:
     """The distinct boxes (N, 4) that a photo's sentences speak of, one by one and together.
 
     "Two dogs" has a box for each dog and one around both: phrases are looked for as the latter.
@@ -185,25 +189,25 @@ class Maps:
 
     def of(self, examples: Sequence[Example], folder: Path, progress: Progress) -> Inputs:
         """The folded maps (h · w, 4 C_fine + C_coarse) of photos, cached or computed."""
-        return cached(
+        return load_or_compute(
             folder / "images",
             f"bfloat16 {BACKBONE} pyramid {self.config.size}",
             [example.image for example in examples],
             [file_digest(example.image) for example in examples],
-            self.computed,
+            self.compute,
             progress,
             "features of photos",
         )
 
-    def computed(self, paths: Sequence[Path]) -> list[Tensor]:
+    def compute(self, paths: Sequence[Path]) -> list[Tensor]:
         """The folded maps of some photos."""
-        photos = squash([pixels(path) for path in paths], self.config.size).to(self.device)
+        photos = squash([read_pixels(path) for path in paths], self.config.size).to(self.device)
         with half_precision(self.device, "bfloat16"):
             fine, coarse = self.backbone.pyramid(photos)[-2:]
         folded = torch.cat([F.pixel_unshuffle(fine.float(), 2), coarse.float()], dim=1)
         return list(folded.flatten(2).transpose(1, 2))  # (h · w, C) each
 
-    def unfolded(self, stored: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
+    def unfold(self, stored: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
         """Fine and coarse maps (K, C_fine, 2h, 2w), (K, C_coarse, h, w) of folded ones."""
         cells = self.config.size // detector.STRIDE
         folded = torch.stack(list(stored)).to(self.device).transpose(1, 2)  # (K, C, h · w)
@@ -213,7 +217,7 @@ class Maps:
 
 
 @torch.inference_mode()
-def proposed(
+def propose(
     proposer: Proposer, maps: Maps, folded: Sequence[Tensor], progress: Progress = silent
 ) -> list[Tensor]:
     """The boxes (R, 4) that a proposer sees in each of some photos' folded maps."""
@@ -221,11 +225,11 @@ def proposed(
     return [
         boxes
         for at in progress(starts, len(starts), "proposals")
-        for boxes in proposer.propose((), maps.unfolded(folded[at : at + BATCH])).cpu()
+        for boxes in proposer.propose((), maps.unfold(folded[at : at + BATCH])).cpu()
     ]
 
 
-def mirrored(boxes: Tensor) -> Tensor:
+def mirror(boxes: Tensor) -> Tensor:
     """Boxes (N, 4) of a photo seen in a mirror."""
     left, top, right, bottom = boxes.unbind(dim=1)
     return torch.stack([1 - right, top, 1 - left, bottom], dim=1)

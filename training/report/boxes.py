@@ -8,7 +8,7 @@ from statistics import mean
 from typing import Any
 
 from training.markdown import line, over_seeds, section, slashed
-from training.report.claims import RECALLS, TWO_BRANCH, Claim, Difference, pairs, verdict
+from training.report.claims import RECALLS, TWO_BRANCH, Claim, Difference, pair_results, verdict
 
 GROUNDING_SAY = (
     "Phrases of Flickr30K Entities. Matchers and weakly supervised grounders learn from sentences "
@@ -62,7 +62,7 @@ def sections(stored: Sequence[Measurement]) -> list[str]:
     grounders: dict[tuple[str, str], list[Measurement]] = defaultdict(list)
     for row in measured:
         if row["name"] == GROUNDER:
-            grounders[preset(row), data(row)].append(row)
+            grounders[name_preset(row), name_data(row)].append(row)
     by_data: dict[str, dict[str, Runs]] = defaultdict(dict)
     for (name, measured_on), rows in grounders.items():
         by_data[measured_on][name] = {row["seed"]: row["grounding"] for row in rows}
@@ -79,14 +79,14 @@ def sections(stored: Sequence[Measurement]) -> list[str]:
     ]  # fmt: skip
 
 
-def preset(row: Measurement) -> str:
+def name_preset(row: Measurement) -> str:
     """The preset of a grounder, and what it was trained on if that is other data."""
     name = str(row["preset"]).removeprefix(f"{GROUNDER}, ")  # as `tessera evaluate` names it
     elsewhere = row.get("trained_on") not in (None, row["data"])
     return f"{name}, trained on {row['trained_on']}" if elsewhere else name
 
 
-def data(row: Measurement) -> str:
+def name_data(row: Measurement) -> str:
     """What a system was measured on."""
     return f"{row['data']} {row['split']}"
 
@@ -96,21 +96,23 @@ def grounder_row(rows: Sequence[Measurement]) -> str:
 
     ValueError for two of the same seed: their mean would pass for two seeds'.
     """
-    name = preset(rows[0])
+    name = name_preset(rows[0])
     if len({row["seed"] for row in rows}) < len(rows):
-        raise ValueError(f"two files hold {name} on {data(rows[0])} with the same seed: delete one")
+        raise ValueError(
+            f"two files hold {name} on {name_data(rows[0])} with the same seed: delete one"
+        )
     published = ("–", "–")
     if name in PUBLISHED:
         *recalls, precision = PUBLISHED[name]
         published = slashed(recalls), f"{precision:.1f}"
     boxes = [row["grounding"] for row in rows]
-    return line([f"{GROUNDER}, {name}", data(rows[0]), len(rows), *numbers(boxes), *published])
+    return line([f"{GROUNDER}, {name}", name_data(rows[0]), len(rows), *numbers(boxes), *published])
 
 
 def matcher_row(row: Measurement) -> str:
     """A matcher's checkpoint, for which nothing is published."""
     name = f"{row['preset']}, seed {row['seed']}, {row['checkpoint']}"
-    return line([name, data(row), "–", *numbers([row["grounding"]]), "–", "–"])
+    return line([name, name_data(row), "–", *numbers([row["grounding"]]), "–", "–"])
 
 
 def numbers(boxes: Sequence[Measurement]) -> tuple[str, ...]:
@@ -127,7 +129,7 @@ def numbers(boxes: Sequence[Measurement]) -> tuple[str, ...]:
 def claim_rows(runs: Mapping[str, Runs]) -> Iterator[str]:
     """What the paper claims, and what grounders' seeds say of it, where both presets have some."""
     for claim in CLAIMS:
-        if compared := pairs(claim, runs):
+        if compared := pair_results(claim, runs):
             first, precision = (
                 Difference.of([better[at] - worse[at] for better, worse in compared])
                 for at in ("recall_1", "mean_precision")

@@ -49,7 +49,7 @@ Measurement = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Published:
+class PublishedCaptions:
     """A paper's captioner on Flickr8K's test split."""
 
     name: str
@@ -59,8 +59,8 @@ class Published:
 
 
 PUBLISHED = (
-    Published("Karpathy & Fei-Fei 2015, table 2", (57.9, 38.3, 24.5, 16.0), 16.7, 31.8),
-    Published("Xu et al. 2015, hard attention", (67.0, 45.7, 31.4, 21.3), 20.3, None),
+    PublishedCaptions("Karpathy & Fei-Fei 2015, table 2", (57.9, 38.3, 24.5, 16.0), 16.7, 31.8),
+    PublishedCaptions("Xu et al. 2015, hard attention", (67.0, 45.7, 31.4, 21.3), 20.3, None),
 )
 
 
@@ -68,7 +68,7 @@ def sections(measured: Sequence[Measurement]) -> list[str]:
     """Captions against sentences, and what they say; nothing where no captioner was measured."""
     systems: dict[tuple[str, ...], list[Measurement]] = defaultdict(list)
     for row in measured:
-        systems[system(row)].append(row)
+        systems[name_system(row)].append(row)
     published = map(published_row, PUBLISHED if measured else ())
     rows = [*map(caption_row, systems.values()), *published]
     contents = [
@@ -82,7 +82,7 @@ def sections(measured: Sequence[Measurement]) -> list[str]:
     ]
 
 
-def system(row: Measurement) -> tuple[str, ...]:
+def name_system(row: Measurement) -> tuple[str, ...]:
     """What seeds of a captioner share: its name with its options, how it was asked, and data."""
     options = (f"{key} {value}" for key, value in sorted(row.get("options", {}).items()))
     ranked = ["ranked by the matcher"] if "ranked_by" in row else []
@@ -96,10 +96,10 @@ def system(row: Measurement) -> tuple[str, ...]:
 def caption_row(seeds: Sequence[Measurement]) -> str:
     """What `tessera evaluate` measured against sentences."""
     scores = (over_seeds([row[metric] for row in seeds]) for metric in ("meteor", "rouge", "cider"))
-    return line([*about(seeds), slashed_over_seeds([row["bleu"] for row in seeds]), *scores])
+    return line([*name_rows(seeds), slashed_over_seeds([row["bleu"] for row in seeds]), *scores])
 
 
-def published_row(paper: Published) -> str:
+def published_row(paper: PublishedCaptions) -> str:
     """What a paper measured."""
     scores = (paper.meteor, None, paper.cider)
     cells = (slashed(paper.bleu), *map(one_decimal, scores))
@@ -118,16 +118,16 @@ def content_row(seeds: Sequence[Measurement]) -> str:
         for values in ([row["nouns"] for row in nouns], [row["vocabulary"] for row in seeds])
     )
     copied, length = (over_seeds([row[of] for row in seeds]) for of in ("copied", "length"))
-    return line([*about(seeds), counted, *shares, ", ".join(grounded), copied, vocabulary,
+    return line([*name_rows(seeds), counted, *shares, ", ".join(grounded), copied, vocabulary,
                  length])  # fmt: skip
 
 
-def about(seeds: Sequence[Measurement]) -> tuple[str, str, str]:
+def name_rows(seeds: Sequence[Measurement]) -> tuple[str, str, str]:
     """A captioner, its data, and how many seeds it has.
 
     ValueError for two of the same seed: their mean would pass for two seeds'.
     """
-    name, asked, data = system(seeds[0])
+    name, asked, data = name_system(seeds[0])
     numbers = [row.get("seed") for row in seeds]
     if len(set(numbers)) < len(numbers):
         raise ValueError(f"two lines hold {name} on {data} with the same seed: delete one")

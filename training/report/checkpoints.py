@@ -66,7 +66,7 @@ def sections(stored: Sequence[Measurement]) -> list[str]:
     proposers = [row for row in stored if "recalls" in row]
     captioners = [row for row in stored if "bleu" in row]
     return [
-        *of_matchers(stored),
+        *matcher_sections(stored),
         *grounding_report.sections(stored),
         *section(
             "Compositions",
@@ -80,7 +80,7 @@ def sections(stored: Sequence[Measurement]) -> list[str]:
     ]
 
 
-def of_matchers(stored: Sequence[Measurement]) -> list[str]:
+def matcher_sections(stored: Sequence[Measurement]) -> list[str]:
     """The sections on checkpoints of matchers: on their own kind of data, in the open, links."""
     measured = [row for row in stored if "retrieval" in row]
     same_data = [row for row in measured if row.get("trained_on") in (None, row["data"])]
@@ -107,13 +107,13 @@ def retrieval_row(row: Measurement) -> str:
     means = ", ".join(f"{direction['mean_rank']:.1f}" for direction in directions)
     similarity = row.get("similarity")
     texts = slashed(similarity[at] for at in RECALLS) if similarity else "–"
-    return line([*about(row), *recalls, medians, means, texts])
+    return line([*name_row(row), *recalls, medians, means, texts])
 
 
 def category_rows(row: Measurement) -> list[str]:
     """What `tessera evaluate --field` measured: a line a field."""
     return [
-        line([*about(row), search["field"], f"{search['photos']:,}",
+        line([*name_row(row), search["field"], f"{search['photos']:,}",
               f"{search['categories']} ({search['rare']})",
               *(f"{search[at]:.1f}"
                 for at in ("mean_precision", "precision_1", "precision_5", "chance"))])
@@ -134,7 +134,7 @@ def queries_row(row: Measurement) -> str:
     """What `tessera evaluate --queries` measured."""
     search = row["queries"]
     shares = (f"{search[at]:.1f}" for at in ("right_1", "right_5"))
-    return line([*about(row), len(search["answers"]), f"{search['photos']:,}", *shares])
+    return line([*name_row(row), len(search["answers"]), f"{search['photos']:,}", *shares])
 
 
 def links_row(row: Measurement) -> str:
@@ -146,7 +146,7 @@ def links_row(row: Measurement) -> str:
         f"r {coefficient(links[f'{way}_correlation'])})"
         for way in ("removed", "greyed")
     ]
-    return line([*about(row), links["regions"], f"{links['linked']:.2f}", f"{added:.2f}", *lost,
+    return line([*name_row(row), links["regions"], f"{links['linked']:.2f}", f"{added:.2f}", *lost,
                  f"{links['elsewhere']:.2f}", f"{row['faithfulness']['share']:.0f} %"])  # fmt: skip
 
 
@@ -156,7 +156,7 @@ def proposals_row(row: Measurement) -> str:
                  slashed(row["recalls"].values())])  # fmt: skip
 
 
-def about(row: Measurement) -> tuple[str, str]:
+def name_row(row: Measurement) -> tuple[str, str]:
     """A checkpoint's preset, seed and fingerprint; and its data, marked if features were kept."""
     checkpoint = f"{row['preset']}, seed {row['seed']}, {row['checkpoint']}"
     mark = " ‡" if row.get("frozen") else ""

@@ -53,7 +53,7 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class ClaimResult:
     """What common seeds say: recalls in points better, ranks in places better, and the verdict.
 
     seeds: how many, 0 where neither preset depends on one.
@@ -116,19 +116,21 @@ CLAIMS = (
 )  # fmt: skip
 
 
-def finding(claim: Claim, runs: Mapping[str, Mapping[int, Result]]) -> Finding | None:
+def check_claim(claim: Claim, runs: Mapping[str, Mapping[int, Result]]) -> ClaimResult | None:
     """What results, by preset and seed, say of a claim; None without two to compare."""
-    compared = pairs(claim, runs)
+    compared = pair_results(claim, runs)
     if not compared:
         return None
     recalls = Difference.of([recall_sum(better) - recall_sum(worse) for better, worse in compared])
     ranks = Difference.of([mean_ranks(worse) - mean_ranks(better) for better, worse in compared])
     solved = all(set(runs[preset]) == {SOLVED} for preset in (claim.better, claim.worse))
     seeds = 0 if solved else len(compared)
-    return Finding(seeds, recalls, ranks, verdict(ranks if claim.by_rank else recalls, seeds))
+    return ClaimResult(seeds, recalls, ranks, verdict(ranks if claim.by_rank else recalls, seeds))
 
 
-def pairs(claim: Claim, runs: Mapping[str, Mapping[int, Result]]) -> list[tuple[Result, Result]]:
+def pair_results(
+    claim: Claim, runs: Mapping[str, Mapping[int, Result]]
+) -> list[tuple[Result, Result]]:
     """Results of a claim's better and worse preset with the same seed, of all seeds both have.
 
     A preset without epochs has one result, whatever the seed: it is compared with every seed of

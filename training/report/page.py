@@ -15,7 +15,16 @@ from training.matchers import preset
 from training.report import checkpoints as checkpoint_report
 from training.report import measurements
 from training.report.checkpoints import Measurement
-from training.report.claims import CLAIMS, RECALLS, SOLVED, WAYS, Claim, Result, finding, recall_sum
+from training.report.claims import (
+    CLAIMS,
+    RECALLS,
+    SOLVED,
+    WAYS,
+    Claim,
+    Result,
+    check_claim,
+    recall_sum,
+)
 from training.report.systems import SYSTEMS, System
 from training.runs import presets as inheritance
 from training.runs.folder import VAL
@@ -61,22 +70,22 @@ CLAIMS_HEAD = ("claim", "paper", "presets", "seeds", "sum of recalls", "mean ran
 Runs = dict[str, dict[int, Result]]  # what runs came to on val, by preset and seed
 
 
-def report(stored: Sequence[Measurement]) -> str:
+def write_page(stored: Sequence[Measurement]) -> str:
     """The page of results, from what `tessera train` and `tessera evaluate --json` left behind."""
-    outdated = earlier(stored)
+    outdated = find_outdated(stored)
     lines = [
         INTRODUCTION,
         *(
             text
-            for data, runs in results(stored).items()
-            for text in trainings(data, runs, outdated)
+            for data, runs in group_results(stored).items()
+            for text in training_sections(data, runs, outdated)
         ),
         *checkpoint_report.sections(stored),
     ]
     return "\n".join(lines).rstrip() + "\n"
 
 
-def results(stored: Iterable[Measurement]) -> dict[str, Runs]:
+def group_results(stored: Iterable[Measurement]) -> dict[str, Runs]:
     """What every run came to, by data, preset and seed.
 
     ValueError for two runs of the same seed: their mean would pass for two seeds'.
@@ -97,21 +106,21 @@ def results(stored: Iterable[Measurement]) -> dict[str, Runs]:
     return dict(sorted(by_corpus.items()))
 
 
-def earlier(stored: Iterable[Measurement]) -> set[str]:
+def find_outdated(stored: Iterable[Measurement]) -> set[str]:
     """The presets of which a run was trained by an earlier form than the one that ships."""
-    shipped = set(inheritance.names())
+    shipped = set(inheritance.list_names())
     runs = [run["preset"] for run in stored if run.get("epochs")]
     return {
         run["name"]
         for run in runs
-        if run["name"] in shipped and differ(run, preset.read(run["name"]).described())
+        if run["name"] in shipped and differ(run, preset.read(run["name"]).describe())
     }
 
 
 def differ(run: Measurement, shipped: Measurement) -> bool:
     """Whether a run's preset trains otherwise than the one that ships, or another model."""
     models = run.get("model"), json.loads(json.dumps(shipped["model"]))  # as run files have it
-    return recipe(run) != recipe(shipped) or not agree(*models)
+    return list_settings(run) != list_settings(shipped) or not agree(*models)
 
 
 def agree(ours: Any, theirs: Any) -> bool:
@@ -125,7 +134,7 @@ def agree(ours: Any, theirs: Any) -> bool:
     return all(agree(ours[name], theirs[name]) for name in shared)
 
 
-def recipe(described: Measurement) -> list[Any]:
+def list_settings(described: Measurement) -> list[Any]:
     """How a preset trains, as run files and presets both tell it, the model apart."""
     return [
         [[term["name"], term["weight"], term["first"], term["last"], term["options"]]
@@ -136,13 +145,13 @@ def recipe(described: Measurement) -> list[Any]:
     ]  # fmt: skip
 
 
-def trainings(data: str, runs: Runs, outdated: Collection[str]) -> list[str]:
+def training_sections(data: str, runs: Runs, outdated: Collection[str]) -> list[str]:
     """The sections on what was trained on one corpus: every system, and the papers' claims."""
     rows = [system for system in SYSTEMS if system.preset in runs]
     unlisted = sorted(runs.keys() - {system.preset for system in SYSTEMS})
     rows += [System(preset, "–", "–", "–", "–") for preset in unlisted]
     systems = [system_row(system, runs[system.preset], outdated) for system in rows]
-    measured = any(finding(claim, runs) for claim in CLAIMS)
+    measured = any(check_claim(claim, runs) for claim in CLAIMS)
     claims = [claim_row(claim, runs, outdated) for claim in CLAIMS if measured]
     return [
         *section(f"Every system, on {data} val", SYSTEMS_SAY, SYSTEMS_HEAD, systems),
@@ -150,7 +159,7 @@ def trainings(data: str, runs: Runs, outdated: Collection[str]) -> list[str]:
     ]
 
 
-def marked(name: str, outdated: Collection[str]) -> str:
+def mark_outdated(name: str, outdated: Collection[str]) -> str:
     """A preset's name, marked where its runs were of an earlier form."""
     return f"{name} {EARLIER}" if name in outdated else name
 
@@ -168,7 +177,7 @@ def system_row(system: System, runs: Mapping[int, Result], outdated: Collection[
     if published := system.published:
         theirs = [slashed(published.annotation), slashed(published.search)]
     kind = "–" if system.photo == "–" else f"{system.photo} · {system.sentence}"
-    name = marked(system.preset, outdated)
+    name = mark_outdated(system.preset, outdated)
     count = "–" if solved else len(seeds)
     return line([system.name, kind, name, count, *ours, total, *ranks, *theirs,
                  system.source])  # fmt: skip
@@ -176,8 +185,8 @@ def system_row(system: System, runs: Mapping[int, Result], outdated: Collection[
 
 def claim_row(claim: Claim, runs: Runs, outdated: Collection[str]) -> str:
     """What a paper claims, and what the runs say of it."""
-    result = finding(claim, runs)
-    presets = " − ".join(marked(name, outdated) for name in (claim.better, claim.worse))
+    result = check_claim(claim, runs)
+    presets = " − ".join(mark_outdated(name, outdated) for name in (claim.better, claim.worse))
     if not result:
         return line([claim.says, claim.paper, presets, 0, "–", "–", "not measured"])
     seeds = result.seeds or "–"

@@ -35,7 +35,7 @@ def sections(stored: Sequence[Measurement]) -> list[str]:
     systems: dict[tuple[str, ...], list[Measurement]] = defaultdict(list)
     for row in stored:
         if "region_bleu" in row:
-            systems[system(row)].append(row)
+            systems[name_system(row)].append(row)
     ours = [ours_row(key, seeds) for key, seeds in sorted(systems.items())]
     theirs = [
         line([f"published: {name}", learned_from, "COCO", "–", "–", "–", slashed(scores)])
@@ -44,7 +44,7 @@ def sections(stored: Sequence[Measurement]) -> list[str]:
     return section("Captions of regions", REGIONS_SAY, REGIONS_HEAD, ours + theirs if ours else [])
 
 
-def system(row: Measurement) -> tuple[str, ...]:
+def name_system(row: Measurement) -> tuple[str, ...]:
     """What seeds of a system share: its name with its options, what it learned from, and data."""
     options = (f"{key} {value}" for key, value in sorted(row["options"].items()))
     name = ", ".join((row["name"], *options))

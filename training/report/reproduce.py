@@ -65,27 +65,30 @@ def plan(presets: Sequence[Preset], corpus: Corpus, place: Place, seeds: int) ->
         if seed == 0 or preset.schedule.epochs
     ]
     rows = {
-        row.name: row for row in (training(preset, corpus, run_place) for preset, run_place in runs)
+        row.name: row
+        for row in (inspect_training(preset, corpus, run_place) for preset, run_place in runs)
     }
     planned: dict[str, Training] = {}
     for row in rows.values():
-        for teacher in teachers(row, corpus):
+        for teacher in list_teachers(row, corpus):
             planned.setdefault(teacher.name, rows.get(teacher.name, teacher))
         planned.setdefault(row.name, row)
     return list(planned.values())
 
 
-def teachers(row: Training, corpus: Corpus) -> list[Training]:
+def list_teachers(row: Training, corpus: Corpus) -> list[Training]:
     """What has to be trained before a row that is not finished; ValueError as in plan."""
     needed = plan_teachers(row.preset, row.place) if row.left else []
-    trainings = [replace(training(preset, corpus, place), row=False) for preset, place in needed]
+    trainings = [
+        replace(inspect_training(preset, corpus, place), row=False) for preset, place in needed
+    ]
     for teacher in trainings:
         if teacher.changed:
             raise ValueError(explain_changes(open_folder(teacher.preset, corpus, teacher.place)))
     return trainings
 
 
-def training(preset: Preset, corpus: Corpus, place: Place) -> Training:
+def inspect_training(preset: Preset, corpus: Corpus, place: Place) -> Training:
     """How far one training is; ValueError as in plan."""
     folder = open_folder(preset, corpus, place)
     changed = folder.changed if folder.epochs or folder.resumable else []
@@ -100,7 +103,7 @@ def training(preset: Preset, corpus: Corpus, place: Place) -> Training:
     return planned
 
 
-def paces(runs: Iterable[Measurement]) -> dict[str, float]:
+def measure_paces(runs: Iterable[Measurement]) -> dict[str, float]:
     """The mean seconds of an epoch, by preset, of the trainings among these measurements."""
     seconds: dict[str, list[float]] = defaultdict(list)
     for run_file in runs:
@@ -133,7 +136,7 @@ class Publisher:
         )
         if measurements.read(self.results):
             self.page.parent.mkdir(parents=True, exist_ok=True)
-            self.page.write_text(report.report(report.read(self.results)), encoding="utf-8")
+            self.page.write_text(report.write_page(report.read(self.results)), encoding="utf-8")
 
 
 def reproduce(

@@ -8,7 +8,7 @@ Recalls = tuple[float, float, float]  # at 1, 5 and 10, in percent
 
 
 @dataclass(frozen=True, slots=True)
-class Published:
+class PublishedRecalls:
     """What a paper says of Flickr8K's test split."""
 
     annotation: Recalls  # image → text
@@ -24,7 +24,7 @@ class System:
     photo: str
     sentence: str
     source: str
-    published: Published | None = None
+    published: PublishedRecalls | None = None
 
 
 DEFRAG = "Karpathy et al. 2014, table 2"
@@ -39,24 +39,24 @@ RELATIONS, MEAN, FISHER = "relations", "mean word vector", "Fisher vector"
 
 SYSTEMS = (
     System("defrag", "DeFrag", REGIONS, RELATIONS, DEFRAG,
-           Published((12.6, 32.9, 44.0), (9.7, 29.6, 42.5))),
+           PublishedRecalls((12.6, 32.9, 44.0), (9.7, 29.6, 42.5))),
     System("defrag-dense", "DeFrag without MIL", REGIONS, RELATIONS, DEFRAG,
-           Published((12.5, 29.4, 43.8), (8.6, 26.7, 38.7))),
+           PublishedRecalls((12.5, 29.4, 43.8), (8.6, 26.7, 38.7))),
     System("defrag-fragments", "DeFrag, fragment objective alone", REGIONS, RELATIONS, DEFRAG,
-           Published((7.2, 21.9, 31.8), (5.9, 20.0, 30.3))),
+           PublishedRecalls((7.2, 21.9, 31.8), (5.9, 20.0, 30.3))),
     System("defrag-global", "DeFrag, global objective alone", REGIONS, RELATIONS, DEFRAG,
-           Published((5.8, 21.8, 34.8), (7.5, 23.4, 35.0))),
+           PublishedRecalls((5.8, 21.8, 34.8), (7.5, 23.4, 35.0))),
     System("defrag-frame", "DeFrag without MIL, full frame", FRAME, RELATIONS, DEFRAG,
-           Published((5.9, 19.2, 27.3), (5.2, 17.6, 26.5))),
+           PublishedRecalls((5.9, 19.2, 27.3), (5.2, 17.6, 26.5))),
     System("defrag-words", "DeFrag without MIL, words", REGIONS, "words", DEFRAG,
-           Published((9.1, 25.9, 40.7), (6.9, 22.4, 34.0))),
+           PublishedRecalls((9.1, 25.9, 40.7), (6.9, 22.4, 34.0))),
     System("defrag-bigrams", "DeFrag without MIL, bigrams", REGIONS, "bigrams", DEFRAG,
-           Published((8.7, 28.5, 41.0), (8.5, 25.2, 37.0))),
+           PublishedRecalls((8.7, 28.5, 41.0), (8.5, 25.2, 37.0))),
     # That table has SDT-RNN over the mean of DeFrag's detections, and over the frame as published.
     System("sdtrnn-regions", "SDT-RNN, mean of regions", MEAN_REGION, "tree, a matrix a relation",
-           DEFRAG, Published((6.0, 22.7, 34.0), (6.6, 21.6, 31.7))),
+           DEFRAG, PublishedRecalls((6.0, 22.7, 34.0), (6.6, 21.6, 31.7))),
     System("sdtrnn", "SDT-RNN", FRAME, "tree, a matrix a relation", DEFRAG,
-           Published((4.5, 18.0, 28.6), (6.1, 18.5, 29.0))),
+           PublishedRecalls((4.5, 18.0, 28.6), (6.1, 18.5, 29.0))),
     System("dtrnn", "DT-RNN", FRAME, "tree, a matrix a position", DTRNN),
     System("ctrnn", "CT-RNN", FRAME, "binary tree", DTRNN),
     System("rnn", "recurrent network", FRAME, "last hidden state", DTRNN),
@@ -69,11 +69,11 @@ SYSTEMS = (
     System("cca", "CCA", FRAME, MEAN, DTRNN),
     System("kcca", "kernel CCA", FRAME, MEAN, DTRNN),
     System("devise", "DeViSE", MEAN_REGION, MEAN, DEFRAG,
-           Published((4.8, 16.5, 27.3), (5.9, 20.1, 29.6))),
+           PublishedRecalls((4.8, 16.5, 27.3), (5.9, 20.1, 29.6))),
     System("cca-hglmm", "CCA", FRAME, FISHER, TWO_BRANCH),
     # On Flickr8K only later papers give it: the paper has Flickr30K and MSCOCO.
     System("two-branch", "two-branch", FRAME, FISHER, "Wang et al. 2016, as quoted since",
-           Published((30.1, 60.4, 73.7), (23.0, 51.3, 64.8))),
+           PublishedRecalls((30.1, 60.4, 73.7), (23.0, 51.3, 64.8))),
     System("two-branch-both-ways", "two-branch, bi-directional", FRAME, FISHER, TWO_BRANCH),
     System("two-branch-two-sentences", "two-branch, bi-directional, two sentences", FRAME, FISHER,
            "–"),
@@ -91,9 +91,9 @@ SYSTEMS = (
     System("two-branch-tfidf-both-ways", "two-branch, bi-directional", FRAME, "tf-idf",
            TWO_BRANCH),
     System("dvsa", "DVSA", REGIONS, "words of a BRNN", DVSA,
-           Published((16.5, 40.6, 54.2), (11.8, 32.1, 44.7))),
+           PublishedRecalls((16.5, 40.6, 54.2), (11.8, 32.1, 44.7))),
     System("dvsa-edges", "DVSA, dependency edges", REGIONS, RELATIONS, DVSA,
-           Published((14.8, 37.9, 50.0), (11.6, 31.4, 43.8))),
+           PublishedRecalls((14.8, 37.9, 50.0), (11.6, 31.4, 43.8))),
     System("dvsa-edges-shared", "DVSA, dependency edges, W + U_R", REGIONS, RELATIONS, "–"),
     System("tessera", "Tessera, before averaging", REGIONS, "words of a tuned MiniLM", OURS),
     System("tessera-taught", "Tessera, with two teachers", REGIONS, "words of a tuned MiniLM",

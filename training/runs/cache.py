@@ -118,14 +118,14 @@ class Deferred(Sequence[Tensor]):
         return self.computed()[position]
 
 
-def taken(inputs: Sequence[Tensor], positions: Sequence[int]) -> list[Tensor]:
+def take(inputs: Sequence[Tensor], positions: Sequence[int]) -> list[Tensor]:
     """Some of the inputs, in a batch where they have to be computed."""
     if isinstance(inputs, Computed):
         return inputs.at(positions)
     return [inputs[position] for position in positions]
 
 
-def cached(
+def load_or_compute(
     folder: Path,
     key: str,
     items: Sequence[Item],
@@ -144,21 +144,23 @@ def cached(
     paths = [folder / f"{digest(key, *digests[at : at + SHARD])}.pt" for at in starts]
     missing = [at for at, path in zip(starts, paths, strict=True) if not path.is_file()]
     for at in progress(missing, len(missing), what):
-        write(paths[at // SHARD], shard(items[at : at + SHARD], compute))
+        write(paths[at // SHARD], compute_shard(items[at : at + SHARD], compute))
     return Inputs(paths)
 
 
-def shard(items: Sequence[Item], compute: Callable[[Sequence[Item]], list[Tensor]]) -> list[Tensor]:
+def compute_shard(
+    items: Sequence[Item], compute: Callable[[Sequence[Item]], list[Tensor]]
+) -> list[Tensor]:
     """Tensors of a shard's items, a batch at a time, in the form they are kept in."""
     with torch.inference_mode():
         return [
-            kept(tensor)
+            compress(tensor)
             for at in range(0, len(items), BATCH)
             for tensor in compute(items[at : at + BATCH])
         ]
 
 
-def kept(tensor: Tensor) -> Tensor:
+def compress(tensor: Tensor) -> Tensor:
     """Half precision for numbers, 32 bits for indices, in main memory."""
     if not tensor.is_floating_point():
         return tensor.to("cpu", torch.int32)

@@ -81,7 +81,7 @@ class RunFolder:
     def changed(self) -> list[str]:
         """What the run there was made of otherwise, of MADE_OF."""
         before, now = json.loads(self.record.read_text()), json.loads(json.dumps(self.facts))
-        return [key for key in MADE_OF if not alike(before.get(key), now.get(key))]
+        return [key for key in MADE_OF if not is_same(before.get(key), now.get(key))]
 
     def claim(self, resume: bool) -> None:
         """Make the folder, or see that the run to be resumed is of the same making."""
@@ -102,7 +102,7 @@ class RunFolder:
             again = "give the same --start" if changed == ["start"] else "start anew"
             raise ValueError(f"{self.path} was made with another {', '.join(changed)}: {again}")
 
-    def learns_from(self, fingerprints: list[str]) -> None:
+    def record_teachers(self, fingerprints: list[str]) -> None:
         """Note the teachers; ValueError if the run there had others."""
         if self.resumable and json.loads(self.record.read_text())["teachers"] != fingerprints:
             raise ValueError(f"{self.path} learned from other teachers: delete it to start anew")
@@ -116,10 +116,10 @@ class RunFolder:
         Of several workers the first does so, and all have their random state in last.pt.
         """
         state = trainer.state()
-        if not workers.first():
+        if not workers.is_first():
             return
         if trainer.at_best:
-            with trainer.descent.average.applied():
+            with trainer.descent.average.apply():
                 self.keep(trainer.model, trainer.history[-1])
         partial_file = self.path / "last.partial"
         torch.save(state, partial_file)
@@ -128,7 +128,7 @@ class RunFolder:
 
     def write(self, history: Sequence[EpochRecord]) -> None:
         """Write run.json whole or not at all; of several workers the first does so."""
-        if not workers.first():
+        if not workers.is_first():
             return
         facts = self.facts | {"epochs": [asdict(record) for record in history]}
         partial_file = self.path / "run.partial"
@@ -151,11 +151,11 @@ class RunFolder:
             trains = {
                 name: weight for name, weight in model.named_parameters() if weight.requires_grad
             }
-            weights = self.last()["weights"]
+            weights = self.load_last()["weights"]
             began = {name: trains[name].detach() for name in trains.keys() & weights.keys()}
             checkpoint.restore(model, weights | began)
 
-    def last(self) -> dict[str, Any]:
+    def load_last(self) -> dict[str, Any]:
         """The state after the last finished epoch."""
         state: dict[str, Any] = torch.load(
             self.path / "last.pt", map_location="cpu", weights_only=True
@@ -163,11 +163,11 @@ class RunFolder:
         return state
 
 
-def alike(before: Any, now: Any) -> bool:
+def is_same(before: Any, now: Any) -> bool:
     """Whether two runs' options are the same; one that the run before did not know was off."""
     if isinstance(before, dict) and isinstance(now, dict):
         return before.keys() <= now.keys() and all(
-            alike(before[name], value) if name in before else not value
+            is_same(before[name], value) if name in before else not value
             for name, value in now.items()
         )
     return bool(before == now)
@@ -206,10 +206,10 @@ def fit(
     at most. A run that broke off before its first epoch starts anew.
     """
     if resume and folder.resumable:
-        trainer.resume(folder.last())
+        trainer.resume(folder.load_last())
         folder.write(trainer.history)  # last.pt may know an epoch more than run.json
     while not trainer.finished:
-        record = trainer.epoch(reporter.progress)
+        record = trainer.run_epoch(reporter.progress)
         folder.save(trainer)
         reporter.report(record)
     return trainer.history[-1].validation

@@ -37,7 +37,7 @@ class Dataset(Protocol[Batch_co]):
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class ValidationResult:
     """What a validation came to; the epoch with the largest sum of recalls is the best."""
 
     values: dict[str, Any]
@@ -56,7 +56,7 @@ class EpochRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class Part(Generic[Batch]):
+class TrainingTask(Generic[Batch]):
     """What is trained: a model, what it learns from, its loss, and how it is measured.
 
     objective: of a batch in an epoch, counted from 1, a scalar. validate: called with the averaged
@@ -66,7 +66,7 @@ class Part(Generic[Batch]):
     model: nn.Module
     dataset: Dataset[Batch]
     objective: Callable[[Batch, int], Tensor]
-    validate: Callable[[], Measured]
+    validate: Callable[[], ValidationResult]
     once: bool = False
 
 
@@ -75,7 +75,7 @@ class Trainer(Generic[Batch]):
 
     def __init__(
         self,
-        part: Part[Batch],
+        part: TrainingTask[Batch],
         optimizer: Optimizer,
         schedule: Schedule,
         device: str = "cpu",
@@ -106,15 +106,15 @@ class Trainer(Generic[Batch]):
         sums = [record.recall_sum or 0.0 for record in self.history]
         return sums.index(max(sums)) == len(sums) - 1
 
-    def epoch(self, progress: Progress = silent) -> EpochRecord:
+    def run_epoch(self, progress: Progress = silent) -> EpochRecord:
         """Learn the dataset once, then validate with the averaged weights."""
         began = time.perf_counter()
         loss = self.learn(progress)
         number = len(self.history) + 1
-        measured = Measured({})
+        measured = ValidationResult({})
         if not self.part.once or number == self.epochs:
-            with self.descent.average.applied():
-                measured = workers.by_first(self.part.validate)
+            with self.descent.average.apply():
+                measured = workers.compute_on_first(self.part.validate)
         seconds = time.perf_counter() - began
         record = EpochRecord(number, loss, seconds, measured.values, measured.recall_sum)
         self.history.append(record)
@@ -152,7 +152,7 @@ class Trainer(Generic[Batch]):
             "rates": self.descent.rates.state_dict(),
             "average": self.descent.average.mean,
             "averaged": self.descent.average.steps,
-            "random": workers.of_all(torch.get_rng_state()),
+            "random": workers.gather_values(torch.get_rng_state()),
             "random_cuda": torch.cuda.get_rng_state_all(),
             "history": [asdict(record) for record in self.history],
         }
@@ -173,7 +173,7 @@ class Trainer(Generic[Batch]):
         self.history = [EpochRecord(**record) for record in state["history"]]
 
 
-def shuffled(count: int, size: int) -> list[list[int]]:
+def shuffle(count: int, size: int) -> list[list[int]]:
     """The positions of `count` examples in a new order, `size` at a time."""
     order = torch.randperm(count).tolist()
     return [order[at : at + size] for at in range(0, count, size)]

@@ -89,7 +89,7 @@ class Schedule:
             raise ValueError(f"drops {self.drops} must be among the {self.epochs} epochs")
 
 
-def optimizer_of(model: nn.Module, options: Optimizer) -> TorchOptimizer:
+def make_optimizer(model: nn.Module, options: Optimizer) -> TorchOptimizer:
     """The optimizer of a model's trainable parameters; biases and gains do not decay.
 
     ValueError for a prefix in options.rates that no trainable parameter has.
@@ -139,7 +139,7 @@ def warm_up_then_drops(step: int, total: int, warmup: float, drops: Sequence[int
     return risen * 0.1 ** sum(step >= drop for drop in drops)
 
 
-def scheduler(optimizer: TorchOptimizer, schedule: Schedule, steps: int) -> LambdaLR:
+def make_scheduler(optimizer: TorchOptimizer, schedule: Schedule, steps: int) -> LambdaLR:
     """The rates of a schedule whose epochs have so many steps."""
     drops = [epoch * steps for epoch in schedule.drops]
     shape = partial(warm_up_then_drops, drops=drops) if drops else warm_up_then_cosine
@@ -176,7 +176,7 @@ class Average:
             self.mean[name].lerp_(parameter, 1 - decay)
 
     @contextmanager
-    def applied(self) -> Iterator[None]:
+    def apply(self) -> Iterator[None]:
         """Within the context, the model uses the averaged weights."""
         current = {name: parameter.detach().clone() for name, parameter in self.parameters.items()}
         self.settle()
@@ -187,9 +187,9 @@ class Average:
 
     def settle(self) -> None:
         """Give the model the averaged weights for good."""
-        self.put(self.drawn_back())
+        self.put(self.draw_back())
 
-    def drawn_back(self) -> dict[str, Tensor]:
+    def draw_back(self) -> dict[str, Tensor]:
         """θ = (1 − α) mean + α θ_0, with α = `start`."""
         if not self.start:
             return self.mean
@@ -215,8 +215,8 @@ class Descent:
     ) -> None:
         """`steps` are those of an epoch, `start` is the share of first weights in averages."""
         self.model, self.schedule = model, schedule
-        self.optimizer = optimizer_of(model, options)
-        self.rates = scheduler(self.optimizer, schedule, steps)
+        self.optimizer = make_optimizer(model, options)
+        self.rates = make_scheduler(self.optimizer, schedule, steps)
         self.average = Average(model, schedule.average, start)
 
     def step(self, loss: Tensor) -> float:

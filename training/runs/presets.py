@@ -14,7 +14,7 @@ Preset = TypeVar("Preset")
 Options = TypeVar("Options")
 
 
-def names(part: str = "") -> list[str]:
+def list_names(part: str = "") -> list[str]:
     """The presets that ship, of matchers or of the part that a folder is named after."""
     return sorted(path.stem for path in (PRESETS / part).glob("*.toml"))
 
@@ -25,14 +25,14 @@ def read(part: str, preset: str, parse: Callable[[str, Mapping[str, Any]], Prese
     It is one that ships in the part's folder, or a path that ends in .toml. LookupError where there
     is none; what is wrong with it is said with its file.
     """
-    path = located(preset, part=part)
+    path = locate(preset, part=part)
     try:
-        return parse(path.stem, resolved(path))
+        return parse(path.stem, resolve(path))
     except (ValueError, LookupError) as wrong:
         raise ValueError(f"{path}: {wrong}") from wrong
 
 
-def located(preset: str, beside: Path = Path(), part: str = "") -> Path:
+def locate(preset: str, beside: Path = Path(), part: str = "") -> Path:
     """The file of a preset that ships, or of a path that ends in .toml and starts at a folder.
 
     Another part than a matcher has its presets in a folder of its own. LookupError where there is
@@ -41,12 +41,12 @@ def located(preset: str, beside: Path = Path(), part: str = "") -> Path:
     path = beside / preset if preset.endswith(".toml") else PRESETS / part / f"{preset}.toml"
     if not path.is_file():
         raise LookupError(
-            f"no preset {preset!r}; there are: {', '.join(names(part))}, or give a path to a .toml"
+            f"no preset {preset!r}; there are: {', '.join(list_names(part))}, or give a path to a .toml"
         )
     return path
 
 
-def resolved(file: Path, heirs: tuple[Path, ...] = ()) -> dict[str, Any]:
+def resolve(file: Path, heirs: tuple[Path, ...] = ()) -> dict[str, Any]:
     """The tables of a preset's file and, under them, of all that it extends; no `extends` is left.
 
     `heirs` are the files that extend it. ValueError for a file that extends itself in the end.
@@ -61,13 +61,13 @@ def resolved(file: Path, heirs: tuple[Path, ...] = ()) -> dict[str, Any]:
     if not isinstance(extended, str):
         raise ValueError(f"extends is {extended!r}: give one preset, by its name or its path")
     line = (*heirs, file.resolve())
-    parent = located(extended, file.parent)
+    parent = locate(extended, file.parent)
     if parent.resolve() in line:
         raise ValueError(f"{extended!r} extends itself in the end: extend another preset")
-    return merged(resolved(parent, line), tables)
+    return merge(resolve(parent, line), tables)
 
 
-def merged(inherited: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
+def merge(inherited: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
     """Overriding values over inherited ones, table by table.
 
     Lists are replaced whole, and so is a table whose `name` differs: another tower's options are
@@ -81,14 +81,14 @@ def merged(inherited: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[s
     tables = dict(inherited)
     for key, value in overrides.items():
         before = tables.get(key)
-        if isinstance(before, dict) and isinstance(value, dict) and alike(before, value):
-            tables[key] = merged(before, value)
+        if isinstance(before, dict) and isinstance(value, dict) and is_same_part(before, value):
+            tables[key] = merge(before, value)
         else:
             tables[key] = value
     return tables
 
 
-def alike(inherited: Mapping[str, object], overrides: Mapping[str, object]) -> bool:
+def is_same_part(inherited: Mapping[str, object], overrides: Mapping[str, object]) -> bool:
     """Whether two tables are options of the same thing."""
     return "name" not in overrides or overrides["name"] == inherited.get("name")
 

@@ -38,42 +38,42 @@ def rank() -> int:
     return dist.get_rank() if dist.is_initialized() else 0
 
 
-def rank_here() -> int:
+def local_rank() -> int:
     """Which of this machine's workers this one is, from 0."""
     return int(os.environ.get("LOCAL_RANK", "0"))
 
 
-def first() -> bool:
+def is_first() -> bool:
     """Whether this worker is the one that writes files and measures."""
     return rank() == 0
 
 
-def own(items: Sequence[Value]) -> Sequence[Value]:
+def take_part(items: Sequence[Value]) -> Sequence[Value]:
     """The part of a batch that is this worker's: in order, as large as others' but for one."""
-    return items[bound(len(items), rank()) : bound(len(items), rank() + 1)]
+    return items[part_start(len(items), rank()) : part_start(len(items), rank() + 1)]
 
 
-def bound(size: int, number: int) -> int:
+def part_start(size: int, number: int) -> int:
     """Where the part of worker `number` of a batch begins."""
     return size * number // count()
 
 
-def encoded(encode: Callable[[Sequence[int]], PaddedBags], positions: Sequence[int]) -> PaddedBags:
+def encode(encode: Callable[[Sequence[int]], PaddedBags], positions: Sequence[int]) -> PaddedBags:
     """The bags of all positions of a batch, in full precision, each from the worker that has it.
 
     Gradients go through this worker's own.
     """
-    part = own(positions)
+    part = take_part(positions)
     bags = encode(part or positions[:1])  # who has none takes part, with nothing
     vectors = bags.vectors.float()
     if count() == 1:
         return PaddedBags(vectors, bags.mask)
-    return gathered(PaddedBags(vectors[: len(part)], bags.mask[: len(part)]), len(positions))
+    return gather(PaddedBags(vectors[: len(part)], bags.mask[: len(part)]), len(positions))
 
 
-def gathered(bags: PaddedBags, size: int) -> PaddedBags:
+def gather(bags: PaddedBags, size: int) -> PaddedBags:
     """The bags (K, F, D) of all workers, one after the other; they have `size` together."""
-    parts = [bound(size, number + 1) - bound(size, number) for number in range(count())]
+    parts = [part_start(size, number + 1) - part_start(size, number) for number in range(count())]
     longest = torch.tensor(bags.mask.shape[1], device=bags.mask.device)
     dist.all_reduce(longest, dist.ReduceOp.MAX)
     missing = int(longest) - bags.mask.shape[1], max(parts) - len(bags.mask)
@@ -111,7 +111,7 @@ def add_gradients(model: nn.Module) -> None:
         parameter.grad = total.view_as(parameter)
 
 
-def alike(model: nn.Module) -> None:
+def share_weights(model: nn.Module) -> None:
     """Give every worker the first one's weights and buffers.
 
     ValueError for batch normalisation, which would see a worker's part of a batch alone.
@@ -134,24 +134,24 @@ def alike(model: nn.Module) -> None:
         dist.broadcast(tensor.data, 0)
 
 
-def by_first(compute: Callable[[], Value]) -> Value:
+def compute_on_first(compute: Callable[[], Value]) -> Value:
     """What the first worker computes, for all of them; its mistakes are raised in all of them."""
     if count() == 1:
         return compute()
-    box: list[Any] = [_value_or_mistake(compute) if first() else None]
+    box: list[Any] = [_catch_mistake(compute) if is_first() else None]
     dist.broadcast_object_list(box)
     result: Value | Exception = box[0]
-    return _value(result)
+    return _unwrap(result)
 
 
-def after_first(compute: Callable[[], Value]) -> Value:
+def compute_after_first(compute: Callable[[], Value]) -> Value:
     """What each worker computes once the first has done so, as from a cache of files."""
     results: list[Value] = []
-    by_first(lambda: results.append(compute()))
+    compute_on_first(lambda: results.append(compute()))
     return results[0] if results else compute()
 
 
-def of_all(value: Tensor) -> list[Tensor]:
+def gather_values(value: Tensor) -> list[Tensor]:
     """What each worker has, in their order."""
     values: list[Any] = [None] * count()
     if count() == 1:
@@ -186,33 +186,33 @@ def launch(workers: int, entry: Callable[..., Value], *arguments: Any) -> Value:
     )
     os.environ.setdefault("OMP_NUM_THREADS", str(max(1, (os.cpu_count() or 1) // workers)))
     try:
-        results = elastic_launch(config, _joined)(entry, arguments)
+        results = elastic_launch(config, _join)(entry, arguments)
     except ChildFailedError as lost:
         raise ChildProcessError(f"workers were lost {RESTARTS + 1} times: {lost}") from lost
     result: Value | Exception = results[0]
-    return _value(result)
+    return _unwrap(result)
 
 
-def _joined(entry: Callable[..., Value], arguments: Sequence[Any]) -> Value | Exception:
+def _join(entry: Callable[..., Value], arguments: Sequence[Any]) -> Value | Exception:
     """Join the group of workers, and do what they do; a mistake is a value, as it is no loss."""
     # What is on a GPU goes by NCCL, and the rest by gloo.
     backends = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo"
     dist.init_process_group(backends, timeout=PATIENCE)
     again = int(os.environ["TORCHELASTIC_RESTART_COUNT"]) > 0
     try:
-        return _value_or_mistake(lambda: entry(again, *arguments))
+        return _catch_mistake(lambda: entry(again, *arguments))
     finally:
         dist.destroy_process_group()
 
 
-def _value_or_mistake(compute: Callable[[], Value]) -> Value | Exception:
+def _catch_mistake(compute: Callable[[], Value]) -> Value | Exception:
     try:
         return compute()
     except MISTAKES as mistake:
         return mistake
 
 
-def _value(result: Value | Exception) -> Value:
+def _unwrap(result: Value | Exception) -> Value:
     if isinstance(result, Exception):
         raise result
     return result

@@ -78,7 +78,7 @@ def services(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Ser
         Example(name, Path(name), (name.split()[0],), terms=(name.split()[0],), group=name)
         for name in PHOTOS
     ]
-    learned = terms.learned(start, inputs, examples, terms.Options())
+    learned = terms.learn_terms(start, inputs, examples, terms.TermOptions())
     made = {"start": (start.model, start.calibration), "terms": learned}
     running = {}
     for which, (model, calibration) in made.items():

@@ -157,7 +157,7 @@ def test_links_add_up_and_mix_the_cosine_with_the_late_interaction(family, photo
 def test_a_box_is_what_its_patches_show_and_nothing_else(family, recipe, tmp_path, photos):
     """Where no block before the pooling one lets patches tell each other what they show."""
     size = tiny_encoders.Size(layers=0 if family == "siglip" else 1)
-    tiny_encoders.untrained(family, tmp_path, TEXTS, size)
+    tiny_encoders.make_untrained(family, tmp_path, TEXTS, size)
     module = importlib.import_module(f"models.encoders.{family}")
     vision = module.Photos(tmp_path, "float32")
     pixels = vision.preparation(photos[1:2])
@@ -187,7 +187,7 @@ def test_boxes_of_the_same_size_give_together_what_one_around_them_gives(plain, 
 def test_what_a_patch_gave_changes_most_with_that_patch(family, tmp_path, photos):
     """In an encoder whose only block pools; attention weights of all patches change a little."""
     size = tiny_encoders.Size(layers=0 if family == "siglip" else 1)
-    tiny_encoders.untrained(family, tmp_path, TEXTS, size)
+    tiny_encoders.make_untrained(family, tmp_path, TEXTS, size)
     vision = importlib.import_module(f"models.encoders.{family}").Photos(tmp_path, "float32")
     pixels = vision.preparation(photos[1:2])
     changed = pixels.clone()

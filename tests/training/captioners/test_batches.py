@@ -1,11 +1,11 @@
 import torch
 
 from models.captions.captioning import UNKNOWN
-from training.captioners.batches import CaptionDataset, MixedDataset, shifted, word_indices
+from training.captioners.batches import CaptionDataset, MixedDataset, shift, word_indices
 
 
 def test_each_word_is_given_before_it_is_a_target():
-    given, targets = shifted([torch.tensor([5, 6, 7]), torch.tensor([8])])
+    given, targets = shift([torch.tensor([5, 6, 7]), torch.tensor([8])])
     assert given.tolist() == [[0, 5, 6, 7], [0, 8, 0, 0]]
     assert targets.tolist() == [[5, 6, 7, 0], [8, 0, -1, -1]]
 
@@ -38,7 +38,7 @@ def test_text_comes_alone_first_and_then_beside_the_photos():
 
 def test_each_text_keeps_its_vector_and_none_comes_twice_before_all_came():
     torch.manual_seed(0)
-    drawn = mixed(1, 1).drawn(1)
+    drawn = mixed(1, 1).draw(1)
     first = [next(drawn) for _ in range(3)]
     assert sorted(batch.given.tolist()[0][1] for batch in first) == [5, 6, 8]
     for batch in first:

@@ -10,7 +10,7 @@ from models import checkpoint
 from models.captioners import attentive
 from models.captions.calibration import CaptionCalibration
 from models.checkpoint import Checkpoint
-from training.captioners.calibration import RIGHT, Judged, calibrate, fitted, threshold
+from training.captioners.calibration import RIGHT, JudgedCaptions, calibrate, choose_threshold, fit
 from training.runs.folder import Place
 from training.runs.progress import silent
 
@@ -22,14 +22,14 @@ TRUTH = np.array([0.5, 1.0, 4.0, -0.8, 0.3])
 def known():
     random = np.random.default_rng(0)
     features = np.column_stack([random.normal(size=(20_000, 4)), np.ones(20_000)])
-    return Judged(features, random.random(20_000) < 1 / (1 + np.exp(-features @ TRUTH)))
+    return JudgedCaptions(features, random.random(20_000) < 1 / (1 + np.exp(-features @ TRUTH)))
 
 
 def test_a_fit_finds_the_coefficients_that_made_the_truth(known):
-    found = fitted(known, START)
+    found = fit(known, START)
     assert found.coefficients == pytest.approx(TRUTH, abs=0.15)
     assert (found.matcher, found.things) == (START.matcher, START.things)
-    curve, shares = known.measured(found)
+    curve, shares = known.measure(found)
     assert curve.error < 0.02
     assert shares["sure_right"] == pytest.approx(RIGHT, abs=0.001)
     assert 0.9 < shares["right_sure"] < 1
@@ -37,10 +37,10 @@ def test_a_fit_finds_the_coefficients_that_made_the_truth(known):
 
 def test_the_threshold_is_the_least_from_which_on_enough_are_right():
     right = np.array([True, False, True, True])
-    assert threshold(np.array([0.9, 0.1, 0.8, 0.2]), right) == 0.1  # 3 of 4
-    assert threshold(np.array([0.9, 0.95, 0.8, 0.2]), right) == 0.2
+    assert choose_threshold(np.array([0.9, 0.1, 0.8, 0.2]), right) == 0.1  # 3 of 4
+    assert choose_threshold(np.array([0.9, 0.95, 0.8, 0.2]), right) == 0.2
     with pytest.raises(ValueError, match="at no probability are 70% of the captions right"):
-        threshold(np.array([0.2, 0.9]), np.array([True, False]))
+        choose_threshold(np.array([0.2, 0.9]), np.array([True, False]))
 
 
 def test_a_calibration_is_written_beside_the_weights(tmp_path):

@@ -6,8 +6,8 @@ import torch
 from models import checkpoint
 from models.captioners import attentive
 from models.matcher import Config, Matcher
-from training.captioners.describe import described
-from training.evaluation.embedding import pixels
+from training.captioners.describe import describe
+from training.evaluation.embedding import read_pixels
 
 VIEWS = {"views": ("lite0@64", "lite0@96"), "proposals": "windows"}
 WORDS = ("a", "red", "blue", "circle", "square")
@@ -33,7 +33,7 @@ def captioner():
 def test_a_matcher_ranks_candidates_and_gives_words_boxes(captioner, few, tmp_path):
     examples = few.split("val")[:3]
     judge = matcher(tmp_path)
-    alone, ranked = (described(captioner, examples, judge=one) for one in (None, judge))
+    alone, ranked = (describe(captioner, examples, judge=one) for one in (None, judge))
     assert all(one.attended and not one.linked for one in alone)
     assert all(one.attended for one in ranked)
     assert any(one.linked for one in ranked)
@@ -45,10 +45,10 @@ def test_a_matcher_ranks_candidates_and_gives_words_boxes(captioner, few, tmp_pa
 def test_known_features_give_the_same_captions_without_boxes(captioner, few, tmp_path):
     examples = few.split("val")[:3]
     with torch.inference_mode():
-        inputs, _ = captioner.sight([pixels(one.image) for one in examples])
+        inputs, _ = captioner.sight([read_pixels(one.image) for one in examples])
     judge = matcher(tmp_path)
-    seen = described(captioner, examples, judge=judge)
-    known = described(captioner, examples, inputs=inputs, judge=judge)
+    seen = describe(captioner, examples, judge=judge)
+    known = describe(captioner, examples, inputs=inputs, judge=judge)
     assert [one.text for one in known] == [one.text for one in seen]
     assert not any(one.attended or one.linked for one in known)
 
@@ -57,12 +57,12 @@ def test_a_matcher_that_sees_otherwise_ranks_by_what_it_sees(captioner, few, tmp
     examples = few.split("val")[:3]
     judge = matcher(tmp_path, views=("lite0@64", "lite0@128"))
     with torch.inference_mode():
-        photos = [pixels(one.image) for one in examples]
+        photos = [read_pixels(one.image) for one in examples]
         inputs, by_judge = captioner.sight(photos)[0], judge.model.sight(photos)[0]
-    ranked = described(captioner, examples, judge=judge)
-    known = described(captioner, examples, inputs=inputs, judge=judge, judge_inputs=by_judge)
+    ranked = describe(captioner, examples, judge=judge)
+    known = describe(captioner, examples, inputs=inputs, judge=judge, judge_inputs=by_judge)
     assert all(one.attended for one in ranked)
     assert any(one.linked for one in ranked)
     assert [one.text for one in known] == [one.text for one in ranked]
     with pytest.raises(ValueError, match="give the features of both, or of neither"):
-        described(captioner, examples, inputs=inputs, judge=judge)
+        describe(captioner, examples, inputs=inputs, judge=judge)

@@ -8,7 +8,13 @@ import torch
 from models.captioners.attentive import Config, Model
 from models.captions.kinds import ThingKind
 from models.text.parsing import parse_trees
-from training.captioners.kinds import classes_of, nouns, shares, usual, with_kinds
+from training.captioners.kinds import (
+    classes_of,
+    find_nouns,
+    find_usual_words,
+    fit_kinds,
+    measure_share,
+)
 from training.data.corpus import Example
 from training.evaluation.captions.wordnet import FOLDER, PERSONS, WordNet
 
@@ -29,7 +35,7 @@ def example(*sentences):
 
 def test_nouns_are_words_that_mostly_are_and_have_a_singular():
     trees = parse_trees(["A man walks two dogs .", "A white dog .", "A man in white ."])
-    found = nouns(trees)
+    found = find_nouns(trees)
     assert (found["man"], found["dogs"], found["dog"]) == ("man", "dog", "dog")
     assert "walks" not in found
     assert "a" not in found
@@ -37,8 +43,8 @@ def test_nouns_are_words_that_mostly_are_and_have_a_singular():
 
 def test_the_share_of_sentences_that_name_a_kind(wordnet):
     trees = parse_trees(["Two women talk .", "A dog sleeps .", "People stand .", "A red ball ."])
-    assert shares(trees, PERSON, wordnet) == 0.5
-    assert shares(trees, ANIMAL, wordnet) == 0.25
+    assert measure_share(trees, PERSON, wordnet) == 0.5
+    assert measure_share(trees, ANIMAL, wordnet) == 0.25
 
 
 def test_classes_are_of_a_kind_by_their_broader_terms():
@@ -50,7 +56,9 @@ def test_classes_are_of_a_kind_by_their_broader_terms():
 
 def test_words_that_stand_with_other_photos_do_not_name_a_kind():
     examples = [example("a man on a branch"), *[example("a bird on a branch")] * 3]
-    found = usual(examples, ("man", "branch", "nurse"), torch.tensor([[1.0], [0], [0], [0]]))
+    found = find_usual_words(
+        examples, ("man", "branch", "nurse"), torch.tensor([[1.0], [0], [0], [0]])
+    )
     assert found.tolist() == [[True, False, True]]
 
 
@@ -63,9 +71,9 @@ def test_a_captioner_learns_of_which_photos_it_must_name_no_person(wordnet):
     model = Model(Config(("a", "dog", "man", "women", "grass"), tower, **sizes)).eval()
     inputs = model.sight(photos)[0]
     examples = [*[example("a man .", "two women .")] * 2, *[example("a dog .")] * 4]
-    made = with_kinds(model, inputs, examples, wordnet, (PERSON, ANIMAL))
+    made = fit_kinds(model, inputs, examples, wordnet, (PERSON, ANIMAL))
     assert made.config.kinds == (PERSON, ANIMAL)
     assert made.language.kinds.words.tolist() == [[0, 0, 1, 1, 0], [0, 1, 0, 0, 0]]
     torch.testing.assert_close(made.language.out.weight, model.language.out.weight)
-    again = with_kinds(made, inputs, examples, wordnet, (PERSON,))  # in place of those before
+    again = fit_kinds(made, inputs, examples, wordnet, (PERSON,))  # in place of those before
     torch.testing.assert_close(again.language.kinds.shares, made.language.kinds.shares[:1])

@@ -53,7 +53,7 @@ def test_a_reward_tells_photos_apart_that_were_described_alike(model):
             optimizer.zero_grad()
             objective((batch,), 1).backward()
             optimizer.step()
-    drawn = [one.tolist() for one in reward.drawn(photos)]
+    drawn = [one.tolist() for one in reward.draw(photos)]
     right = [one[-1:] == [3] for one in drawn[:16]] + [one[-1:] == [4] for one in drawn[16:]]
     assert sum(right) > 28  # of 32; by chance 16
 

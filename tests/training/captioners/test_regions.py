@@ -8,13 +8,13 @@ from models.types import Box, PaddedBags, Span
 from training.captioners.regions import (
     Regions,
     TrueRegion,
-    candidates,
-    described,
-    measured,
-    named,
-    retrieved,
-    seen,
-    true_regions,
+    describe_regions,
+    embed_snippets,
+    find_true_regions,
+    group_phrases,
+    measure_region_captions,
+    retrieve_texts,
+    see_true_regions,
 )
 from training.data.entities import GroundedSentence, TruePhrase
 from training.runs.folder import Place
@@ -60,7 +60,9 @@ def matcher():
 
 
 def test_a_box_is_named_by_every_phrase_that_means_it():
-    assert named([sentence(("a dog", (LEFT,)), ("dogs", (LEFT, RIGHT))), sentence(("it", ()))]) == {
+    assert group_phrases(
+        [sentence(("a dog", (LEFT,)), ("dogs", (LEFT, RIGHT))), sentence(("it", ()))]
+    ) == {
         LEFT: ("a dog", "dogs"),
         RIGHT: ("dogs",),
     }
@@ -68,12 +70,12 @@ def test_a_box_is_named_by_every_phrase_that_means_it():
 
 def test_photos_without_true_boxes_are_no_ground_to_measure_on(examples):
     with pytest.raises(LookupError, match="no photo has a true box"):
-        true_regions(examples, {})
+        find_true_regions(examples, {})
 
 
 def test_true_boxes_are_seen_as_regions_are_and_kept(captioner, examples, tmp_path, monkeypatch):
     place = Place(tmp_path, tmp_path)
-    found = seen(captioner, examples, truth(examples), place, "float32")
+    found = see_true_regions(captioner, examples, truth(examples), place, "float32")
     assert len(found.rows) == len(found.true) == 2 * len(examples)
     assert found.rows.shape == (2 * len(examples), 1280)
     assert [one.phrases for one in found.true[:2]] == [
@@ -81,7 +83,7 @@ def test_true_boxes_are_seen_as_regions_are_and_kept(captioner, examples, tmp_pa
         ("two things",),
     ]
     monkeypatch.setattr(type(captioner.sight), "inside", None)  # nothing is computed twice
-    again = seen(captioner, examples, truth(examples), place, "float32")
+    again = see_true_regions(captioner, examples, truth(examples), place, "float32")
     assert torch.equal(again.rows, found.rows)
 
 
@@ -89,7 +91,7 @@ def test_each_box_is_described_by_its_own_features(captioner):
     true = [TrueRegion(0, box, ("a dog",)) for box in (LEFT, RIGHT)]
     regions = Regions(true, torch.rand(2, 1280), [])
     one = Regions(true[1:], regions.rows[1:], [])
-    assert described(captioner, regions)[1:] == described(captioner, one)
+    assert describe_regions(captioner, regions)[1:] == describe_regions(captioner, one)
 
 
 def test_the_text_that_is_most_compatible_with_a_box_in_its_photo_is_retrieved(matcher):
@@ -105,15 +107,15 @@ def test_the_text_that_is_most_compatible_with_a_box_in_its_photo_is_retrieved(m
         with torch.inference_mode():
             vector = matcher.image(PaddedBags.of([alone])).vectors[0, 1]
         expected.append(texts[max(range(5), key=lambda s: float(vector @ sums[s]))])
-    assert retrieved(matcher, regions, sums, texts) == expected
+    assert retrieve_texts(matcher, regions, sums, texts) == expected
 
 
 def test_bleu_is_that_of_the_phrases_of_each_box():
     true = [TrueRegion(0, LEFT, ("a red dog", "the dog")), TrueRegion(0, RIGHT, ("a cat",))]
     regions = Regions(true, torch.rand(2, 1280), [])
-    assert regions.scored(["A red dog", "A cat"]).scores[:3] == pytest.approx((100, 100, 100))
+    assert regions.score(["A red dog", "A cat"]).scores[:3] == pytest.approx((100, 100, 100))
     # Of four words, "a" alone is in a phrase of its box.
-    assert regions.scored(["A cat", "The dog"]).scores[0] == pytest.approx(25)
+    assert regions.score(["A cat", "The dog"]).scores[0] == pytest.approx(25)
 
 
 @pytest.mark.parametrize("kind", ["captioners", "matchers"])
@@ -123,7 +125,7 @@ def test_captioners_describe_and_matchers_retrieve(
     model, name = (captioner, "multimodal_rnn") if kind == "captioners" else (matcher, "tessera")
     file = tmp_path / "model.safetensors"
     checkpoint.save(file, kind, name, model, {"recipe": {"snippets": {"beta": 0.1}}})
-    score, numbers = measured(
+    score, numbers = measure_region_captions(
         checkpoint.load(file), few, truth(examples), "val", Place(tmp_path, tmp_path)
     )
     sources = {"captioners": "regions", "matchers": "nearest"}
@@ -138,7 +140,7 @@ def test_candidates_are_the_distinct_snippets_of_train(matcher, few, tmp_path):
     checkpoint.save(file, "matchers", "tessera", matcher, {})
     loaded = checkpoint.load(file)
     train = few.split("train")
-    sums, texts = candidates(loaded, train, [torch.rand(21, 1280) for _ in train], tmp_path)
+    sums, texts = embed_snippets(loaded, train, [torch.rand(21, 1280) for _ in train], tmp_path)
     assert len(sums) == len(texts) == len(set(texts))
     assert all(any(text in s.lower() for one in train for s in one.sentences) for text in texts)
     (bag,) = loaded.model.embed_sentences(texts[:1])
@@ -149,4 +151,4 @@ def test_a_captioner_that_looks_at_more_than_one_row_is_refused(examples, tmp_pa
     image = {"name": "regions_in_context", "options": VIEWS | {"embedding": 8}}
     model = attentive.Model(attentive.Config(("a",), image, joint=8, hidden=8))
     with pytest.raises(ValueError, match="describes whole photos by more than a region"):
-        seen(model, examples, truth(examples), Place(tmp_path, tmp_path), "float32")
+        see_true_regions(model, examples, truth(examples), Place(tmp_path, tmp_path), "float32")

@@ -8,9 +8,15 @@ from models.matcher import Config, Matcher
 from models.types import FragmentBag, PaddedBags, Span
 from models.vision.sight import RegionSight, ViewSight
 from training.captioners import snippets
-from training.captioners.snippets import Options, aligned, by_region, compared, regions
+from training.captioners.snippets import (
+    SnippetOptions,
+    align,
+    compare_sentences,
+    describe_by_snippets,
+    group_by_region,
+)
 from training.data.corpus import Example
-from training.evaluation.embedding import pixels
+from training.evaluation.embedding import read_pixels
 
 TEXT = "A dog in the grass with a ball"
 
@@ -26,7 +32,7 @@ def bag(text, similarities):
 
 
 def texts(text, similarities, beta):
-    return [(one.region, one.span.of(text)) for one in aligned(bag(text, similarities), beta)]
+    return [(one.region, one.span.of(text)) for one in align(bag(text, similarities), beta)]
 
 
 SIMILARITIES = {"dog": (0.2, 0.9), "grass": (0.8, 0.1), "ball": (0.3, 0.5)}
@@ -57,9 +63,13 @@ def test_snippets_of_a_region_are_those_of_all_sentences_but_for_long_ones():
         bag("The brown dog", {"brown": (0.0, 1.0), "dog": (0.0, 1.0)}),
         bag("Grass", {"Grass": (1.0, 0.0)}),
     ]
-    found = by_region(example, bags, Options(beta=0, most=2))
+    found = group_by_region(example, bags, SnippetOptions(beta=0, most=2))
     assert found == {1: ("A dog", "a ball"), 0: ("the grass", "Grass")}
-    assert by_region(example, bags, Options(beta=0))[1] == ("A dog", "a ball", "The brown dog")
+    assert group_by_region(example, bags, SnippetOptions(beta=0))[1] == (
+        "A dog",
+        "a ball",
+        "The brown dog",
+    )
 
 
 @pytest.fixture
@@ -92,7 +102,7 @@ def test_similarities_are_those_of_the_matchers_own_bags_and_are_kept(
     shipped, examples, tmp_path, monkeypatch
 ):
     inputs = seen(shipped.model, examples)
-    first = compared(shipped, examples, inputs, tmp_path)
+    first = compare_sentences(shipped, examples, inputs, tmp_path)
     sentences = [bag for own in first for bag in own]
     again = shipped.model.embed_sentences([t for one in examples for t in one.sentences])
     photos = [shipped.model.image_bags(PaddedBags.of([one])).vectors[0].detach() for one in inputs]
@@ -101,20 +111,22 @@ def test_similarities_are_those_of_the_matchers_own_bags_and_are_kept(
         assert (own.places, own.labels) == (bag.places, bag.labels)
         torch.testing.assert_close(own.vectors, bag.vectors @ photos[photo].T, atol=2e-3, rtol=2e-3)
     monkeypatch.setattr(Matcher, "embed_sentences", None)  # nothing is computed twice
-    kept = compared(shipped, examples, inputs, tmp_path)
+    kept = compare_sentences(shipped, examples, inputs, tmp_path)
     assert torch.equal(kept[0][0].vectors, first[0][0].vectors)
 
 
 def test_regions_have_their_rows_and_all_the_snippets_of_a_photo(shipped, examples, tmp_path):
     inputs = seen(shipped.model, examples)
-    options = Options(matcher="small", beta=0.0)
-    rows, described = regions(shipped.model.image.sight, examples, inputs, options, tmp_path)
+    options = SnippetOptions(matcher="small", beta=0.0)
+    rows, described = describe_by_snippets(
+        shipped.model.image.sight, examples, inputs, options, tmp_path
+    )
     assert {row.shape for row in rows} == {(1, 1280)}
-    bags = compared(shipped, examples, inputs, tmp_path)
+    bags = compare_sentences(shipped, examples, inputs, tmp_path)
     expected = [
         (features[1 + region], own)
         for example, features, sentences in zip(examples, inputs, bags, strict=True)
-        for region, own in by_region(example, sentences, options).items()
+        for region, own in group_by_region(example, sentences, options).items()
     ]
     for row, one, (features, own) in zip(rows, described, expected, strict=True):
         assert torch.equal(row[0], features)
@@ -122,14 +134,14 @@ def test_regions_have_their_rows_and_all_the_snippets_of_a_photo(shipped, exampl
 
 
 def test_a_captioner_may_see_whole_photos_otherwise_than_the_matcher(shipped, examples, tmp_path):
-    options = Options(matcher="small", beta=0.0)
+    options = SnippetOptions(matcher="small", beta=0.0)
     own = shipped.model.image.sight
     sight = ViewSight(("lite0@64", "lite2@64", own.names[-1]), "windows")
     with torch.inference_mode():
-        photos = [pixels(one.image) for one in examples]
+        photos = [read_pixels(one.image) for one in examples]
         inputs, by_matcher = sight(photos)[0], own(photos)[0]
-    rows, described = regions(sight, examples, inputs, options, tmp_path / "a")
-    expected, same = regions(own, examples, by_matcher, options, tmp_path / "b")
+    rows, described = describe_by_snippets(sight, examples, inputs, options, tmp_path / "a")
+    expected, same = describe_by_snippets(own, examples, by_matcher, options, tmp_path / "b")
     assert [(one.id, one.sentences) for one in described] == [
         (one.id, one.sentences) for one in same
     ]
@@ -140,7 +152,7 @@ def test_a_captioner_may_see_whole_photos_otherwise_than_the_matcher(shipped, ex
 def test_a_captioner_that_sees_other_regions_than_the_matcher_is_refused(
     shipped, examples, tmp_path
 ):
-    options = Options(matcher="small")
+    options = SnippetOptions(matcher="small")
     for sight in (
         ViewSight(("lite0@64",), "windows"),
         RegionSight("lite0", (96,), "windows", False),
@@ -148,13 +160,13 @@ def test_a_captioner_that_sees_other_regions_than_the_matcher_is_refused(
         with pytest.raises(
             ValueError, match=r"give \[model\] its last view, with the same weights"
         ):
-            regions(sight, examples, [], options, tmp_path)
+            describe_by_snippets(sight, examples, [], options, tmp_path)
 
 
 def test_options_out_of_range_and_unknown_matchers_are_refused(examples, tmp_path):
     with pytest.raises(ValueError, match="beta is -1"):
-        Options(beta=-1)
+        SnippetOptions(beta=-1)
     with pytest.raises(ValueError, match="most 0"):
-        replace(Options(), most=0)
+        replace(SnippetOptions(), most=0)
     with pytest.raises(LookupError, match="nothing"):
-        regions(None, examples, [], Options(matcher="nothing"), tmp_path)
+        describe_by_snippets(None, examples, [], SnippetOptions(matcher="nothing"), tmp_path)

@@ -11,16 +11,16 @@ def test_lines_of_a_file_gzipped_or_not(tmp_path):
     (tmp_path / "a.txt").write_text(content)
     (tmp_path / "a.txt.gz").write_bytes(gzip.compress(content.encode()))
     for name in ("a.txt", "a.txt.gz"):
-        assert text.lines(tmp_path / name) == ["A dog runs .", "A cat sleeps."]
+        assert text.read_lines(tmp_path / name) == ["A dog runs .", "A cat sleeps."]
 
 
 def test_a_file_that_cannot_be_read_as_sentences_is_refused(tmp_path):
     with pytest.raises(LookupError, match="no file"):
-        text.lines(tmp_path / "none.txt")
+        text.read_lines(tmp_path / "none.txt")
     for name, content in (("a.txt", b"\xff\xfe\x00"), ("a.txt.gz", b"plain"), ("b.txt", b"\n.\n")):
         (tmp_path / name).write_bytes(content)
         with pytest.raises(ValueError, match=r"sentence"):
-            text.lines(tmp_path / name)
+            text.read_lines(tmp_path / name)
 
 
 def test_sentences_of_val_are_left_out_however_they_are_written(tmp_path):
@@ -29,12 +29,12 @@ def test_sentences_of_val_are_left_out_however_they_are_written(tmp_path):
         ("val", Example("2", tmp_path, ("A man 's t - shirt .",))),
     ]
     corpus = Corpus.of("few", rows)
-    found = text.unseen(["a dog runs", "a Man's T-shirt!", "a cat"], corpus)
+    found = text.drop_held_out(["a dog runs", "a Man's T-shirt!", "a cat"], corpus)
     assert found == ["a dog runs", "a cat"]
 
 
 def test_names_are_those_whose_words_are_known_with_their_article():
-    sentences = text.named({"goldfish", "orange", "fish"})
+    sentences = text.name_classes({"goldfish", "orange", "fish"})
     assert "a close up of a goldfish" in sentences
     assert "a goldfish looks at the camera" in sentences
     assert "an orange on a table" in sentences

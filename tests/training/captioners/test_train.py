@@ -5,14 +5,14 @@ from models.captioners import multimodal_rnn
 from models.registry import Generation
 from training.captioners import train as captioning
 from training.captioners.batches import CaptionDataset
-from training.captioners.describe import described
+from training.captioners.describe import describe
 from training.captioners.objectives import CrossEntropy
 from training.captioners.preset import CaptionerPreset
 from training.data import readers as folders
 from training.data import synthetic
 from training.evaluation.captions.bleu import bleu
 from training.runs.folder import Place, Reporter
-from training.runs.loop import Measured, Part, Trainer
+from training.runs.loop import Trainer, TrainingTask, ValidationResult
 from training.runs.optimization import Optimizer, Schedule
 
 SIGHT = {"views": ("lite0@64",), "proposals": "windows"}
@@ -34,9 +34,9 @@ def test_a_trained_captioner_tells_photos_apart():
     dataset = CaptionDataset(list(torch.rand(4, 1, 1280)), sentences, size=4)
     how = preset(60)
     objective = CrossEntropy(model, "cpu", "float32")
-    part = Part(model, dataset, objective, lambda: Measured({}), once=True)
+    part = TrainingTask(model, dataset, objective, lambda: ValidationResult({}), once=True)
     trainer = Trainer(part, how.optimizer, how.schedule)
-    losses = [trainer.epoch().loss for _ in range(60)]
+    losses = [trainer.run_epoch().loss for _ in range(60)]
     trainer.descent.average.settle()
     model.eval()
     texts = [best[0].text for best in model.describe(dataset.photos, Generation(beam=2))]
@@ -55,7 +55,7 @@ def test_from_a_corpus_to_a_checkpoint_that_scores_what_it_says(tmp_path):
     loaded = checkpoint.load(file)
     assert loaded.facts["validation"]["bleu"] == list(score.bleu)
     examples = corpus.split("val")
-    captions = [one.text for one in described(loaded.model, examples)]
+    captions = [one.text for one in describe(loaded.model, examples)]
     again = bleu(captions, [one.sentences for one in examples])
     # The same captions but for half precision: of the cached features there, of the weights here.
     assert abs(again.scores[0] - score.bleu[0]) < 5

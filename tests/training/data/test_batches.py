@@ -2,7 +2,7 @@ from collections import Counter
 
 import pytest
 
-from training.data.batches import Sampling, batches, steps
+from training.data.batches import Sampling, batches, count_batches
 
 COUNTS = [5, 3, 1, 5, 4, 5, 2]
 
@@ -37,7 +37,7 @@ def test_the_order_depends_on_seed_and_epoch_alone(seed, epoch):
 
 def test_steps_counts_the_batches_of_an_epoch():
     for epoch in range(5):
-        assert steps(COUNTS, 3) == len(list(batches(COUNTS, 3, 0, epoch)))
+        assert count_batches(COUNTS, 3) == len(list(batches(COUNTS, 3, 0, epoch)))
 
 
 def test_an_image_can_bring_several_sentences():
@@ -49,13 +49,13 @@ def test_an_image_can_bring_several_sentences():
             assert 0 <= sentence - starts[batch.images[owner]] < 5
         seen.update(batch.sentences)
     assert max(seen.values()) == 1
-    assert steps([5, 4, 3, 5], 2, sentences=2) == 5
+    assert count_batches([5, 4, 3, 5], 2, sentences=2) == 5
 
 
 def test_rounds_take_some_sentences_of_each_image():
     some = list(batches([5] * 8, 4, 0, 0, sampling=Sampling(rounds=2)))
     assert Counter(one for batch in some for one in batch.images) == Counter([*range(8)] * 2)
-    assert len(some) == steps([5] * 8, 4, sampling=Sampling(rounds=2)) == 4
+    assert len(some) == count_batches([5] * 8, 4, sampling=Sampling(rounds=2)) == 4
 
 
 def test_images_of_a_kind_stand_together_in_a_batch():

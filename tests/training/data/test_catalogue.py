@@ -81,7 +81,7 @@ def test_a_lesson_has_the_texts_of_fields_and_a_split_of_its_own(tmp_path):
     colour = first.metadata["colour"].lower()
     assert first.sentences == ("shoes", "shoe", colour, f"{colour} shoes", f"{colour} shoe")
     assert first.kind == "shoes"
-    assert "kinds: kind; attributes: colour" in products.described()
+    assert "kinds: kind; attributes: colour" in products.describe()
 
 
 def test_products_of_a_group_are_in_one_split(tmp_path):

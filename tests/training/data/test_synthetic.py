@@ -2,26 +2,26 @@ import torch
 
 from training.data import entities, synthetic
 from training.data import readers as folders
-from training.data.synthetic import COLOURS, Scene, Shape, covered, draw, relations, scene
-from training.evaluation.embedding import pixels
+from training.data.synthetic import COLOURS, Scene, Shape, cover, draw, make_scene, relate
+from training.evaluation.embedding import read_pixels
 
 
 def test_a_seed_makes_one_scene():
-    assert scene(3) == scene(3)
-    assert scene(3) != scene(4)
-    assert torch.equal(draw(scene(3)), draw(scene(3)))
+    assert make_scene(3) == make_scene(3)
+    assert make_scene(3) != make_scene(4)
+    assert torch.equal(draw(make_scene(3)), draw(make_scene(3)))
 
 
 def test_shapes_are_unlike_and_in_different_cells():
     for seed in range(50):
-        one, other = scene(seed).first, scene(seed).second
+        one, other = make_scene(seed).first, make_scene(seed).second
         assert (one.colour, one.kind) != (other.colour, other.kind)
         assert (one.x, one.y) != (other.x, other.y)
 
 
 def test_a_shape_fills_its_box_and_nothing_outside():
     for kind in synthetic.KINDS:
-        inside = covered(Shape("red", kind, 48, 16, 12))
+        inside = cover(Shape("red", kind, 48, 16, 12))
         rows, columns = inside.any(dim=1).nonzero(), inside.any(dim=0).nonzero()
         assert (columns.min(), columns.max() + 1) == (36, 60)
         assert (rows.min(), rows.max() + 1) == (4, 28)
@@ -40,10 +40,10 @@ def test_relations_speak_of_where_shapes_are():
     def at(x, y):
         return Shape("red", "circle", x, y, 12)
 
-    assert relations(Scene(0, at(16, 80), at(80, 16))) == ("left of", "right of")
-    assert relations(Scene(0, at(80, 16), at(16, 16))) == ("right of", "left of")
-    assert relations(Scene(0, at(16, 16), at(16, 80))) == ("above", "below")
-    assert relations(Scene(0, at(16, 80), at(16, 16))) == ("below", "above")
+    assert relate(Scene(0, at(16, 80), at(80, 16))) == ("left of", "right of")
+    assert relate(Scene(0, at(80, 16), at(16, 16))) == ("right of", "left of")
+    assert relate(Scene(0, at(16, 16), at(16, 80))) == ("above", "below")
+    assert relate(Scene(0, at(16, 80), at(16, 16))) == ("below", "above")
 
 
 def test_written_scenes_are_a_corpus_with_true_boxes(tmp_path):
@@ -54,7 +54,7 @@ def test_written_scenes_are_a_corpus_with_true_boxes(tmp_path):
     for example in corpus.split("train"):
         grounded = truth[example.image.name]
         assert tuple(sentence.text for sentence in grounded) == example.sentences
-        picture = pixels(example.image)
+        picture = read_pixels(example.image)
         for phrase in grounded[0].phrases:
             _, colour, kind = phrase.text.split()
             (box,) = phrase.boxes

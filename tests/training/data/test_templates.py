@@ -4,7 +4,7 @@ import pytest
 
 from training.data import templates
 from training.data.corpus import Example
-from training.data.templates import Roles, roles, texts
+from training.data.templates import Roles, guess_roles, make_texts
 
 SHIRT = {
     "id": "17",
@@ -31,14 +31,14 @@ def shop(count=4):
 
 def test_roles_are_guessed_from_names_and_values():
     examples = shop() + [example(SHIRT | {"articleType": "Shirts"}) for _ in range(4)]
-    assert roles(examples) == ROLES
+    assert guess_roles(examples) == ROLES
     assert str(ROLES) == "title: title; kinds: articleType, category; attributes: baseColour"
 
 
 def test_only_the_fields_that_are_named_become_texts():
-    assert roles(shop(), ["baseColour"]) == Roles(None, (), ("baseColour",))
+    assert guess_roles(shop(), ["baseColour"]) == Roles(None, (), ("baseColour",))
     with pytest.raises(LookupError, match=r"no product has colour; there are: title, articleType"):
-        roles(shop(), ["colour"])
+        guess_roles(shop(), ["colour"])
 
 
 def test_a_field_of_sentences_or_of_a_value_each_is_no_attribute():
@@ -46,11 +46,11 @@ def test_a_field_of_sentences_or_of_a_value_each_is_no_attribute():
     skus = [{"sku": f"AB{n}"} for n in range(10)]
     both = [example(one | other) for one, other in zip(sentences, skus, strict=True)]
     with pytest.raises(ValueError, match="no field of about, sku"):
-        roles(both)
+        guess_roles(both)
 
 
 def test_texts_are_short_and_as_people_type_them():
-    assert texts(SHIRT, ROLES) == (
+    assert make_texts(SHIRT, ROLES) == (
         "nike men blue t-shirt",
         "tshirts",
         "tshirt",
@@ -63,13 +63,13 @@ def test_texts_are_short_and_as_people_type_them():
 
 def test_two_attributes_stand_before_a_kind():
     both = Roles(None, ("articleType",), ("gender", "baseColour"))
-    assert "women red sandal" in texts(
+    assert "women red sandal" in make_texts(
         {"gender": "Women", "baseColour": "Red", "articleType": "Sandals"}, both
     )
 
 
 def test_a_value_that_says_nothing_makes_no_text():
-    assert texts(SANDAL, Roles(None, ("articleType",), ("baseColour", "year", "brand"))) == (
+    assert make_texts(SANDAL, Roles(None, ("articleType",), ("baseColour", "year", "brand"))) == (
         "sandals",
         "sandal",
     )

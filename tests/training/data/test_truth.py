@@ -1,7 +1,7 @@
 from pathlib import Path
 
 from training.data.corpus import Example
-from training.data.truth import Truth
+from training.data.truth import PairTruth
 
 SHOP = [
     Example("a", Path("a.jpg"), ("shirt", "blue shirt")),
@@ -11,9 +11,9 @@ SHOP = [
 
 
 def test_a_sentence_is_true_of_every_photo_with_an_equal_one():
-    weights = Truth(SHOP).weights([0, 1, 2], [0, 3, 5])  # shirt, red shirt, nike
+    weights = PairTruth(SHOP).weights([0, 1, 2], [0, 3, 5])  # shirt, red shirt, nike
     assert weights.tolist() == [[1, 0, 0], [1, 1, 0], [0, 0, 3]]
 
 
 def test_equal_sentences_are_one():
-    assert Truth(SHOP).distinct == [0, 1, 3, 4, 5]
+    assert PairTruth(SHOP).distinct == [0, 1, 3, 4, 5]

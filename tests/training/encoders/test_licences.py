@@ -21,18 +21,18 @@ def card(folder, front):
 
 def test_the_licence_is_read_from_the_front_matter(folder):
     card(folder, "license: apache-2.0\ntags: [clip]")
-    assert licences.of(folder, "x/clip-b-32") == licences.Licence("apache-2.0", ())
+    assert licences.find_licence(folder, "x/clip-b-32") == licences.Licence("apache-2.0", ())
 
 
 def test_a_named_licence_comes_before_other(folder):
     card(folder, "license: other\nlicense_name: apple-amlr")
-    assert licences.of(folder, "x").name == "apple-amlr"
+    assert licences.find_licence(folder, "x").name == "apple-amlr"
 
 
 @pytest.mark.parametrize("text", ["", "# license: mit", "---\nlicense: mit", "---\n- a\n---\n"])
 def test_a_folder_that_says_nothing_is_warned_of(folder, text):
     (folder / "README.md").write_text(text)
-    found = licences.of(folder, "x")
+    found = licences.find_licence(folder, "x")
     assert (found.name, len(found.warnings)) == ("", 1)
 
 
@@ -48,11 +48,11 @@ def test_a_folder_that_says_nothing_is_warned_of(folder, text):
 )
 def test_what_may_not_be_used_by_all_is_told(folder, front, name, warning):
     card(folder, front)
-    (told,) = licences.of(folder, name).warnings
+    (told,) = licences.find_licence(folder, name).warnings
     assert told.startswith(warning)
 
 
 def test_a_name_in_the_settings_counts_too(folder):
     (folder / "config.json").write_text(json.dumps({"_name_or_path": "apple/MobileCLIP-B"}))
     card(folder, "license: mit")
-    assert licences.of(folder, "mine").warnings == (RESEARCH,)
+    assert licences.find_licence(folder, "mine").warnings == (RESEARCH,)

@@ -15,7 +15,7 @@ from training.data import readers as folders
 from training.data import synthetic
 from training.encoders import adopt as adopting
 from training.encoders import tune as tuning
-from training.evaluation.embedding import embedded, photos
+from training.evaluation.embedding import embed, embed_photos
 from training.evaluation.scores import score_matrix
 from training.runs import progress
 
@@ -73,17 +73,17 @@ def test_a_costly_recipe_is_tried_where_it_is_asked_for(corpus, adopted, tmp_pat
 def test_two_terms_give_the_matchers_scores_for_every_weight(corpus, adopted, against):
     matcher = checkpoint.load(adopted).model
     examples = folders.read(corpus, None).split("val")
-    words = tuning.words_of(matcher, examples, progress.silent)
-    boxes, _ = tuning.boxes_of(matcher, examples, progress.silent)
-    apart = [tuning.apart_of(own, against) for own in boxes]
-    terms = tuning.terms_of(boxes, apart, words, "cpu", progress.silent)
+    words = tuning.embed_words(matcher, examples, progress.silent)
+    boxes, _ = tuning.embed_boxes(matcher, examples, progress.silent)
+    apart = [tuning.compute_differences(own, against) for own in boxes]
+    terms = tuning.compute_terms(boxes, apart, words, "cpu", progress.silent)
     for regions in (0.0, 0.3, 1.0):
         options = {"regions": regions, "against": against}
-        other = tuning.with_options(matcher, options, scale=1.0)
+        other = tuning.replace_options(matcher, options, scale=1.0)
         texts = [text for example in examples for text in example.sentences]
         bags = (
-            photos(other, examples, progress.silent),
-            embedded(other.embed_sentences, texts, progress.silent, ""),
+            embed_photos(other, examples, progress.silent),
+            embed(other.embed_sentences, texts, progress.silent, ""),
         )
         images, sentences = ([bag.vectors for bag in own] for own in bags)
         expected = score_matrix(images, sentences, "sum_of_max")

@@ -3,14 +3,14 @@ import torch
 
 from models.types import WHOLE_SENTENCE, Box, FragmentBag, Span
 from training.data.entities import TruePhrase
-from training.evaluation.localisation import Localised, localisation, located
+from training.evaluation.localisation import LocatedPhrase, localisation, locate
 
 LEFT, RIGHT = Box(0.0, 0.0, 0.5, 1.0), Box(0.5, 0.0, 1.0, 1.0)
 BOXES = torch.tensor([[0.0, 0.0, 0.4, 1.0], [0.5, 0.0, 1.0, 1.0]])
 
 
 def dog(*scores, true=(LEFT,), text="a dog"):
-    return Localised(text, true, BOXES, torch.tensor(scores))
+    return LocatedPhrase(text, true, BOXES, torch.tensor(scores))
 
 
 def test_recall_counts_phrases_with_a_right_box_among_the_best():
@@ -50,14 +50,14 @@ def test_links_score_a_phrase_by_the_sum_over_its_words_and_the_whole_sentence_n
         (Span(0, 3), Span(4, 7), Span(0, 7)),
         ("red", "dog", WHOLE_SENTENCE),
     )
-    both = located(image, words, TruePhrase("red dog", Span(0, 7), (RIGHT,)))
+    both = locate(image, words, TruePhrase("red dog", Span(0, 7), (RIGHT,)))
     assert both.scores.tolist() == [1, 3]
     assert both.boxes.tolist() == [[0, 0, 0.5, 1], [0.5, 0, 1, 1]]
-    assert located(image, words, TruePhrase("red", Span(0, 3), (LEFT,))).scores.tolist() == [1, 0]
+    assert locate(image, words, TruePhrase("red", Span(0, 3), (LEFT,))).scores.tolist() == [1, 0]
 
 
 def test_a_phrase_without_a_fragment_is_sought_in_the_first_box():
     image = FragmentBag(torch.eye(2), (LEFT, RIGHT), ("left", "right"))
     whole = FragmentBag(torch.ones(1, 2), (Span(0, 7),), (WHOLE_SENTENCE,))
-    seen = localisation([located(image, whole, TruePhrase("dog", Span(4, 7), (LEFT,)))])
+    seen = localisation([locate(image, whole, TruePhrase("dog", Span(4, 7), (LEFT,)))])
     assert seen.recall_1 == seen.pointed == 100

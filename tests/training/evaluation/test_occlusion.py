@@ -2,8 +2,8 @@ import pytest
 import torch
 
 from models.types import WHOLE_FRAME, Box, FragmentBag, Span
-from training.evaluation.embedding import pixels
-from training.evaluation.occlusion import Pair, claims, far_corner, grey, occlusion
+from training.evaluation.embedding import read_pixels
+from training.evaluation.occlusion import Pair, far_corner, find_claims, grey, occlusion
 
 LEFT, RIGHT = Box(0.0, 0.0, 0.5, 1.0), Box(0.5, 0.0, 1.0, 1.0)
 PLACES = (WHOLE_FRAME, LEFT, RIGHT)
@@ -24,7 +24,7 @@ def red_and_green(two_colours):
 
 
 def test_a_region_claims_what_it_adds_to_the_whole_photo_for_its_words():
-    claim, other = claims(
+    claim, other = find_claims(
         *bags(
             [[1.0, 1.0], [3.0, 0.0], [0.0, 4.0]],
             [[1.0, 0.0], [0.5, 0.0], [0.0, 1.0]],
@@ -36,21 +36,21 @@ def test_a_region_claims_what_it_adds_to_the_whole_photo_for_its_words():
 
 
 def test_without_its_vector_a_word_turns_to_the_second_best_region():
-    (claim,) = claims(*bags([[1.0, 0.0], [3.0, 0.0], [2.5, 0.0]], [[1.0, 0.0]]))
+    (claim,) = find_claims(*bags([[1.0, 0.0], [3.0, 0.0], [2.5, 0.0]], [[1.0, 0.0]]))
     assert (claim.added, claim.removed) == (2.0, 0.5)
 
 
 def test_a_word_of_the_whole_photo_belongs_to_no_claim():
-    assert claims(*bags([[3.0, 0.0], [1.0, 0.0], [2.0, 0.0]], [[1.0, 0.0]])) == []
+    assert find_claims(*bags([[3.0, 0.0], [1.0, 0.0], [2.0, 0.0]], [[1.0, 0.0]])) == []
 
 
 def test_a_bag_without_the_whole_photo_claims_nothing():
     image = FragmentBag(torch.eye(2), (LEFT, RIGHT), ("", ""))
-    assert claims(image, FragmentBag(torch.eye(2), (Span(0, 1), Span(2, 3)), ("", ""))) == []
+    assert find_claims(image, FragmentBag(torch.eye(2), (Span(0, 1), Span(2, 3)), ("", ""))) == []
 
 
 def test_words_lose_what_their_region_adds_when_its_pixels_are_grey(colours, red_and_green):
-    (image,) = colours.embed_images([pixels(red_and_green)])
+    (image,) = colours.embed_images([read_pixels(red_and_green)])
     (sentence,) = colours.embed_sentences(["red"])
     measured = occlusion(colours, [Pair(red_and_green, image, sentence)], 5)
     # The left half has a red of 2.0, the whole photo of 1.0, and grey has 1.27.

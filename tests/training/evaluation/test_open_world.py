@@ -2,7 +2,7 @@ import pytest
 
 from training.data.corpus import Example
 from training.evaluation.open_world import open_world
-from training.evaluation.queries import Query
+from training.evaluation.queries import NaturalQuery
 
 RED, GREEN, BLACK = (200, 0, 0), (0, 200, 0), (0, 0, 0)
 BRIGHT_RED, BRIGHT_GREEN = (250, 0, 0), (0, 250, 0)
@@ -31,7 +31,7 @@ def test_every_value_with_five_photos_is_a_query_over_all_photos(colours, photos
 
 
 def test_queries_rank_all_photos(colours, photos):
-    measured = open_world(colours, photos, queries=[Query("red green", "both")])
+    measured = open_world(colours, photos, queries=[NaturalQuery("red green", "both")])
     assert measured.categories == ()
     assert (measured.queries.right_1, measured.queries.photos) == (100, 12)
 

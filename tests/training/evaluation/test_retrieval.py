@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from training.evaluation.retrieval import ranked, ranks, retrieval, starred
+from training.evaluation.retrieval import find_ranks, rank_first_sentences, rank_pairs, retrieval
 
 # Two images of two sentences each: owners [0, 0, 1, 1].
 OWNERS = [0, 0, 1, 1]
@@ -20,8 +20,8 @@ TABLE = [
 def test_ranks_are_those_worked_by_hand(scores, annotation, search):
     scores = np.asarray(scores, dtype=np.float32)
     true = np.arange(2)[:, None] == np.asarray(OWNERS)[None]
-    assert ranks(scores, true).tolist() == annotation
-    assert ranks(scores.T, true.T).tolist() == search
+    assert find_ranks(scores, true).tolist() == annotation
+    assert find_ranks(scores.T, true.T).tolist() == search
     measured = retrieval(scores, OWNERS)
     assert measured.annotation.mean_rank == np.mean(annotation)
     assert measured.search.mean_rank == np.mean(search)
@@ -62,7 +62,7 @@ def test_an_image_without_a_sentence_is_refused():
 
 def test_the_starred_protocol_keeps_the_first_sentence_of_each_image_alone():
     scores = np.array([[1, 8, 2, 9], [3, 0, 1, 9]], dtype=np.float32)
-    found = starred(scores, OWNERS)
+    found = rank_first_sentences(scores, OWNERS)
     assert found == retrieval(scores[:, [0, 2]], [0, 1])
     assert (found.annotation.mean_rank, found.search.mean_rank) == (2, 2)
 
@@ -70,6 +70,6 @@ def test_the_starred_protocol_keeps_the_first_sentence_of_each_image_alone():
 def test_a_sentence_of_two_images_is_answered_by_either():
     scores = np.array([[3.0, 0.0], [2.0, 1.0], [0.0, 2.0]], dtype=np.float32)
     true = np.array([[True, False], [True, False], [False, True]])
-    assert ranked(scores, true).search.recall_1 == 100
-    assert ranked(scores, true).annotation.recall_1 == 100
-    assert ranked(scores[::-1], true).search.median_rank == 2.5  # second and third
+    assert rank_pairs(scores, true).search.recall_1 == 100
+    assert rank_pairs(scores, true).annotation.recall_1 == 100
+    assert rank_pairs(scores[::-1], true).search.median_rank == 2.5  # second and third

@@ -7,10 +7,10 @@ from training.evaluation.categories import CategorySearch
 from training.evaluation.faithfulness import Faithfulness
 from training.evaluation.inside import Magnitude
 from training.evaluation.localisation import Localisation
-from training.evaluation.measure import Measured
+from training.evaluation.measure import MatcherMeasures
 from training.evaluation.occlusion import Occlusion
 from training.evaluation.open_world import OpenWorld
-from training.evaluation.queries import Answer, QuerySearch
+from training.evaluation.queries import QuerySearch, RankedAnswer
 from training.evaluation.retrieval import Direction, Retrieval
 
 ONE = Direction(10.0, 20.0, 30.0, 4.0, 5.5)
@@ -37,8 +37,10 @@ def printed(table):
 
 def test_every_measurement_is_shown():
     text = printed(
-        tables.metrics(
-            Measured(3, 9, Retrieval(ONE, TWO), Retrieval(TWO, ONE), ONE, BOXES, LINKS, 2, REGIONS)
+        tables.format_metrics(
+            MatcherMeasures(
+                3, 9, Retrieval(ONE, TWO), Retrieval(TWO, ONE), ONE, BOXES, LINKS, 2, REGIONS
+            )
         )
     )
     assert "image → text (*) │ 1.0 │ 2.0 │ 3.0 │ 40 │ 55.0" in text
@@ -52,7 +54,7 @@ def test_every_measurement_is_shown():
 
 def test_what_was_not_measured_is_not_shown():
     both = Retrieval(ONE, TWO)
-    text = printed(tables.metrics(Measured(3, 3, both, both, None, None, None, 2)))
+    text = printed(tables.format_metrics(MatcherMeasures(3, 3, both, both, None, None, None, 2)))
     assert "text → text" not in text
     assert "pointed" not in text
     assert "links" not in text
@@ -60,8 +62,10 @@ def test_what_was_not_measured_is_not_shown():
 
 def test_searches_show_their_fields_and_the_queries_that_are_wrong():
     kinds = CategorySearch("kind", 2936, 40, 3, 12.25, 30.0, 22.5, 2.3)
-    answers = (Answer("a cup", "cup", 1, "cup"), Answer("a [red] cat", "cat", 4, "cup"))
-    text = printed(tables.searches(OpenWorld((kinds,), QuerySearch(6, 50.0, 100.0, answers))))
+    answers = (RankedAnswer("a cup", "cup", 1, "cup"), RankedAnswer("a [red] cat", "cat", 4, "cup"))
+    text = printed(
+        tables.format_searches(OpenWorld((kinds,), QuerySearch(6, 50.0, 100.0, answers)))
+    )
     assert "kind │ 2,936 │ 40 (and 3 rare) │ 12.2 │ 30.0 │ 22.5 │ 2.3" in text
     assert "2 queries over 6 photos: right at 1 50.0 %, at 5 100.0 %" in text
     assert "a [red] cat │ cat │ 4 │ cup" in text
@@ -69,12 +73,12 @@ def test_searches_show_their_fields_and_the_queries_that_are_wrong():
 
 
 def test_without_wrong_queries_there_is_no_table_of_them():
-    right = QuerySearch(6, 100.0, 100.0, (Answer("a cup", "cup", 1, "cup"),))
-    text = printed(tables.searches(OpenWorld((), right)))
+    right = QuerySearch(6, 100.0, 100.0, (RankedAnswer("a cup", "cup", 1, "cup"),))
+    text = printed(tables.format_searches(OpenWorld((), right)))
     assert text == "1 queries over 6 photos: right at 1 100.0 %, at 5 100.0 %"
 
 
 def test_largest_and_smallest_words_stand_side_by_side():
     words = [Magnitude("ball", 3.0, 5), Magnitude("dog", 2.0, 9), Magnitude("in", 0.5, 99)]
-    text = printed(tables.extremes(words))
+    text = printed(tables.format_extremes(words))
     assert "ball │ 3.000 │ 5 │ in │ 0.500 │ 99" in text

@@ -1,7 +1,7 @@
 import pytest
 
 from training.grounders import preset as grounder_presets
-from training.grounders.preset import Supervision, Weak, parsed, read
+from training.grounders.preset import Supervision, Weak, parse, read
 from training.runs.presets import PRESETS
 
 
@@ -31,7 +31,7 @@ def test_presets_differ_by_what_they_are_told():
 )
 def test_a_mistake_names_what_there_is(tables, wrong):
     with pytest.raises(ValueError, match=wrong):
-        parsed("mine", {"objective": {"name": "weak"}, **tables})
+        parse("mine", {"objective": {"name": "weak"}, **tables})
 
 
 def test_an_unknown_preset_is_refused():

@@ -5,7 +5,7 @@ from typer.testing import CliRunner
 
 from models.text.parsing import digest
 from training.cli import app
-from training.language.parser import evaluate, like_caption, read, train
+from training.language.parser import evaluate, imitate_caption, read, train
 
 TREEBANK = """\
 # text = He can't run.
@@ -64,7 +64,7 @@ def test_trees_hold_words_but_no_multiword_tokens_and_no_empty_nodes(folder):
 def test_captions_lose_their_full_stop_or_their_capitals_now_and_then(folder):
     first, _ = read(folder / "en_tiny-dev.conllu")
     chance = random.Random(0)
-    seen = {like_caption(first, chance).words for _ in range(100)}
+    seen = {imitate_caption(first, chance).words for _ in range(100)}
     assert seen == {
         ("He", "ca", "n't", "run", "."),
         ("He", "ca", "n't", "run"),

@@ -14,15 +14,15 @@ from training.evaluation.scores import score_matrix
 from training.matchers import train as run
 from training.matchers.average import (
     MAPS,
-    Shape,
+    VectorSizes,
     average,
-    averaged_facts,
-    matchers,
-    reduced,
-    referring,
+    gather_facts,
+    reduce_vectors,
     refuse_other_starts,
+    require_alike,
+    set_reference_sentences,
 )
-from training.matchers.matching import Pairs, encoded, refer
+from training.matchers.matching import Pairs, encode_all, refer
 from training.runs.folder import Place
 
 CONFIG = {
@@ -73,7 +73,7 @@ def test_matchers_of_different_options_are_refused():
         Checkpoint("matchers", "x", Matcher(config), "f", {}) for config in (moved(0).config, other)
     ]
     with pytest.raises(ValueError, match="average runs of one preset and data"):
-        matchers(loaded)
+        require_alike(loaded)
 
 
 @pytest.mark.parametrize(
@@ -97,11 +97,11 @@ def test_an_average_names_the_seeds_of_its_parts():
     loaded = [
         Checkpoint("matchers", "x", None, f"f{seed}", facts | {"seed": seed}) for seed in (0, 1)
     ]
-    told = averaged_facts(loaded, 0.3)
+    told = gather_facts(loaded, 0.3)
     assert (told["seed"], told["averaged"], told["start"]) == ("0 + 1", ["f0", "f1"], 0.3)
     assert not {"epoch", "began_with"} & told.keys()
     tuned = [Checkpoint("matchers", "x", None, "f", facts | {"seed": 0, "start": "s"})]
-    assert averaged_facts(tuned, 0.0)["began_with"] == ["s"]
+    assert gather_facts(tuned, 0.0)["began_with"] == ["s"]
 
 
 def test_the_command_writes_a_checkpoint_that_is_evaluated(preset, corpus, scenes, cache, tmp_path):
@@ -152,14 +152,14 @@ def few_pairs():
 def score(matcher, pairs):
     """The scores (K, L) of pairs."""
     with torch.no_grad():
-        images = encoded(matcher.encode_images, pairs.images, "cpu")
-        texts = encoded(matcher.encode_sentences, pairs.sentences, "cpu")
+        images = encode_all(matcher.encode_images, pairs.images, "cpu")
+        texts = encode_all(matcher.encode_sentences, pairs.sentences, "cpu")
     return torch.from_numpy(score_matrix(images, texts, matcher.score, "cpu"))
 
 
 def test_a_matcher_turned_in_its_space_scores_as_it_did(few_pairs):
     matcher = contextual()
-    turned = reduced(matcher, Shape(8), few_pairs)
+    turned = reduce_vectors(matcher, VectorSizes(8), few_pairs)
     expected = score(matcher, few_pairs)
     torch.testing.assert_close(score(turned, few_pairs), expected, rtol=1e-3, atol=1e-3)
 
@@ -170,7 +170,7 @@ def test_fewer_numbers_keep_the_directions_that_are_filled(few_pairs):
         for name, weight in matcher.named_parameters():
             if name in MAPS:
                 weight[6:] = 0
-    smaller = reduced(matcher, Shape(6), few_pairs)
+    smaller = reduce_vectors(matcher, VectorSizes(6), few_pairs)
     assert smaller.dimension == matcher.dimension - 2
     expected = score(matcher, few_pairs)
     torch.testing.assert_close(score(smaller, few_pairs), expected, rtol=1e-3, atol=1e-3)
@@ -178,9 +178,9 @@ def test_fewer_numbers_keep_the_directions_that_are_filled(few_pairs):
 
 def test_names_are_added_to_what_was_trained(few_pairs):
     matcher = contextual()
-    named = reduced(matcher, Shape(8, 16), few_pairs)
-    images = encoded(named.encode_images, few_pairs.images, "cpu")
-    texts = encoded(named.encode_sentences, few_pairs.sentences, "cpu")
+    named = reduce_vectors(matcher, VectorSizes(8, 16), few_pairs)
+    images = encode_all(named.encode_images, few_pairs.images, "cpu")
+    texts = encode_all(named.encode_sentences, few_pairs.sentences, "cpu")
     names = slice(8, 24)
     given = torch.stack(
         [
@@ -196,34 +196,34 @@ def test_names_are_added_to_what_was_trained(few_pairs):
 @pytest.mark.parametrize("embedding", [0, 9])
 def test_a_shape_has_some_numbers_and_no_more_than_were_trained(few_pairs, embedding):
     with pytest.raises(ValueError, match="give 1 to 8"):
-        reduced(contextual(), Shape(embedding), few_pairs)
+        reduce_vectors(contextual(), VectorSizes(embedding), few_pairs)
 
 
 def test_other_towers_keep_their_shape(few_pairs):
     with pytest.raises(ValueError, match="regions_in_context and minilm can"):
-        reduced(moved(0), Shape(4), few_pairs)
+        reduce_vectors(moved(0), VectorSizes(4), few_pairs)
 
 
 def test_names_stay_where_only_the_joint_space_is_reduced(few_pairs):
-    named = reduced(contextual(), Shape(8, 16), few_pairs)
-    smaller = reduced(named, Shape(6), few_pairs)
+    named = reduce_vectors(contextual(), VectorSizes(8, 16), few_pairs)
+    smaller = reduce_vectors(named, VectorSizes(6), few_pairs)
     assert smaller.dimension == named.dimension - 2
     for text in ("a dog", "a red car"):
         one, other = (matcher.embed_sentences([text])[0].vectors for matcher in (named, smaller))
         torch.testing.assert_close(one[:, 8:24], other[:, 6:22])
-    assert reduced(named, Shape(8, 4), few_pairs).dimension == named.dimension - 12
+    assert reduce_vectors(named, VectorSizes(8, 4), few_pairs).dimension == named.dimension - 12
 
 
 def test_a_photo_that_is_compared_with_sentences_scores_otherwise_with_all_texts_alike(few_pairs):
     matcher = contextual()
     refer(matcher, few_pairs)
-    compared = referring(matcher, 6)
+    compared = set_reference_sentences(matcher, 6)
     refer(compared, few_pairs)
     assert compared.dimension == matcher.dimension + 1
     gained = score(compared, few_pairs) - score(matcher, few_pairs)  # (K, L)
     torch.testing.assert_close(gained, gained[:, :1].expand_as(gained), rtol=1e-3, atol=1e-3)
     assert gained[:, 0].std().item() > 0.05
-    again = referring(compared, 0)
+    again = set_reference_sentences(compared, 0)
     refer(again, few_pairs)
     torch.testing.assert_close(score(again, few_pairs), score(matcher, few_pairs))
 

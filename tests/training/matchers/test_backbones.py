@@ -10,9 +10,9 @@ from models.matcher import Config, Matcher
 from models.vision import backbones
 from models.vision.sight import ViewSight
 from training.matchers import train as run
-from training.matchers.average import matchers
+from training.matchers.average import require_alike
 from training.matchers.backbones import extract
-from training.matchers.preset import parsed
+from training.matchers.preset import parse
 from training.runs.folder import Place
 
 
@@ -137,7 +137,7 @@ def test_what_was_tuned_is_tuned_again_and_extracted(few, tmp_path):
     with torch.no_grad():
         for weight in other.model.image.sight.parameters():
             weight.mul_(1.01)  # another seed tuned it otherwise
-    assert len(matchers([checkpoint.load(best), other])) == 2  # which can be averaged
+    assert len(require_alike([checkpoint.load(best), other])) == 2  # which can be averaged
 
 
 def branch(name, **image):
@@ -147,9 +147,7 @@ def branch(name, **image):
         "text": {"name": "minilm", "frozen_layers": 6, "embedding": 8},
     }
     schedule = {"epochs": 1, "batch": 6}
-    return parsed(
-        name, {"model": sides, "objective": {"name": "contrastive"}, "schedule": schedule}
-    )
+    return parse(name, {"model": sides, "objective": {"name": "contrastive"}, "schedule": schedule})
 
 
 def cnn(path):

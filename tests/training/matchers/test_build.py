@@ -8,8 +8,8 @@ from models.shipped import PRETRAINED
 from models.vision import backbones
 from training.matchers import preset
 from training.matchers import train as run
-from training.matchers.build import built, completed
-from training.matchers.preset import parsed
+from training.matchers.build import build, complete
+from training.matchers.preset import parse
 from training.runs.folder import Place
 from training.runs.loop import Trainer
 
@@ -47,7 +47,7 @@ def preset_of(epochs=1, shape=(("embedding", 8),), references=(), **image):
         "objective": {"name": "contrastive"},
         "schedule": {"epochs": epochs, "batch": 6},
     }
-    return parsed("views", tables)
+    return parse("views", tables)
 
 
 def backbone(path):
@@ -105,16 +105,16 @@ def test_a_resumed_run_goes_on_seeing_with_its_own_backbone(
 def test_a_start_with_other_options_is_refused_by_their_names(image, said, few):
     start = Checkpoint("matchers", "views", Matcher(preset_of().model), "f", {})
     with pytest.raises(ValueError, match=f"the checkpoint to start from: {said}"):
-        built(preset_of(**image), few.split("train"), start)
+        build(preset_of(**image), few.split("train"), start)
 
 
 def test_the_shape_that_an_average_gave_to_vectors_stays_unless_the_preset_has_its_own():
     named = {"views": ["lite0@32"], "classifiers": ["lite0@32"]}
     averaged = preset_of(shape={"embedding": 6, "conse": 4}, **named)
     start = Checkpoint("matchers", "views", Matcher(averaged.model), "f", {})
-    assert built(preset_of(shape={}, **named), [], start).dimension == 6 + 4
+    assert build(preset_of(shape={}, **named), [], start).dimension == 6 + 4
     with pytest.raises(ValueError, match=r"image\.embedding is 8, in the checkpoint 6"):
-        built(preset_of(shape={"embedding": 8}, **named), [], start)
+        build(preset_of(shape={"embedding": 8}, **named), [], start)
 
 
 def test_a_start_may_have_other_numbers_of_references_than_the_preset():
@@ -124,10 +124,10 @@ def test_a_start_may_have_other_numbers_of_references_than_the_preset():
     former = Matcher(preset_of(views=["lite0@32"], references=photos).model)
     former.refer(torch.rand(4, former.dimension))
     start = Checkpoint("matchers", "views", former, "f", {})
-    same = built(preset_of(views=["lite0@32"], references=photos), [], start)
+    same = build(preset_of(views=["lite0@32"], references=photos), [], start)
     assert torch.equal(same.offsets.references, former.offsets.references)
     both = photos | {"reference_sentences": 6}
-    more = built(preset_of(views=["lite0@32"], references=both), [], start)
+    more = build(preset_of(views=["lite0@32"], references=both), [], start)
     assert more.dimension == former.dimension + 1
     assert torch.equal(more.image.photo.weight, former.image.photo.weight)
 
@@ -137,4 +137,4 @@ def test_a_start_may_have_other_numbers_of_references_than_the_preset():
 )
 def test_a_matcher_that_ships_is_a_start_for_its_preset(name, file):
     shipped_config = Config(**header.read(PRETRAINED / f"{file}.safetensors")["config"])
-    assert completed(preset.read(name).model, shipped_config) == shipped_config
+    assert complete(preset.read(name).model, shipped_config) == shipped_config

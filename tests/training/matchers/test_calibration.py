@@ -5,7 +5,13 @@ import torch
 from models import checkpoint
 from models.scores.calibration import Calibration, PairKind
 from training.data.corpus import Corpus
-from training.matchers.calibration import LEAST_DEVIATION, Pairs, calibrate, every, fit
+from training.matchers.calibration import (
+    LEAST_DEVIATION,
+    LabelledPairs,
+    calibrate,
+    fit,
+    pick_evenly,
+)
 from training.runs.progress import silent
 
 
@@ -16,7 +22,7 @@ def test_a_fit_finds_the_coefficients_that_made_the_truth():
         [random.normal(size=(20_000, 2)), np.full(20_000, 7.0), np.ones(20_000)]
     )
     happened = random.random(20_000) < 1 / (1 + np.exp(-features @ truth))
-    pairs = Pairs(
+    pairs = LabelledPairs(
         PairKind.TEXT_IN_PHOTO, torch.tensor(features).float(), happened, np.zeros(20_000, bool)
     )
     found = fit(pairs)
@@ -24,13 +30,13 @@ def test_a_fit_finds_the_coefficients_that_made_the_truth():
     assert float(pairs.features[:, 2].std()) < LEAST_DEVIATION
     assert found[2] == 0  # what never varies says nothing
     calibration = Calibration(torch.zeros(1, 2), torch.zeros(1, 2), torch.stack([found] * 3), 0.5)
-    assert pairs.measured(calibration).error < 0.02
+    assert pairs.measure(calibration).error < 0.02
 
 
 def test_examples_are_spread_over_all():
-    assert every(list(range(10)), 5, 0) == [0, 2, 4, 6, 8]
-    assert every(list(range(10)), 5, 1) == [1, 3, 5, 7, 9]
-    assert every([1, 2], 5, 0) == [1, 2]
+    assert pick_evenly(list(range(10)), 5, 0) == [0, 2, 4, 6, 8]
+    assert pick_evenly(list(range(10)), 5, 1) == [1, 3, 5, 7, 9]
+    assert pick_evenly([1, 2], 5, 0) == [1, 2]
 
 
 @pytest.mark.timeout(300)

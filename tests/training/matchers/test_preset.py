@@ -4,8 +4,8 @@ from models import checkpoint
 from models.matcher import Matcher
 from models.shipped import PRETRAINED
 from training.matchers import preset
-from training.matchers.objectives import Term
-from training.matchers.preset import parsed
+from training.matchers.objectives import ObjectiveTerm
+from training.matchers.preset import parse
 from training.runs import presets as inheritance
 
 TABLES = {
@@ -24,11 +24,11 @@ MODEL = 'model.image.name = "cells"\nmodel.text.name = "known_words"\n'
 
 
 def test_a_preset_says_what_each_part_is_made_with():
-    made = parsed("mine", TABLES)
+    made = parse("mine", TABLES)
     assert made.model.towers == "cells + known_words"
     assert (made.model.image.options.dimension, made.model.image.options.dropout) == (16, 0.1)
     assert (made.model.score, made.model.euclidean) == ("sum_of_max", False)
-    assert made.objectives == (Term("ranking", options={"margin": 0.5}),)
+    assert made.objectives == (ObjectiveTerm("ranking", options={"margin": 0.5}),)
     assert (made.optimizer.rates, made.schedule.epochs) == ({"words.": 0.1}, 3)
     assert made.splits == ("train", "restval")
     assert made.with_epochs(7).schedule.epochs == 7
@@ -37,7 +37,7 @@ def test_a_preset_says_what_each_part_is_made_with():
 
 def test_several_objectives_are_weighed_and_take_turns():
     aims = [{"name": "contrastive", "last": 2}, {"name": "ranking", "weight": 0.5, "first": 2}]
-    made = parsed("mine", TABLES | {"objective": aims})
+    made = parse("mine", TABLES | {"objective": aims})
     assert [[term.rules(epoch) for epoch in (1, 2, 3)] for term in made.objectives] == [
         [True, True, False],
         [False, True, True],
@@ -52,7 +52,7 @@ def test_several_objectives_are_weighed_and_take_turns():
 )  # fmt: skip
 def test_an_unknown_option_names_the_known_ones(table, known):
     with pytest.raises(ValueError, match=rf"does not know \['speed'\]; it knows \[.*'{known}'"):
-        parsed("mine", TABLES | {table: TABLES[table] | {"speed": 1}})
+        parse("mine", TABLES | {table: TABLES[table] | {"speed": 1}})
 
 
 @pytest.mark.parametrize(("side", "known"), [("image", "dropout"), ("text", "words")])
@@ -60,35 +60,35 @@ def test_an_unknown_option_of_a_tower_names_the_known_ones(side, known):
     towers = TABLES["model"] | {side: TABLES["model"][side] | {"speed": 1}}
     wrong = rf"\[model.{side}\] does not know \['speed'\]; it knows \[.*'{known}'"
     with pytest.raises(ValueError, match=wrong):
-        parsed("mine", TABLES | {"model": towers})
+        parse("mine", TABLES | {"model": towers})
 
 
 def test_a_model_needs_two_towers_that_there_are():
     image, text = TABLES["model"]["image"], TABLES["model"]["text"]
     with pytest.raises(ValueError, match=r"\[model.text\] needs a name, one of .*brnn"):
-        parsed("mine", TABLES | {"model": {"image": image}})
+        parse("mine", TABLES | {"model": {"image": image}})
     with pytest.raises(LookupError, match="no model 'known_words' among image_towers"):
-        parsed("mine", TABLES | {"model": {"image": text, "text": text}})
+        parse("mine", TABLES | {"model": {"image": text, "text": text}})
     with pytest.raises(ValueError, match=r"\[model.correlation\] does not know \['ridges'\]"):
-        parsed("mine", TABLES | {"model": TABLES["model"] | {"correlation": {"ridges": 1}}})
+        parse("mine", TABLES | {"model": TABLES["model"] | {"correlation": {"ridges": 1}}})
 
 
 def test_an_unknown_table_or_objective_is_refused():
     with pytest.raises(ValueError, match=r"does not know \['modle'\]"):
-        parsed("mine", TABLES | {"modle": {}})
+        parse("mine", TABLES | {"modle": {}})
     with pytest.raises(LookupError, match="no objective 'hinge'; there are: contrastive, distill"):
-        parsed("mine", TABLES | {"objective": {"name": "hinge"}})
+        parse("mine", TABLES | {"objective": {"name": "hinge"}})
     with pytest.raises(ValueError, match="needs a name, one of contrastive, distillation, frag"):
-        parsed("mine", TABLES | {"objective": {"margin": 1}})
+        parse("mine", TABLES | {"objective": {"margin": 1}})
 
 
 def test_teachers_are_a_preset_of_their_own():
     aims = [{"name": "contrastive"}, {"name": "distillation", "temperature": 3.0}]
     tables = TABLES | {"objective": aims, "teachers": {"preset": "tessera", "count": 3}}
-    made = parsed("mine", tables)
+    made = parse("mine", tables)
     assert made.teachers == preset.Teachers(preset.read("tessera"), 3)
     assert made.with_epochs(1).teachers == made.teachers
-    assert made.described()["teachers"]["preset"]["schedule"]["epochs"] == 3
+    assert made.describe()["teachers"]["preset"]["schedule"]["epochs"] == 3
 
 
 @pytest.mark.parametrize(
@@ -101,13 +101,13 @@ def test_teachers_are_a_preset_of_their_own():
 )  # fmt: skip
 def test_teachers_without_a_lesson_or_the_other_way_round_are_refused(tables, wrong):
     with pytest.raises(ValueError, match=wrong):
-        parsed("mine", TABLES | tables)
+        parse("mine", TABLES | tables)
 
 
 @pytest.mark.parametrize("table", ["catalogue", "teachers"])
 def test_photos_are_held_out_of_plain_trainings_alone(table):
     with pytest.raises(ValueError, match="hold_out goes with neither"):
-        parsed("mine", {"model": MODEL, "hold_out": 5, table: {}})
+        parse("mine", {"model": MODEL, "hold_out": 5, table: {}})
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_photos_are_held_out_of_plain_trainings_alone(table):
 )  # fmt: skip
 def test_mirrored_is_yes_or_no_and_for_what_learns_in_steps(tables, wrong):
     with pytest.raises(ValueError, match=wrong):
-        parsed("mine", {"model": MODEL} | tables)
+        parse("mine", {"model": MODEL} | tables)
 
 
 def test_a_teacher_s_path_starts_at_its_learner_s_folder(tmp_path):
@@ -154,17 +154,17 @@ def test_a_file_of_ones_own_is_read_and_its_mistakes_carry_its_name(tmp_path):
 
 
 def test_an_unknown_preset_names_the_ones_that_ship():
-    with pytest.raises(LookupError, match=f"there are: {', '.join(inheritance.names())}"):
+    with pytest.raises(LookupError, match=f"there are: {', '.join(inheritance.list_names())}"):
         preset.read("nothing")
 
 
 def test_every_preset_that_ships_is_sound():
-    for name in inheritance.names():
+    for name in inheritance.list_names():
         assert preset.read(name).name == name
 
 
 def test_the_towers_of_every_preset_fit_together():
-    presets = [preset.read(name) for name in inheritance.names()]
+    presets = [preset.read(name) for name in inheritance.list_names()]
     models = {repr(one.model): one.model for one in presets}
     for model in models.values():
         matcher = Matcher(model)
@@ -173,10 +173,10 @@ def test_the_towers_of_every_preset_fit_together():
 
 
 def test_a_preset_may_begin_with_a_checkpoint_and_take_its_model(tmp_path):
-    made = Matcher(parsed("mine", TABLES).with_epochs(None).model)
+    made = Matcher(parse("mine", TABLES).with_epochs(None).model)
     checkpoint.save(tmp_path / "m.safetensors", "matchers", "cells", made, {})
     tables = {key: table for key, table in TABLES.items() if key != "model"}
-    begun = parsed(
+    begun = parse(
         "mine",
         tables | {"start": {"checkpoint": "matcher", "share": 0.5}, "catalogue": {"rounds": 4}},
         start=tmp_path / "m.safetensors",
@@ -184,7 +184,7 @@ def test_a_preset_may_begin_with_a_checkpoint_and_take_its_model(tmp_path):
     assert begun.model == made.config
     assert (begun.share, begun.sampling.rounds) == (0.5, 4)
     with pytest.raises(ValueError, match="share is 1"):
-        parsed("mine", tables | {"start": {"checkpoint": "matcher", "share": 1}})
+        parse("mine", tables | {"start": {"checkpoint": "matcher", "share": 1}})
 
 
 def test_the_preset_of_products_has_the_model_that_ships():

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from training.matchers.regression import held_out, logistic, ridge
+from training.matchers.regression import logistic, predict_held_out, ridge
 
 
 @pytest.mark.parametrize("count", [5, 30])  # fewer photos than features, and more
@@ -21,7 +21,7 @@ def test_what_is_held_out_was_not_learned():
     torch.manual_seed(0)
     x, y = torch.randn(12, 4), torch.randn(12, 1)
     folds = torch.arange(12) % 3
-    said = held_out(x, y, folds, 0.1)
+    said = predict_held_out(x, y, folds, 0.1)
     weight, bias = ridge(x[folds != 1], y[folds != 1], 0.1)
     torch.testing.assert_close(said[folds == 1], x[folds == 1] @ weight.T + bias)
 

@@ -8,11 +8,11 @@ from models import checkpoint, header
 from models.scores.scoring import SCORES
 from models.types import PaddedBags
 from training.data.batches import batches
-from training.evaluation.embedding import pixels
+from training.evaluation.embedding import read_pixels
 from training.matchers import train as run
-from training.matchers.preset import Teachers, parsed, read
 from training.matchers.folders import plan_teachers
-from training.matchers.teachers import teacher_scores
+from training.matchers.preset import Teachers, parse, read
+from training.matchers.teachers import load_teachers
 from training.report import measurements
 from training.report.reproduce import Publisher, plan, reproduce
 from training.runs.folder import Reporter, RunFolder
@@ -22,7 +22,7 @@ from training.runs.folder import Reporter, RunFolder
 def taught(preset):
     """Two epochs, from two teachers of two epochs."""
     preset = preset.with_epochs(2)
-    aims = parsed("mine", {
+    aims = parse("mine", {
         "model": {"image": {"name": "cells"}, "text": {"name": "known_words"}},
         "teachers": {"preset": "scenes"},
         "objective": [{"name": "contrastive"}, {"name": "distillation", "temperature": 3.0}],
@@ -59,7 +59,7 @@ def expected_scores(file, examples, batch):
     """What a checkpoint makes of a batch by the path that a service takes."""
     model = checkpoint.load(file).model
     texts = [text for example in examples for text in example.sentences]
-    images = model.embed_images([pixels(examples[k].image) for k in batch.images])
+    images = model.embed_images([read_pixels(examples[k].image) for k in batch.images])
     sentences = model.embed_sentences([texts[at] for at in batch.sentences])
     bags = [PaddedBags.of([bag.vectors for bag in side]) for side in (images, sentences)]
     return SCORES[model.score](*bags)
@@ -71,7 +71,7 @@ def test_teachers_score_batches_as_a_service_would(preset, corpus, place):
     counts = [len(example.sentences) for example in examples]
     batch = next(batches(counts, 20, seed=3, epoch=0, sentences=2))
     expected = [expected_scores(file, examples, batch) for file in files]
-    mean = teacher_scores(files, examples, place, "float32")(batch)
+    mean = load_teachers(files, examples, place, "float32")(batch)
     assert torch.allclose(mean, (expected[0] + expected[1]) / 2, atol=0.05)  # kept in half
     assert not torch.allclose(*expected, atol=0.5)
 
@@ -79,12 +79,12 @@ def test_teachers_score_batches_as_a_service_would(preset, corpus, place):
 def test_a_changed_photo_is_looked_at_again(preset, few, place):
     examples, seen = few.split("train"), place.cache / "taught"
     files = [run.train(preset.with_epochs(1), few, place)]
-    teacher_scores(files, examples, place, "float32")
+    load_teachers(files, examples, place, "float32")
     before = set(seen.iterdir())
-    teacher_scores(files, examples, place, "float32")
+    load_teachers(files, examples, place, "float32")
     assert set(seen.iterdir()) == before
     changed = [replace(examples[0], image=examples[1].image), *examples[1:]]
-    teacher_scores(files, changed, place, "float32")
+    load_teachers(files, changed, place, "float32")
     assert set(seen.iterdir()) > before
 
 
@@ -191,12 +191,12 @@ def test_what_was_made_otherwise_or_lost_its_weights_is_no_teacher(taught, few, 
 def test_teachers_begin_where_the_run_begins_if_they_are_of_its_model(taught, few, place):
     start = run.train(taught.teachers.preset.with_epochs(1), few, place)
     started = replace(place, out=place.out / "started", start=start)
-    (_, one), _ = run.plan_teachers(taught, started)
+    (_, one), _ = plan_teachers(taught, started)
     assert (one.start, one.seed) == (start, 0)
     run.train(taught, few, started)
     assert told(started.out / "cells-0")["start"] == header.fingerprint(start)
     stranger = replace(taught.teachers.preset, model=read("dvsa").model)
-    (_, one), _ = run.plan_teachers(replace(taught, teachers=Teachers(stranger)), started)
+    (_, one), _ = plan_teachers(replace(taught, teachers=Teachers(stranger)), started)
     assert one.start is None
 
 

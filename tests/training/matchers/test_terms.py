@@ -11,8 +11,8 @@ from models.types import PaddedBags
 from training.data.corpus import Corpus, Example
 from training.matchers import terms
 from training.matchers import train as run
-from training.matchers.preset import parsed
-from training.matchers.strengths import counted, spread
+from training.matchers.preset import parse
+from training.matchers.strengths import count_terms, spread
 from training.runs.folder import Place, Reporter
 
 COLOURS = {"plum": (200, 30, 30), "lime": (30, 200, 30), "teal": (30, 30, 200)}
@@ -53,7 +53,7 @@ def start(preset, corpus, cache, tmp_path):
 
 
 def test_a_catalogue_is_found_by_its_terms_and_the_rest_stays(start, shop, cache, tmp_path):
-    learner, place = parsed("shop", TABLES, start=start), Place(tmp_path, cache, start=start)
+    learner, place = parse("shop", TABLES, start=start), Place(tmp_path, cache, start=start)
     told = []
     best = run.train(learner, shop, place, reporter=Reporter(begins=told.append))
     made, before = checkpoint.load(best), checkpoint.load(start)
@@ -81,11 +81,11 @@ def test_a_catalogue_is_found_by_its_terms_and_the_rest_stays(start, shop, cache
 def test_terms_need_a_calibrated_start_and_products_that_share_them(start, shop):
     loaded = checkpoint.load(start)
     with pytest.raises(ValueError, match="need a calibrated start"):
-        terms.learned(replace(loaded, calibration=None), [], (), terms.Options())
+        terms.learn_terms(replace(loaded, calibration=None), [], (), terms.TermOptions())
     with pytest.raises(LookupError, match="no value of a field or query is shared by 40 of the 60"):
-        terms.chosen(shop.split("train"), terms.Options(least=40))
+        terms.choose_terms(shop.split("train"), terms.TermOptions(least=40))
     with pytest.raises(ValueError, match="use at least 2 and 1"):
-        terms.Options(least=1)
+        terms.TermOptions(least=1)
 
 
 def test_terms_of_clicks_weigh_as_often_as_they_were_clicked():
@@ -120,5 +120,5 @@ def test_a_gate_tells_ones_own_photos_from_others():
 
 def test_texts_are_counted_and_spread():
     made = terms.CatalogueTerms([("shirts", "shirt"), ("red",)], 1, 1)
-    assert counted(made, ["red shirt", "a dog"]).tolist() == [[1, 1], [0, 0]]
+    assert count_terms(made, ["red shirt", "a dog"]).tolist() == [[1, 1], [0, 0]]
     assert spread(range(10), 4) == [0, 3, 6, 9]

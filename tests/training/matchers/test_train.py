@@ -10,12 +10,12 @@ from models.text_towers import branch
 from models.types import PaddedBags
 from training.data import entities
 from training.data.corpus import Corpus, Example
-from training.evaluation.embedding import pixels
+from training.evaluation.embedding import read_pixels
 from training.evaluation.measure import measure
 from training.matchers import train as run
-from training.matchers.build import built
-from training.matchers.frozen import Frozen
-from training.matchers.preset import parsed
+from training.matchers.build import build
+from training.matchers.frozen import FrozenInputs
+from training.matchers.preset import parse
 from training.runs.folder import Place, Reporter
 from training.runs.loop import Trainer
 
@@ -142,9 +142,9 @@ def test_half_of_the_photos_are_learned_mirrored_and_a_resumed_run_equals_an_unb
 
     matcher = checkpoint.load(whole).model
     train = few.split("train")
-    pairs = Frozen(matcher, broken, "float32").pairs(train, "train", mirrored=True)
-    (inputs,) = matcher.image_inputs([pixels(train[0].image).flip(-1)])
-    learned = torch.stack([pairs.learned([0])[0] for _ in range(200)])
+    pairs = FrozenInputs(matcher, broken, "float32").pairs(train, "train", mirrored=True)
+    (inputs,) = matcher.image_inputs([read_pixels(train[0].image).flip(-1)])
+    learned = torch.stack([pairs.draw_inputs([0])[0] for _ in range(200)])
     mirrored = (learned == pairs.mirrored[0]).flatten(1).all(1)
     torch.testing.assert_close(pairs.mirrored[0], inputs, rtol=1e-2, atol=1e-3)
     assert (learned[~mirrored] == pairs.images[0]).all()
@@ -161,7 +161,7 @@ def test_what_no_step_moves_is_computed_once_and_a_resumed_run_equals_an_unbroke
     }  # fmt: skip
     tables = {"model": model, "objective": {"name": "structure", "top": 3}, "hold_out": 3}
     schedule = {"epochs": 2, "batch": 4, "sentences": 2, "clip": 1e6, "drops": [1]}
-    wanted = parsed("fisher", {**tables, "schedule": schedule})
+    wanted = parse("fisher", {**tables, "schedule": schedule})
     calls, fixed = [], branch.Model.precompute
 
     def counted(tower, inputs):
@@ -201,7 +201,7 @@ def test_a_model_that_train_s_data_make_whole_needs_no_epoch(few, cache, tmp_pat
         "text": {"name": "correlated", "embedding": 4},
         "correlation": {"ridge": 0.7},
     }
-    solved = parsed("solved", {"model": model, "schedule": {"epochs": 0}})
+    solved = parse("solved", {"model": model, "schedule": {"epochs": 0}})
     best = run.train(solved, few, Place(tmp_path, cache))
     (epoch,) = json.loads((best.parent / "run.json").read_text())["epochs"]
     assert (epoch["epoch"], epoch["loss"]) == (1, 0)
@@ -214,8 +214,8 @@ def test_a_model_is_told_the_relations_of_train_unless_the_preset_names_them(few
 
     def text_tower(**options):
         text = {"name": "pairs", **options}
-        preset = parsed("edges", {"model": {"image": {"name": "regions"}, "text": text}})
-        return built(preset, train).text
+        preset = parse("edges", {"model": {"image": {"name": "regions"}, "text": text}})
+        return build(preset, train).text
 
     learned = text_tower()
     assert "det" in learned.config.relations
@@ -243,10 +243,10 @@ def test_a_tuned_backbone_learns_from_where_another_run_ended_and_is_in_the_chec
     objective = [{"name": "ranking", "margin": 0.1}]
     rates = {"learning_rate": 1e-3, "rates": {"image.sight": 0.1}}
     model, tuned = words_and_regions(), words_and_regions({"tuned": True})
-    first = parsed("first", {"model": model, "objective": objective, "schedule": schedule})
+    first = parse("first", {"model": model, "objective": objective, "schedule": schedule})
     start = run.train(first, few, place)
     tables = {"objective": objective, "optimizer": rates, "schedule": schedule}
-    tuned = parsed("tuned", {"model": tuned, **tables})
+    tuned = parse("tuned", {"model": tuned, **tables})
     best = run.train(tuned, few, replace(place, start=start))
     before, after = weights(start), weights(best)
     moved = {name for name in before if not torch.equal(before[name], after[name])}
@@ -263,10 +263,10 @@ def test_a_checkpoint_that_does_not_fit_the_preset_is_no_start(preset, few, cach
     start = run.train(preset.with_epochs(1), few, Place(tmp_path, cache))
     place = Place(tmp_path, cache, start=start)
     with pytest.raises(ValueError, match="and cannot start from towers cells"):
-        run.train(parsed("other", {"model": words_and_regions()}), few, place)
+        run.train(parse("other", {"model": words_and_regions()}), few, place)
     sides = {"image": "cells", "text": "known_words"}
     model = {side: {"name": name, "dimension": 64} for side, name in sides.items()}
-    wider = parsed("wider", {"model": model})
+    wider = parse("wider", {"model": model})
     with pytest.raises(
         ValueError, match=r"image\.dimension is 64, in the checkpoint 32; text\.dim"
     ):
@@ -278,15 +278,15 @@ def test_a_start_that_saw_other_regions_or_fragments_or_by_another_cnn_is_refuse
 ):
     train = few.split("train")
     tables = {"objective": [{"name": "ranking", "margin": 0.1}], "schedule": {"epochs": 1}}
-    preset = parsed("one", {"model": words_and_regions(), **tables})
+    preset = parse("one", {"model": words_and_regions(), **tables})
     loaded = checkpoint.load(run.train(preset, few, Place(tmp_path, cache)))
     others = [({"sizes": [64]}, {}), ({"proposals": "frame"}, {}), ({}, {"pairs": "dependencies"})]
     for other in others:
         with pytest.raises(ValueError, match="the checkpoint to start from"):
-            built(parsed("other", {"model": words_and_regions(*other)}), train, loaded)
+            build(parse("other", {"model": words_and_regions(*other)}), train, loaded)
     loaded.model.image.sight.tuned = True
     with pytest.raises(ValueError, match="set tuned = true"):
-        built(preset, train, loaded)
+        build(preset, train, loaded)
 
 
 def test_a_missing_start_leaves_no_folder(preset, few, cache, tmp_path):
@@ -298,7 +298,7 @@ def test_a_missing_start_leaves_no_folder(preset, few, cache, tmp_path):
 def test_learned_proposals_do_not_go_with_a_tuned_backbone(few):
     model = words_and_regions({"tuned": True, "proposals": "learned"})
     with pytest.raises(ValueError, match="use proposals = 'windows'"):
-        built(parsed("both", {"model": model}), few.split("train"))
+        build(parse("both", {"model": model}), few.split("train"))
 
 
 def test_a_finished_folder_is_neither_overwritten_nor_mixed(preset, few, cache, tmp_path):
@@ -324,7 +324,7 @@ def test_a_run_that_is_drawn_back_to_its_start_is_resumed_as_if_never_broken_off
         "objective": {"name": "contrastive"},
         "schedule": {"epochs": 2, "batch": 10},
     }
-    learner = parsed("drawn", tables, start=first)
+    learner = parse("drawn", tables, start=first)
     whole = run.train(learner, few, Place(tmp_path / "whole", cache, start=first))
     broken, learn = Place(tmp_path / "broken", cache, start=first), Trainer.learn
 
@@ -378,7 +378,7 @@ def test_a_catalogue_is_learned_from_a_checkpoint_and_drawn_back_to_it(
         "objective": {"name": "contrastive"},
         "schedule": {"epochs": 1, "batch": 10},
     }
-    learner = parsed("shop", tables, start=first)
+    learner = parse("shop", tables, start=first)
     shop = [
         Example(one.id, one.image, (kind, f"one {kind}"), weights=(1.0, 2.0), kind=kind)
         for n, one in enumerate(corpus.split("train")[:40])

@@ -3,7 +3,7 @@ import torch
 from models.proposers.detector import Config
 from models.types import Box, Span
 from training.data.entities import GroundedSentence, TruePhrase, phrase_boxes
-from training.proposers.train import Maps, mirrored, things
+from training.proposers.train import Maps, list_boxes, mirror
 
 LEFT, RIGHT = Box(0.0, 0.5, 0.25, 1.0), Box(0.5, 0.5, 0.75, 1.0)
 BOTH, ALL = Box(0.0, 0.5, 0.75, 1.0), Box(0.0, 0.0, 1.0, 1.0)
@@ -18,7 +18,7 @@ def rows(*boxes):
 
 
 def test_things_are_single_boxes_and_those_around_several_once_each_without_the_frame():
-    found = things([sentence((LEFT, RIGHT), (ALL,)), sentence((LEFT,))])
+    found = list_boxes([sentence((LEFT, RIGHT), (ALL,)), sentence((LEFT,))])
     assert found.tolist() == rows(LEFT, BOTH, RIGHT)
 
 
@@ -28,11 +28,11 @@ def test_a_phrase_is_looked_for_in_the_box_around_all_that_it_means():
 
 
 def test_a_photo_without_phrases_has_no_box():
-    assert things([]).shape == phrase_boxes([]).shape == (0, 4)
+    assert list_boxes([]).shape == phrase_boxes([]).shape == (0, 4)
 
 
 def test_a_mirror_swaps_left_and_right():
-    assert mirrored(torch.tensor(rows(LEFT))).tolist() == [[0.75, 0.5, 1.0, 1.0]]
+    assert mirror(torch.tensor(rows(LEFT))).tolist() == [[0.75, 0.5, 1.0, 1.0]]
 
 
 class Still:
@@ -50,7 +50,7 @@ def test_kept_maps_unfold_to_what_the_backbone_saw(monkeypatch):
     maps = [torch.randn(2, 3, 4, 4), torch.randn(2, 5, 2, 2)]
     monkeypatch.setattr("training.proposers.train.pixels", lambda photo: photo)
     fold = Maps(Config(fine=3, coarse=5, size=64), Still(maps), "cpu")
-    kept = fold.computed(photos)
+    kept = fold.compute(photos)
     assert [one.shape for one in kept] == [(4, 17), (4, 17)]
-    for unfolded, seen in zip(fold.unfolded(kept), maps, strict=True):
+    for unfolded, seen in zip(fold.unfold(kept), maps, strict=True):
         torch.testing.assert_close(unfolded, seen)

@@ -1,7 +1,7 @@
 import pytest
 
 from training.report.boxes import CLAIMS, PUBLISHED, sections
-from training.runs.presets import names
+from training.runs.presets import list_names
 
 
 def row(preset="ranking", seed=0, first=40.0):
@@ -61,6 +61,6 @@ def test_nothing_measured_is_no_section():
 
 
 def test_what_is_claimed_and_published_is_of_presets_that_ship():
-    shipped = set(names("grounders"))
+    shipped = set(list_names("grounders"))
     assert PUBLISHED.keys() <= shipped
     assert all({claim.better, claim.worse} <= shipped for claim in CLAIMS)

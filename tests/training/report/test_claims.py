@@ -1,6 +1,6 @@
 import pytest
 
-from training.report.claims import CLAIMS, SOLVED, Claim, Difference, finding, verdict
+from training.report.claims import CLAIMS, SOLVED, Claim, Difference, check_claim, verdict
 from training.report.systems import SYSTEMS
 
 RECALLS = Claim("trees beat bags", "a paper", "tree", "bag")
@@ -38,7 +38,7 @@ def test_a_claim_needs_an_interval_without_zero(mean, half, seeds, said):
 
 def test_differences_are_paired_over_the_seeds_that_both_have():
     trees = {0: result(30, 9), 1: result(32, 8), 2: result(90, 1)}
-    found = finding(RECALLS, {"tree": trees, "bag": {0: result(29, 8), 1: result(30, 7)}})
+    found = check_claim(RECALLS, {"tree": trees, "bag": {0: result(29, 8), 1: result(30, 7)}})
     assert found is not None
     assert (found.seeds, found.recall_sum.mean, found.ranks.mean) == (2, 1.5, -1)
     assert found.verdict == "not clear"  # 1.5 ± 12.7 · 0.71 / 1.41
@@ -47,8 +47,8 @@ def test_differences_are_paired_over_the_seeds_that_both_have():
 def test_a_paper_that_compares_mean_ranks_is_judged_by_them():
     trees = {0: result(30, 7), 1: result(30, 7)}
     bags = {0: result(32, 9), 1: result(32, 9)}
-    by_ranks = finding(RANKS, {"tree": trees, "bag": bags})
-    by_recalls = finding(RECALLS, {"tree": trees, "bag": bags})
+    by_ranks = check_claim(RANKS, {"tree": trees, "bag": bags})
+    by_recalls = check_claim(RECALLS, {"tree": trees, "bag": bags})
     assert by_ranks is not None
     assert by_recalls is not None
     assert (by_ranks.verdict, by_recalls.verdict) == ("holds", "does not hold")
@@ -56,17 +56,17 @@ def test_a_paper_that_compares_mean_ranks_is_judged_by_them():
 
 def test_what_is_solved_for_is_compared_with_every_seed_and_counts_once_alone():
     bags = {0: result(29, 8), 1: result(30, 8)}
-    found = finding(RECALLS, {"tree": {SOLVED: result(33, 9)}, "bag": bags})
+    found = check_claim(RECALLS, {"tree": {SOLVED: result(33, 9)}, "bag": bags})
     assert found is not None
     assert (found.seeds, found.recall_sum.mean) == (2, 3.5)
-    alone = finding(RECALLS, {"tree": {SOLVED: result(33, 9)}, "bag": {SOLVED: result(30, 9)}})
+    alone = check_claim(RECALLS, {"tree": {SOLVED: result(33, 9)}, "bag": {SOLVED: result(30, 9)}})
     assert alone is not None
     assert (alone.seeds, alone.recall_sum, alone.verdict) == (0, Difference(3.0, None), "holds")
 
 
 def test_seeds_that_are_not_shared_say_nothing():
-    assert finding(RECALLS, {"tree": {0: result(30, 9)}, "bag": {1: result(29, 9)}}) is None
-    assert finding(RECALLS, {"tree": {0: result(30, 9)}}) is None
+    assert check_claim(RECALLS, {"tree": {0: result(30, 9)}, "bag": {1: result(29, 9)}}) is None
+    assert check_claim(RECALLS, {"tree": {0: result(30, 9)}}) is None
 
 
 def test_every_claim_compares_two_rows_of_the_table():

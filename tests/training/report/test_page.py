@@ -17,7 +17,7 @@ def direction(first: float) -> dict:
 def a_run(seed: int, annotation: float, search: float, preset: str = "tessera") -> dict:
     last = {"annotation": direction(annotation), "search": direction(search)}
     better = {"annotation": direction(99.0), "search": direction(99.0)}
-    described = read(preset).described() if preset in inheritance.names() else OWN
+    described = read(preset).describe() if preset in inheritance.list_names() else OWN
     return {
         "preset": json.loads(json.dumps(described | {"name": preset})),  # as run.json has it
         "seed": seed,
@@ -30,7 +30,7 @@ def a_run(seed: int, annotation: float, search: float, preset: str = "tessera") 
 
 
 def test_seeds_of_a_preset_share_a_row_of_their_last_epochs():
-    page = report.report([a_run(0, 30, 20), a_run(1, 32, 21), a_run(2, 34, 25)])
+    page = report.write_page([a_run(0, 30, 20), a_run(1, 32, 21), a_run(2, 34, 25)])
     assert (
         "| tessera | 3 | 32.0 / 60.0 / 70.0 | 22.0 / 60.0 / 70.0 | 314.0 (310.0–319.0) "
         "| 3, 3 | 9.0, 9.0 | – | – |"
@@ -43,7 +43,7 @@ def test_seeds_of_a_preset_share_a_row_of_their_last_epochs():
 def test_a_run_with_photos_held_out_is_measured_once_on_val():
     run = a_run(0, 30, 20)
     run["val"] = {"annotation": direction(31.0), "search": direction(22.0)}
-    assert "31.0 / 60.0 / 70.0 | 22.0 / 60.0 / 70.0 | 313.0 |" in report.report([run])
+    assert "31.0 / 60.0 / 70.0 | 22.0 / 60.0 / 70.0 | 313.0 |" in report.write_page([run])
 
 
 def test_a_run_of_an_earlier_form_of_a_preset_is_marked():
@@ -51,10 +51,10 @@ def test_a_run_of_an_earlier_form_of_a_preset_is_marked():
     old["preset"]["schedule"]["batch"] = 7
     other = a_run(0, 30, 20, "cca")
     other["preset"]["model"]["correlation"]["ridge"] = 0.1
-    assert "| cca § | – |" in report.report([other])
+    assert "| cca § | – |" in report.write_page([other])
     other["preset"]["model"] = "cca"  # as the first run files had it
-    assert "| cca | – |" in report.report([other])
-    page = report.report([old, a_run(0, 28, 19, "bow")])
+    assert "| cca | – |" in report.write_page([other])
+    page = report.write_page([old, a_run(0, 28, 19, "bow")])
     assert "| sdtrnn § | 1 |" in page
     assert "| bow | 1 |" in page
     assert "| sdtrnn § − bow | 1 |" in page
@@ -63,18 +63,20 @@ def test_a_run_of_an_earlier_form_of_a_preset_is_marked():
 def test_what_is_solved_for_has_one_row_and_no_seed():
     solved = a_run(0, 30, 20, "cca")
     with pytest.raises(ValueError, match="two lines hold cca"):
-        report.report([solved, solved | {"seed": 1}])
-    assert "| cca | – |" in report.report([solved])
+        report.write_page([solved, solved | {"seed": 1}])
+    assert "| cca | – |" in report.write_page([solved])
 
 
 def test_the_page_says_what_the_sentence_side_has_seen():
-    page = report.report([a_run(0, 30, 20)])
+    page = report.write_page([a_run(0, 30, 20)])
     assert "4,845 (97 %)" in page
     assert "`two-branch-tfidf`" in page
 
 
 def test_our_number_stands_beside_the_published_one():
-    (row,) = [one for one in report.report([a_run(0, 12, 8, "dvsa")]).splitlines() if "DVSA" in one]
+    (row,) = [
+        one for one in report.write_page([a_run(0, 12, 8, "dvsa")]).splitlines() if "DVSA" in one
+    ]
     assert row == (
         "| DVSA | regions · words of a BRNN | dvsa | 1 | 12.0 / 60.0 / 70.0 | 8.0 / 60.0 / 70.0 "
         "| 280.0 | 3, 3 | 9.0, 9.0 | 16.5 / 40.6 / 54.2 | 11.8 / 32.1 / 44.7 "
@@ -84,7 +86,7 @@ def test_our_number_stands_beside_the_published_one():
 
 def test_rows_come_in_the_papers_order_and_own_presets_last():
     runs = [a_run(0, 1, 1, preset) for preset in ("mine", "dvsa", "bow", "defrag")]
-    page = report.report(runs)
+    page = report.write_page(runs)
     assert [one.split(" | ")[2] for one in page.splitlines() if "60.0 / 70.0" in one] == [
         "defrag",
         "bow",
@@ -95,7 +97,7 @@ def test_rows_come_in_the_papers_order_and_own_presets_last():
 
 def test_a_claim_is_judged_over_common_seeds():
     runs = [a_run(0, 30, 20, "sdtrnn"), a_run(1, 34, 20, "sdtrnn"), a_run(2, 99, 99, "sdtrnn")]
-    page = report.report([*runs, a_run(0, 28, 19, "bow"), a_run(1, 28, 20, "bow")])
+    page = report.write_page([*runs, a_run(0, 28, 19, "bow"), a_run(1, 28, 20, "bow")])
     assert (
         "| SDT-RNN beats BoW | Socher et al. 2014 | sdtrnn − bow | 2 | +4.5 ± 19.1 | +0.0 ± 0.0 "
         "| not clear |"
@@ -105,14 +107,14 @@ def test_a_claim_is_judged_over_common_seeds():
 
 def test_corpora_are_not_mixed():
     elsewhere = a_run(0, 28, 19, "bow") | {"data": {"name": "flickr30k"}}
-    page = report.report([a_run(0, 30, 20, "sdtrnn"), elsewhere])
+    page = report.write_page([a_run(0, 30, 20, "sdtrnn"), elsewhere])
     assert "## Every system, on flickr30k val" in page
     assert "## Claims" not in page
 
 
 def test_two_lines_of_one_run_are_refused():
     with pytest.raises(ValueError, match="two lines hold tessera on flickr8k with seed 1"):
-        report.report([a_run(1, 30, 20), a_run(1, 31, 20)])
+        report.write_page([a_run(1, 30, 20), a_run(1, 31, 20)])
 
 
 def test_a_file_without_measurements_is_refused(tmp_path):

@@ -5,9 +5,9 @@ import pytest
 
 from training.matchers import train as run
 from training.report import measurements, reproduce
-from training.report.reproduce import Publisher, estimate, paces, plan
+from training.report.reproduce import Publisher, estimate, measure_paces, plan
 from training.report.systems import SYSTEMS
-from training.runs.presets import names
+from training.runs.presets import list_names
 
 
 @pytest.fixture
@@ -107,7 +107,7 @@ def test_one_that_diverges_does_not_stop_the_others(short, preset, few, place, p
 
 def test_earlier_epochs_tell_how_long_the_rest_takes(short, few, place):
     earlier = {"preset": {"name": "cells"}, "epochs": [{"seconds": 60}, {"seconds": 40}]}
-    known = paces([earlier, {"bleu": [60, 40, 26, 17]}])
+    known = measure_paces([earlier, {"bleu": [60, 40, 26, 17]}])
     assert known == {"cells": 50}
     trainings = plan([short], few, place, seeds=3)
     assert estimate(trainings, known) == reproduce.Estimate(300, ())
@@ -127,4 +127,4 @@ def test_each_preset_has_one_row_but_for_the_try_and_what_starts_from_another():
         "scenes",
     ]
     rowless += ["tessera-windows", "titles"]
-    assert sorted([*presets, *rowless]) == names()
+    assert sorted([*presets, *rowless]) == list_names()

@@ -3,7 +3,7 @@ import torch
 
 from training.data.digests import digest
 from training.runs import cache
-from training.runs.cache import cached
+from training.runs.cache import load_or_compute
 
 
 class Counting:
@@ -30,7 +30,7 @@ def small_shards(monkeypatch):
 def test_inputs_come_back_as_computed_and_are_computed_once(tmp_path):
     items, network = list(range(10)), Counting()
     for _ in range(2):
-        inputs = cached(tmp_path, "key", items, digests(items), network)
+        inputs = load_or_compute(tmp_path, "key", items, digests(items), network)
         assert len(inputs) == 10
         for item, kept in zip(items, inputs, strict=True):
             assert torch.equal(kept, torch.full((1 + item % 3, 2), float(item)))
@@ -39,11 +39,11 @@ def test_inputs_come_back_as_computed_and_are_computed_once(tmp_path):
 
 def test_another_key_or_item_is_computed_anew(tmp_path):
     items, network = list(range(8)), Counting()
-    cached(tmp_path, "key", items, digests(items), network)
-    doubled = cached(tmp_path, "other", items, digests(items), Counting(2.0))
+    load_or_compute(tmp_path, "key", items, digests(items), network)
+    doubled = load_or_compute(tmp_path, "other", items, digests(items), Counting(2.0))
     assert doubled[7].tolist() == [[14.0, 14.0]] * 2
     changed = [0, 1, 2, 3, 4, 5, 6, 70]
-    inputs = cached(tmp_path, "key", changed, digests(changed), network)
+    inputs = load_or_compute(tmp_path, "key", changed, digests(changed), network)
     assert network.asked == [*range(8), 4, 5, 6, 70]  # only the shard that changed
     assert inputs[7].tolist() == [[70.0, 70.0]] * 2
 
@@ -58,20 +58,22 @@ def test_an_interrupted_computation_goes_on_where_it_stopped(tmp_path):
             return super().__call__(items)
 
     with pytest.raises(KeyboardInterrupt):
-        cached(tmp_path, "key", items, digests(items), Failing())
+        load_or_compute(tmp_path, "key", items, digests(items), Failing())
     network = Counting()
-    assert len(cached(tmp_path, "key", items, digests(items), network)) == 10
+    assert len(load_or_compute(tmp_path, "key", items, digests(items), network)) == 10
     assert network.asked == [4, 5, 6, 7, 8, 9]
 
 
 def test_indices_stay_whole_numbers_beyond_what_half_precision_holds(tmp_path):
-    inputs = cached(tmp_path, "words", [0], ["a"], lambda _: [torch.tensor([[2049], [70001]])])
+    inputs = load_or_compute(
+        tmp_path, "words", [0], ["a"], lambda _: [torch.tensor([[2049], [70001]])]
+    )
     assert inputs[0].dtype == torch.int64
     assert inputs[0].tolist() == [[2049], [70001]]
 
 
 def test_a_position_beyond_the_end_is_refused(tmp_path):
-    inputs = cached(tmp_path, "key", [0], ["a"], Counting())
+    inputs = load_or_compute(tmp_path, "key", [0], ["a"], Counting())
     with pytest.raises(IndexError, match="input 1 of 1"):
         inputs[1]
 

@@ -8,7 +8,7 @@ from training.runs.optimization import (
     Optimizer,
     Schedule,
     forget,
-    optimizer_of,
+    make_optimizer,
     warm_up_then_cosine,
 )
 
@@ -19,7 +19,7 @@ def model():
 
 def test_biases_do_not_decay_and_a_prefix_has_its_own_rate():
     made = model()
-    optimizer = optimizer_of(
+    optimizer = make_optimizer(
         made, Optimizer("adamw", 1.0, 0.5, rates={"words.": 0.1, "words.weight": 0.2})
     )
     rates = {
@@ -35,13 +35,13 @@ def test_biases_do_not_decay_and_a_prefix_has_its_own_rate():
 def test_frozen_parameters_are_left_out():
     made = model()
     made["words"].requires_grad_(False)
-    optimizer = optimizer_of(made, Optimizer())
+    optimizer = make_optimizer(made, Optimizer())
     assert sum(len(group["params"]) for group in optimizer.param_groups) == 2
 
 
 def test_a_prefix_that_nothing_has_is_refused():
     with pytest.raises(ValueError, match=r"no parameter starts with 'word_'; there are \['regions"):
-        optimizer_of(model(), Optimizer(rates={"word_": 0.1}))
+        make_optimizer(model(), Optimizer(rates={"word_": 0.1}))
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_an_average_moves_towards_the_weights_and_can_be_worn():
     with torch.no_grad():
         made.weight.fill_(11.0)
     average.update()  # the first step's decay is 2/11
-    with average.applied():
+    with average.apply():
         assert made.weight.item() == pytest.approx(9.0)
     assert made.weight.item() == 11.0
 
@@ -83,7 +83,7 @@ def test_without_a_decay_the_average_is_the_last_step():
     with torch.no_grad():
         made.weight.fill_(7.0)
     average.update()
-    with average.applied():
+    with average.apply():
         assert made.weight.item() == 7.0
 
 
@@ -97,7 +97,7 @@ def test_a_schedule_that_cannot_be_is_refused(options):
 
 def test_adagrad_slows_down_until_its_sums_start_anew_from_1():
     layer = nn.Linear(1, 1, bias=False)
-    optimizer = optimizer_of(
+    optimizer = make_optimizer(
         layer, Optimizer("adagrad", learning_rate=1.0, weight_decay=0.0, reset=2)
     )
     moved = []
@@ -125,7 +125,7 @@ def test_an_average_is_drawn_back_to_the_first_weights():
     with torch.no_grad():
         made.weight.fill_(10.0)
     average.update()
-    with average.applied():
+    with average.apply():
         assert made.weight.item() == pytest.approx(8.0)  # 0.75 · 10 + 0.25 · 2
     assert made.weight.item() == 10.0
 

@@ -4,7 +4,7 @@ import pytest
 
 from training.matchers import preset
 from training.runs import presets as inheritance
-from training.runs.presets import merged, resolved
+from training.runs.presets import merge, resolve
 
 
 def flat(value, path=""):
@@ -76,7 +76,7 @@ EXTENDED = {
 @pytest.mark.parametrize("name", EXTENDED)
 def test_a_preset_differs_from_what_it_extends_in_what_it_is_for_and_in_nothing_else(name):
     parent, differences = EXTENDED[name]
-    mine, theirs = (flat(preset.read(one).described()) for one in (name, parent))
+    mine, theirs = (flat(preset.read(one).describe()) for one in (name, parent))
     paths = mine.keys() | theirs.keys()
     assert {path for path in paths if mine.get(path) != theirs.get(path)} - {".name"} == differences
 
@@ -84,18 +84,18 @@ def test_a_preset_differs_from_what_it_extends_in_what_it_is_for_and_in_nothing_
 def test_own_values_go_over_inherited_ones_and_lists_are_replaced_whole():
     inherited = {"objective": [{"name": "ranking"}], "schedule": {"epochs": 3, "batch": 8}}
     own = {"objective": [{"name": "contrastive"}], "schedule": {"epochs": 5}}
-    assert merged(inherited, own) == own | {"schedule": {"epochs": 5, "batch": 8}}
-    assert merged({"objective": [{"name": "ranking"}]}, {"objective": {"margin": 1}}) == {
+    assert merge(inherited, own) == own | {"schedule": {"epochs": 5, "batch": 8}}
+    assert merge({"objective": [{"name": "ranking"}]}, {"objective": {"margin": 1}}) == {
         "objective": {"margin": 1}
     }
 
 
 def test_options_of_another_tower_are_not_inherited():
     inherited = {"text": {"name": "brnn", "hidden": 64}}
-    assert merged(inherited, {"text": {"name": "brnn", "dropout": 0.1}}) == {
+    assert merge(inherited, {"text": {"name": "brnn", "dropout": 0.1}}) == {
         "text": {"name": "brnn", "hidden": 64, "dropout": 0.1}
     }
-    assert merged(inherited, {"text": {"name": "pairs"}}) == {"text": {"name": "pairs"}}
+    assert merge(inherited, {"text": {"name": "pairs"}}) == {"text": {"name": "pairs"}}
 
 
 def test_a_file_of_ones_own_extends_another_beside_it_or_one_that_ships(tmp_path):
@@ -134,14 +134,14 @@ def test_presets_that_extend_each_other_are_refused(tmp_path):
     (tmp_path / "one.toml").write_text('extends = "other.toml"')
     (tmp_path / "other.toml").write_text('extends = "one.toml"')
     with pytest.raises(ValueError, match="extends itself in the end"):
-        resolved(tmp_path / "one.toml")
+        resolve(tmp_path / "one.toml")
 
 
 def test_every_preset_that_extends_another_is_compared_with_it():
     extending = {
         name
-        for name in inheritance.names()
-        if "extends = " in inheritance.located(name).read_text()
+        for name in inheritance.list_names()
+        if "extends = " in inheritance.locate(name).read_text()
     }
     assert extending == EXTENDED.keys() | {"dvsa-edges", "tessera-taught"}
 

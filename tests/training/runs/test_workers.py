@@ -16,7 +16,7 @@ import torch
 from models import checkpoint
 from training.data.corpus import Corpus
 from training.matchers import train as run
-from training.matchers.preset import Preset, parsed
+from training.matchers.preset import Preset, parse
 from training.runs import workers
 from training.runs.folder import Place
 from training.runs.loop import Trainer
@@ -68,7 +68,7 @@ def losses(path: Path) -> list[float]:
 
 @pytest.fixture
 def preset() -> Preset:
-    return parsed("two", TABLES)
+    return parse("two", TABLES)
 
 
 @pytest.mark.system
@@ -104,15 +104,15 @@ def test_what_cannot_be_shared_says_so(few: Corpus, cache: Path, tmp_path: Path)
     branch = {"name": "branch", "sizes": [64], "embedding": 4, "hidden": 8}
     text = {"name": "branch", "embedding": 4, "hidden": 8, "axes": 4, "components": 2,
             "principal": 6}  # fmt: skip
-    normalised = parsed("branches", TABLES | {"model": {"image": branch, "text": text}})
+    normalised = parse("branches", TABLES | {"model": {"image": branch, "text": text}})
     with pytest.raises(ValueError, match=r"normalises over a batch.*leave --workers out"):
         workers.launch(2, trained, normalised, few, Place(tmp_path, cache))
 
 
 def test_alone_a_batch_is_whole() -> None:
-    assert (workers.count(), workers.rank(), workers.first()) == (1, 0, True)
-    assert workers.own((3, 1, 2)) == (3, 1, 2)
-    assert workers.by_first(lambda: 7) == 7
+    assert (workers.count(), workers.rank(), workers.is_first()) == (1, 0, True)
+    assert workers.take_part((3, 1, 2)) == (3, 1, 2)
+    assert workers.compute_on_first(lambda: 7) == 7
 
 
 @pytest.mark.slow

@@ -45,7 +45,7 @@ def bleu(captions: Sequence[str], references: Sequence[Sequence[str]]) -> Bleu:
         min(1.0, math.exp(1 - reference_length / candidate_length)) if candidate_length else 0.0
     )
     precisions = [
-        clipped_precision(candidates, reference_words, order) for order in range(1, ORDERS + 1)
+        ngram_precision(candidates, reference_words, order) for order in range(1, ORDERS + 1)
     ]
     return Bleu(
         tuple(100 * brevity * geometric_mean(precisions[:n]) for n in range(1, ORDERS + 1)),
@@ -53,7 +53,7 @@ def bleu(captions: Sequence[str], references: Sequence[Sequence[str]]) -> Bleu:
     )
 
 
-def clipped_precision(
+def ngram_precision(
     candidates: Sequence[list[str]], references: Sequence[Sequence[list[str]]], order: int
 ) -> float:
     """Share of the n-grams said that a reference has too, at least as often."""

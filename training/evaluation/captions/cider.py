@@ -57,11 +57,11 @@ class Cider:
         self.unseen = math.log(len(references))  # the weight of an n-gram of no reference
         self.rarity = {ngram: self.unseen - math.log(count) for ngram, count in photos.items()}
         self.photos = [
-            self.weighed(counts, tuple(map(len, sentences)))
+            self.weigh(counts, tuple(map(len, sentences)))
             for counts, sentences in zip(counted, references, strict=True)
         ]
 
-    def weighed(self, counted: Sequence[Counter[Ngram]], lengths: tuple[int, ...]) -> References:
+    def weigh(self, counted: Sequence[Counter[Ngram]], lengths: tuple[int, ...]) -> References:
         """One photo's references by their n-grams."""
         weights = defaultdict[Ngram, list[tuple[int, float]]](list)
         for sentence, counts in enumerate(counted):

@@ -12,8 +12,8 @@ from training.data.corpus import Example
 from training.data.entities import GroundedSentence
 from training.evaluation.captions.bleu import bleu
 from training.evaluation.captions.cider import cider
-from training.evaluation.captions.hallucination import Hallucination, Shown, hallucination
-from training.evaluation.captions.meteor import meteor, package
+from training.evaluation.captions.hallucination import CaptionedPhoto, Hallucination, hallucination
+from training.evaluation.captions.meteor import find_package, meteor
 from training.evaluation.captions.rouge import rouge
 from training.evaluation.captions.spice import Program
 from training.evaluation.captions.treebank import treebank_words
@@ -23,7 +23,7 @@ Found = TypeVar("Found")
 
 
 @dataclass(frozen=True, slots=True)
-class Described:
+class GeneratedCaption:
     """A generated caption and the boxes of its words, by their places in it, where it has some.
 
     attended: by the captioner's attention; linked: by a matcher. probability: that it is right,
@@ -61,7 +61,7 @@ class Descriptions:
 
 
 def descriptions(
-    captions: Sequence[Described],
+    captions: Sequence[GeneratedCaption],
     examples: Sequence[Example],
     train: Sequence[Example] = (),
     truth: Mapping[str, Sequence[GroundedSentence]] | None = None,
@@ -78,11 +78,11 @@ def descriptions(
     train_captions = {
         tuple(treebank_words(text)) for example in train for text in example.sentences
     }
-    wordnet = installed(WordNet)
+    wordnet = find_installed(WordNet)
     return Descriptions(
         bleu=scored.scores,
         length_ratio=scored.length_ratio,
-        meteor=meteor(words, references) if installed(package) else None,
+        meteor=meteor(words, references) if find_installed(find_package) else None,
         rouge=rouge(words, references),
         cider=cider(words, references),
         length=mean(map(len, words)),
@@ -91,13 +91,15 @@ def descriptions(
         if train_captions
         else None,
         hallucination=(
-            hallucination(shown(captions, examples, truth or {}), wordnet) if wordnet else None
+            hallucination(match_photos(captions, examples, truth or {}), wordnet)
+            if wordnet
+            else None
         ),
         spice=spice.score(words, references) if spice else None,
     )
 
 
-def installed(find: Callable[[], Found]) -> Found | None:
+def find_installed(find: Callable[[], Found]) -> Found | None:
     """Data of another package, or None where they are not installed."""
     try:
         return find()
@@ -105,14 +107,14 @@ def installed(find: Callable[[], Found]) -> Found | None:
         return None
 
 
-def shown(
-    captions: Sequence[Described],
+def match_photos(
+    captions: Sequence[GeneratedCaption],
     examples: Sequence[Example],
     truth: Mapping[str, Sequence[GroundedSentence]],
-) -> list[Shown]:
+) -> list[CaptionedPhoto]:
     """Captions with all that is known of their photos."""
     return [
-        Shown(
+        CaptionedPhoto(
             caption.text,
             example.sentences,
             truth.get(example.image.name, ()),

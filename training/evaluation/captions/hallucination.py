@@ -16,7 +16,7 @@ from training.evaluation.localisation import IOU
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class CaptionedPhoto:
     """A caption and its photo: the photo's sentences, and boxes where they are known.
 
     attended and linked are the boxes of the caption's words by the captioner's attention and by a
@@ -66,7 +66,7 @@ class Noun:
     span: Span
 
 
-def hallucination(shown: Sequence[Shown], wordnet: WordNet) -> Hallucination:
+def hallucination(shown: Sequence[CaptionedPhoto], wordnet: WordNet) -> Hallucination:
     """Measure captions against the sentences of their photos; ValueError without any.
 
     A noun is right where a sentence has it, a synonym in any sense, or a noun that WordNet has
@@ -75,7 +75,7 @@ def hallucination(shown: Sequence[Shown], wordnet: WordNet) -> Hallucination:
     """
     if not shown:
         raise ValueError("no captions to measure")
-    things, photos, wrong = compared(shown, wordnet)
+    things, photos, wrong = compare_nouns(shown, wordnet)
     faithful = [not wrong_nouns for wrong_nouns in wrong]
     sure = [not example.unsure for example in shown if example.unsure is not None]
     sure_right = [
@@ -113,15 +113,15 @@ def hallucination(shown: Sequence[Shown], wordnet: WordNet) -> Hallucination:
     )
 
 
-def compared(
-    shown: Sequence[Shown], wordnet: WordNet
-) -> tuple[list[list[Noun]], list[Photo], list[list[Noun]]]:
+def compare_nouns(
+    shown: Sequence[CaptionedPhoto], wordnet: WordNet
+) -> tuple[list[list[Noun]], list[NamedContent], list[list[Noun]]]:
     """The nouns of things of each caption, its photo, and those nouns that no sentence names."""
     things = [
-        [noun for noun in nouns(tree, wordnet) if wordnet.is_thing(noun.name)]
+        [noun for noun in find_nouns(tree, wordnet) if wordnet.is_thing(noun.name)]
         for tree in parse_trees([example.caption for example in shown])
     ]
-    photos = [Photo(example, wordnet) for example in shown]
+    photos = [NamedContent(example, wordnet) for example in shown]
     wrong = [
         [noun for noun in caption_nouns if not photo.shows(noun.name)]
         for caption_nouns, photo in zip(things, photos, strict=True)
@@ -129,10 +129,10 @@ def compared(
     return things, photos, wrong
 
 
-class Photo:
+class NamedContent:
     """What the sentences about a photo name."""
 
-    def __init__(self, shown: Shown, wordnet: WordNet) -> None:
+    def __init__(self, shown: CaptionedPhoto, wordnet: WordNet) -> None:
         self.shown, self.wordnet = shown, wordnet
         self.trees = {
             tree.text: tree
@@ -140,7 +140,7 @@ class Photo:
                 [*shown.sentences, *shown.names, *(sentence.text for sentence in shown.grounded)]
             )
         }
-        self.names = {name for tree in self.trees.values() for name in named(tree, wordnet)}
+        self.names = {name for tree in self.trees.values() for name in list_names(tree, wordnet)}
         self.senses = {sense for name in self.names for sense in wordnet.senses(name)}
         self.broader = frozenset().union(*map(wordnet.broader, self.names))
         self.has_person = any(map(wordnet.is_person, self.names))
@@ -171,9 +171,9 @@ class Photo:
     def true_boxes(self, noun: str) -> Iterator[Box]:
         """The boxes of the phrases whose last noun is this one, a synonym or a narrower one."""
         for sentence in self.shown.grounded:
-            sentence_nouns = nouns(self.trees[sentence.text], self.wordnet)
+            sentence_nouns = find_nouns(self.trees[sentence.text], self.wordnet)
             for phrase in sentence.phrases:
-                heads = [head for head in sentence_nouns if within(head.span, phrase.span)]
+                heads = [head for head in sentence_nouns if is_within(head.span, phrase.span)]
                 if heads and self.means(heads[-1].name, noun):
                     yield from (*phrase.boxes, enclose(phrase.boxes))
 
@@ -189,7 +189,7 @@ class Photo:
         )
 
 
-def nouns(tree: ParsedSentence, wordnet: WordNet) -> Iterator[Noun]:
+def find_nouns(tree: ParsedSentence, wordnet: WordNet) -> Iterator[Noun]:
     """The nouns of a caption that stand for themselves.
 
     Not "front" in "in front of", nor "tennis" in "tennis ball". A compound has its own name if
@@ -204,13 +204,13 @@ def nouns(tree: ParsedSentence, wordnet: WordNet) -> Iterator[Noun]:
         yield Noun(compound if wordnet.senses(compound) else word.lemma.lower(), word.span)
 
 
-def named(tree: ParsedSentence, wordnet: WordNet) -> Iterator[str]:
+def list_names(tree: ParsedSentence, wordnet: WordNet) -> Iterator[str]:
     """All words of a sentence in the singular, and its nouns."""
     yield from (word.lemma.lower() for word in tree.words)
-    yield from (noun.name for noun in nouns(tree, wordnet))
+    yield from (noun.name for noun in find_nouns(tree, wordnet))
 
 
-def within(span: Span, other: Span) -> bool:
+def is_within(span: Span, other: Span) -> bool:
     """Whether a place lies in another."""
     return other.start <= span.start and span.end <= other.end
 

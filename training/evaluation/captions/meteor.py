@@ -38,18 +38,18 @@ def meteor(
 
     LookupError if the extra `captions` is not installed, whose data are read.
     """
-    words = [normalised(caption) for caption in captions]
-    reference_words = [[normalised(sentence) for sentence in sentences] for sentences in references]
+    words = [normalise(caption) for caption in captions]
+    reference_words = [[normalise(sentence) for sentence in sentences] for sentences in references]
     vocabulary = {
         word
         for sentences in (words, *reference_words)
         for sentence in sentences
         for word in sentence
     }
-    aligner = Aligner(meteor_data.read(package(), vocabulary))
+    aligner = Aligner(meteor_data.read(find_package(), vocabulary))
     total = sum(
         (
-            max((counted(aligner, caption, sentence) for sentence in sentences), key=score)
+            max((count_matches(aligner, caption, sentence) for sentence in sentences), key=score)
             for caption, sentences in zip(words, reference_words, strict=True)
         ),
         start=np.zeros((2, 11)),
@@ -57,7 +57,7 @@ def meteor(
     return 100 * score(total)
 
 
-def package() -> Path:
+def find_package() -> Path:
     """The folder of METEOR in pycocoevalcap; LookupError says how to install it."""
     try:
         return packaged.folder("pycocoevalcap.meteor.meteor")
@@ -65,7 +65,7 @@ def package() -> Path:
         raise LookupError("METEOR needs pycocoevalcap: pip install 'tessera[captions]'") from None
 
 
-def normalised(words: Sequence[str]) -> list[str]:
+def normalise(words: Sequence[str]) -> list[str]:
     """Words as METEOR's option -norm leaves those of the Penn Treebank."""
     text = " ".join(words)
     for pattern, replacement in NORMALISED:
@@ -73,7 +73,7 @@ def normalised(words: Sequence[str]) -> list[str]:
     return text.split()
 
 
-def counted(aligner: Aligner, caption: Sequence[str], reference: Sequence[str]) -> Counts:
+def count_matches(aligner: Aligner, caption: Sequence[str], reference: Sequence[str]) -> Counts:
     """Counts (2, 11) of a caption and of its reference.
 
     Content words, function words, content words matched in each of four ways, function words

@@ -17,7 +17,7 @@ LONGEST = 7  # words of a phrase that has paraphrases
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
+class WordMatch:
     """`length` words of the reference from `start` on that match `count` of the caption."""
 
     kind: int
@@ -38,13 +38,13 @@ class Match:
 
 
 @dataclass(slots=True)
-class Path:
+class AlignmentPath:
     """An alignment of the words so far: its matches by their places, and what it is ranked by.
 
     Words in use are bits. `end` is where the last match ends in the caption, -1 after a gap.
     """
 
-    matches: dict[int, Match]
+    matches: dict[int, WordMatch]
     caption: int
     reference: int
     counted: int = 0  # matched words of both texts
@@ -58,7 +58,7 @@ class Path:
         """More matches come first, then fewer chunks, then shorter distances."""
         return -self.counted, self.chunks, self.distance
 
-    def follow(self, match: Match) -> None:
+    def follow(self, match: WordMatch) -> None:
         """Count a match that begins at the next word."""
         weight = COUNTED[match.kind]
         # METEOR adds to integers: half a word alone counts nothing.
@@ -80,26 +80,28 @@ class Aligner:
         self.stem = cache(snowballstemmer.stemmer("english").stemWord)
         self.meanings = cache(data.meanings)
 
-    def align(self, caption: Sequence[str], reference: Sequence[str]) -> tuple[list[Match], int]:
+    def align(
+        self, caption: Sequence[str], reference: Sequence[str]
+    ) -> tuple[list[WordMatch], int]:
         """The matches of the best alignment that a beam of 40 finds, and how many chunks it has."""
         all_matches = list(self.matches(caption, reference))
         by_start = [
             [match for match in all_matches if match.start == at] for at in range(len(reference))
         ]
-        path = resolve(by_start, definite(by_start, all_matches))
+        path = resolve(by_start, match_definite(by_start, all_matches))
         return list(path.matches.values()), path.chunks
 
-    def matches(self, caption: Sequence[str], reference: Sequence[str]) -> Iterator[Match]:
+    def matches(self, caption: Sequence[str], reference: Sequence[str]) -> Iterator[WordMatch]:
         """All matches of all kinds; between equal texts only those of equal words."""
-        yield from singles(EXACT, caption, reference, lambda word, other: word == other)
+        yield from match_words(EXACT, caption, reference, lambda word, other: word == other)
         if caption == reference:
             return
-        yield from singles(STEM, caption, reference, self.same_stem)
-        yield from singles(SYNONYM, caption, reference, self.same_meaning)
-        for start, phrase, first, replacement in self.replaced(reference, caption):
-            yield Match(PARAPHRASE, start, len(phrase), first, len(replacement))
-        for first, phrase, start, replacement in self.replaced(caption, reference):
-            yield Match(PARAPHRASE, start, len(replacement), first, len(phrase))
+        yield from match_words(STEM, caption, reference, self.same_stem)
+        yield from match_words(SYNONYM, caption, reference, self.same_meaning)
+        for start, phrase, first, replacement in self.find_paraphrases(reference, caption):
+            yield WordMatch(PARAPHRASE, start, len(phrase), first, len(replacement))
+        for first, phrase, start, replacement in self.find_paraphrases(caption, reference):
+            yield WordMatch(PARAPHRASE, start, len(replacement), first, len(phrase))
 
     def same_stem(self, word: str, other: str) -> bool:
         """Whether two different words have one stem."""
@@ -109,41 +111,43 @@ class Aligner:
         """Whether two different words share a synset."""
         return word != other and not self.meanings(word).isdisjoint(self.meanings(other))
 
-    def replaced(
+    def find_paraphrases(
         self, text: Sequence[str], other: Sequence[str]
     ) -> Iterator[tuple[int, Phrase, int, Phrase]]:
         """Phrases of a text that another text has in other words, and where they begin."""
-        phrases = list(runs(other))
-        for start, phrase in runs(text):
+        phrases = list(list_runs(other))
+        for start, phrase in list_runs(text):
             if replacements := self.data.paraphrases.get(phrase):
                 for place, words in phrases:
                     if words in replacements:
                         yield start, phrase, place, words
 
 
-def runs(text: Sequence[str]) -> Iterator[tuple[int, Phrase]]:
+def list_runs(text: Sequence[str]) -> Iterator[tuple[int, Phrase]]:
     """Every run of up to seven words, and where it begins."""
     for start in range(len(text)):
         for end in range(start + 1, min(start + LONGEST, len(text)) + 1):
             yield start, tuple(text[start:end])
 
 
-def singles(
+def match_words(
     kind: int,
     caption: Sequence[str],
     reference: Sequence[str],
     is_match: Callable[[str, str], bool],
-) -> Iterator[Match]:
+) -> Iterator[WordMatch]:
     """Matches of single words."""
     for start, word in enumerate(reference):
         for first, caption_word in enumerate(caption):
             if is_match(caption_word, word):
-                yield Match(kind, start, 1, first, 1)
+                yield WordMatch(kind, start, 1, first, 1)
 
 
-def definite(by_start: Sequence[Sequence[Match]], all_matches: Sequence[Match]) -> Path:
+def match_definite(
+    by_start: Sequence[Sequence[WordMatch]], all_matches: Sequence[WordMatch]
+) -> AlignmentPath:
     """The path on which nothing is searched yet, with the matches that no other one overlaps."""
-    path = Path({}, 0, 0)
+    path = AlignmentPath({}, 0, 0)
     for at, matches in enumerate(by_start):
         if len(matches) == 1 and not any(
             overlaps(matches[0], other) for other in all_matches if other is not matches[0]
@@ -154,28 +158,28 @@ def definite(by_start: Sequence[Sequence[Match]], all_matches: Sequence[Match]) 
     return path
 
 
-def overlaps(match: Match, other: Match) -> bool:
+def overlaps(match: WordMatch, other: WordMatch) -> bool:
     """Whether two matches share a word."""
     return bool(match.caption & other.caption or match.reference & other.reference)
 
 
-def resolve(by_start: Sequence[Sequence[Match]], start: Path) -> Path:
+def resolve(by_start: Sequence[Sequence[WordMatch]], start: AlignmentPath) -> AlignmentPath:
     """Search the reference from left to right for the best path."""
     paths = [start]
     for at, matches in enumerate(by_start):
-        paths = [following for path in best(paths) for following in advanced(path, at, matches)]
-    complete = best(paths)
+        paths = [following for path in keep_best(paths) for following in advance(path, at, matches)]
+    complete = keep_best(paths)
     for path in complete:
         path.chunks += path.end != -1
-    return best(complete)[0]
+    return keep_best(complete)[0]
 
 
-def best(paths: Sequence[Path]) -> list[Path]:
+def keep_best(paths: Sequence[AlignmentPath]) -> list[AlignmentPath]:
     """The paths that the beam keeps, in their order."""
     return sorted(paths, key=lambda path: path.rank)[:BEAM]
 
 
-def advanced(path: Path, at: int, matches: Sequence[Match]) -> Iterator[Path]:
+def advance(path: AlignmentPath, at: int, matches: Sequence[WordMatch]) -> Iterator[AlignmentPath]:
     """What may become of a path at a word of the reference."""
     if path.reference >> at & 1:
         if at >= path.next:

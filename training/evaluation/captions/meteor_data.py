@@ -66,18 +66,18 @@ def read(package: Path, words: Collection[str]) -> Data:
         }
     return Data(
         frozenset(lines["words"]),
-        {word: frozenset(row.split()) for word, row in in_pairs(lines["synsets"])},
-        irregular(in_pairs(lines["exceptions"])),
-        paraphrases(package / PARAPHRASES, frozenset(words)),
+        {word: frozenset(row.split()) for word, row in pair_lines(lines["synsets"])},
+        group_bases(pair_lines(lines["exceptions"])),
+        read_paraphrases(package / PARAPHRASES, frozenset(words)),
     )
 
 
-def in_pairs(lines: list[str]) -> Iterable[tuple[str, str]]:
+def pair_lines(lines: list[str]) -> Iterable[tuple[str, str]]:
     """Each line with the one after it, taken two at a time."""
     return zip(lines[::2], lines[1::2], strict=True)
 
 
-def irregular(rows: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
+def group_bases(rows: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
     """The base forms of irregular forms, from rows of a base and its forms."""
     bases = defaultdict[str, tuple[str, ...]](tuple)
     for base, forms in rows:
@@ -86,7 +86,7 @@ def irregular(rows: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
     return dict(bases)
 
 
-def paraphrases(file: Path, words: frozenset[str]) -> dict[Phrase, set[Phrase]]:
+def read_paraphrases(file: Path, words: frozenset[str]) -> dict[Phrase, set[Phrase]]:
     """Phrases of known words and what may replace each.
 
     The file has three lines for each pair: a probability and two phrases.

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from models.text.parsing import parse_trees
-from training.evaluation.captions.descriptions import Described
-from training.evaluation.captions.hallucination import nouns, share
+from training.evaluation.captions.descriptions import GeneratedCaption
+from training.evaluation.captions.hallucination import find_nouns, share
 from training.evaluation.captions.wordnet import PERSONS, WordNet
 
 
@@ -27,7 +27,7 @@ class Naming:
     guesses: tuple[str, ...] = ()
 
 
-def naming(captions: Sequence[Described], ids: Sequence[str], wordnet: WordNet) -> Naming:
+def naming(captions: Sequence[GeneratedCaption], ids: Sequence[str], wordnet: WordNet) -> Naming:
     """Measure what captions name; ValueError without any.
 
     Where photos are known to show no person, `persons` is the share of captions that invent one.
@@ -35,7 +35,7 @@ def naming(captions: Sequence[Described], ids: Sequence[str], wordnet: WordNet) 
     if not captions:
         raise ValueError("no captions to measure")
     names = [
-        [noun.name for noun in nouns(tree, wordnet)]
+        [noun.name for noun in find_nouns(tree, wordnet)]
         for tree in parse_trees([caption.text for caption in captions])
     ]
     persons, animals = (

@@ -60,7 +60,7 @@ class Program:
         return 100 * float(found[1])
 
 
-def program() -> Program:
+def find_program() -> Program:
     """What SPICE runs by; LookupError says what is missing, and how to get it."""
     try:
         folder = packaged.folder("pycocoevalcap.spice.spice")

@@ -19,26 +19,26 @@ from training.matchers.match import Match
 Objective = Callable[..., Tensor]  # of a Match and options
 
 
-def names() -> list[str]:
+def list_names() -> list[str]:
     """The objectives there are, in alphabetical order."""
     return sorted(module.name for module in pkgutil.iter_modules(__path__))
 
 
 def find(name: str) -> Objective:
     """An objective by its name; LookupError names the ones there are."""
-    if name not in names():
-        raise LookupError(f"no objective {name!r}; there are: {', '.join(names())}")
+    if name not in list_names():
+        raise LookupError(f"no objective {name!r}; there are: {', '.join(list_names())}")
     objective: Objective = getattr(importlib.import_module(f"{__name__}.{name}"), name)
     return objective
 
 
-def options(name: str) -> set[str]:
+def list_options(name: str) -> set[str]:
     """What can be set of an objective."""
     return set(find(name).__annotations__) - {"match", "return"}
 
 
 @dataclass(frozen=True, slots=True)
-class Term:
+class ObjectiveTerm:
     """One objective of a training, its weight, and the epochs (from 1, both included) it rules."""
 
     name: str
@@ -52,7 +52,7 @@ class Term:
         return self.first <= epoch and (self.last is None or epoch <= self.last)
 
 
-def total(terms: Sequence[Term], match: Match, epoch: int) -> Tensor:
+def total(terms: Sequence[ObjectiveTerm], match: Match, epoch: int) -> Tensor:
     """The weighted sum of the objectives that rule in an epoch."""
     return sum(
         (term.weight * find(term.name)(match, **term.options)

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from training.data.corpus import Example
-from training.evaluation.captions.descriptions import Described, descriptions, installed
+from training.evaluation.captions.descriptions import GeneratedCaption, descriptions, find_installed
 
 pytestmark = pytest.mark.usefixtures("without_meteor")
 
@@ -16,7 +16,7 @@ VAL = [example("1", "a dog runs on grass"), example("2", "a cat sits here")]
 
 
 def test_captions_as_their_references_score_all_that_there_is():
-    captions = [Described(one.sentences[0], {}) for one in VAL]
+    captions = [GeneratedCaption(one.sentences[0], {}) for one in VAL]
     measured = descriptions(captions, VAL)
     assert measured.bleu == (100, 100, 100, 100)
     assert measured.rouge == 100
@@ -26,7 +26,7 @@ def test_captions_as_their_references_score_all_that_there_is():
 
 
 def test_variety_counts_words_and_copies_of_train():
-    captions = [Described("A dog runs", {}), Described("A dog sleeps", {})]
+    captions = [GeneratedCaption("A dog runs", {}), GeneratedCaption("A dog sleeps", {})]
     measured = descriptions(captions, VAL, [example("3", "a dog runs .")])
     assert (measured.length, measured.vocabulary, measured.copied) == (3, 4, 50)
 
@@ -35,5 +35,5 @@ def test_what_is_not_installed_is_none():
     def absent():
         raise LookupError("install it")
 
-    assert installed(absent) is None
-    assert installed(lambda: 3) == 3
+    assert find_installed(absent) is None
+    assert find_installed(lambda: 3) == 3

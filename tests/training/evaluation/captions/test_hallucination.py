@@ -2,7 +2,12 @@ import pytest
 
 from models.types import Box, Span
 from training.data.entities import GroundedSentence, TruePhrase
-from training.evaluation.captions.hallucination import Shown, hallucination, nouns, parse_trees
+from training.evaluation.captions.hallucination import (
+    CaptionedPhoto,
+    find_nouns,
+    hallucination,
+    parse_trees,
+)
 from training.evaluation.captions.wordnet import FOLDER, WordNet
 
 pytestmark = pytest.mark.skipif(
@@ -17,7 +22,7 @@ def wordnet():
 
 
 def found(wordnet, caption, *sentences, **more):
-    return hallucination([Shown(caption, sentences, **more)], wordnet)
+    return hallucination([CaptionedPhoto(caption, sentences, **more)], wordnet)
 
 
 def test_a_noun_is_right_by_a_synonym_and_by_a_broader_name(wordnet):
@@ -42,7 +47,7 @@ def test_a_person_whom_no_sentence_names_counts(wordnet):
 
 def test_nouns_before_of_and_within_compounds_do_not_stand_for_themselves(wordnet):
     (tree,) = parse_trees(["A man eats ice cream in front of a house"])
-    assert [noun.name for noun in nouns(tree, wordnet)] == ["man", "ice cream", "house"]
+    assert [noun.name for noun in find_nouns(tree, wordnet)] == ["man", "ice cream", "house"]
 
 
 @pytest.mark.parametrize(("box", "share"), [(DOG, 100), (Box(0.6, 0.6, 1, 1), 0)])
@@ -61,7 +66,8 @@ def test_nouns_without_boxes_are_not_grounded(wordnet):
 def test_guesses_are_counted_beside_what_is_right(wordnet):
     captions = [("A dog", False), ("A cat", False), ("A puppy", True), ("A man", True)]
     measured = hallucination(
-        [Shown(text, ("A puppy runs",), unsure=unsure) for text, unsure in captions], wordnet
+        [CaptionedPhoto(text, ("A puppy runs",), unsure=unsure) for text, unsure in captions],
+        wordnet,
     )
     assert (measured.sure, measured.sure_right, measured.right_sure) == (50, 50, 50)
     unknown = found(wordnet, "A dog", "A puppy runs")

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from training.evaluation.captions import meteor_data
-from training.evaluation.captions.meteor import counted, normalised, score
+from training.evaluation.captions.meteor import count_matches, normalise, score
 from training.evaluation.captions.meteor_alignment import EXACT, PARAPHRASE, STEM, SYNONYM, Aligner
 
 
@@ -58,14 +58,14 @@ def test_every_run_of_matches_is_a_chunk_where_the_beam_has_more_paths_than_it_k
 def test_a_score_equals_a_value_worked_by_hand(data):
     # "a dog" against "the dog": dog matches, content; one function word each, unmatched.
     # P = R = .75 / (.75 + .25), one chunk of one match.
-    counts = counted(Aligner(data), ["a", "dog"], ["the", "dog"])
+    counts = count_matches(Aligner(data), ["a", "dog"], ["the", "dog"])
     assert score(counts) == pytest.approx(0.75 * (1 - 0.6))
 
 
 def test_a_caption_as_its_reference_scores_one_and_a_strange_one_nothing(data):
     aligner = Aligner(data)
-    assert score(counted(aligner, ["a", "dog"], ["a", "dog"])) == pytest.approx(1)
-    assert score(counted(aligner, ["dog"], ["cat"])) == 0
+    assert score(count_matches(aligner, ["a", "dog"], ["a", "dog"])) == pytest.approx(1)
+    assert score(count_matches(aligner, ["dog"], ["cat"])) == 0
     assert score(np.zeros((2, 11))) == 0
 
 
@@ -74,4 +74,4 @@ def test_a_caption_as_its_reference_scores_one_and_a_strange_one_nothing(data):
     [("the man 's t-shirt", "the man ' s t shirt"), ("do n't", "do n 't"), ("u.s. mr.", "us mr.")],
 )
 def test_words_are_normalised_as_meteor_does(words, expected):
-    assert normalised(words.split()) == expected.split()
+    assert normalise(words.split()) == expected.split()

@@ -1,6 +1,6 @@
 import pytest
 
-from training.evaluation.captions.descriptions import Described
+from training.evaluation.captions.descriptions import GeneratedCaption
 from training.evaluation.captions.naming import naming
 from training.evaluation.captions.wordnet import FOLDER, WordNet
 
@@ -11,10 +11,10 @@ pytestmark = pytest.mark.skipif(
 
 def test_captions_that_name_persons_and_animals_are_counted():
     captions = [
-        Described("A man with a dog", unsure=False),
-        Described("A woman in a field", unsure=True),
-        Described("A pile of fruit", unsure=False),
-        Described("A group of people", unsure=False),
+        GeneratedCaption("A man with a dog", unsure=False),
+        GeneratedCaption("A woman in a field", unsure=True),
+        GeneratedCaption("A pile of fruit", unsure=False),
+        GeneratedCaption("A group of people", unsure=False),
     ]
     measured = naming(captions, "abcd", WordNet())
     assert (measured.persons, measured.animals) == (75, 25)
@@ -24,7 +24,7 @@ def test_captions_that_name_persons_and_animals_are_counted():
 
 
 def test_without_probabilities_nobody_knows_which_captions_are_sure():
-    measured = naming([Described("A man")], ["a"], WordNet())
+    measured = naming([GeneratedCaption("A man")], ["a"], WordNet())
     assert (measured.persons, measured.sure, measured.sure_persons) == (100, None, None)
 
 

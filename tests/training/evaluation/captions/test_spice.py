@@ -52,13 +52,13 @@ def java(tmp_path, monkeypatch):
 def test_what_is_missing_is_named_with_how_to_get_it(package, java, monkeypatch):
     monkeypatch.setenv("PATH", "")
     with pytest.raises(LookupError, match="needs Java 8 or later: apt install"):
-        spice.program()
+        spice.find_program()
     java("true")
     with pytest.raises(LookupError, match=r"has no stanford-corenlp-3.6.0.jar and no stanford-"):
-        spice.program()
+        spice.find_program()
     (package / "lib" / spice.CORENLP[0]).touch()
     with pytest.raises(LookupError, match=r"has no stanford-corenlp-3.6.0-models.jar: `python -m"):
-        spice.program()
+        spice.find_program()
 
 
 def test_the_score_is_that_of_all_tuples_in_percent(package, java):
@@ -66,7 +66,7 @@ def test_the_score_is_that_of_all_tuples_in_percent(package, java):
         (package / "lib" / name).touch()
     read = java(f"/bin/cat <<'END'\n{REPORT}END")
     captions, references = [["a", "dog"], ["two", "cats"]], [[["the", "dog"]], [["cats"], ["x"]]]
-    assert spice.program().score(captions, references) == pytest.approx(21.3)
+    assert spice.find_program().score(captions, references) == pytest.approx(21.3)
     assert json.loads(read.read_text()) == [
         {"image_id": 0, "test": "a dog", "refs": ["the dog"]},
         {"image_id": 1, "test": "two cats", "refs": ["cats", "x"]},

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from training.matchers import objectives
-from training.matchers.objectives import Term, total
+from training.matchers.objectives import ObjectiveTerm, total
 
 HALF = """
 from training.matchers.match import Match
@@ -14,20 +14,23 @@ def half(match: Match, share: float = 0.5):
 """
 
 
-@pytest.mark.parametrize("name", objectives.names())
+@pytest.mark.parametrize("name", objectives.list_names())
 def test_every_module_of_the_folder_is_an_objective_whose_options_have_defaults(name):
     match, *others = inspect.signature(objectives.find(name)).parameters.values()
     assert (match.name, match.annotation) == ("match", "Match")
-    assert {one.name for one in others} == objectives.options(name)
+    assert {one.name for one in others} == objectives.list_options(name)
     assert all(one.default is not inspect.Parameter.empty for one in others)
 
 
 def test_a_module_put_into_the_folder_can_be_named(tmp_path, monkeypatch, matched):
     (tmp_path / "half.py").write_text(HALF)
     monkeypatch.setattr(objectives, "__path__", [*objectives.__path__, str(tmp_path)])
-    assert "half" in objectives.names()
-    assert objectives.options("half") == {"share"}
-    terms = [Term("half", weight=2.0), Term("half", last=1, options={"share": 0.25})]
+    assert "half" in objectives.list_names()
+    assert objectives.list_options("half") == {"share"}
+    terms = [
+        ObjectiveTerm("half", weight=2.0),
+        ObjectiveTerm("half", last=1, options={"share": 0.25}),
+    ]
     scores = matched(torch.ones(2, 2))
     assert (total(terms, scores, 1).item(), total(terms, scores, 2).item()) == (5.0, 4.0)
 
