@@ -12,8 +12,8 @@ from models.matcher import Config, TowerOptions
 from models.scores.correlation import Correlation
 from models.shipped import PRETRAINED
 from training.data.batches import Sampling
-from training.matchers import objectives
-from training.matchers.objectives import ObjectiveTerm
+from training.matchers import loss
+from training.matchers.loss import ObjectiveTerm
 from training.matchers.terms import TermOptions as TermOptions
 from training.runs import presets as inheritance
 from training.runs.optimization import Optimizer, Schedule
@@ -205,8 +205,8 @@ def parse_teachers(table: Mapping[str, Any], name: str, file: Path) -> Teachers:
 def parse_objective(table: Mapping[str, Any]) -> ObjectiveTerm:
     """One [objective] table: name, weight, first and last epoch, and the objective's options."""
     if "name" not in table:
-        raise ValueError(f"[objective] needs a name, one of {', '.join(objectives.list_names())}")
+        raise ValueError(f"[objective] needs a name, one of {', '.join(loss.list_names())}")
     term_fields = {field.name for field in fields(ObjectiveTerm)} - {"options"}
     options = {key: value for key, value in table.items() if key not in term_fields}
-    refuse_unknown(options, objectives.list_options(table["name"]) | term_fields, "[objective]")
+    refuse_unknown(options, loss.list_options(table["name"]) | term_fields, "[objective]")
     return ObjectiveTerm(**{key: table[key] for key in term_fields & table.keys()}, options=options)

@@ -22,6 +22,7 @@ from training.matchers import terms
 from training.matchers.build import build
 from training.matchers.folders import explain_changes, open_folder, plan_teachers
 from training.matchers.frozen import FrozenInputs
+from training.matchers.loss import total
 from training.matchers.matching import (
     MatchObjective,
     PairDataset,
@@ -30,7 +31,6 @@ from training.matchers.matching import (
     defer_fixed,
     validate_epoch,
 )
-from training.matchers.objectives import total
 from training.matchers.preset import Preset, find_start
 from training.matchers.teachers import load_teachers
 from training.matchers.term_search import TermSearch, term_search

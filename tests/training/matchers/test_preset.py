@@ -4,7 +4,7 @@ from models import checkpoint
 from models.matcher import Matcher
 from models.shipped import PRETRAINED
 from training.matchers import preset
-from training.matchers.objectives import ObjectiveTerm
+from training.matchers.loss import ObjectiveTerm
 from training.matchers.preset import parse
 from training.runs import presets as inheritance
 

@@ -1,61 +1,41 @@
-"""Objectives: a module in this folder is one, found by its name; their weighted sum is the loss.
+"""Objectives of matchers: each module is one, found by its name.
 
-An objective is a function called like its module. It takes a Match and options, by keyword with
-defaults, and gives a scalar.
+An objective is a function with the name of its module. It takes a Match and options, by keyword
+with defaults, and gives a scalar. `training.matchers.loss` adds them up.
 """
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
+import torch
 from torch import Tensor
 
-from training.matchers.match import Match
-
-Objective = Callable[..., Tensor]  # of a Match and options
-
-
-def list_names() -> list[str]:
-    """The objectives there are, in alphabetical order."""
-    return sorted(module.name for module in pkgutil.iter_modules(__path__))
-
-
-def find(name: str) -> Objective:
-    """An objective by its name; LookupError names the ones there are."""
-    if name not in list_names():
-        raise LookupError(f"no objective {name!r}; there are: {', '.join(list_names())}")
-    objective: Objective = getattr(importlib.import_module(f"{__name__}.{name}"), name)
-    return objective
-
-
-def list_options(name: str) -> set[str]:
-    """What can be set of an objective."""
-    return set(find(name).__annotations__) - {"match", "return"}
+from models.types import PaddedBags
 
 
 @dataclass(frozen=True, slots=True)
-class ObjectiveTerm:
-    """One objective of a training, its weight, and the epochs (from 1, both included) it rules."""
+class Match:
+    """K images and L sentences; owners (L,) is the image of each sentence, scores are (K, L).
 
-    name: str
-    weight: float = 1.0
-    first: int = 1
-    last: int | None = None
-    options: Mapping[str, Any] = field(default_factory=dict)
+    taught (K, L) are the scores that other matchers give, where a training has teachers.
+    weights (K, L) say how much each pair counts, 0 for one that is not true; without them the
+    pairs of images with their own sentences count 1. products (N, K, R) are v_iᵀ s_t of the N real
+    fragments of the sentences.
+    """
 
-    def rules(self, epoch: int) -> bool:
-        """Whether the objective counts in an epoch."""
-        return self.first <= epoch and (self.last is None or epoch <= self.last)
+    images: PaddedBags
+    sentences: PaddedBags
+    owners: Tensor
+    scores: Tensor
+    taught: Tensor | None = None
+    weights: Tensor | None = None
+    products: Tensor | None = None
 
-
-def total(terms: Sequence[ObjectiveTerm], match: Match, epoch: int) -> Tensor:
-    """The weighted sum of the objectives that rule in an epoch."""
-    return sum(
-        (term.weight * find(term.name)(match, **term.options)
-         for term in terms if term.rules(epoch)),
-        start=match.scores.new_zeros(()),
-    )  # fmt: skip
+    @property
+    def true(self) -> Tensor:
+        """Where an image meets one of its own sentences or of those equal to one, (K, L)."""
+        if self.weights is not None:
+            return self.weights > 0
+        images = torch.arange(len(self.scores), device=self.scores.device)
+        return images[:, None] == self.owners[None, :]

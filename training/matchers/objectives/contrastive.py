@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from training.matchers.match import Match
+from training.matchers.objectives import Match
 
 
 def contrastive(match: Match, temperature: float = 1.0, smoothing: float = 0.0) -> Tensor:

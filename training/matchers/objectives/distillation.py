@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from training.matchers.match import Match
+from training.matchers.objectives import Match
 from training.matchers.objectives.contrastive import cross_entropy
 
 

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from models.scores.reductions import sum_positive
 from models.scores.scoring import products
-from training.matchers.match import Match
+from training.matchers.objectives import Match
 
 
 def fragments(match: Match, mil: bool = False, balanced: bool = True) -> Tensor:

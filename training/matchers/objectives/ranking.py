@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from training.matchers.match import Match
+from training.matchers.objectives import Match
 
 
 def ranking(

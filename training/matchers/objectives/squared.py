@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from training.matchers.match import Match
+from training.matchers.objectives import Match
 
 SLACK = 1e-3  # what rounding may lift a distance's negative above zero, as a share of the largest
 SIDES = ("both", "images", "sentences")

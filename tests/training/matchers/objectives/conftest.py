@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from models.types import PaddedBags
-from training.matchers.match import Match
+from training.matchers.objectives import Match
 
 
 @pytest.fixture

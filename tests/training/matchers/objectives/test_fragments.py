@@ -3,7 +3,7 @@ import torch
 from torch.autograd import gradcheck
 
 from models.types import PaddedBags
-from training.matchers.match import Match
+from training.matchers.objectives import Match
 from training.matchers.objectives.fragments import fragments
 
 OWNERS = [0, 1, 1, 2]

@@ -4,7 +4,7 @@ from torch.autograd import gradcheck
 
 from models.scores.scoring import SCORES
 from models.types import PaddedBags
-from training.matchers.match import Match
+from training.matchers.objectives import Match
 from training.matchers.objectives.squared import squared
 
 

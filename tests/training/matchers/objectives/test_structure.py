@@ -6,7 +6,7 @@ import torch.nn.functional as F
 from torch.autograd import gradcheck
 
 from models.types import PaddedBags
-from training.matchers.match import Match
+from training.matchers.objectives import Match
 from training.matchers.objectives.structure import structure
 
 
