@@ -19,6 +19,8 @@ from training.runs.progress import Progress, silent
 
 BATCH = 16  # photos described at once
 
+SeenPhotos = tuple[Sequence[Tensor], Sequence[Tensor | None]]  # features (F, C), boxes (R, 4)
+
 
 def describe(
     captioner: Captioner,
@@ -31,12 +33,12 @@ def describe(
     judge_inputs: Sequence[Tensor] | None = None,
     calibrated: CaptionCalibration | None = None,
 ) -> list[GeneratedCaption]:
-    """The best caption of each photo; by default of a beam of BEAM.
+    """Describe each photo by its best caption; by default of a beam of BEAM.
 
-    `inputs` are the sight's features (F, C) of each photo where they are known: the photos are then
-    not read, and words have no boxes. `judge` is a matcher by which a service ranks candidates and
-    gives words boxes, and `judge_inputs` are its features; ValueError where they are needed, as it
-    sees photos otherwise than the captioner. `calibrated` says which captions are guesses.
+    `inputs` are the sight's features (F, C) of each photo, if they are known: then the photos are
+    not read, and words have no boxes. `judge` is the matcher by which a service ranks candidates
+    and finds the boxes of words, and `judge_inputs` are its features. ValueError where only one of
+    both features is given and the two see photos in different ways. `calibrated` tells guesses.
     """
     options = generation or Generation()
     alike = judge is None or judge.model.sight.key() == captioner.sight.key()
@@ -45,31 +47,56 @@ def describe(
             f"the matcher {judge.name} and the captioner see photos by other networks or boxes: "
             "give the features of both, or of neither"
         )
-    captions = []
+    captions: list[GeneratedCaption] = []
     starts = range(0, len(examples), BATCH)
     for start in progress(starts, len(starts), "captions"):
         batch = slice(start, start + BATCH)
         photos = see_photos(captioner.sight, examples[batch], inputs and inputs[batch])
-        by_judge = photos
-        if judge and not alike:
-            stored = judge_inputs and judge_inputs[batch]
-            by_judge = see_photos(judge.model.sight, examples[batch], stored)
-        beams = captioner.describe(photos[0], options.candidates if judge else options)
-        rows = zip(beams, photos[1], by_judge[0], by_judge[1], strict=True)
-        for candidates, places, judge_features, judge_places in rows:
-            if judge:
-                bag = embed_photo(judge, judge_features, judge_places)
-                captions.append(judge_candidates(judge, bag, candidates, places, calibrated))
-            else:
-                captions.append(
-                    GeneratedCaption(candidates[0].text, dict(locate_words(candidates[0], places)))
-                )
+        if judge is None:
+            captions += caption_photos(captioner, photos, options)
+            continue
+        stored = judge_inputs and judge_inputs[batch]
+        judged = photos if alike else see_photos(judge.model.sight, examples[batch], stored)
+        captions += caption_with_judge(captioner, judge, photos, judged, options, calibrated)
     return captions
+
+
+def caption_photos(
+    captioner: Captioner, photos: SeenPhotos, options: Generation
+) -> list[GeneratedCaption]:
+    """Describe photos by the captioner alone."""
+    features, boxes = photos
+    return [
+        GeneratedCaption(candidates[0].text, dict(locate_words(candidates[0], photo_boxes)))
+        for candidates, photo_boxes in zip(
+            captioner.describe(features, options), boxes, strict=True
+        )
+    ]
+
+
+def caption_with_judge(
+    captioner: Captioner,
+    judge: Checkpoint,
+    photos: SeenPhotos,
+    judged: SeenPhotos,
+    options: Generation,
+    calibrated: CaptionCalibration | None,
+) -> list[GeneratedCaption]:
+    """Describe photos by the candidates that captioner and matcher rank first together."""
+    beams = captioner.describe(photos[0], options.candidates)
+    return [
+        judge_candidates(
+            judge, embed_photo(judge, judge_features, judge_boxes), candidates, boxes, calibrated
+        )
+        for candidates, boxes, judge_features, judge_boxes in zip(
+            beams, photos[1], *judged, strict=True
+        )
+    ]
 
 
 def see_photos(
     sight: Sight, examples: Sequence[Example], inputs: Sequence[Tensor] | None
-) -> tuple[Sequence[Tensor], Sequence[Tensor | None]]:
+) -> SeenPhotos:
     """Features (F, C) and boxes (R, 4) of photos; known features have no boxes."""
     if inputs is not None:
         return inputs, [None] * len(inputs)

@@ -52,33 +52,21 @@ def fit_kinds(
     wordnet: WordNet,
     kinds: tuple[ThingKind, ...] = KINDS,
 ) -> Model:
-    """The captioner anew, with kinds that no caption names where a photo shows nothing of them.
+    """Give a captioner kinds; its captions name none that a photo does not show.
 
-    `inputs` are the sight's features (F, C) of train's photos, `examples` these with sentences.
+    `inputs` are the sight's features (F, C) of train's photos, `examples` the same photos with
+    sentences.
     """
-    model = Model(replace(captioner.config, kinds=kinds)).eval()
-    weights = captioner.state_dict().items()
-    model.load_state_dict(
-        {name: weight for name, weight in weights if ".kinds." not in name}, strict=False
-    )
+    model = replace_kinds(captioner, kinds)
     language, words = model.language, captioner.config.words
     bags = (PaddedBags.of(inputs[at : at + PREPARED]) for at in range(0, len(inputs), PREPARED))
     logits, features = map(  # (N, 1000) and (N, V · C)
         torch.cat, zip(*((language.classes(bag), language.whole(bag)) for bag in bags), strict=True)
     )
     parsed = parse_trees([text for example in examples for text in example.sentences])
-    unread = iter(parsed)
-    trees = [[next(unread) for _ in example.sentences] for example in examples]
+    kind_shares = measure_shares(examples, parsed, kinds, wordnet)
     singular = find_nouns([*parsed, *parse_trees([w for w in words if any(map(str.isalnum, w))])])
-    kind_shares = torch.tensor(
-        [[measure_share(photo_trees, kind, wordnet) for kind in kinds] for photo_trees in trees]
-    )  # (N, G)
-    members = torch.tensor(
-        [
-            [word in singular and wordnet.is_a(singular[word], kind.terms) for word in words]
-            for kind in kinds
-        ]
-    )  # (G, W)
+    members = find_members(words, singular, kinds, wordnet)
     language.kinds.fit(
         logits,
         features,
@@ -87,6 +75,42 @@ def fit_kinds(
         (members & find_usual_words(examples, words, kind_shares)).float(),
     )
     return model
+
+
+def replace_kinds(captioner: Model, kinds: tuple[Kind, ...]) -> Model:
+    """Copy a captioner with other kinds, which are not fitted yet."""
+    model = Model(replace(captioner.config, kinds=kinds)).eval()
+    weights = captioner.state_dict().items()
+    model.load_state_dict(
+        {name: weight for name, weight in weights if ".kinds." not in name}, strict=False
+    )
+    return model
+
+
+def measure_shares(
+    examples: Sequence[Example],
+    parsed: Sequence[ParsedSentence],
+    kinds: Sequence[Kind],
+    wordnet: WordNet,
+) -> Tensor:
+    """Measure the share (N, G) of each photo's sentences with a noun of each kind."""
+    unread = iter(parsed)
+    trees = [[next(unread) for _ in example.sentences] for example in examples]
+    return torch.tensor(
+        [[measure_share(photo_trees, kind, wordnet) for kind in kinds] for photo_trees in trees]
+    )
+
+
+def find_members(
+    words: Sequence[str], singular: Nouns, kinds: Sequence[Kind], wordnet: WordNet
+) -> Tensor:
+    """Find the words (G, W) that name a thing of each kind by WordNet."""
+    return torch.tensor(
+        [
+            [word in singular and wordnet.is_a(singular[word], kind.terms) for word in words]
+            for kind in kinds
+        ]
+    )
 
 
 def find_nouns(trees: Iterable[ParsedSentence]) -> Nouns:

@@ -89,30 +89,23 @@ def see_true_regions(
     precision: str,
     progress: Progress = silent,
 ) -> Regions:
-    """True boxes of photos by a model's sight, from the cache or computed into it.
+    """See true boxes of photos by a model's sight, from the cache or computed into it.
 
     ValueError for a sight without regions, LookupError where no photo has a true box.
     """
-    sight = model.sight
-    describes = not isinstance(model, Captioner) or model.of_regions
-    if not (describes and isinstance(sight, ViewSight)):
-        raise ValueError(
-            "this captioner describes whole photos by more than a region's features: give one of "
-            "the preset regions, or one of multimodal-rnn"
-        )
+    sight = require_regions(model)
     true = find_true_regions(examples, truth)
     boxes: list[list[Box]] = [[] for _ in examples]
     for region in true:
         boxes[region.photo].append(region.box)
 
-    def inside(photos: Sequence[int]) -> list[Tensor]:
+    def see_inside(photos: Sequence[int]) -> list[Tensor]:
         photo_boxes = [
             torch.tensor([astuple(box) for box in boxes[photo]]).view(-1, 4) for photo in photos
         ]
+        pictures = [read_pixels(examples[photo].image) for photo in photos]
         with half_precision(place.device, precision):
-            return sight.inside(
-                [read_pixels(examples[photo].image) for photo in photos], photo_boxes
-            )
+            return sight.inside(pictures, photo_boxes)
 
     rows = load_or_compute(
         place.cache / "boxes",
@@ -122,12 +115,23 @@ def see_true_regions(
             digest(file_digest(example.image), repr(photo_boxes))
             for example, photo_boxes in zip(examples, boxes, strict=True)
         ],
-        inside,
+        see_inside,
         progress,
         "true boxes",
     )
     inputs = captioning.frozen_inputs(model, examples, place, precision, progress)
     return Regions(true, torch.cat(list(rows)), inputs)
+
+
+def require_regions(model: Captioner | ImageTower) -> ViewSight:
+    """Return the sight of a model that describes regions; ValueError for another model."""
+    describes = not isinstance(model, Captioner) or model.of_regions
+    if not (describes and isinstance(model.sight, ViewSight)):
+        raise ValueError(
+            "this captioner describes whole photos by more than a region's features: give one of "
+            "the preset regions, or one of multimodal-rnn"
+        )
+    return model.sight
 
 
 def describe_regions(
@@ -189,7 +193,7 @@ def embed_snippets(
     }
     texts = sorted(unique, key=lambda text: (len(text), text))  # texts of a length need no padding
 
-    def embedded(batch: Sequence[str]) -> list[Tensor]:
+    def embed(batch: Sequence[str]) -> list[Tensor]:
         return [bag.vectors.sum(0)[None] for bag in loaded.model.embed_sentences(batch)]
 
     sums = load_or_compute(
@@ -197,7 +201,7 @@ def embed_snippets(
         loaded.fingerprint,
         texts,
         [digest(text) for text in texts],
-        embedded,
+        embed,
         progress,
         "snippets",
     )
@@ -217,28 +221,22 @@ def measure_region_captions(
 
     And the facts of the measurement. ValueError for another kind of checkpoint.
     """
-    precision = precision_of(loaded)
-    if loaded.kind == "captioners":
-        regions = see_true_regions(
-            loaded.model, corpus.split(split), truth, place, precision, progress
-        )
-        texts = describe_regions(loaded.model, regions, progress, beam)
-        snippet_options = loaded.facts.get("recipe", {}).get("snippets")
-        source = "regions" if snippet_options else "whole photos"
-    elif loaded.kind == "matchers":
-        tower = loaded.model.image
-        regions = see_true_regions(tower, corpus.split(split), truth, place, precision, progress)
-        train = corpus.split("train")
-        inputs = captioning.frozen_inputs(tower, train, place, precision, progress)
-        sums, snippet_texts = embed_snippets(loaded, train, inputs, place.cache, progress)
-        texts = retrieve_texts(loaded.model, regions, sums, snippet_texts)
-        source = "nearest"
-    else:
+    if loaded.kind not in ("captioners", "matchers"):
         raise ValueError(
             f"captioners describe regions, matchers retrieve; this is of {loaded.kind}"
         )
+    model = loaded.model if loaded.kind == "captioners" else loaded.model.image
+    regions = see_true_regions(
+        model, corpus.split(split), truth, place, precision_of(loaded), progress
+    )
+    if loaded.kind == "captioners":
+        texts = describe_regions(loaded.model, regions, progress, beam)
+        snippet_options = loaded.facts.get("recipe", {}).get("snippets")
+        source = "regions" if snippet_options else "whole photos"
+    else:
+        texts = retrieve_snippets(loaded, regions, corpus.split("train"), place, progress)
+        source = "nearest"
     score = regions.score(texts)
-    words = sum(len(text.split()) for text in texts) / len(texts)
     return score, {
         "learned_from": source,
         "options": loaded.facts.get("recipe", {}).get("options", {}),
@@ -246,5 +244,19 @@ def measure_region_captions(
         "beam": beam,
         "region_bleu": score.scores,
         "length_ratio": score.length_ratio,
-        "words": words,
+        "words": sum(len(text.split()) for text in texts) / len(texts),
     }
+
+
+def retrieve_snippets(
+    loaded: Checkpoint,
+    regions: Regions,
+    train: Sequence[Example],
+    place: Place,
+    progress: Progress = silent,
+) -> list[str]:
+    """Retrieve the snippet of train that a matcher finds nearest to each box."""
+    precision = precision_of(loaded)
+    inputs = captioning.frozen_inputs(loaded.model.image, train, place, precision, progress)
+    sums, texts = embed_snippets(loaded, train, inputs, place.cache, progress)
+    return retrieve_texts(loaded.model, regions, sums, texts)

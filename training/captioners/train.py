@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -58,6 +59,29 @@ def train(
     the last epoch are kept: val chooses nothing. The run's folder is beside the checkpoint;
     ValueError if it holds a run that is not to be resumed, or of other options.
     """
+    folder = claim_folder(corpus, place, preset, text, resume)
+    torch.manual_seed(place.seed)
+    sentences = language.gather_sentences(corpus, preset.text, text)
+    model = building.build(preset, sentences, place.start).to(place.device)
+    folder.restore(model)
+    (inputs, examples), (val_inputs, val_examples) = (
+        gather_inputs(model, preset, corpus.split(split), place, reporter.progress)
+        for split in ("train", "val")
+    )
+    data = building.TrainingData(inputs, examples, sentences, place, reporter.progress)
+    dataset = building.make_dataset(model, preset, data)
+    validate = partial(validate_captions, model, val_inputs, val_examples, reporter.progress)
+    objective = make_objective(model, preset, examples, place.device)
+    task = TrainingTask(model, dataset, objective, validate, once=True)
+    trainer = Trainer(task, preset.optimizer, preset.schedule, place.device)
+    validation = fit(trainer, folder, reporter, resume=resume)
+    return CaptionScores(tuple(validation["bleu"]), validation["length_ratio"], validation["cider"])
+
+
+def claim_folder(
+    corpus: Corpus, place: Place, preset: CaptionerPreset, text: Path | None, resume: bool
+) -> RunFolder:
+    """Claim the run's folder; ValueError for options that do not go together."""
     if bool(preset.reward) != bool(place.start):
         raise ValueError("[reward] and --start need each other: give both, or neither")
     if text and not preset.text:
@@ -69,31 +93,18 @@ def train(
     }
     folder = RunFolder.of("captioners", preset.model, corpus, place, facts)
     folder.claim(resume)
-    torch.manual_seed(place.seed)
-    sentences = language.gather_sentences(corpus, preset.text, text)
-    model = building.build(preset, sentences, place.start).to(place.device)
-    folder.restore(model)
-    (inputs, examples), (val_inputs, val_examples) = (
-        gather_inputs(model, preset, corpus.split(split), place, reporter.progress)
-        for split in ("train", "val")
+    return folder
+
+
+def validate_captions(
+    model: Captioner, inputs: Sequence[Tensor], examples: Sequence[Example], progress: Progress
+) -> ValidationResult:
+    """Measure a model's captions of val; it is left in evaluation mode."""
+    model.eval()
+    score = measure_captions(
+        lambda part: model.describe(inputs[part], Generation()), examples, progress
     )
-    data = building.TrainingData(inputs, examples, sentences, place, reporter.progress)
-    dataset = building.make_dataset(model, preset, data)
-
-    def validate() -> ValidationResult:
-        model.eval()
-        score = measure_captions(
-            lambda part: model.describe(val_inputs[part], Generation()),
-            val_examples,
-            reporter.progress,
-        )
-        return ValidationResult({"beam": BEAM} | asdict(score))
-
-    objective = make_objective(model, preset, examples, place.device)
-    part = TrainingTask(model, dataset, objective, validate, once=True)
-    trainer = Trainer(part, preset.optimizer, preset.schedule, place.device)
-    validation = fit(trainer, folder, reporter, resume=resume)
-    return CaptionScores(tuple(validation["bleu"]), validation["length_ratio"], validation["cider"])
+    return ValidationResult({"beam": BEAM} | asdict(score))
 
 
 def make_objective(

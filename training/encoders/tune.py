@@ -107,21 +107,9 @@ def tune(
     matcher: Matcher = loaded.model
     owners = [k for k, example in enumerate(examples) for _ in example.sentences]
     words = embed_words(matcher, examples, progress)
-    firsts = [owners.index(k) for k in range(min(len(examples), MASKED))]
-    terms: dict[tuple[str, str], ScoreTerms] = {}
-    ways: list[BoxMethod] = []
-    for recipe in recipes or list_recipes(matcher):
-        candidate = replace_options(matcher, {"recipe": recipe}).to(device)
-        boxes, places = embed_boxes(candidate, examples, progress)
-        if not ways:
-            photos = torch.stack([vectors[0] for vectors in boxes])
-            plain = replace_options(matcher, {"recipe": "value"}).to(device)  # it sees photos alone
-            masking = Masking(plain, examples, photos, [words[at] for at in firsts], places)
-        for against in AGAINST:
-            apart = [compute_differences(vectors, against) for vectors in boxes]
-            terms[recipe, against] = compute_terms(boxes, apart, words, device, progress)
-            falls = masking.falls(progress(apart[: len(firsts)], len(firsts), f"grey, {recipe}"))
-            ways.append(BoxMethod(recipe, against, *falls))
+    ways, terms = compare_methods(
+        matcher, examples, words, owners, recipes or list_recipes(matcher), progress, device
+    )
     tried = [
         measure_trial(way, regions, way_terms.scores(regions), owners)
         for way, way_terms in terms.items()
@@ -133,6 +121,37 @@ def tune(
     options = {name: getattr(chosen, name) for name in ("recipe", "against", "regions")}
     tuned = replace_options(matcher, options, scale)
     return tuned, Tuning(tuple(ways), tuple(tried), chosen, scale, len(examples))
+
+
+def compare_methods(
+    matcher: Matcher,
+    examples: Sequence[Example],
+    words: Sequence[Tensor],
+    owners: Sequence[int],
+    recipes: Sequence[str],
+    progress: Progress,
+    device: str,
+) -> tuple[list[BoxMethod], dict[tuple[str, str], ScoreTerms]]:
+    """Make boxes by each recipe, and compare them with each thing to compare with.
+
+    Gives the falls of cosines with boxes grey, and both terms of all scores.
+    """
+    firsts = [owners.index(k) for k in range(min(len(examples), MASKED))]
+    terms: dict[tuple[str, str], ScoreTerms] = {}
+    ways: list[BoxMethod] = []
+    for recipe in recipes:
+        candidate = replace_options(matcher, {"recipe": recipe}).to(device)
+        boxes, places = embed_boxes(candidate, examples, progress)
+        if not ways:
+            photos = torch.stack([vectors[0] for vectors in boxes])
+            plain = replace_options(matcher, {"recipe": "value"}).to(device)  # it sees photos alone
+            masking = Masking(plain, examples, photos, [words[at] for at in firsts], places)
+        for against in AGAINST:
+            apart = [compute_differences(vectors, against) for vectors in boxes]
+            terms[recipe, against] = compute_terms(boxes, apart, words, device, progress)
+            falls = masking.falls(progress(apart[: len(firsts)], len(firsts), f"grey, {recipe}"))
+            ways.append(BoxMethod(recipe, against, *falls))
+    return ways, terms
 
 
 def list_recipes(matcher: Matcher) -> list[str]:

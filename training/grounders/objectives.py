@@ -61,17 +61,24 @@ def supervised_loss(
     for weight, d in ((lambda_1, distances), (1.0, distances.T)):
         hinges = (margin + pairs[:, None] - d).clamp_min(0).masked_fill(true, 0)
         loss = loss + weight * hinges.topk(min(top, len(d)), dim=1).values.sum(1).mean()
-    for weight, vectors in ((lambda_2, regions), (lambda_3, phrases)):
-        if weight and not mining:
-            within = violations(torch.cdist(vectors, vectors), true, margin, top)
-            loss = loss + weight * within / max(1, len(vectors))
     if mining:
         inside = torch.cdist(phrases[:, None], photo_regions[covered])[:, 0]  # (N, R)
-        right = overlap[covered] >= RIGHT
-        nearest = inside.masked_fill(~right, float("inf")).amin(dim=1, keepdim=True)
-        hard = (margin + nearest - inside).clamp_min(0).masked_fill(right, 0)
-        loss = loss + mining * hard.sum(1).mean()
+        return loss + mining * hard_negatives(inside, overlap[covered] >= RIGHT, margin)
+    for weight, vectors in ((lambda_2, regions), (lambda_3, phrases)):
+        if weight:
+            within = violations(torch.cdist(vectors, vectors), true, margin, top)
+            loss = loss + weight * within / max(1, len(vectors))
     return loss
+
+
+def hard_negatives(inside: Tensor, right: Tensor, margin: float) -> Tensor:
+    """Add up how much nearer a phrase's wrong proposals are than its nearest right one.
+
+    Shapes: distances of proposals (N, R), right (N, R) bool; gives a scalar, a mean over phrases.
+    """
+    nearest = inside.masked_fill(~right, float("inf")).amin(dim=1, keepdim=True)
+    hard = (margin + nearest - inside).clamp_min(0).masked_fill(right, 0)
+    return hard.sum(1).mean()
 
 
 def measure_overlaps(match: PhraseMatch) -> Tensor:

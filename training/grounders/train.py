@@ -19,7 +19,7 @@ from training.evaluation.embedding import read_pixels
 from training.evaluation.localisation import Localisation, LocatedPhrase, localisation
 from training.grounders.objectives import PhraseMatch, supervised_loss, weak_loss
 from training.grounders.preset import GrounderPreset, Weak
-from training.runs.cache import load_or_compute
+from training.runs.cache import Inputs, load_or_compute
 from training.runs.folder import SILENT, Place, Reporter, RunFolder, fit
 from training.runs.loop import Trainer, TrainingTask, ValidationResult, shuffle
 from training.runs.precision import half_precision
@@ -140,11 +140,44 @@ def make_dataset(
         [sentence for sentence in truth[example.image.name] if sentence.phrases]
         for example in chosen
     ]
+    return PhraseDataset(
+        compute_regions(model, chosen, folder, progress),
+        compute_phrases(model, sentences, folder, progress),
+        [phrase_boxes(photo_sentences) for photo_sentences in sentences],
+        sentences,
+    )
+
+
+def compute_regions(
+    model: two_branch.Model, examples: Sequence[Example], folder: Path, progress: Progress
+) -> Inputs:
+    """Compute the inputs (R, C + 4) of photos' regions, or read them from the cache."""
     device = str(next(model.parameters()).device)
 
     def image_inputs(paths: Sequence[Path]) -> list[Tensor]:
         with half_precision(device, "bfloat16"):
             return model.image_inputs([read_pixels(path) for path in paths])
+
+    paths = [example.image for example in examples]
+    return load_or_compute(
+        folder / "images",
+        f"bfloat16 {model.image_key()}",
+        paths,
+        [file_digest(path) for path in paths],
+        image_inputs,
+        progress,
+        "features of photos",
+    )
+
+
+def compute_phrases(
+    model: two_branch.Model,
+    sentences: Sequence[Sequence[GroundedSentence]],
+    folder: Path,
+    progress: Progress,
+) -> Inputs:
+    """Compute the inputs (P, 768) of photos' phrases, or read them from the cache."""
+    device = str(next(model.parameters()).device)
 
     def phrase_inputs(photos: Sequence[Sequence[GroundedSentence]]) -> list[Tensor]:
         grounded = [sentence for photo in photos for sentence in photo]
@@ -153,41 +186,20 @@ def make_dataset(
             inputs = iter(model.phrase_inputs([sentence.text for sentence in grounded], spans))
         return [torch.cat(list(islice(inputs, len(photo)))) for photo in photos]
 
-    paths = [example.image for example in chosen]
-    digests = [file_digest(path) for path in paths]
-    keys = [
-        digest(
-            *(
-                repr((sentence.text, [phrase.span for phrase in sentence.phrases]))
-                for sentence in photo_sentences
-            )
-        )
-        for photo_sentences in sentences
-    ]
-    regions = load_or_compute(
-        folder / "images",
-        f"bfloat16 {model.image_key()}",
-        paths,
-        digests,
-        image_inputs,
-        progress,
-        "features of photos",
-    )
-    phrases = load_or_compute(
+    return load_or_compute(
         folder / "sentences",
         "bfloat16 phrases",
         sentences,
-        keys,
+        [digest(*map(describe_phrases, photo_sentences)) for photo_sentences in sentences],
         phrase_inputs,
         progress,
         "phrases",
     )
-    return PhraseDataset(
-        regions,
-        phrases,
-        [phrase_boxes(photo_sentences) for photo_sentences in sentences],
-        sentences,
-    )
+
+
+def describe_phrases(sentence: GroundedSentence) -> str:
+    """Describe a sentence's text and the places of its phrases, for a digest."""
+    return repr((sentence.text, [phrase.span for phrase in sentence.phrases]))
 
 
 def compute_loss(

@@ -93,12 +93,8 @@ def calibrate(
         prepare_split(matcher, val.select(half), [images[i] for i in half], absent, progress)
         for half, absent in zip(halves, outside, strict=True)
     )
-    raw = make_references(matcher, train, progress)
-    pairs = [choose_pairs(raw, matcher, fitted, kind, device) for kind in PairKind]
-    calibrated = replace(raw, coefficients=torch.stack([fit(kind_pairs) for kind_pairs in pairs]))
-    answered = pairs[PairKind.TEXT_IN_PHOTO.value]
-    weak = best_threshold(probabilities(calibrated, answered), answered.truth)
-    calibrated = replace(calibrated, weak_below=weak, words=frozenset(list_unknown_words(train)))
+    calibrated = fit_calibration(make_references(matcher, train, progress), matcher, fitted, device)
+    calibrated = replace(calibrated, words=frozenset(list_unknown_words(train)))
     reliabilities = measure_split(calibrated, matcher, held_out, f"{corpus.name} val", device)
     for check in checks:
         photos = ParsedPhotos.of(check.split("val"))
@@ -109,6 +105,17 @@ def calibrate(
         )
     facts = {name: asdict(curve) for name, curve in reliabilities.items()}
     return replace(calibrated, facts={"data": corpus.name, "reliability": facts}), reliabilities
+
+
+def fit_calibration(
+    raw: Calibration, matcher: Matcher, fitted: SearchedSplit, device: str
+) -> Calibration:
+    """Fit the coefficients of each kind of pair, and the threshold of weak hits."""
+    pairs = [choose_pairs(raw, matcher, fitted, kind, device) for kind in Kind]
+    calibrated = replace(raw, coefficients=torch.stack([fit(kind_pairs) for kind_pairs in pairs]))
+    answered = pairs[Kind.TEXT_IN_PHOTO.value]
+    weak = best_threshold(probabilities(calibrated, answered), answered.truth)
+    return replace(calibrated, weak_below=weak)
 
 
 def pick_evenly(examples: Sequence[Example], count: int, first: int) -> list[Example]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,12 @@ from training.matchers.loss import ObjectiveTerm
 from training.matchers.terms import TermOptions as TermOptions
 from training.runs import presets as inheritance
 from training.runs.optimization import Optimizer, Schedule
-from training.runs.presets import make_options, refuse_unknown
+from training.runs.presets import Options, make_options, refuse_unknown
+
+KEYS = {
+    *("model", "objective", "optimizer", "schedule", "splits", "teachers"),
+    *("start", "catalogue", "terms", "hold_out", "mirrored"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,13 +113,34 @@ def parse(
     name: str, tables: dict[str, Any], file: Path = Path(), start: Path | None = None
 ) -> Preset:
     """A preset's tables, each option known to the part it is for; `file` is where they stand."""
-    keys = {"model", "objective", "optimizer", "schedule", "splits", "teachers"}
-    refuse_unknown(
-        tables, keys | {"start", "catalogue", "terms", "hold_out", "mirrored"}, "the preset"
+    refuse_unknown(tables, KEYS, "the preset")
+    refuse_conflicts(tables)
+
+    def parse_table(kind: type[Options], key: str) -> Options | None:
+        return make_options(kind, tables[key], f"[{key}]") if key in tables else None
+
+    start_options = parse_table(StartOptions, "start")
+    teachers = parse_teachers(tables["teachers"], name, file) if "teachers" in tables else None
+    return Preset(
+        name=name,
+        model=parse_model(tables.get("model", {}))
+        if start_options is None
+        else read_start_config(start_options, start),
+        objectives=parse_objectives(tables.get("objective", []), bool(teachers)),
+        optimizer=make_options(Optimizer, tables.get("optimizer", {}), "[optimizer]"),
+        schedule=make_options(Schedule, tables.get("schedule", {}), "[schedule]"),
+        splits=tuple(tables.get("splits", ("train",))),
+        teachers=teachers,
+        start=start_options,
+        sampling=parse_table(Sampling, "catalogue"),
+        terms=parse_table(TermOptions, "terms"),
+        hold_out=tables.get("hold_out"),
+        mirrored=tables.get("mirrored"),
     )
-    start_options = (
-        make_options(StartOptions, tables["start"], "[start]") if "start" in tables else None
-    )
+
+
+def refuse_conflicts(tables: Mapping[str, Any]) -> None:
+    """ValueError for options of a preset that do not go together, or of the wrong type."""
     if "terms" in tables and not {"start", "catalogue"} <= tables.keys():
         raise ValueError("[terms] needs [start] and [catalogue]: give both")
     if "hold_out" in tables and tables.keys() & {"catalogue", "teachers"}:
@@ -125,31 +151,17 @@ def parse(
         raise ValueError(f"mirrored is {tables['mirrored']!r}: give true or false")
     if "terms" in tables and "mirrored" in tables:
         raise ValueError("mirrored does not go with [terms]: leave it out")
-    losses = tables.get("objective", [])
-    terms = tuple(
-        parse_objective(table) for table in ([losses] if isinstance(losses, dict) else losses)
-    )
-    taught = parse_teachers(tables["teachers"], name, file) if "teachers" in tables else None
-    if any(objective.name == "distillation" for objective in terms) != bool(taught):
+
+
+def parse_objectives(
+    tables: Mapping[str, Any] | Sequence[Mapping[str, Any]], has_teachers: bool
+) -> tuple[ObjectiveTerm, ...]:
+    """Parse one [objective] or several [[objective]]; distillation needs teachers."""
+    rows = [tables] if isinstance(tables, Mapping) else tables
+    terms = tuple(map(parse_objective, rows))
+    if any(term.name == "distillation" for term in terms) != has_teachers:
         raise ValueError("distillation and [teachers] need each other: give both, or neither")
-    return Preset(
-        name=name,
-        model=parse_model(tables.get("model", {}))
-        if start_options is None
-        else read_start_config(start_options, start),
-        objectives=terms,
-        optimizer=make_options(Optimizer, tables.get("optimizer", {}), "[optimizer]"),
-        schedule=make_options(Schedule, tables.get("schedule", {}), "[schedule]"),
-        splits=tuple(tables.get("splits", ("train",))),
-        teachers=taught,
-        start=start_options,
-        sampling=make_options(Sampling, tables["catalogue"], "[catalogue]")
-        if "catalogue" in tables
-        else None,
-        terms=make_options(TermOptions, tables["terms"], "[terms]") if "terms" in tables else None,
-        hold_out=tables.get("hold_out"),
-        mirrored=tables.get("mirrored"),
-    )
+    return terms
 
 
 def read_start_config(start: StartOptions, replacement: Path | None = None) -> Config:

@@ -1,10 +1,9 @@
-"""One training from preset to checkpoint: its teachers, its data, its loop."""
+"""Training of a matcher, from a preset to its checkpoint: prepare, fit, report."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Mapping
-from dataclasses import asdict, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,10 +14,8 @@ from models import checkpoint, header
 from models.checkpoint import Checkpoint
 from models.matcher import Matcher
 from training.data.batches import ALL, Batch
-from training.data.corpus import Corpus
-from training.evaluation.embedding import encode_inputs
+from training.data.corpus import Corpus, Example
 from training.markdown import slashed
-from training.matchers import terms
 from training.matchers.build import build
 from training.matchers.folders import explain_changes, open_folder, plan_teachers
 from training.matchers.frozen import FrozenInputs
@@ -33,11 +30,38 @@ from training.matchers.matching import (
 )
 from training.matchers.preset import Preset, find_start
 from training.matchers.teachers import load_teachers
-from training.matchers.term_search import TermSearch, term_search
+from training.matchers.term_training import train_terms
 from training.runs import workers
 from training.runs.folder import SILENT, VAL, Place, Reporter, RunFolder, fit
 from training.runs.loop import Trainer, TrainingTask
 from training.runs.optimization import make_optimizer
+
+
+@dataclass(frozen=True, slots=True)
+class MatcherRun:
+    """A training before its first step.
+
+    learned and held_out are positions in `examples`; held-out photos choose the best epoch.
+    """
+
+    preset: Preset
+    corpus: Corpus
+    place: Place
+    folder: RunFolder
+    examples: Sequence[Example]
+    learned: Sequence[int]
+    held_out: Sequence[int]
+    model: Matcher
+    start: Checkpoint | None
+
+
+@dataclass(frozen=True, slots=True)
+class Splits:
+    """Frozen inputs: of the learned photos, of those that choose the best epoch, and of val."""
+
+    learned: Pairs
+    choosing: Pairs
+    val: Pairs
 
 
 def train(
@@ -48,160 +72,68 @@ def train(
     resume: bool = False,
     reporter: Reporter = SILENT,
 ) -> Path:
-    """Train a preset on a corpus; the path of the best epoch's checkpoint.
+    """Train a preset on a corpus; return the path of the best epoch's checkpoint.
 
-    The run's folder <out>/<preset>-<seed> gets run.json, last.pt and matcher.safetensors; teachers
-    that are missing are trained first, into folders beside it. ValueError if the run's folder
-    holds one and is not to be resumed, or was made by other options, data or teachers.
+    The run's folder <out>/<preset>-<seed> gets run.json, last.pt and matcher.safetensors. Missing
+    teachers are trained first, into folders next to it. ValueError if the run's folder holds a run
+    and is not to be resumed, or was made by other options, data or teachers.
     """
+    run = prepare(preset, corpus, place)
+    if preset.terms:
+        assert run.start is not None
+        return train_terms(run.folder, preset, corpus, run.place, run.start, reporter, resume)
+    workers.compute_on_first(lambda: run.folder.claim(resume))
+    if resume and run.folder.finished(preset.schedule.epochs):
+        return run.folder.best
+    run.folder.restore(run.model)
+    teachers = train_teachers(run, reporter) if preset.teachers else None
+    splits = workers.compute_after_first(lambda: load_splits(run, reporter))
+    trainer = fit_epochs(run, splits, teachers, reporter)
+    if run.held_out:
+        workers.compute_on_first(lambda: report_val(run, splits, trainer, reporter))
+    workers.wait()  # for the first, which writes
+    return run.folder.best
+
+
+def prepare(preset: Preset, corpus: Corpus, place: Place) -> MatcherRun:
+    """Build the model for its data, and name its folder; ValueError for what does not fit."""
     examples = [example for split in preset.splits for example in corpus.split(split)]
     if preset.start and not place.start:
         place = replace(place, start=find_start(preset.start))
     start = checkpoint.load(place.start) if place.start else None
     folder = open_folder(preset, corpus, place)
     torch.manual_seed(place.seed)
-    trained_on, held_out = divide(len(examples), preset.hold_out or 0)
-    model = build(preset, [examples[k] for k in trained_on], start).to(place.device).eval()
-    if preset.terms:
-        assert start is not None
-        if workers.count() > 1:
-            raise ValueError("terms are solved for in one process: leave --workers out")
-        return learn_terms(preset, corpus, place, start, reporter, resume=resume)
-    workers.compute_on_first(lambda: folder.claim(resume))
-    if resume and folder.finished(preset.schedule.epochs):
-        return folder.best
-    resume = folder.resumable  # one that was broken off before its first epoch starts anew
-    folder.restore(model)
-    taught = None
-    if preset.teachers:
-        make_optimizer(model, preset.optimizer)  # wrong options show before hours of teachers
-        files = [
-            train_teacher(teacher, corpus, teacher_place, reporter)
-            for teacher, teacher_place in plan_teachers(preset, place)
-        ]
-        folder.record_teachers([header.fingerprint(file) for file in files])
-        reporter.begins(folder.path.name)
-        precision, progress = preset.schedule.precision, reporter.progress
-        taught = workers.compute_after_first(
-            lambda: load_teachers(files, examples, place, precision, progress)
-        )
-    frozen = FrozenInputs(model, place, preset.schedule.precision, reporter.progress)
-    mirrored = bool(preset.mirrored)
-    pairs = workers.compute_after_first(lambda: frozen.pairs(examples, "train", mirrored=mirrored))
-    val = workers.compute_after_first(lambda: frozen.pairs(corpus.split("val"), "val"))
-    pairs, chosen_by = (pairs.at(trained_on), pairs.at(held_out)) if held_out else (pairs, val)
-    if not (resume or place.start):
-        model.prepare(pairs.images, pairs.sentences, pairs.owners)
-    workers.share_weights(model)
-    trainer = make_trainer(preset, model, pairs, chosen_by, place, taught)
-    torch.manual_seed(place.seed + (workers.rank() << 32))  # dropout's
-    fit(trainer, folder, reporter, resume=resume)
-    if held_out and workers.is_first():
-        report_val(folder, trainer, pairs, val, place.device)
-        reporter.begins(f"val: {format_recalls(folder.facts[VAL])}")
-    workers.wait()  # for the first, which writes
-    return folder.best
-
-
-def report_val(
-    folder: RunFolder, trainer: Trainer[Batch], pairs: Pairs, val: Pairs, device: str
-) -> None:
-    """Measure the best epoch's checkpoint on val, once, and write it to run.json."""
-    best = checkpoint.load(folder.best, device).model
-    folder.facts[VAL] = validate_epoch(best, pairs, val, device, share=0.0).values
-    folder.write(trainer.history)
-
-
-def format_recalls(values: Mapping[str, Any]) -> str:
-    """Both ways' recalls at 1, 5 and 10."""
-    ways = {"annotation": "image → text", "search": "text → image"}
-    recalls = {way: [values[way][f"recall_{k}"] for k in (1, 5, 10)] for way in ways}
-    return ", ".join(f"{ways[way]} {slashed(way_recalls)}" for way, way_recalls in recalls.items())
+    learned, held_out = divide(len(examples), preset.hold_out or 0)
+    model = build(preset, [examples[k] for k in learned], start).to(place.device).eval()
+    return MatcherRun(preset, corpus, place, folder, examples, learned, held_out, model, start)
 
 
 def divide(total: int, count: int) -> tuple[list[int], list[int]]:
-    """Which photos of train are learned, and `count` that are held out, spread evenly."""
+    """Divide train's photos into learned ones and `count` held-out ones, spread evenly."""
     if not 0 <= count < total - 1:
         raise ValueError(f"hold_out is {count}, and train has {total} photos: take fewer")
     held_out = torch.linspace(0, total - 1, count).round().long().tolist()
     return sorted(set(range(total)) - set(held_out)), held_out
 
 
-def make_trainer(
-    preset: Preset,
-    model: Matcher,
-    pairs: Pairs,
-    validation: Pairs,
-    place: Place,
-    taught: TeacherScores | None,
-) -> Trainer[Batch]:
-    """The trainer of a prepared matcher on pairs; sentences pass its fixed part once."""
-    schedule, device = preset.schedule, place.device
-    pairs, validation = (defer_fixed(split, model, device) for split in (pairs, validation))
-    objective = partial(total, preset.objectives)
-    part = TrainingTask(
-        model,
-        PairDataset(pairs, schedule, place.seed, preset.sampling or ALL),
-        MatchObjective(model, pairs, objective, device, schedule.precision, taught),
-        lambda: validate_epoch(model, pairs, validation, device, preset.share),
-    )
-    return Trainer(part, preset.optimizer, schedule, device, preset.share)
-
-
-def learn_terms(
-    preset: Preset,
-    corpus: Corpus,
-    place: Place,
-    start: Checkpoint,
-    reporter: Reporter,
-    *,
-    resume: bool,
-) -> Path:
-    """Learn the terms of a catalogue, and say how val's photos are found before and after.
-
-    Frozen features are kept as they are computed, so that a broken-off run goes on with them.
-    """
-    assert preset.terms is not None
-    folder = open_folder(preset, corpus, place)
-    if folder.best.is_file() and resume:
-        return folder.best
-    if folder.best.is_file():
-        raise ValueError(f"{folder.path} holds a run: delete it or choose another --out")
-    folder.claim(resume)
-    began = time.perf_counter()
-    frozen = FrozenInputs(start.model, place, preset.schedule.precision, reporter.progress)
-    train, val = corpus.split("train"), corpus.split("val")
-    photos, val_photos = (
-        frozen.photos(examples, name) for examples, name in ((train, "train"), (val, "val"))
-    )
-    matcher, calibration = terms.learn_terms(start, photos, train, preset.terms, reporter.progress)
-    bags = encode_inputs(matcher, val_photos, reporter.progress)
-    measured = term_search(matcher, calibration, val, bags, reporter.progress)
-    summary = {"seconds": time.perf_counter() - began, "terms": len(matcher.config.terms)}
-    folder.facts |= summary | {"search": asdict(measured) if measured else None}
-    checkpoint.save(folder.best, "matchers", preset.name, matcher, folder.facts)
-    facts = {"start": calibration.facts, "terms": folder.facts["search"]}
-    checkpoint.calibrate(folder.best, folder.best, replace(calibration, facts=facts))
-    folder.write([])
-    reporter.begins(describe_search(measured, len(matcher.config.terms)))
-    return folder.best
-
-
-def describe_search(measured: TermSearch | None, count: int) -> str:
-    """What was learned, in a line or two."""
-    if measured is None:
-        return f"{count} terms; too few photos of val have one of them to measure a search"
-    before, after = measured.before, measured.after
-    return (
-        f"{count} terms; val: {after.categories} of them as queries over {after.photos:,} photos\n"
-        f"mAP {before.mean_precision:.1f} -> {after.mean_precision:.1f}  "
-        f"P@5 {before.precision_5:.1f} -> {after.precision_5:.1f}  "
-        f"calibration error {measured.reliability.error:.3f}"
+def train_teachers(run: MatcherRun, reporter: Reporter) -> TeacherScores:
+    """Train the teachers that are missing, and load the scores of all."""
+    preset, place, folder = run.preset, run.place, run.folder
+    make_optimizer(run.model, preset.optimizer)  # wrong options show before hours of teachers
+    files = [
+        train_teacher(teacher, run.corpus, teacher_place, reporter)
+        for teacher, teacher_place in plan_teachers(preset, place)
+    ]
+    folder.record_teachers([header.fingerprint(file) for file in files])
+    reporter.begins(folder.path.name)
+    precision, progress = preset.schedule.precision, reporter.progress
+    return workers.compute_after_first(
+        lambda: load_teachers(files, run.examples, place, precision, progress)
     )
 
 
 def train_teacher(preset: Preset, corpus: Corpus, place: Place, reporter: Reporter) -> Path:
-    """The checkpoint of a teacher, whose training is done or gone on with if need be.
+    """Return the checkpoint of a teacher, trained, or resumed if its run is incomplete.
 
     ValueError if its folder holds a run of other options or data, LookupError if it lacks one.
     """
@@ -212,5 +144,64 @@ def train_teacher(preset: Preset, corpus: Corpus, place: Place, reporter: Report
         reporter.begins(f"teacher {folder.path.name}")
         train(preset, corpus, place, resume=folder.resumable, reporter=reporter)
     if not folder.best.is_file():
-        raise LookupError(f"{folder.path} has lost {folder.best.name}: delete it to train it anew")
+        raise LookupError(f"{folder.path} has lost {folder.best.name}: delete it to train it again")
     return folder.best
+
+
+def load_splits(run: MatcherRun, reporter: Reporter) -> Splits:
+    """Load the frozen inputs of train and val, from the cache or computed into it."""
+    preset = run.preset
+    frozen = FrozenInputs(run.model, run.place, preset.schedule.precision, reporter.progress)
+    pairs = frozen.pairs(run.examples, "train", mirrored=bool(preset.mirrored))
+    val = frozen.pairs(run.corpus.split("val"), "val")
+    if not run.held_out:
+        return Splits(pairs, val, val)
+    return Splits(pairs.at(run.learned), pairs.at(run.held_out), val)
+
+
+def fit_epochs(
+    run: MatcherRun, splits: Splits, teachers: TeacherScores | None, reporter: Reporter
+) -> Trainer[Batch]:
+    """Train until all epochs are done, from the last finished one if there is one."""
+    resume, pairs = run.folder.resumable, splits.learned
+    if not (resume or run.place.start):
+        run.model.prepare(pairs.images, pairs.sentences, pairs.owners)
+    workers.share_weights(run.model)
+    trainer = make_trainer(run, splits, teachers)
+    torch.manual_seed(run.place.seed + (workers.rank() << 32))  # dropout's
+    fit(trainer, run.folder, reporter, resume=resume)
+    return trainer
+
+
+def make_trainer(run: MatcherRun, splits: Splits, teachers: TeacherScores | None) -> Trainer[Batch]:
+    """Make the trainer of a prepared matcher; inputs pass its fixed part once."""
+    preset, model, device = run.preset, run.model, run.place.device
+    pairs, choosing = (
+        defer_fixed(split, model, device) for split in (splits.learned, splits.choosing)
+    )
+    schedule, objective = preset.schedule, partial(total, preset.objectives)
+    task = TrainingTask(
+        model,
+        PairDataset(pairs, schedule, run.place.seed, preset.sampling or ALL),
+        MatchObjective(model, pairs, objective, device, schedule.precision, teachers),
+        lambda: validate_epoch(model, pairs, choosing, device, preset.share),
+    )
+    return Trainer(task, preset.optimizer, schedule, device, preset.share)
+
+
+def report_val(
+    run: MatcherRun, splits: Splits, trainer: Trainer[Batch], reporter: Reporter
+) -> None:
+    """Measure the best epoch's checkpoint on val, once, and write it to run.json."""
+    folder, device = run.folder, run.place.device
+    best = checkpoint.load(folder.best, device).model
+    folder.facts[VAL] = validate_epoch(best, splits.learned, splits.val, device, share=0.0).values
+    folder.write(trainer.history)
+    reporter.begins(f"val: {format_recalls(folder.facts[VAL])}")
+
+
+def format_recalls(values: Mapping[str, Any]) -> str:
+    """Format both directions' recalls at 1, 5 and 10."""
+    ways = {"annotation": "image → text", "search": "text → image"}
+    recalls = {way: [values[way][f"recall_{k}"] for k in (1, 5, 10)] for way in ways}
+    return ", ".join(f"{ways[way]} {slashed(way_recalls)}" for way, way_recalls in recalls.items())

@@ -48,7 +48,7 @@ class Still:
 def test_kept_maps_unfold_to_what_the_backbone_saw(monkeypatch):
     photos = [torch.zeros(3, 8, 8, dtype=torch.uint8)] * 2
     maps = [torch.randn(2, 3, 4, 4), torch.randn(2, 5, 2, 2)]
-    monkeypatch.setattr("training.proposers.train.pixels", lambda photo: photo)
+    monkeypatch.setattr("training.proposers.train.read_pixels", lambda photo: photo)
     fold = Maps(Config(fine=3, coarse=5, size=64), Still(maps), "cpu")
     kept = fold.compute(photos)
     assert [one.shape for one in kept] == [(4, 17), (4, 17)]

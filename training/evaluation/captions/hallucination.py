@@ -86,12 +86,7 @@ def hallucination(shown: Sequence[CaptionedPhoto], wordnet: WordNet) -> Hallucin
         for caption_nouns, photo in zip(things, photos, strict=True)
     ]
     attended, linked = (
-        [
-            right
-            for caption_nouns, photo, noun_boxes in zip(things, photos, boxes, strict=True)
-            for noun in caption_nouns
-            if (right := photo.grounds(noun, noun_boxes)) is not None
-        ]
+        judge_boxes(things, photos, boxes)
         for boxes in (
             [example.attended for example in shown],
             [example.linked for example in shown],
@@ -111,6 +106,20 @@ def hallucination(shown: Sequence[CaptionedPhoto], wordnet: WordNet) -> Hallucin
         sure_right=share(sum(sure_right), sum(sure)),
         right_sure=share(sum(sure_right), sum(faithful)) if sure else None,
     )
+
+
+def judge_boxes(
+    things: Sequence[Sequence[Noun]],
+    photos: Sequence[NamedContent],
+    boxes: Sequence[Mapping[Span, Box]],
+) -> list[bool]:
+    """Judge the boxes of captions' nouns, those with a box and a true box."""
+    return [
+        right
+        for caption_nouns, photo, noun_boxes in zip(things, photos, boxes, strict=True)
+        for noun in caption_nouns
+        if (right := photo.grounds(noun, noun_boxes)) is not None
+    ]
 
 
 def compare_nouns(
