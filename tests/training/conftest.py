@@ -10,6 +10,7 @@ from training.data.corpus import Corpus
 from training.evaluation.captions import descriptions
 from training.matchers.preset import parse
 from training.runs.folder import Place
+from training.runs.loop import Trainer
 
 EPOCHS = 8
 
@@ -54,6 +55,25 @@ def cache(tmp_path_factory):
 @pytest.fixture
 def place(tmp_path, cache):
     return Place(tmp_path / "runs", cache)
+
+
+@pytest.fixture
+def interrupt():
+    """Runs a training that is interrupted in its second epoch."""
+
+    def run(train):
+        learn = Trainer.learn
+
+        def stop_in_the_second(trainer, progress):
+            if trainer.history:
+                raise KeyboardInterrupt
+            return learn(trainer, progress)
+
+        with pytest.MonkeyPatch.context() as patched, pytest.raises(KeyboardInterrupt):
+            patched.setattr(Trainer, "learn", stop_in_the_second)
+            train()
+
+    return run
 
 
 @pytest.fixture

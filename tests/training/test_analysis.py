@@ -2,14 +2,13 @@ import json
 
 import pytest
 import torch
-from typer.testing import CliRunner
 
 from models import checkpoint
 from models.captioners import multimodal_rnn
 from models.grounders import two_branch
 from models.proposers import detector
 from models.vision.images import decode
-from training.cli import app
+from tests.training.commands import tessera
 from training.data import synthetic
 from training.evaluation.captions.wordnet import FOLDER
 from training.matchers import train as run
@@ -17,12 +16,6 @@ from training.runs.folder import Place
 
 SIGHT = {"views": ("lite0@64",), "proposals": "windows"}
 CAPTIONER = multimodal_rnn.Config(("a", "red", "circle"), **SIGHT, embedding=8, hidden=8, longest=5)
-
-
-def tessera(*arguments, code=0):
-    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
-    assert result.exit_code == code, result.output
-    return " ".join(result.output.split())
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""The commands of training: of matchers, of parts, of analyses, and of lists of words.
+"""Commands of training: of matchers, parts, analyses, the results page and lists of words.
 
 As in app.cli, a command imports what it needs when it runs.
 """
@@ -7,19 +7,19 @@ from __future__ import annotations
 
 import typer
 
-from training.cli import analysis, judging, matchers, parts, words
+from training.cli import analysis, captioners, judging, matchers, parts, results, words
 from training.cli import encoders as adopting
 
 app = typer.Typer(no_args_is_help=True, help="Train and evaluate matchers.")
 app.command()(matchers.train)
 app.command(name="average")(matchers.write_average)
-app.command(name="reproduce")(matchers.reproduce_rows)
-app.command(name="report")(matchers.write_report)
+app.command(name="reproduce")(results.reproduce_rows)
+app.command(name="report")(results.write_report)
 app.command()(matchers.scenes)
-app.command()(parts.train_captioner)
-app.command()(parts.add_kinds)
-app.command()(parts.add_endings)
-app.command()(parts.evaluate_regions)
+app.command()(captioners.train_captioner)
+app.command()(captioners.add_kinds)
+app.command()(captioners.add_endings)
+app.command()(captioners.evaluate_regions)
 app.command()(parts.train_parser)
 app.command()(parts.evaluate_parser)
 app.command()(parts.train_proposals)

@@ -12,9 +12,11 @@ from rich.console import Console
 from training.cli.options import (
     FEATURES,
     Cache,
+    ChangedOut,
     Data,
     Device,
     Images,
+    Numbers,
     Parser,
     TrueBoxes,
     find_boxes,
@@ -22,7 +24,6 @@ from training.cli.options import (
 )
 
 File = Annotated[Path, typer.Argument(metavar="CHECKPOINT", help="A .safetensors file.")]
-Numbers = Annotated[Path | None, typer.Option("--json", help="Write the numbers.")]
 Sheet = Annotated[Path, typer.Option("--out", help="The .png of regions to write.")]
 Count = Annotated[int, typer.Option(min=1, help="Regions on the sheet, one a photo.")]
 Limit = Annotated[
@@ -152,9 +153,7 @@ def calibrate(
         Path | None, typer.Option("--matcher", help="Ranks the captions of a captioner.")
     ] = None,
     cache: Cache = FEATURES,
-    out: Annotated[
-        Path | None, typer.Option(help="The checkpoint to write. [default: CHECKPOINT, anew]")
-    ] = None,
+    out: ChangedOut = None,
     json_file: Numbers = None,
     picture: Annotated[Path | None, typer.Option(help="Draw the curves into this .svg.")] = None,
     device: Device = "cpu",

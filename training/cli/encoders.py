@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from training.cli.options import Data, Device, Images, plain_errors
+from training.cli.options import ChangedOut, Data, Device, Images, Numbers, plain_errors
 
 
 def adopt(
@@ -89,10 +89,8 @@ def tune(
     cost: Annotated[
         float, typer.Option(min=0, help="Points of the sum of six recalls that boxes may cost.")
     ] = 3.0,
-    out: Annotated[
-        Path | None, typer.Option(help="The checkpoint to write. [default: CHECKPOINT, anew]")
-    ] = None,
-    json_file: Annotated[Path | None, typer.Option("--json", help="Write the numbers.")] = None,
+    out: ChangedOut = None,
+    json_file: Numbers = None,
     recipe: Annotated[
         list[str] | None,
         typer.Option(

@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from training.cli.options import plain_errors
+from training.cli.options import Numbers, plain_errors
 
 if TYPE_CHECKING:
     from training.evaluation.relevance import Comparison
@@ -28,7 +28,7 @@ def judge(
     measure: Annotated[
         list[str] | None, typer.Option(help="A measure; may be given more than once.")
     ] = None,
-    json_file: Annotated[Path | None, typer.Option("--json", help="Write the numbers.")] = None,
+    json_file: Numbers = None,
 ) -> None:
     """Measure what a search gives against judgements, and compare two configurations.
 

@@ -1,9 +1,7 @@
-"""Commands that make matchers and the results page: train, average, reproduce, report, scenes."""
+"""Commands that make matchers and a corpus to try them on: train, average, scenes."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,6 +11,7 @@ from rich.console import Console
 
 from training.cli.options import (
     FEATURES,
+    RUNS,
     Cache,
     Data,
     Device,
@@ -20,19 +19,14 @@ from training.cli.options import (
     Parser,
     Resume,
     Runs,
+    format_epoch,
     plain_errors,
 )
-from training.report import measurements
 
 if TYPE_CHECKING:
     from training.data.corpus import Corpus
     from training.matchers.preset import Preset
-    from training.report.reproduce import Training
     from training.runs.folder import Place
-    from training.runs.loop import EpochRecord
-
-RUNS = Path("runs")
-PAGE = Path("docs/research/results.md")
 
 
 def train(
@@ -196,89 +190,6 @@ def write_average(
         )
 
 
-def reproduce_rows(
-    data: Data,
-    images: Images = None,
-    out: Runs = RUNS,
-    cache: Cache = FEATURES,
-    only: Annotated[
-        list[str] | None, typer.Option(help="A preset; may be given more than once.")
-    ] = None,
-    seeds: Annotated[
-        int, typer.Option(min=1, help="Trainings of each preset that has epochs.")
-    ] = 5,
-    results: Annotated[
-        Path, typer.Option(help="The file that gets a line for each run.")
-    ] = measurements.FILE,
-    page: Annotated[Path, typer.Option(help="The page to write.")] = PAGE,
-    device: Device = "cpu",
-    parser: Parser = None,
-) -> None:
-    """Train every row of the results page that is not trained yet, and write the page.
-
-    Broken off, it goes on where it was. Example: tessera reproduce --data flickr8k/ --only dvsa
-    """
-    console = Console(stderr=True)
-    with plain_errors(console, parser):
-        from training.data import readers as folders
-        from training.matchers import preset as presets
-        from training.report import reproduce
-        from training.report.systems import SYSTEMS
-        from training.runs import progress
-        from training.runs.folder import Place
-
-        rows = [presets.read(name) for name in only or (system.preset for system in SYSTEMS)]
-        corpus = folders.read(data, images)
-        trainings = reproduce.plan(rows, corpus, Place(out, cache, device), seeds)
-        paces = reproduce.measure_paces(
-            [
-                *(json.loads(file.read_text("utf-8")) for file in out.glob("*/run.json")),
-                *measurements.read(results).values(),
-            ]
-        )
-        console.print(describe_plan(trainings, paces))
-        failures = reproduce.reproduce(
-            trainings,
-            corpus,
-            reproduce.Publisher(results, page),
-            progress=progress.on(console),
-            starts=lambda training: console.print(f"{training.name}, {training.left} epochs left"),
-            tells=lambda record: console.print(format_epoch(record)),
-        )
-        if failures:
-            raise ArithmeticError(
-                "; ".join(f"{name}: {reason}" for name, reason in failures.items())
-            )
-    typer.echo(page)
-
-
-def write_report(
-    results: Annotated[Path, typer.Argument(help="The file of measurements, a line for each.")],
-    out: Annotated[Path, typer.Argument(help="The Markdown file to write.")],
-    add: Annotated[
-        list[Path] | None,
-        typer.Option(
-            exists=True,
-            dir_okay=False,
-            help="First add a run.json, named by its folder, or a file of evaluate's --json.",
-        ),
-    ] = None,
-) -> None:
-    """Write the tables of results from stored measurements.
-
-    Example: tessera report benchmarks/measurements.jsonl docs/research/results.md --add mine.json
-    """
-    with plain_errors(Console(stderr=True)):
-        from training.report import page as report
-
-        if add:
-            measured = {
-                measurements.name_of(file): json.loads(file.read_text("utf-8")) for file in add
-            }
-            measurements.add(results, measured)
-        out.write_text(report.write_page(report.read(results)), encoding="utf-8")
-
-
 def scenes(
     folder: Annotated[Path, typer.Argument(help="Where to write the corpus.")],
     count: Annotated[int, typer.Option("--train", min=2, help="Scenes to train on.")] = 400,
@@ -293,41 +204,3 @@ def scenes(
 
     synthetic.write(folder, {"train": count, "val": val}, seed)
     typer.echo(folder)
-
-
-def format_epoch(record: EpochRecord) -> str:
-    """An epoch in a line."""
-    annotation, search = record.validation["annotation"], record.validation["search"]
-    return (
-        f"epoch {record.epoch:3}  loss {record.loss:9.3f}  "
-        f"R@1 {annotation['recall_1']:5.1f} {search['recall_1']:5.1f}  "
-        f"sum {record.recall_sum:6.1f}  {record.seconds:.0f} s"
-    )
-
-
-def describe_plan(trainings: Sequence[Training], paces: Mapping[str, float]) -> str:
-    """What reproduce is going to do, and for how long."""
-    from index.progress import duration
-    from training.report import reproduce
-
-    to_do = [training for training in trainings if training.left]
-    lines = [f"{len(trainings) - len(to_do)} of {len(trainings)} trainings are finished."]
-    lines += [
-        f"{training.name} was made by an earlier form of its preset: delete "
-        f"{training.place.out / training.name} to train it anew."
-        for training in trainings
-        if training.changed
-    ]
-    if to_do:
-        lines.append(
-            "To do: "
-            + ", ".join(f"{training.name} ({training.left} epochs)" for training in to_do)
-            + "."
-        )
-        expected = reproduce.estimate(trainings, paces)
-        if expected.seconds:
-            lines.append(f"About {duration(expected.seconds)} by the epochs of earlier runs.")
-        if expected.unknown:
-            lines.append(f"On top, with no earlier run to go by: {', '.join(expected.unknown)}.")
-        lines.append("Frozen features that are not in the cache yet come on top too.")
-    return "\n".join(lines)

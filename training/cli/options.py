@@ -5,15 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 
+if TYPE_CHECKING:
+    from training.data.entities import GroundTruth
+    from training.runs.folder import Reporter
+    from training.runs.loop import EpochRecord
+
+RUNS = Path("runs")
 FEATURES = Path(".tessera/features")
 
 Data = Annotated[Path, typer.Option(help="Folder, .json or .jsonl of photos and sentences.")]
-Images = Annotated[Path | None, typer.Option(help="Where the photos are, if not beside.")]
+Images = Annotated[Path | None, typer.Option(help="Where the photos are, if not next to the data.")]
 Runs = Annotated[Path, typer.Option(help="Runs are kept in here.")]
 Cache = Annotated[Path, typer.Option(help="Frozen features are kept in here.")]
 Device = Annotated[str, typer.Option(help="cpu, cuda, cuda:1, …")]
@@ -28,13 +34,20 @@ Resume = Annotated[
     bool, typer.Option("--resume", help="Go on with a broken-off run, by the same options.")
 ]
 TrueBoxes = Annotated[
-    Path | None, typer.Option(help="True boxes; entities.json.gz beside the data is found.")
+    Path | None, typer.Option(help="True boxes; entities.json.gz next to the data is found.")
 ]
+
+
+CheckpointOut = Annotated[Path, typer.Argument(help="The .safetensors file to write.")]
+ChangedOut = Annotated[
+    Path | None, typer.Option(help="The checkpoint to write. [default: CHECKPOINT itself]")
+]
+Numbers = Annotated[Path | None, typer.Option("--json", help="Write the numbers.")]
 
 
 @contextmanager
 def plain_errors(console: Console, parser: str | None = None) -> Iterator[None]:
-    """Parse as the caller wants, and tell mistakes in a sentence, without a traceback."""
+    """Parse with the given pipeline, and print mistakes in a sentence, without a traceback."""
     try:
         if parser:
             from models.text import parsing
@@ -51,3 +64,34 @@ def find_boxes(data: Path, boxes: Path | None) -> Path | None:
     from training.data import entities
 
     return boxes or entities.find(data if data.is_dir() else data.parent)
+
+
+def make_reporter(console: Console) -> Reporter:
+    """Reports each epoch on a console."""
+    from training.runs import progress
+    from training.runs.folder import Reporter
+
+    return Reporter(
+        progress.on(console),
+        lambda record: console.print(f"epoch {record.epoch:3}  loss {record.loss:.3f}"),
+    )
+
+
+def read_boxes(data: Path, boxes: Path | None) -> GroundTruth:
+    """The true boxes of a corpus; LookupError where there are none."""
+    from training.data import entities
+
+    file = find_boxes(data, boxes)
+    if file is None:
+        raise LookupError(f"no {' or '.join(entities.FILES)} beside {data}; give one by --boxes")
+    return entities.read(file)
+
+
+def format_epoch(record: EpochRecord) -> str:
+    """An epoch in a line."""
+    annotation, search = record.validation["annotation"], record.validation["search"]
+    return (
+        f"epoch {record.epoch:3}  loss {record.loss:9.3f}  "
+        f"R@1 {annotation['recall_1']:5.1f} {search['recall_1']:5.1f}  "
+        f"sum {record.recall_sum:6.1f}  {record.seconds:.0f} s"
+    )

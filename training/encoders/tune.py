@@ -134,7 +134,7 @@ def compare_methods(
 ) -> tuple[list[BoxMethod], dict[tuple[str, str], ScoreTerms]]:
     """Make boxes by each recipe, and compare them with each thing to compare with.
 
-    Gives the falls of cosines with boxes grey, and both terms of all scores.
+    Give the falls of cosines with boxes grey, and both terms of all scores.
     """
     firsts = [owners.index(k) for k in range(min(len(examples), MASKED))]
     terms: dict[tuple[str, str], ScoreTerms] = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from functools import lru_cache
@@ -22,22 +23,12 @@ HALF_MOST = 65504.0  # the largest number that float16 holds
 Item = TypeVar("Item")
 
 
-class Inputs(Sequence[Tensor]):
-    """One tensor (F, C) an input, read from memory-mapped shards when asked for."""
+class Tensors(Sequence[Tensor], ABC):
+    """One tensor (F, C) an input, given when asked for, several at a time by `take`."""
 
-    def __init__(self, shards: Sequence[Path]) -> None:
-        self.shards = [torch.load(path, mmap=True, weights_only=True) for path in shards]
-        sizes = [size for shard in self.shards for size in shard["sizes"].tolist()]
-        self.firsts = [0, *accumulate(len(shard["sizes"]) for shard in self.shards)]
-        self.starts = [
-            start
-            for shard in self.shards
-            for start in (shard["sizes"].cumsum(0) - shard["sizes"]).tolist()
-        ]
-        self.sizes = sizes
-
-    def __len__(self) -> int:
-        return len(self.sizes)
+    @abstractmethod
+    def take(self, positions: Sequence[int]) -> list[Tensor]:
+        """Give the tensors at positions; IndexError for one that is not there."""
 
     @overload
     def __getitem__(self, position: int) -> Tensor: ...
@@ -45,7 +36,32 @@ class Inputs(Sequence[Tensor]):
     def __getitem__(self, position: slice) -> list[Tensor]: ...
     def __getitem__(self, position: int | slice) -> Tensor | list[Tensor]:
         if isinstance(position, slice):
-            return [self[index] for index in range(*position.indices(len(self)))]
+            return self.take(range(*position.indices(len(self))))
+        return self.take([position])[0]
+
+
+class Inputs(Tensors):
+    """Tensors that are read from memory-mapped shards."""
+
+    def __init__(self, shards: Sequence[Path]) -> None:
+        self.shards = [torch.load(path, mmap=True, weights_only=True) for path in shards]
+        self.sizes = [size for shard in self.shards for size in shard["sizes"].tolist()]
+        self.firsts = [0, *accumulate(len(shard["sizes"]) for shard in self.shards)]
+        self.starts = [
+            start
+            for shard in self.shards
+            for start in (shard["sizes"].cumsum(0) - shard["sizes"]).tolist()
+        ]
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    def take(self, positions: Sequence[int]) -> list[Tensor]:
+        """Read the tensors at positions, numbers as float32 and indices as 64 bits."""
+        return [self.read(position) for position in positions]
+
+    def read(self, position: int) -> Tensor:
+        """Read the tensor at a position."""
         if not 0 <= position < len(self):
             raise IndexError(f"input {position} of {len(self)}")
         rows = self.shards[bisect_right(self.firsts, position) - 1]["rows"]
@@ -54,8 +70,8 @@ class Inputs(Sequence[Tensor]):
         return tensor.float() if tensor.is_floating_point() else tensor.long()
 
 
-class Computed(Sequence[Tensor]):
-    """One tensor (F, C) an item, computed anew whenever it is asked for: nothing is kept."""
+class Computed(Tensors):
+    """Tensors that are computed each time they are asked for: nothing is stored."""
 
     def __init__(self, items: Sequence[Any], compute: Callable[[Sequence[Any]], list[Tensor]]):
         self.items, self.compute = items, compute
@@ -63,25 +79,16 @@ class Computed(Sequence[Tensor]):
     def __len__(self) -> int:
         return len(self.items)
 
-    def at(self, positions: Sequence[int]) -> list[Tensor]:
-        """The tensors at positions, a batch at a time."""
+    def take(self, positions: Sequence[int]) -> list[Tensor]:
+        """Compute the tensors at positions, a batch at a time."""
         return [
             tensor
             for first in range(0, len(positions), BATCH)
             for tensor in self.compute([self.items[i] for i in positions[first : first + BATCH]])
         ]
 
-    @overload
-    def __getitem__(self, position: int) -> Tensor: ...
-    @overload
-    def __getitem__(self, position: slice) -> list[Tensor]: ...
-    def __getitem__(self, position: int | slice) -> Tensor | list[Tensor]:
-        if isinstance(position, slice):
-            return self.at(range(*position.indices(len(self))))
-        return self.at([position])[0]
 
-
-class Repeated(Sequence[Tensor]):
+class Repeated(Tensors):
     """Inputs at positions, some of them more than once."""
 
     def __init__(self, inputs: Sequence[Tensor], positions: Sequence[int]) -> None:
@@ -90,38 +97,31 @@ class Repeated(Sequence[Tensor]):
     def __len__(self) -> int:
         return len(self.positions)
 
-    @overload
-    def __getitem__(self, position: int) -> Tensor: ...
-    @overload
-    def __getitem__(self, position: slice) -> list[Tensor]: ...
-    def __getitem__(self, position: int | slice) -> Tensor | list[Tensor]:
-        if isinstance(position, slice):
-            return [self.inputs[index] for index in self.positions[position]]
-        return self.inputs[self.positions[position]]
+    def take(self, positions: Sequence[int]) -> list[Tensor]:
+        """Give the inputs one by one."""
+        return [self.inputs[self.positions[position]] for position in positions]
 
 
-class Deferred(Sequence[Tensor]):
+class Deferred(Tensors):
     """Inputs that are all computed when the first is asked for, and stay in memory."""
 
     def __init__(self, count: int, compute: Callable[[], Sequence[Tensor]]) -> None:
         self.size = count
-        self.computed = lru_cache(maxsize=1)(compute)
+        self.compute = lru_cache(maxsize=1)(compute)
 
     def __len__(self) -> int:
         return self.size
 
-    @overload
-    def __getitem__(self, position: int) -> Tensor: ...
-    @overload
-    def __getitem__(self, position: slice) -> Sequence[Tensor]: ...
-    def __getitem__(self, position: int | slice) -> Tensor | Sequence[Tensor]:
-        return self.computed()[position]
+    def take(self, positions: Sequence[int]) -> list[Tensor]:
+        """Give the tensors at positions, after all are computed."""
+        tensors = self.compute()
+        return [tensors[position] for position in positions]
 
 
 def take(inputs: Sequence[Tensor], positions: Sequence[int]) -> list[Tensor]:
     """Some of the inputs, in a batch where they have to be computed."""
-    if isinstance(inputs, Computed):
-        return inputs.at(positions)
+    if isinstance(inputs, Tensors):
+        return inputs.take(positions)
     return [inputs[position] for position in positions]
 
 

@@ -1,9 +1,8 @@
 import json
 
 import pytest
-from typer.testing import CliRunner
 
-from training.cli import app
+from tests.training.commands import tessera
 
 PRESET = """
 model.image.name = "cells"
@@ -12,12 +11,6 @@ objective.name = "contrastive"
 [schedule]
 batch = 20
 """
-
-
-def tessera(*arguments, code=0):
-    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
-    assert result.exit_code == code, result.output
-    return " ".join(result.output.split())
 
 
 @pytest.fixture(scope="module")

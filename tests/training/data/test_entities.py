@@ -48,3 +48,8 @@ def test_a_phrase_outside_its_sentence_is_refused(tmp_path):
 
 def test_a_folder_without_boxes_has_none(tmp_path):
     assert entities.find(tmp_path) is None
+
+
+def test_the_box_around_boxes_holds_all():
+    boxes = (Box(0.5, 0, 1, 0.3), Box(0.2, 0.7, 0.6, 1))
+    assert entities.enclose(boxes) == Box(0.2, 0, 1, 1)

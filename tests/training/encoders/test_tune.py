@@ -6,11 +6,10 @@ import shutil
 import numpy as np
 import pytest
 import torch
-from typer.testing import CliRunner
 
 from models import checkpoint
 from tests import encoders
-from training.cli import app
+from tests.training.commands import tessera
 from training.data import readers as folders
 from training.data import synthetic
 from training.encoders import adopt as adopting
@@ -18,12 +17,6 @@ from training.encoders import tune as tuning
 from training.evaluation.embedding import embed, embed_photos
 from training.evaluation.scores import score_matrix
 from training.runs import progress
-
-
-def tessera(*arguments, code=0):
-    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
-    assert result.exit_code == code, result.output
-    return " ".join(result.output.split())
 
 
 @pytest.fixture(scope="module")

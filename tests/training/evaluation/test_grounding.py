@@ -2,7 +2,6 @@ import pytest
 import torch
 
 from models.types import WHOLE_SENTENCE, Box, FragmentBag, Span
-from training.data.entities import enclose
 from training.evaluation.localisation import fragments_in, holds_centre
 
 SPANS = (Span(0, 3), Span(4, 7), Span(8, 12), Span(0, 12))
@@ -15,10 +14,6 @@ SENTENCE = FragmentBag(torch.zeros(4, 2), SPANS, ("red", "dog", "runs", WHOLE_SE
 )
 def test_a_phrase_has_the_fragments_that_overlap_it_and_never_the_whole_sentence(span, expected):
     assert fragments_in(SENTENCE, span) == expected
-
-
-def test_the_box_around_boxes_holds_all():
-    assert enclose((Box(0.5, 0, 1, 0.3), Box(0.2, 0.7, 0.6, 1))) == Box(0.2, 0, 1, 1)
 
 
 def test_a_box_holds_the_centre_of_another():

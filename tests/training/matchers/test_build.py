@@ -11,7 +11,6 @@ from training.matchers import train as run
 from training.matchers.build import build, complete
 from training.matchers.preset import parse
 from training.runs.folder import Place
-from training.runs.loop import Trainer
 
 VIEWS = ["lite0@32", "lite0-tuned@32"]
 
@@ -71,19 +70,10 @@ def test_a_start_goes_on_seeing_with_its_own_backbone_whatever_ships_by_now(
 
 
 def test_a_resumed_run_goes_on_seeing_with_its_own_backbone(
-    shipped_backbone, few, tmp_path, monkeypatch
+    shipped_backbone, few, tmp_path, interrupt
 ):
-    place, learn = Place(tmp_path / "runs", tmp_path / "features"), Trainer.learn
-
-    def stop_in_the_second(trainer, progress):
-        if trainer.history:
-            raise KeyboardInterrupt
-        return learn(trainer, progress)
-
-    monkeypatch.setattr(Trainer, "learn", stop_in_the_second)
-    with pytest.raises(KeyboardInterrupt):
-        run.train(preset_of(2), few, place)
-    monkeypatch.setattr(Trainer, "learn", learn)
+    place = Place(tmp_path / "runs", tmp_path / "features")
+    interrupt(lambda: run.train(preset_of(2), few, place))
     features = set(place.cache.glob("images/*.pt"))
     ship(shipped_backbone, 1.1)
     run.train(preset_of(2), few, place, resume=True)

@@ -316,7 +316,7 @@ def test_a_finished_folder_is_neither_overwritten_nor_mixed(preset, few, cache, 
 
 
 def test_a_run_that_is_drawn_back_to_its_start_is_resumed_as_if_never_broken_off(
-    preset, few, cache, tmp_path, monkeypatch
+    preset, few, cache, tmp_path, interrupt
 ):
     first = run.train(preset.with_epochs(1), few, Place(tmp_path / "first", cache))
     tables = {
@@ -326,17 +326,8 @@ def test_a_run_that_is_drawn_back_to_its_start_is_resumed_as_if_never_broken_off
     }
     learner = parse("drawn", tables, start=first)
     whole = run.train(learner, few, Place(tmp_path / "whole", cache, start=first))
-    broken, learn = Place(tmp_path / "broken", cache, start=first), Trainer.learn
-
-    def stop_in_the_second(trainer, progress):
-        if trainer.history:
-            raise KeyboardInterrupt
-        return learn(trainer, progress)
-
-    monkeypatch.setattr(Trainer, "learn", stop_in_the_second)
-    with pytest.raises(KeyboardInterrupt):
-        run.train(learner, few, broken)
-    monkeypatch.setattr(Trainer, "learn", learn)
+    broken = Place(tmp_path / "broken", cache, start=first)
+    interrupt(lambda: run.train(learner, few, broken))
     resumed = weights(run.train(learner, few, broken, resume=True))
     expected = weights(whole)
     assert all(torch.equal(one, expected[name]) for name, one in resumed.items())
