@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from statistics import mean
-from typing import Any
 
 from training.markdown import line, over_seeds, section, slashed
 from training.report.claims import RECALLS, TWO_BRANCH, Claim, Difference, pair_results, verdict
+from training.report.measurements import Measurement, name_data, refuse_same_seed
 
 GROUNDING_SAY = (
     "Phrases of Flickr30K Entities. Matchers and weakly supervised grounders learn from sentences "
@@ -52,7 +52,6 @@ CLAIMS = (
 )  # fmt: skip
 GROUNDER = "two_branch"  # the architecture that has presets, and seeds
 
-Measurement = Mapping[str, Any]
 Runs = Mapping[int, Measurement]  # what a preset localises, by seed
 
 
@@ -86,21 +85,13 @@ def name_preset(row: Measurement) -> str:
     return f"{name}, trained on {row['trained_on']}" if elsewhere else name
 
 
-def name_data(row: Measurement) -> str:
-    """What a system was measured on."""
-    return f"{row['data']} {row['split']}"
-
-
 def grounder_row(rows: Sequence[Measurement]) -> str:
     """A grounder, the mean over its seeds, beside what was published.
 
     ValueError for two of the same seed: their mean would pass for two seeds'.
     """
     name = name_preset(rows[0])
-    if len({row["seed"] for row in rows}) < len(rows):
-        raise ValueError(
-            f"two files hold {name} on {name_data(rows[0])} with the same seed: delete one"
-        )
+    refuse_same_seed(rows, f"{name} on {name_data(rows[0])}")
     published = ("–", "–")
     if name in PUBLISHED:
         *recalls, precision = PUBLISHED[name]

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import mean
-from typing import Any
 
 from training.markdown import (
     line,
@@ -15,6 +14,12 @@ from training.markdown import (
     section,
     slashed,
     slashed_over_seeds,
+)
+from training.report.measurements import (
+    Measurement,
+    name_data,
+    name_with_options,
+    refuse_same_seed,
 )
 
 USUAL_BEAM = 5
@@ -44,8 +49,6 @@ CONTENT_SAY = (
 CONTENT_HEAD = ("captioner", "data", "seeds", "nouns", "invented nouns", "captions with one",
                 "invented persons", "grounded: attention, matcher", "copied", "words used",
                 "words a caption")  # fmt: skip
-
-Measurement = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,13 +87,10 @@ def sections(measured: Sequence[Measurement]) -> list[str]:
 
 def name_system(row: Measurement) -> tuple[str, ...]:
     """What seeds of a captioner share: its name with its options, how it was asked, and data."""
-    options = (f"{key} {value}" for key, value in sorted(row.get("options", {}).items()))
     ranked = ["ranked by the matcher"] if "ranked_by" in row else []
     beam = row.get("beam", USUAL_BEAM)
     ranked += [f"a beam of {beam}"] if beam != USUAL_BEAM else []
-    frozen = " ‡" if row.get("frozen") else ""
-    name = ", ".join((row["name"], *options))
-    return name, ", ".join(ranked), f"{row['data']} {row['split']}{frozen}"
+    return name_with_options(row), ", ".join(ranked), name_data(row)
 
 
 def caption_row(seeds: Sequence[Measurement]) -> str:
@@ -128,13 +128,11 @@ def name_rows(seeds: Sequence[Measurement]) -> tuple[str, str, str]:
     ValueError for two of the same seed: their mean would pass for two seeds'.
     """
     name, asked, data = name_system(seeds[0])
-    numbers = [row.get("seed") for row in seeds]
-    if len(set(numbers)) < len(numbers):
-        raise ValueError(f"two lines hold {name} on {data} with the same seed: delete one")
+    refuse_same_seed(seeds, f"{name} on {data}")
     fingerprints = [row["checkpoint"] for row in seeds if len(seeds) == 1]
     captioner = " ".join((name, *fingerprints))
     return (
         ", ".join(filter(None, (captioner, asked))),
         data,
-        "–" if None in numbers else str(len(seeds)),
+        "–" if any(row.get("seed") is None for row in seeds) else str(len(seeds)),
     )

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from training.markdown import coefficient, line, section, slashed
 from training.report import boxes as grounding_report
 from training.report import captions as caption_report
 from training.report import region_captions as region_report
 from training.report.claims import RECALLS, WAYS
+from training.report.measurements import Measurement, name_data
 
 CHECKPOINTS_SAY = (
     "Measured from the photos on, by the path that a service takes. Ranks are those of image → "
@@ -57,8 +57,6 @@ COMPOSITIONS_SAY = (
 )
 COMPOSITIONS_HEAD = ("checkpoint", "largest", "smallest")
 NAMED = 8  # kinds of edges at either end of the list
-
-Measurement = Mapping[str, Any]
 
 
 def sections(stored: Sequence[Measurement]) -> list[str]:
@@ -152,12 +150,11 @@ def links_row(row: Measurement) -> str:
 
 def proposals_row(row: Measurement) -> str:
     """What `tessera evaluate` or benchmarks/models/proposal_recall.py measured of a proposal method."""
-    return line([f"{row['name']} {row['checkpoint']}", f"{row['data']} {row['split']}",
+    return line([f"{row['name']} {row['checkpoint']}", name_data(row),
                  slashed(row["recalls"].values())])  # fmt: skip
 
 
 def name_row(row: Measurement) -> tuple[str, str]:
     """A checkpoint's preset, seed and fingerprint; and its data, marked if features were kept."""
     checkpoint = f"{row['preset']}, seed {row['seed']}, {row['checkpoint']}"
-    mark = " ‡" if row.get("frozen") else ""
-    return checkpoint, f"{row['data']} {row['split']}{mark}"
+    return checkpoint, name_data(row)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +44,23 @@ def add(file: Path, measurements: Mapping[str, Measurement]) -> None:
 def name_of(file: Path) -> str:
     """Name a measurement by its file, and a run by its folder."""
     return file.parent.name if file.name == "run.json" else file.stem
+
+
+def name_data(row: Measurement) -> str:
+    """Name the data and split of a measurement, with a mark for stored features."""
+    return f"{row['data']} {row['split']}{' ‡' if row.get('frozen') else ''}"
+
+
+def name_with_options(row: Measurement) -> str:
+    """Name a captioner with its options."""
+    options = (f"{key} {value}" for key, value in sorted(row.get("options", {}).items()))
+    return ", ".join((row["name"], *options))
+
+
+def refuse_same_seed(rows: Sequence[Measurement], system: str) -> None:
+    """ValueError for two rows of one seed: their mean would pass for that of two seeds."""
+    if len({row.get("seed") for row in rows}) < len(rows):
+        raise ValueError(f"two lines hold {system} with the same seed: delete one")
 
 
 def shorten(row: Measurement) -> dict[str, Any]:

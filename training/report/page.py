@@ -14,7 +14,6 @@ from training.markdown import line, over_seeds, section, slashed
 from training.matchers import preset
 from training.report import checkpoints as checkpoint_report
 from training.report import measurements
-from training.report.checkpoints import Measurement
 from training.report.claims import (
     CLAIMS,
     RECALLS,
@@ -25,6 +24,7 @@ from training.report.claims import (
     check_claim,
     recall_sum,
 )
+from training.report.measurements import Measurement
 from training.report.systems import SYSTEMS, System
 from training.runs import presets as inheritance
 from training.runs.folder import VAL

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from statistics import mean
-from typing import Any
 
 from training.markdown import line, section, slashed, slashed_over_seeds
+from training.report.measurements import Measurement, name_data, name_with_options
 
 REGIONS_SAY = (
     "What is said of the true boxes of Flickr30K Entities, by the features in a box alone: corpus "
@@ -27,8 +27,6 @@ PUBLISHED = (
     ("multimodal RNN", "regions", (35.2, 23.0, 16.1, 14.8)),
 )
 
-Measurement = Mapping[str, Any]
-
 
 def sections(stored: Sequence[Measurement]) -> list[str]:
     """The section, with the published rows below ours; nothing where nothing was measured."""
@@ -46,9 +44,7 @@ def sections(stored: Sequence[Measurement]) -> list[str]:
 
 def name_system(row: Measurement) -> tuple[str, ...]:
     """What seeds of a system share: its name with its options, what it learned from, and data."""
-    options = (f"{key} {value}" for key, value in sorted(row["options"].items()))
-    name = ", ".join((row["name"], *options))
-    return name, row["learned_from"], f"{row['data']} {row['split']}"
+    return name_with_options(row), row["learned_from"], name_data(row)
 
 
 def ours_row(key: tuple[str, ...], seeds: Sequence[Measurement]) -> str:

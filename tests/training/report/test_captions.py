@@ -56,7 +56,7 @@ def test_seeds_of_a_captioner_are_one_row_of_means_and_ranges():
 
 
 def test_two_files_of_a_seed_are_refused_and_what_has_no_seed_has_none():
-    with pytest.raises(ValueError, match="two files hold multimodal_rnn, recurrence lstm on flick"):
+    with pytest.raises(ValueError, match="two lines hold multimodal_rnn, recurrence lstm on flick"):
         sections([MEASURED, MEASURED])
     nearest = {key: value for key, value in MEASURED.items() if key not in ("seed", "options")}
     assert "| multimodal_rnn cd34 | flickr8k val | – | 60.0" in "\n".join(sections([nearest]))
