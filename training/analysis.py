@@ -1,4 +1,4 @@
-"""Analyses of a checkpoint: what is measured of each kind of model, and what lies inside."""
+"""Analyses of a checkpoint: measurements by its kind of model, and a look inside."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from training.runs.progress import Progress
 
 @dataclass(frozen=True, slots=True)
 class Exam:
-    """The examples that a checkpoint is measured on, what is asked, and where it is computed.
+    """The examples of a measurement, the questions, and the place to compute.
 
     fields and queries: searches over the photos. occluded: photos that lose a region. frozen:
     matchers and captioners take the photos' features that training keeps, in `cache`, and have no
@@ -70,16 +70,16 @@ class Exam:
 
     @property
     def place(self) -> Place:
-        """Where frozen features are kept and computed."""
+        """The place of frozen features: their cache and the device."""
         return Place(self.cache, self.cache, self.device)
 
     def vectors(self, loaded: Checkpoint) -> list[Tensor]:
-        """The photos' vectors (R_k, D) by their frozen features, which are computed if need be."""
+        """Compute the photos' vectors (R_k, D) from their frozen features."""
         frozen = FrozenInputs(loaded.model, self.place, precision_of(loaded), self.progress)
         return encode_inputs(loaded.model, frozen.photos(self.examples, "these"), self.progress)
 
     def inputs(self, loaded: Checkpoint) -> Sequence[Tensor] | None:
-        """The photos' frozen features (F, C) for a model; None if photos are to be read."""
+        """Return the photos' frozen features (F, C); None if photos are to be read."""
         if not self.frozen:
             return None
         precision = precision_of(loaded)
@@ -89,9 +89,9 @@ class Exam:
 def sample(
     examples: Sequence[Example], split: str, limit: int | None
 ) -> tuple[Sequence[Example], str]:
-    """At most `limit` examples, the same ones every time, in their order; and a name for them.
+    """Draw at most `limit` examples, always the same ones, and name the sample.
 
-    The name tells a part of a split from the whole split.
+    The examples keep their order. The name tells a part of a split from the whole split.
     """
     if limit is None or limit >= len(examples):
         return examples, split
@@ -101,7 +101,7 @@ def sample(
 
 
 def name_checkpoint(loaded: Checkpoint) -> dict[str, Any]:
-    """The facts by which a measurement names its checkpoint."""
+    """Return the facts by which a measurement names its checkpoint."""
     facts = loaded.facts
     return {
         "checkpoint": loaded.fingerprint,
@@ -140,7 +140,7 @@ def examine_search(loaded: Checkpoint, exam: Exam) -> Outcome:
 
 
 def examine_captioner(loaded: Checkpoint, exam: Exam) -> Outcome:
-    """Captions against sentences and boxes, and what they repeat of train."""
+    """Measure captions against sentences and boxes, and copies of train's sentences."""
     captions = describe_photos(loaded, exam)
     measured = descriptions(captions, exam.examples, exam.train, exam.truth, exam.spice)
     ranked = {"ranked_by": exam.judge.fingerprint} if exam.judge else {}
@@ -150,7 +150,7 @@ def examine_captioner(loaded: Checkpoint, exam: Exam) -> Outcome:
 
 
 def examine_naming(loaded: Checkpoint, exam: Exam) -> Outcome:
-    """What captions name of photos that no sentence describes."""
+    """Measure the persons and animals in captions of photos without sentences."""
     if loaded.kind != "captioners":
         raise ValueError(f"--no-sentences needs a captioner; this is one of the {loaded.kind}")
     captions = describe_photos(loaded, exam)
@@ -204,7 +204,7 @@ EXAMS: Mapping[str, Callable[[Checkpoint, Exam], Outcome]] = {
 def choose_exam(
     loaded: Checkpoint, *, searches: bool, unwritten: bool
 ) -> Callable[[Checkpoint, Exam], Outcome]:
-    """What to measure of a checkpoint: searches, what captions name, or what its kind is for."""
+    """Choose the measurement: searches, naming by captions, or the usual one."""
     if searches and unwritten:
         raise ValueError("--no-sentences is for captioners, --field and --queries for matchers")
     if searches:
@@ -221,7 +221,7 @@ TAKERS = {
 
 
 def refuse_unused(kind: str, **options: object) -> None:
-    """ValueError for an option with a value that says nothing to a kind of checkpoint."""
+    """Raise ValueError for a set option without effect on a kind of checkpoint."""
     for option, value in options.items():
         if value and kind not in TAKERS[option]:
             takers = " and ".join(TAKERS[option])
@@ -237,7 +237,10 @@ def load_matcher(file: Path, device: str) -> Checkpoint:
 
 
 def load_judge(loaded: Checkpoint, file: Path | None, device: str) -> Checkpoint | None:
-    """The matcher that ranks a captioner's candidates; ValueError for a checkpoint without any."""
+    """Load the matcher that ranks a captioner's candidates.
+
+    ValueError where the checkpoint is no captioner.
+    """
     if file and loaded.kind != "captioners":
         raise ValueError("--matcher ranks the candidates of a captioner: leave it out")
     return load_matcher(file, device) if file else None
@@ -292,7 +295,7 @@ def list_regions(
 
 
 def store(file: Path | None, numbers: Mapping[str, Any]) -> None:
-    """Write numbers as JSON, where asked to."""
+    """Write numbers as JSON, if a file is given."""
     if file:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(json.dumps(numbers, indent=2) + "\n", encoding="utf-8")

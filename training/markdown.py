@@ -7,7 +7,7 @@ from statistics import mean
 
 
 def section(title: str, says: str, head: Sequence[str], rows: Iterable[str]) -> list[str]:
-    """A heading, what the table means, and the table; nothing without rows."""
+    """Write a heading, its explanation and a table; nothing without rows."""
     body = list(rows)
     ruler = "|" + "---|" * len(head)
     return [f"## {title}", "", says, "", line(head), ruler, *body, ""] if body else []
@@ -42,7 +42,7 @@ def spread(values: Iterable[float]) -> str:
 
 
 def over_seeds(values: Sequence[float | None]) -> str:
-    """The mean over seeds, and their range in brackets; a dash where one was not measured.
+    """Format the mean over seeds, and their range; a dash for a missing one.
 
     >>> over_seeds([36.84]), over_seeds([337.5, 339.0, 336.3]), over_seeds([None])
     ('36.8', '337.6 (336.3–339.0)', '–')
@@ -54,7 +54,7 @@ def over_seeds(values: Sequence[float | None]) -> str:
 
 
 def slashed_over_seeds(rows: Sequence[Sequence[float]]) -> str:
-    """The means over seeds between slashes, and in brackets the range of the last.
+    """Format means over seeds between slashes, and the range of the last.
 
     >>> slashed_over_seeds([[60, 40, 17.1], [61, 41, 17.5]])
     '60.5 / 40.5 / 17.3 (17.1–17.5)'
@@ -64,7 +64,7 @@ def slashed_over_seeds(rows: Sequence[Sequence[float]]) -> str:
 
 
 def coefficient(value: float | None) -> str:
-    """A correlation with two decimals, or a dash where it is not defined.
+    """Format a correlation with two decimals; a dash without one.
 
     >>> coefficient(0.876), coefficient(None)
     ('0.88', '–')
@@ -73,7 +73,7 @@ def coefficient(value: float | None) -> str:
 
 
 def one_decimal(value: float | None) -> str:
-    """A number with one decimal, or a dash where it was not measured.
+    """Format a number with one decimal; a dash without one.
 
     >>> one_decimal(19.61), one_decimal(None)
     ('19.6', '–')

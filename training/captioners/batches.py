@@ -22,7 +22,7 @@ PADDING = -1  # a target that is no word
 
 @dataclass(frozen=True, slots=True)
 class CaptionBatch:
-    """K photos' frozen inputs (K, F, C), and N sentences: whose each is, given words, targets.
+    """K photos' frozen inputs (K, F, C), and N sentences of these photos.
 
     owners are (N,), given and targets (N, T), padded; `positions` are the photos' in the dataset.
     """
@@ -34,7 +34,7 @@ class CaptionBatch:
     positions: Sequence[int]
 
     def state(self, language: Language, device: str) -> State:
-        """What each sentence starts from; features are read once a photo, not once a sentence."""
+        """Return the first state of each sentence; features are read once a photo."""
         owners = self.owners.to(device)
         state = language.look(PaddedBags.of(list(self.photos)).to(device))
         return tuple(part[owners] for part in state)
@@ -46,14 +46,14 @@ class CaptionBatch:
 
 @dataclass(frozen=True, slots=True)
 class TextBatch:
-    """N sentences: vectors (N, D) in a matcher's joint space, given words and targets (N, T)."""
+    """N sentences: vectors (N, D) in a matcher's joint space, words (N, T)."""
 
     vectors: Tensor
     given: Tensor
     targets: Tensor
 
     def state(self, language: Language, device: str) -> State:
-        """What each sentence starts from: itself in the place of a photo."""
+        """Return the first state of each sentence, which stands for a photo itself."""
         assert isinstance(language, Attentive)
         return language.look_at_texts(self.vectors.to(device))
 
@@ -63,7 +63,7 @@ Batches = tuple[CaptionBatch | TextBatch, ...]  # what a step learns
 
 @dataclass(frozen=True, slots=True)
 class CaptionDataset:
-    """The frozen inputs (F, C) of K photos, and each one's sentences as word indices (T,)."""
+    """Frozen inputs (F, C) of K photos, and their sentences as word indices (T,)."""
 
     photos: Sequence[Tensor]
     sentences: Sequence[Sequence[Tensor]]
@@ -71,7 +71,7 @@ class CaptionDataset:
 
     @property
     def steps(self) -> int:
-        """How many batches an epoch has."""
+        """The number of batches of an epoch."""
         return -(-len(self.sentences) // self.size)
 
     def batches(self, epoch: int) -> Iterable[Batches]:  # noqa: ARG002 - the order is drawn
@@ -110,11 +110,11 @@ class MixedDataset:
 
     @property
     def steps(self) -> int:
-        """How many batches an epoch has."""
+        """The number of batches of an epoch."""
         return self.photos.steps
 
     def batches(self, epoch: int) -> Iterator[Batches]:
-        """Some of the texts, in a new order, and after the first epochs every photo once."""
+        """Give texts in a new order; after the first epochs, every photo too."""
         if epoch <= self.epochs:
             yield from ((batch,) for batch in islice(self.draw(self.alone), self.steps))
         elif not self.beside:
@@ -136,7 +136,7 @@ class MixedDataset:
 
 
 def shift(sentences: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
-    """The words that a model is given and its targets, (N, T + 1) each, padded.
+    """Make given words and targets (N, T + 1) of sentences, padded.
 
     The given ones start with END and the targets end with it, as in decoding.
     """
@@ -147,7 +147,7 @@ def shift(sentences: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
 
 
 def word_indices(texts: Sequence[str], words: Sequence[str], longest: int) -> list[Tensor]:
-    """Sentences as word indices (T,), cut to the longest length of a caption."""
+    """Turn sentences into word indices (T,), cut to a caption's longest length."""
     numbers = {word: number for number, word in enumerate(words, FIRST_WORD)}
     captions = (caption_words(text)[:longest] for text in texts)
     return [

@@ -1,4 +1,4 @@
-"""Captioners before training, and the datasets that they learn from."""
+"""Captioners before training, and their datasets."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from training.runs.progress import Progress
 
 @dataclass(frozen=True, slots=True)
 class TrainingData:
-    """What a captioner learns from: photos' frozen inputs (F, C) with sentences, and sentences."""
+    """Photos' frozen inputs (F, C), their examples, and sentences without photos."""
 
     inputs: Sequence[Tensor]
     examples: Sequence[Example]
@@ -35,7 +35,7 @@ class TrainingData:
 
 
 def build(preset: CaptionerPreset, sentences: Sequence[str], start: Path | None) -> Captioner:
-    """A preset's model with the vocabulary of sentences, its weights at random; or a trained one.
+    """Build a preset's model with the vocabulary of sentences, or load a trained one.
 
     ValueError for a checkpoint to start from that is of another model.
     """
@@ -60,7 +60,7 @@ def build(preset: CaptionerPreset, sentences: Sequence[str], start: Path | None)
 
 
 def make_dataset(model: Captioner, preset: CaptionerPreset, data: TrainingData) -> Dataset[Batches]:
-    """What a model learns from; one that is not trained yet takes what it begins with.
+    """Make the dataset of a model; a new model is also prepared with it.
 
     ValueError for text with a model that does not take sentences in the place of photos.
     """
@@ -87,5 +87,5 @@ def make_dataset(model: Captioner, preset: CaptionerPreset, data: TrainingData) 
 
 
 def load_teacher(options: TextOptions) -> checkpoint.Checkpoint:
-    """The matcher in whose joint space sentences stand for photos."""
+    """Load the matcher of the joint space in which sentences stand for photos."""
     return checkpoint.load(PRETRAINED / f"{options.matcher}.safetensors")

@@ -1,4 +1,4 @@
-"""Calibrating a captioner: how probable its captions are right, measured on photos apart."""
+"""Calibration of a captioner: the probability that a caption is right."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ RIGHT = 0.7  # of the captions that are not marked as guesses
 
 @dataclass(frozen=True, slots=True)
 class JudgedCaptions:
-    """Captions: features (N, 5), and whether a sentence of the photo names each of their nouns."""
+    """Captions: features (N, 5), and whether the photo's sentences name all nouns."""
 
     features: NDArray[np.float64]
     right: NDArray[np.bool_]
 
     def select(self, positions: Sequence[int]) -> JudgedCaptions:
-        """Those at some positions."""
+        """Select the captions at some positions."""
         return JudgedCaptions(self.features[positions], self.right[positions])
 
     def probabilities(self, calibration: CaptionCalibration) -> NDArray[np.float64]:
-        """How probable a calibration finds each caption, (N,)."""
+        """Compute the probability (N,) of each caption by a calibration."""
         return np.array([calibration.probability(tuple(row)) for row in self.features])
 
     def measure(self, calibration: CaptionCalibration) -> tuple[Reliability, dict[str, float]]:
-        """How reliable a calibration is, and what its threshold does to the captions."""
+        """Measure the reliability of a calibration, and the effect of its threshold."""
         probabilities = self.probabilities(calibration)
         sure = probabilities >= calibration.unsure_below
         return reliability(probabilities, self.right), {
@@ -61,7 +61,7 @@ def calibrate(
     place: Place,
     progress: Progress,
 ) -> tuple[CaptionCalibration, dict[str, Reliability]]:
-    """Fit on one half of the first corpus's val, and measure on the other and on the others' val.
+    """Fit on half of the first corpus's val; measure on the other and the others' val.
 
     ValueError without a calibrated matcher, or for a captioner without kinds; LookupError for a
     corpus without val, or without WordNet.
@@ -98,7 +98,7 @@ def judge_captions(
     progress: Progress,
     wordnet: WordNet,
 ) -> JudgedCaptions:
-    """The caption of each photo as a service ranks it, judged by the photo's sentences."""
+    """Describe each photo as a service does, and judge captions by its sentences."""
     inputs, judge_inputs = (
         frozen_inputs(one.model, examples, place, precision_of(one), progress)
         for one in (loaded, judge)
@@ -133,7 +133,7 @@ def fit(sample: JudgedCaptions, start: CaptionCalibration) -> CaptionCalibration
 
 
 def choose_threshold(probabilities: NDArray[np.float64], right: NDArray[np.bool_]) -> float:
-    """The least probability from which on RIGHT of the captions are right.
+    """Choose the least probability at which RIGHT of the captions are right.
 
     ValueError where there is none.
 

@@ -17,13 +17,13 @@ WORD = re.compile(r"[a-z0-9]+(?:['-][a-z0-9]+)*")
 
 
 def caption_words(text: str) -> list[str]:
-    """Lower-case words as a caption writes them: "t-shirt" and "man's" are one word each."""
+    """Split a text into a caption's lower-case words, such as "t-shirt" and "man's"."""
     joined = SPACED_ENDING.sub("", SPACED_HYPHEN.sub("-", text.lower()))
     return WORD.findall(joined)
 
 
 def vocabulary(sentences: Iterable[str], least_count: int) -> tuple[str, ...]:
-    """Words that sentences hold at least least_count times.
+    """List the words that sentences hold at least least_count times.
 
     The filter of Karpathy & Fei-Fei 2015, section 4; the most frequent word comes first.
     ValueError if no word is left.
@@ -36,7 +36,7 @@ def vocabulary(sentences: Iterable[str], least_count: int) -> tuple[str, ...]:
 
 
 def count_words(sentences: Sequence[Sequence[Tensor]], size: int) -> Tensor:
-    """How often each of V words (V,) is a target, END among them."""
+    """Count how often each of V words (V,) is a target, END among them."""
     lines = [line for indices in sentences for line in indices]
     frequencies = torch.bincount(torch.cat(lines), minlength=size)
     frequencies[END] += len(lines)

@@ -1,4 +1,4 @@
-"""Descriptions of a split's photos by a captioner, by the path that a service takes."""
+"""Descriptions of a split's photos by a captioner, as a service makes them."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def caption_with_judge(
     options: Generation,
     calibrated: CaptionCalibration | None,
 ) -> list[GeneratedCaption]:
-    """Describe photos by the candidates that captioner and matcher rank first together."""
+    """Describe photos by the candidates that captioner and matcher rank first."""
     beams = captioner.describe(photos[0], options.candidates)
     return [
         judge_candidates(
@@ -97,7 +97,7 @@ def caption_with_judge(
 def see_photos(
     sight: Sight, examples: Sequence[Example], inputs: Sequence[Tensor] | None
 ) -> SeenPhotos:
-    """Features (F, C) and boxes (R, 4) of photos; known features have no boxes."""
+    """Return features (F, C) and boxes (R, 4) of photos; known features have no boxes."""
     if inputs is not None:
         return inputs, [None] * len(inputs)
     features, boxes = sight([read_pixels(example.image) for example in examples])
@@ -105,7 +105,7 @@ def see_photos(
 
 
 def embed_photo(judge: Checkpoint, inputs: Tensor, boxes: Tensor | None) -> FragmentBag:
-    """A photo's bag by a matcher, of features (F, C) and boxes (R, 4)."""
+    """Embed a photo's features (F, C) and boxes (R, 4) by a matcher."""
     if boxes is None:
         (vectors,) = encode_inputs(judge.model, [inputs])
         return FragmentBag(vectors, (WHOLE_FRAME,) * len(vectors), ("",) * len(vectors))
@@ -120,7 +120,7 @@ def judge_candidates(
     boxes: Tensor | None,
     calibrated: CaptionCalibration | None = None,
 ) -> GeneratedCaption:
-    """The candidate that captioner and matcher rank first, with the boxes of its words.
+    """Choose the candidate that captioner and matcher rank first, with its boxes.
 
     `bag` is the photo's by the matcher, `boxes` (R, 4) are those that the captioner attends to.
     """
@@ -137,7 +137,7 @@ def judge_candidates(
 
 
 def locate_words(caption: Caption, boxes: Tensor | None) -> Iterator[tuple[Span, Box]]:
-    """The place of each word that attends to boxes (R, 4), and the box that it attends to most."""
+    """Give the place of each attending word, and its box of most attention."""
     start = 0
     for word in caption.words:
         if word.attention is not None and boxes is not None:

@@ -1,4 +1,4 @@
-"""Endings of captions: words that end none, for they wait for the word that they belong to."""
+"""Endings of captions: words such as "a" and "in", which end no caption."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ RELATIONS = frozenset(
 
 
 def with_endings(loaded: Checkpoint, examples: Sequence[Example]) -> Captioner:
-    """A checkpoint's captioner anew, no caption of which ends with an unfinished word.
+    """Copy a checkpoint's captioner so that no caption ends with an unfinished word.
 
     Measured on the sentences of examples of train. ValueError for another kind of model.
     """
@@ -40,7 +40,7 @@ def with_endings(loaded: Checkpoint, examples: Sequence[Example]) -> Captioner:
 
 
 def unfinished(trees: Iterable[ParsedSentence], words: Sequence[str]) -> tuple[str, ...]:
-    """The words that mostly stand before what they belong to, such as "a", "in" and "large".
+    """List words that mostly stand before their head, such as "a" and "in".
 
     >>> trees = parse_trees(["A large dog runs in the grass ."]) * 5
     >>> unfinished(trees, ("a", "dog", "in", "large"))

@@ -1,4 +1,4 @@
-"""Kinds of a captioner, persons and animals: which classes and words are of them, by WordNet."""
+"""Kinds of a captioner, persons and animals: their classes and words by WordNet."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def measure_shares(
 def find_members(
     words: Sequence[str], singular: Nouns, kinds: Sequence[Kind], wordnet: WordNet
 ) -> Tensor:
-    """Find the words (G, W) that name a thing of each kind by WordNet."""
+    """Find the words (G, W) of each kind by WordNet."""
     return torch.tensor(
         [
             [word in singular and wordnet.is_a(singular[word], kind.terms) for word in words]
@@ -114,7 +114,7 @@ def find_members(
 
 
 def find_nouns(trees: Iterable[ParsedSentence]) -> Nouns:
-    """The words that are nouns in most of the sentences that have them, to their singular."""
+    """Find the words that are mostly nouns, and their singular."""
     readings: dict[str, Counter[str]] = {}
     for tree in trees:
         for word in tree.words:
@@ -136,7 +136,7 @@ def measure_share(trees: Sequence[ParsedSentence], kind: ThingKind, wordnet: Wor
 
 
 def classes_of(kinds: Sequence[ThingKind]) -> Tensor:
-    """Which of ImageNet's classes (G, 1000) are of each kind by their broader terms."""
+    """Find ImageNet's classes (G, 1000) of each kind by their broader terms."""
     terms = [{name for level in levels for name in level} for levels in classes.names()]
     return torch.tensor(
         [[not class_terms.isdisjoint(kind.terms) for class_terms in terms] for kind in kinds]
@@ -146,9 +146,10 @@ def classes_of(kinds: Sequence[ThingKind]) -> Tensor:
 def find_usual_words(
     examples: Sequence[Example], words: Sequence[str], kind_shares: Tensor
 ) -> Tensor:
-    """Which words (G, W) stand with photos of a kind: not "branch", a group of persons in WordNet.
+    """Find the words (G, W) that mostly stand with photos of a kind.
 
-    A word that no photo's sentences have does.
+    So "branch", a group of persons in WordNet, is no person. A word that no photo's sentences have
+    does.
     """
     places = {word: place for place, word in enumerate(words)}
     photos, with_kind = torch.zeros(len(words)), torch.zeros(kind_shares.shape[1], len(words))

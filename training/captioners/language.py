@@ -1,4 +1,4 @@
-"""Texts that a captioner learns its language from, and their vectors in a matcher's joint space."""
+"""Texts for a captioner's language, and their vectors in a matcher's joint space."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from training.runs.progress import Progress
 
 
 def gather_sentences(corpus: Corpus, options: TextOptions | None, file: Path | None) -> list[str]:
-    """What a captioner's language is learned from: train's sentences, or with text more than them.
+    """Gather the sentences for a captioner's language: train's, and with text more.
 
     These are a file's lines that are no sentence of another split, and names of classes.
     """
@@ -42,7 +42,7 @@ def gather_sentences(corpus: Corpus, options: TextOptions | None, file: Path | N
 def embed_texts(
     loaded: Checkpoint, texts: Sequence[str], folder: Path, precision: str, progress: Progress
 ) -> Tensor:
-    """Vectors (N, D) of length one in a matcher's joint space, from the cache or into it."""
+    """Embed texts (N, D) with length one in a joint space, through the cache."""
     joint = loaded.model.image.config.embedding
 
     def joint_vectors(batch: Sequence[str]) -> list[Tensor]:

@@ -19,7 +19,7 @@ from training.runs.precision import half_precision
 
 @dataclass(frozen=True, slots=True)
 class CrossEntropy:
-    """The mean −log p of a true word, photos' sentences and `text_weight` times those alone."""
+    """The mean −log p of true words; sentences without photos count `text_weight`."""
 
     model: Captioner
     device: str
@@ -32,7 +32,7 @@ class CrossEntropy:
         return torch.stack([self.weigh(batch, len(batches)) for batch in batches]).sum()
 
     def weigh(self, batch: CaptionBatch | TextBatch, batches: int) -> Tensor:
-        """The loss of a batch; text that is alone in its step weighs 1."""
+        """Compute the loss of a batch; text weighs 1 if it is alone in its step."""
         with half_precision(self.device, self.precision):
             predicted, targets = logits(self.model, batch, self.device)
         loss = F.cross_entropy(predicted.float(), targets, label_smoothing=self.label_smoothing)
@@ -40,7 +40,7 @@ class CrossEntropy:
 
 
 class SelfCritical:
-    """Captions that are drawn become as likely as they are better than others of their photo.
+    """Drawn captions become more likely if they beat others of their photo.
 
     −Σ_t (r(c) − b) log p(w_t), a mean over words: r is CIDEr-D of a drawn caption c against train's
     sentences of its photo, its end counted as a word, and b the mean reward of the
@@ -50,7 +50,7 @@ class SelfCritical:
     def __init__(
         self, truth: CrossEntropy, references: Sequence[Sequence[str]], samples: int
     ) -> None:
-        """`references` are the sentences of each photo, `samples` the captions drawn of each."""
+        """Take the sentences of each photo, and the number of captions drawn of each."""
         if samples < 2:
             raise ValueError(f"[reward] samples is {samples}; use at least 2, to compare them")
         self.truth, self.samples, self.model = truth, samples, truth.model
@@ -73,7 +73,7 @@ class SelfCritical:
         ).sum()
 
     def reward(self, batch: CaptionBatch) -> Tensor:
-        """The loss of captions that are drawn for the photos of a batch."""
+        """Compute the loss of captions drawn for the photos of a batch."""
         captions = self.draw(batch.photos)
         owners = torch.arange(len(batch.photos)).repeat_interleave(self.samples)
         advantages = self.advantages(captions, batch.positions)
@@ -86,7 +86,7 @@ class SelfCritical:
 
     @torch.no_grad()
     def draw(self, photos: Tensor) -> list[Tensor]:
-        """Captions as word indices (T,), `samples` of each photo (K, F, C) in a row."""
+        """Draw `samples` captions of each photo (K, F, C) as word indices (T,)."""
         self.model.eval()
         step, state = self.model.start(list(photos), doubting=False)
         repeated_state = tuple(part.repeat_interleave(self.samples, 0) for part in state)
@@ -97,7 +97,7 @@ class SelfCritical:
         return [torch.tensor(hypothesis.words) for hypothesis in hypotheses]
 
     def advantages(self, captions: Sequence[Tensor], positions: Sequence[int]) -> Tensor:
-        """How much better (N,) each caption is than the others of its photo are in the mean."""
+        """Compute how much better (N,) each caption is than its photo's others."""
         words = self.model.config.words
         texts = [
             mark_end([words[at - FIRST_WORD] for at in caption.tolist()]) for caption in captions
@@ -109,12 +109,12 @@ class SelfCritical:
 
 
 def mark_end(words: Sequence[str]) -> list[str]:
-    """Words and a mark of their end, so that a caption that breaks off is worth less."""
+    """Add a mark of the end to words; a caption without an end is worth less."""
     return [*words, str(END)]
 
 
 def logits(model: Captioner, batch: CaptionBatch | TextBatch, device: str) -> tuple[Tensor, Tensor]:
-    """Logits (W, V) of the W real words of a batch, ENDs among them, and the targets (W,)."""
+    """Compute logits (W, V) of a batch's W real words, END included, and targets (W,)."""
     language = model.language
     inputs, targets = batch.given.to(device), batch.targets.to(device)  # (N, T) each
     outputs, state = language(inputs, batch.state(language, device))

@@ -17,7 +17,7 @@ PRESETS = "captioners"  # the folder of captioners' presets
 
 @dataclass(frozen=True, slots=True)
 class TextOptions:
-    """Language from text alone, each sentence in the place of a photo by a matcher's joint space.
+    """Language from text alone, where sentences stand for photos in a joint space.
 
     The first `epochs` have `alone` sentences a step and no photo, later ones `beside` the photos,
     whose loss counts `weight`. With `names` the texts hold those of ImageNet's classes. `matcher`
@@ -48,7 +48,7 @@ class Reward:
 
 @dataclass(frozen=True, slots=True)
 class CaptionerPreset:
-    """How a captioner is trained: its model's name and options, without the words, and the rest.
+    """A training of a captioner: the model's name and options, and the rest.
 
     least_count: how often a word of the vocabulary comes in train's sentences, or with `text` in
     all texts, at least. With `snippets` it learns to describe regions, by the parts of
@@ -70,7 +70,7 @@ PARTS = {"snippets": SnippetOptions, "text": TextOptions, "reward": Reward}
 
 
 def read(preset: str) -> CaptionerPreset:
-    """The preset of a preset in presets/captioners, or of a path that ends in .toml.
+    """Read a preset in presets/captioners, or a path that ends in .toml.
 
     LookupError where there is none, ValueError for an option that nothing knows.
     """

@@ -1,4 +1,4 @@
-"""Captions of regions against the phrases that people have for true boxes."""
+"""Captions of regions against people's phrases for true boxes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ DESCRIBED = 64  # regions described, or compared with all snippets, at once
 
 @dataclass(frozen=True, slots=True)
 class TrueRegion:
-    """A true box of a photo, the photo's number, and the phrases that name it."""
+    """A true box of a photo, the photo's number, and its phrases."""
 
     photo: int
     box: Box
@@ -55,7 +55,7 @@ class Regions:
     inputs: Sequence[Tensor]
 
     def score(self, texts: Sequence[str]) -> Bleu:
-        """BLEU of a text for each box against the phrases that name it."""
+        """Measure BLEU of a text for each box against the box's phrases."""
         return bleu(texts, [region.phrases for region in self.true])
 
 
@@ -89,7 +89,7 @@ def see_true_regions(
     precision: str,
     progress: Progress = silent,
 ) -> Regions:
-    """See true boxes of photos by a model's sight, from the cache or computed into it.
+    """See true boxes of photos by a model's sight, through the cache.
 
     ValueError for a sight without regions, LookupError where no photo has a true box.
     """
@@ -124,7 +124,7 @@ def see_true_regions(
 
 
 def require_regions(model: Captioner | ImageTower) -> ViewSight:
-    """Return the sight of a model that describes regions; ValueError for another model."""
+    """Return the sight of a model of regions; ValueError for another model."""
     describes = not isinstance(model, Captioner) or model.of_regions
     if not (describes and isinstance(model.sight, ViewSight)):
         raise ValueError(
@@ -137,7 +137,7 @@ def require_regions(model: Captioner | ImageTower) -> ViewSight:
 def describe_regions(
     captioner: Captioner, regions: Regions, progress: Progress = silent, beam: int = BEAM
 ) -> list[str]:
-    """What a captioner says of each box: of its features alone, as if they were a photo's."""
+    """Describe each box by its features alone, as if they were a photo's."""
     starts = range(0, len(regions.rows), DESCRIBED)
     return [
         best[0].text
@@ -152,7 +152,7 @@ def describe_regions(
 def retrieve_texts(
     matcher: Matcher, regions: Regions, sums: Tensor, texts: Sequence[str]
 ) -> list[str]:
-    """For each box the text that the matcher finds most compatible with it.
+    """Retrieve the text that a matcher finds most compatible with each box.
 
     v_i · Σ_t s_t, with the sums (S, D) of the texts' fragments: the ranking baseline of Karpathy &
     Fei-Fei (2015), section 4.3. Each box is seen in its photo, as its likeliest region.
@@ -182,7 +182,7 @@ def embed_snippets(
     cache: Path,
     progress: Progress = silent,
 ) -> tuple[Tensor, list[str]]:
-    """The sums (S, D) of the fragments of all snippets of train, and the snippets."""
+    """Compute the sums (S, D) of the fragments of train's snippets."""
     bags = snippets.compare_sentences(loaded, examples, inputs, cache, progress)
     options = snippets.SnippetOptions()
     unique = {
@@ -217,7 +217,7 @@ def measure_region_captions(
     progress: Progress = silent,
     beam: int = BEAM,
 ) -> tuple[Bleu, dict[str, Any]]:
-    """BLEU of a captioner's texts for true boxes, or of the texts that a matcher retrieves.
+    """Measure BLEU of a captioner's, or a matcher's, texts for true boxes.
 
     And the facts of the measurement. ValueError for another kind of checkpoint.
     """

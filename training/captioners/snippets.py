@@ -1,4 +1,4 @@
-"""Snippets: parts of sentences and the regions that a matcher aligns them with."""
+"""Snippets: parts of sentences, each aligned with a region by a matcher."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from training.runs.progress import Progress, silent
 
 @dataclass(frozen=True, slots=True)
 class SnippetOptions:
-    """How snippets are inferred: the matcher that ships by its name, and β of eq. 12.
+    """The inference of snippets: a shipped matcher's name, and β of eq. 12.
 
     most: words of a snippet; longer ones are left out.
     """
@@ -46,7 +46,7 @@ class SnippetOptions:
 
 @dataclass(frozen=True, slots=True)
 class Snippet:
-    """A part of a sentence and the region of its photo that it describes; 0 is the frame."""
+    """A part of a sentence and its region of the photo; 0 is the frame."""
 
     region: int
     span: Span
@@ -60,7 +60,7 @@ def describe_by_snippets(
     cache: Path,
     progress: Progress = silent,
 ) -> tuple[list[Tensor], list[Example]]:
-    """The regions of photos that have snippets: the row (1, C) of each, and its snippets.
+    """Find the regions of photos with snippets: their rows (1, C), and the snippets.
 
     `inputs` (F, C) are what the sight sees of each photo. ValueError for a sight whose regions are
     not the matcher's.
@@ -90,7 +90,7 @@ def describe_by_snippets(
 def group_by_region(
     example: Example, sentences: Sequence[FragmentBag], options: SnippetOptions
 ) -> dict[int, tuple[str, ...]]:
-    """The texts of a photo's snippets, by the regions that have some."""
+    """Group the texts of a photo's snippets by their regions."""
     texts: dict[int, tuple[str, ...]] = {}
     for text, sentence in zip(example.sentences, sentences, strict=True):
         for snippet in align(sentence, options.beta):
@@ -101,7 +101,7 @@ def group_by_region(
 
 
 def align(sentence: FragmentBag, beta: float) -> list[Snippet]:
-    """The segments of a sentence and their regions (Karpathy & Fei-Fei 2015, section 3.1.4).
+    """Align segments of a sentence with regions (Karpathy & Fei-Fei 2015, section 3.1.4).
 
     The sentence has the similarities (T, R) of its fragments with regions for vectors. The chain
     runs over content words, each with the function words before it: these alone have next to no
@@ -119,7 +119,7 @@ def align(sentence: FragmentBag, beta: float) -> list[Snippet]:
 
 
 def trim(sentence: FragmentBag, fragments: Sequence[int]) -> Span | None:
-    """The place of a segment without function words around it; None if it has no others.
+    """Cut function words off both ends of a segment; None if no other is left.
 
     Determiners before its first content word stay: "in the grass" is "the grass".
     """
@@ -143,7 +143,7 @@ def compare_sentences(
     cache: Path,
     progress: Progress = silent,
 ) -> list[list[FragmentBag]]:
-    """The sentences of each photo, their similarities (T, R) with its regions for vectors.
+    """Compare each photo's sentences with its regions: similarities (T, R).
 
     From the cache, or computed into it by the matcher.
     """
@@ -180,7 +180,7 @@ def compare_sentences(
 def place_fragments(
     places: Sequence[Sequence[tuple[str, Span]]], rows: Tensor
 ) -> list[FragmentBag]:
-    """Rows (ΣT, R) of a photo's sentences as a bag each, by the places of their fragments."""
+    """Split rows (ΣT, R) of a photo into a bag a sentence, with places."""
     parts = rows.split([len(labelled) for labelled in places])  # type: ignore[no-untyped-call]  # torch leaves it so
     return [
         FragmentBag(

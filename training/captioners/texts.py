@@ -17,7 +17,7 @@ LIFELESS = ("{a} on a table", "{a} on a white background", "{a} lies on the grou
 
 
 def read_lines(file: Path) -> list[str]:
-    """The lines of a text file, gzipped or not, without those that have no words.
+    """Read the lines of a text file, gzipped or not, without empty ones.
 
     LookupError for a missing file, ValueError for one without any sentence or that is no text.
     """
@@ -35,7 +35,7 @@ def read_lines(file: Path) -> list[str]:
 
 
 def drop_held_out(texts: Iterable[str], corpus: Corpus) -> list[str]:
-    """The texts that are no sentence of a split but train, whatever their case and punctuation."""
+    """Drop texts that are sentences of other splits, in any case or punctuation."""
     held_out = {
         tuple(caption_words(sentence))
         for split, examples in corpus.splits.items()
@@ -47,7 +47,7 @@ def drop_held_out(texts: Iterable[str], corpus: Corpus) -> list[str]:
 
 
 def name_classes(vocabulary: Set[str]) -> list[str]:
-    """What the classes of ImageNet and their broader terms are called, each in plain sentences.
+    """Write plain sentences that name ImageNet's classes and broader terms.
 
     So a captioner has seen the names that a matcher may find, as far as their words are known.
     """

@@ -37,7 +37,7 @@ DESCRIBED = 16  # photos described at once
 
 @dataclass(frozen=True, slots=True)
 class CaptionScores:
-    """Captions against sentences, in percent: BLEU-1 to 4, and CIDEr-D as papers print it."""
+    """Captions against sentences, in percent: BLEU-1 to 4, CIDEr-D as papers print it."""
 
     bleu: tuple[float, ...]
     length_ratio: float
@@ -53,7 +53,7 @@ def train(
     resume: bool = False,
     reporter: Reporter = SILENT,
 ) -> CaptionScores:
-    """Train on split train, write the checkpoint to `place.out`; its scores on val.
+    """Train on split train, write the checkpoint to `place.out`, measure on val.
 
     `text` is a file of sentences without photos, for a preset with [text]. The averaged weights of
     the last epoch are kept: val chooses nothing. The run's folder is beside the checkpoint;
@@ -81,7 +81,7 @@ def train(
 def claim_folder(
     corpus: Corpus, place: Place, preset: CaptionerPreset, text: Path | None, resume: bool
 ) -> RunFolder:
-    """Claim the run's folder; ValueError for options that do not go together."""
+    """Claim the run's folder; ValueError for options that exclude each other."""
     if bool(preset.reward) != bool(place.start):
         raise ValueError("[reward] and --start need each other: give both, or neither")
     if text and not preset.text:
@@ -110,7 +110,7 @@ def validate_captions(
 def make_objective(
     model: Captioner, preset: CaptionerPreset, examples: Sequence[Example], device: str
 ) -> Callable[[Batches, int], Tensor]:
-    """What a preset trains for."""
+    """Make the objective of a preset."""
     truth = CrossEntropy(
         model,
         device,
@@ -130,7 +130,7 @@ def gather_inputs(
     place: Place,
     progress: Progress,
 ) -> tuple[Sequence[Tensor], Sequence[Example]]:
-    """The frozen inputs (F, C) of what is to be described, and its sentences.
+    """Gather the frozen inputs (F, C) to describe, and their examples.
 
     These are a split's photos, or with `snippets` the regions that have some.
     """
@@ -149,7 +149,7 @@ def frozen_inputs(
     precision: str,
     progress: Progress,
 ) -> Inputs:
-    """The sight's features (F, C) of every photo, from the cache or computed into it.
+    """Return the sight's features (F, C) of every photo, through the cache.
 
     Those that a matcher of the same sight and precision left there are found.
     """
@@ -175,7 +175,7 @@ def measure_captions(
     examples: Sequence[Example],
     progress: Progress,
 ) -> CaptionScores:
-    """Scores of the best caption that `describe` has for each of a slice of the examples."""
+    """Measure the best captions that `describe` gives for slices of examples."""
     starts = range(0, len(examples), DESCRIBED)
     captions = [
         best[0].text

@@ -83,7 +83,7 @@ def add_kinds(
     cache: Cache = FEATURES,
     device: Device = "cpu",
 ) -> None:
-    """Teach a captioner of which photos it must name no person, and no animal.
+    """Teach a captioner on which photos to name no person and no animal.
 
     Measured on split train, with WordNet's nouns. Its captions are others then, so what
     `tessera calibrate` measured is left out. Example: tessera add-kinds captioner.safetensors
@@ -132,7 +132,10 @@ def rewrite(
     device: str,
     change: Callable[[Checkpoint, Sequence[Example]], Captioner],
 ) -> None:
-    """Write a captioner as a change by the examples of train makes it, to `out` or anew."""
+    """Change a captioner by the examples of train, and write it to `out`.
+
+    Without `out` it replaces the file.
+    """
     from models import checkpoint
     from training.data import readers as folders
 
@@ -154,7 +157,7 @@ def evaluate_regions(
     ] = None,
     device: Device = "cpu",
 ) -> None:
-    """Measure what a captioner says of true boxes, or what a matcher retrieves for them.
+    """Measure captions of true boxes, or the texts that a matcher retrieves for them.
 
     A matcher retrieves parts of train's sentences. BLEU is against the phrases that name a box.
 

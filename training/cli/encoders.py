@@ -99,7 +99,7 @@ def tune(
     ] = None,
     device: Device = "cpu",
 ) -> None:
-    """Choose what boxes count, how they are made, and the temperature, on captioned photos.
+    """Choose the weight, making and temperature of boxes on captioned photos.
 
     Probabilities come after it, by `tessera calibrate`.
 

@@ -30,7 +30,7 @@ def judge(
     ] = None,
     json_file: Numbers = None,
 ) -> None:
-    """Measure what a search gives against judgements, and compare two configurations.
+    """Measure the results of a search against judgements, and compare two configurations.
 
     Example: tessera judge judgements.csv before.csv after.csv
     """
@@ -55,7 +55,7 @@ def judge(
 
 
 def make_table(compared: list[Comparison], files: list[Path]) -> Table:
-    """The measures as rows, a column for each run; two runs have their difference too."""
+    """Make a table of measures, a column a run; two runs have their difference too."""
     columns = ["", *(file.stem for file in files)]
     grid = Table(*columns, *(["difference", "better", "worse", "p"] if len(files) > 1 else []))
     for comparison in compared:

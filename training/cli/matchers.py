@@ -58,7 +58,7 @@ def train(
         typer.Option(min=1, help="Processes that share each batch, a GPU each where there are."),
     ] = 1,
 ) -> None:
-    """Train a matcher, anew or from another's weights; first the teachers that its preset wants.
+    """Train a matcher, from the start or another's weights; its preset's teachers first.
 
     Examples: tessera train scenes --data scenes/ --epochs 5
 
@@ -82,7 +82,7 @@ def train(
 def train_in(
     again: bool, preset: Preset, corpus: Corpus, place: Place, resume: bool, parser: str | None
 ) -> Path:
-    """Train in this process, which may be a worker; `again` after one was lost."""
+    """Train in this process, perhaps a worker; `again` after a worker was lost."""
     from models.text import parsing
     from training.matchers import train as run
     from training.matchers.folders import open_folder
@@ -109,7 +109,7 @@ def train_in(
 
 @dataclass(frozen=True, slots=True)
 class Catalogue:
-    """How a catalogue is read: which fields make texts, and a file of its customers' queries."""
+    """The reading of a catalogue: fields for texts, and a file of customers' queries."""
 
     fields: tuple[str, ...] = ()
     clicks: Path | None = None
@@ -118,7 +118,7 @@ class Catalogue:
 def read_corpus(
     preset: Preset, data: Path, images: Path | None, options: Catalogue, console: Console
 ) -> Corpus:
-    """The corpus that a preset learns from; says what a catalogue's fields were taken for."""
+    """Read the corpus of a preset, and report the roles of a catalogue's fields."""
     from training.data import catalogue
     from training.data import readers as folders
 
@@ -162,7 +162,7 @@ def write_average(
     cache: Cache = FEATURES,
     device: Device = "cpu",
 ) -> None:
-    """Average the weights of matchers that differ in their seed, and validate the average.
+    """Average matchers that differ in their seed, and validate the average.
 
     With --embedding, --conse and --reference-sentences its vectors get another shape; a single
     checkpoint may be given.

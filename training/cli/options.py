@@ -47,7 +47,7 @@ Numbers = Annotated[Path | None, typer.Option("--json", help="Write the numbers.
 
 @contextmanager
 def plain_errors(console: Console, parser: str | None = None) -> Iterator[None]:
-    """Parse with the given pipeline, and print mistakes in a sentence, without a traceback."""
+    """Parse with the given pipeline, and print mistakes in one sentence."""
     try:
         if parser:
             from models.text import parsing
@@ -60,7 +60,7 @@ def plain_errors(console: Console, parser: str | None = None) -> Iterator[None]:
 
 
 def find_boxes(data: Path, boxes: Path | None) -> Path | None:
-    """The file of a corpus's true boxes: the one that is given, or the one beside the data."""
+    """Find the file of true boxes: the given one, or the one next to the data."""
     from training.data import entities
 
     return boxes or entities.find(data if data.is_dir() else data.parent)
@@ -78,7 +78,7 @@ def make_reporter(console: Console) -> Reporter:
 
 
 def read_boxes(data: Path, boxes: Path | None) -> GroundTruth:
-    """The true boxes of a corpus; LookupError where there are none."""
+    """Read the true boxes of a corpus; LookupError where there are none."""
     from training.data import entities
 
     file = find_boxes(data, boxes)

@@ -48,7 +48,7 @@ def reproduce_rows(
     device: Device = "cpu",
     parser: Parser = None,
 ) -> None:
-    """Train every row of the results page that is not trained yet, and write the page.
+    """Train the rows of the results page that are left, and write the page.
 
     Broken off, it goes on where it was. Example: tessera reproduce --data flickr8k/ --only dvsa
     """
@@ -114,7 +114,7 @@ def write_report(
 
 
 def describe_plan(trainings: Sequence[Training], paces: Mapping[str, float]) -> str:
-    """What reproduce is going to do, and for how long."""
+    """Describe the trainings that are left, and their time."""
     from index.progress import duration
     from training.report import reproduce
 

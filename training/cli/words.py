@@ -1,4 +1,4 @@
-"""Commands that write the lists of words that ship: class-names, lexicon."""
+"""Commands that write the shipped lists of words: class-names, lexicon."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def class_names(
     wordnet: Annotated[Path, typer.Argument(help="A folder with WordNet's data.noun.")],
     out: Annotated[Path, typer.Argument(help="The .txt to write.")],
 ) -> None:
-    """Write what ImageNet's classes are called: names and broader terms of WordNet.
+    """Write the names of ImageNet's classes and their broader terms in WordNet.
 
     Example: tessera class-names /usr/share/wordnet models/pretrained/classes.txt
     """

@@ -11,7 +11,7 @@ import torch
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """What of a split an epoch takes, and how it mixes it.
+    """The part of a split that an epoch takes, and its mixing.
 
     rounds: sentences of each photo, again if it has fewer; 0 for all it has. alike: photos of one
     kind that stand together in a batch, so that a blue shirt is told from other shirts and not
@@ -50,7 +50,7 @@ def batches(
     sampling: Sampling = ALL,
     kinds: Sequence[str] = (),
 ) -> Iterator[Batch]:
-    """Every pair of an epoch once, shuffled; counts[k] is how many sentences image k has.
+    """Give every pair of an epoch once, shuffled; image k has counts[k] sentences.
 
     An epoch goes in rounds: a round takes `sentences` sentences of each image, one for pairs alone,
     more for objectives that want neighbours (Wang et al. 2016, section 3.2). `size` images make
@@ -84,7 +84,7 @@ def batches(
 def group_by_kind(
     images: Sequence[int], kinds: Sequence[str], run: int, generator: torch.Generator
 ) -> list[int]:
-    """Images in runs of one kind, in the order in which a kind's run becomes full, shuffled."""
+    """Order images in runs of one kind, with the runs shuffled."""
     of_kind: dict[str, list[int]] = {}
     for image in images:
         of_kind.setdefault(kinds[image], []).append(image)
@@ -101,5 +101,5 @@ def group_by_kind(
 def count_batches(
     counts: Sequence[int], size: int, sentences: int = 1, sampling: Sampling = ALL
 ) -> int:
-    """How many batches an epoch has."""
+    """Count the batches of an epoch."""
     return sum(1 for _ in batches(counts, size, 0, 0, sentences, sampling))

@@ -23,13 +23,13 @@ Clicks = Mapping[str, Sequence[tuple[str, float]]]  # queries of a product's id,
 
 @dataclass(frozen=True, slots=True)
 class CatalogueCorpus:
-    """A catalogue whose photos have texts to learn, and what its fields were taken for."""
+    """A catalogue with texts to learn, and the roles of its fields."""
 
     corpus: Corpus
     roles: Roles
 
     def describe(self) -> str:
-        """What was read, for the person who has to see whether it was taken as it is meant."""
+        """Describe the catalogue as it was read, for the user to check."""
         counts = {split: len(examples) for split, examples in self.corpus.splits.items()}
         photos = ", ".join(f"{count:,} of {split}" for split, count in sorted(counts.items()))
         longest = max(self.corpus.splits["train"], key=lambda example: len(example.sentences))
@@ -38,7 +38,7 @@ class CatalogueCorpus:
 
 
 def read(path: Path, images: Path | None = None) -> Corpus:
-    """Read the photos and their fields from a .jsonl or .csv file, or any corpus of `folders`.
+    """Read photos and fields from a .jsonl or .csv file, or a corpus of `folders`.
 
     A row has an `image`; `id`, `split` and all other keys are optional. The other keys and those
     of a `metadata` object are the photo's fields. A row without a split belongs to val. Ids are
@@ -62,7 +62,7 @@ def training_corpus(
     fields: Sequence[str] = (),
     clicks: Path | None = None,
 ) -> CatalogueCorpus:
-    """Read a catalogue to learn from: each photo with the texts that its fields make.
+    """Read a catalogue to learn from: photos with texts made of their fields.
 
     `clicks` is a file of queries that products answer, with weights; a text of the fields weighs 1.
     Rows without a split are divided by groups of products, so that no variant of a product in val
@@ -80,7 +80,7 @@ def training_corpus(
 
 
 def drop_measured(rows: Sequence[tuple[str, Example]]) -> list[tuple[str, Example]]:
-    """Rows of train without the photos that another split has, too, and the rows of the others.
+    """Drop from train the photos that another split has too.
 
     What is measured on photos that were learned says nothing of new ones.
     """
@@ -89,7 +89,7 @@ def drop_measured(rows: Sequence[tuple[str, Example]]) -> list[tuple[str, Exampl
 
 
 def read_queries(clicks: Path, ids: set[str]) -> Clicks:
-    """The queries of products and their weights; those of weight 0 are not true, and are none."""
+    """Read the queries of products and their weights, without those of weight 0."""
     queries: dict[str, list[tuple[str, float]]] = {}
     for row in judgements.read(clicks):
         if row.value > 0:
@@ -102,7 +102,7 @@ def read_queries(clicks: Path, ids: set[str]) -> Clicks:
 
 
 def add_texts(example: Example, roles: Roles, clicks: Clicks) -> Example:
-    """A photo with the texts of its fields, which count 1, and its queries, as they say."""
+    """Add the texts of a photo's fields, with weight 1, and its queries."""
     field_texts = dict.fromkeys(templates.make_texts(example.metadata, roles), 1.0)
     queries = dict(clicks.get(example.id, ()))
     weights = field_texts | queries
@@ -137,7 +137,7 @@ def read_rows(file: Path, images: Path | None) -> Iterator[tuple[str | None, Exa
 
 
 def read_csv(file: Path, folder: Path) -> Iterator[tuple[str | None, Example]]:
-    """The rows of a .csv with a heading; empty cells are no fields."""
+    """Read the rows of a .csv with a heading; empty cells are no fields."""
     with file.open(encoding="utf-8-sig", newline="") as lines:
         for number, row in enumerate(csv.DictReader(lines), start=2):
             try:
@@ -147,7 +147,7 @@ def read_csv(file: Path, folder: Path) -> Iterator[tuple[str | None, Example]]:
 
 
 def parse_row(row: dict[str, Any], folder: Path) -> tuple[str | None, Example]:
-    """One row's split and photo; ValueError says what is wrong with it."""
+    """Parse one row's split and photo; ValueError names its mistake."""
     image = text_of(row, "image")
     name = str(row.get("id") or image)
     fields = {**row, **jsonl.metadata_of(row)}

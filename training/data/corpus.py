@@ -1,4 +1,4 @@
-"""Corpora: photos, their sentences, and the split that each photo belongs to."""
+"""Corpora: photos, their sentences, and their splits."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SPLITS = ("train", "val", "test", "restval")
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A photo and the sentences that people wrote about it.
+    """A photo and its sentences.
 
     `weights` say how much each sentence counts, where one may be true of several photos; `kind`
     is that of a product, where batches are mixed by kinds. `terms` are those sentences that say
@@ -76,7 +76,7 @@ class Corpus:
         return examples
 
     def digest(self) -> str:
-        """Sixteen hexadecimal digits that change with any id, split or sentence."""
+        """Compute sixteen hexadecimal digits of all ids, splits and sentences."""
         described = sorted(
             (split, example.id, example.sentences, *filter(None, [example.weights]))
             for split, examples in self.splits.items()
@@ -86,7 +86,7 @@ class Corpus:
 
 
 def sentences_of(row: Mapping[str, Any], key: str) -> tuple[str, ...]:
-    """The sentences under a key of a JSON row; ValueError unless a list of non-empty texts."""
+    """Return the sentences of a JSON row; ValueError unless they are texts with words."""
     sentences = row.get(key)
     if not isinstance(sentences, list) or not sentences:
         raise ValueError(f"{key!r} must be a list of at least one sentence, got {sentences!r:.60}")
@@ -97,7 +97,7 @@ def sentences_of(row: Mapping[str, Any], key: str) -> tuple[str, ...]:
 
 
 def text_of(row: Mapping[str, Any], key: str) -> str:
-    """The text under a key of a JSON row; ValueError if it is absent, empty or no text."""
+    """Return a text of a JSON row; ValueError if it is absent, empty or no text."""
     text = row.get(key)
     if not isinstance(text, str) or not text:
         raise ValueError(f"{key!r} must be a text, got {text!r:.60}; the row has {sorted(row)}")

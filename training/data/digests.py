@@ -1,4 +1,4 @@
-"""Digests of texts and files, by which caches and runs recognise what they were made of."""
+"""Digests of texts and files, which identify the contents of caches and runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""True boxes of phrases: Flickr30K Entities, and those of the synthetic scenes."""
+"""True boxes of phrases: Flickr30K Entities, and the synthetic scenes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FILES = ("entities.json.gz", "entities.json")
 
 @dataclass(frozen=True, slots=True)
 class TruePhrase:
-    """A phrase of a sentence, its place in the text, and the boxes of what it speaks of."""
+    """A phrase of a sentence, its place in the text, and its boxes."""
 
     text: str
     span: Span
@@ -29,7 +29,7 @@ class TruePhrase:
 
 @dataclass(frozen=True, slots=True)
 class GroundedSentence:
-    """A sentence whose phrases have boxes; phrases that nobody boxed are left out."""
+    """A sentence and its phrases with boxes; other phrases are left out."""
 
     text: str
     phrases: tuple[TruePhrase, ...]
@@ -44,7 +44,7 @@ def find(folder: Path) -> Path | None:
 
 
 def read(file: Path) -> dict[str, tuple[GroundedSentence, ...]]:
-    """Grounded sentences by the photo's file name; ValueError names the photo that is wrong.
+    """Read grounded sentences by the photo's file name; ValueError names a bad photo.
 
     The file maps a file name to {w, h, boxes: {id: [[x1, y1, x2, y2], …] in pixels}, sentences:
     [{tokens, phrases: [{id, start, end}]}]}, where tokens[start:end] is the phrase.
@@ -67,7 +67,7 @@ def read(file: Path) -> dict[str, tuple[GroundedSentence, ...]]:
 
 
 def fractions(box: Sequence[float], width: float, height: float) -> Box:
-    """A box in pixels as a box in fractions; ValueError for one with no area or outside."""
+    """Turn a box in pixels into fractions; ValueError if it is empty or outside."""
     left, top, right, bottom = box
     if not (0 <= left < right <= width and 0 <= top < bottom <= height):
         raise ValueError(f"the box {list(box)} is empty or leaves a {width}×{height} photo")
@@ -75,7 +75,7 @@ def fractions(box: Sequence[float], width: float, height: float) -> Box:
 
 
 def parse_sentence(row: dict[str, Any], boxes: dict[str, tuple[Box, ...]]) -> GroundedSentence:
-    """One sentence: its tokens joined by spaces, and its phrases that have boxes."""
+    """Parse one sentence: tokens joined by spaces, and phrases with boxes."""
     tokens = row["tokens"]
     starts = [0]
     for token in tokens:
@@ -93,7 +93,7 @@ def parse_sentence(row: dict[str, Any], boxes: dict[str, tuple[Box, ...]]) -> Gr
 
 
 def enclose(boxes: tuple[Box, ...]) -> Box:
-    """The smallest box that holds all."""
+    """Return the smallest box around boxes."""
     return Box(
         min(box.left for box in boxes),
         min(box.top for box in boxes),
@@ -103,12 +103,12 @@ def enclose(boxes: tuple[Box, ...]) -> Box:
 
 
 def digest_truth(truth: GroundTruth) -> str:
-    """What tells true boxes from others."""
+    """Compute a digest of true boxes."""
     return digest(*(f"{name} {list(sentences)!r}" for name, sentences in sorted(truth.items())))
 
 
 def phrase_boxes(sentences: Iterable[GroundedSentence]) -> Tensor:
-    """The box around what each phrase speaks of, (P, 4), a row a phrase."""
+    """Return the box around all boxes of each phrase, (P, 4)."""
     return corners([enclose(phrase.boxes) for sentence in sentences for phrase in sentence.phrases])
 
 

@@ -12,7 +12,7 @@ KNOWN = {"filename", "split", "captions"}
 
 
 def read(file: Path, images: Path | None = None) -> Corpus:
-    """Read a captions.json; ValueError says which row is wrong and why.
+    """Read a captions.json; ValueError names a bad row and its mistake.
 
     The other keys of a row, such as `category`, are the photo's metadata.
     """

@@ -15,7 +15,7 @@ Split = TypeVar("Split", str, str | None)
 
 
 def read(file: Path, images: Path | None = None) -> Corpus:
-    """Read a .jsonl; a line without a split is for training, without an id is named by its image.
+    """Read a .jsonl; the default split is train, the default id the image.
 
     Raises ValueError with the file, the line's number and what was wrong with it.
     """
@@ -25,7 +25,7 @@ def read(file: Path, images: Path | None = None) -> Corpus:
 def read_rows(
     file: Path, folder: Path, parse_row: Callable[[dict[str, Any], Path], tuple[Split, Example]]
 ) -> Iterator[tuple[Split, Example]]:
-    """Each line's split and example, as `parse_row` makes them; empty lines are passed over."""
+    """Read each line's split and example by `parse_row`; empty lines are skipped."""
     with file.open(encoding="utf-8") as lines:
         for number, line in enumerate(lines, start=1):
             if not line.strip():
@@ -37,7 +37,7 @@ def read_rows(
 
 
 def parse_row(row: dict[str, Any], folder: Path) -> tuple[str, Example]:
-    """One line's split and example; ValueError says what is wrong with it."""
+    """Parse one line's split and example; ValueError names its mistake."""
     unknown = row.keys() - KNOWN
     if unknown:
         raise ValueError(f"unknown keys {sorted(unknown)}; known are {sorted(KNOWN)}")
@@ -56,7 +56,7 @@ def object_of(line: str) -> dict[str, Any]:
 
 
 def metadata_of(row: dict[str, Any]) -> dict[str, Any]:
-    """The `metadata` object of a row, empty if there is none; ValueError for another type."""
+    """Return a row's `metadata`, by default empty; ValueError for another type."""
     metadata = row.get("metadata", {})
     if not isinstance(metadata, dict):
         raise ValueError(f"'metadata' must be an object, got {metadata!r:.60}")

@@ -24,7 +24,7 @@ def read(path: Path, images: Path | None = None) -> Corpus:
 
 
 def find_corpus(folder: Path) -> Path:
-    """The one file of a folder that a reader knows."""
+    """Find the one corpus file of a folder."""
     if not folder.is_dir():
         raise LookupError(f"there is no folder {folder}")
     for pattern in ("captions.json", "dataset_*.json", "*.jsonl"):

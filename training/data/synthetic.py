@@ -1,4 +1,4 @@
-"""Scenes whose truth is known: coloured shapes on a textured ground, sentences, and boxes."""
+"""Synthetic scenes: coloured shapes on a textured ground, sentences, true boxes."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Scene:
 
 
 def make_scene(seed: int) -> Scene:
-    """The scene of a seed: two unlike shapes in two of four cells."""
+    """Make the scene of a seed: two unlike shapes in two of four cells."""
     random = Random(seed)  # noqa: S311 - scenes, not secrets
     kinds = random.sample([(colour, kind) for colour in COLOURS for kind in KINDS], 2)
     shapes = []
@@ -83,7 +83,7 @@ def draw(scene: Scene) -> Tensor:
 
 
 def cover(shape: Shape) -> Tensor:
-    """The pixels that a shape covers, bool (SIDE, SIDE)."""
+    """Return the pixels of a shape, bool (SIDE, SIDE)."""
     centres = torch.arange(SIDE) + 0.5
     x = ((centres - shape.x) / shape.radius)[None, :]
     y = ((centres - shape.y) / shape.radius)[:, None]
@@ -98,7 +98,7 @@ def cover(shape: Shape) -> Tensor:
 
 
 def relate(scene: Scene) -> tuple[str, str]:
-    """How the first shape lies to the second, and the second to the first."""
+    """Name the relation of the first shape to the second, and its inverse."""
     if scene.first.x != scene.second.x:
         pair = ("left of", "right of")
         return pair if scene.first.x < scene.second.x else pair[::-1]
@@ -106,7 +106,7 @@ def relate(scene: Scene) -> tuple[str, str]:
 
 
 def make_sentences(scene: Scene) -> list[dict[str, Any]]:
-    """Three sentences in the form of an Entities file: tokens, and phrases by shape."""
+    """Write three sentences in an Entities file's form: tokens, phrases by shape."""
     relation, inverse = relate(scene)
     return [
         make_sentence(scene.first, "1", relation, scene.second, "2"),
@@ -128,7 +128,7 @@ def make_sentence(
 
 
 def write(folder: Path, counts: Mapping[str, int], seed: int = 0) -> None:
-    """Write a corpus: scenes.jsonl, images/ and entities.json.gz, counts[split] scenes a split."""
+    """Write a corpus: scenes.jsonl, images/, entities.json.gz, counts[split] a split."""
     (folder / "images").mkdir(parents=True, exist_ok=True)
     rows, truth = [], {}
     splits = [split for split, count in counts.items() for _ in range(count)]

@@ -26,7 +26,7 @@ NO_LOOKS = {"id", "image", "split", "metadata", "url", "link"}  # what never des
 
 @dataclass(frozen=True, slots=True)
 class Roles:
-    """What fields are for: the title, what a product is from the finest on, and what it is like.
+    """Roles of fields: title, kinds from the finest on, and attributes.
 
     shared: whether several products have one title, so that it says what a product is.
     """
@@ -46,7 +46,7 @@ class Roles:
 
 
 def guess_roles(examples: Sequence[Example], fields: Sequence[str] = ()) -> Roles:
-    """The roles of fields, guessed from their names and values; `fields` are those to choose from.
+    """Guess the roles of `fields`, or of all, from their names and values.
 
     A field whose values are short texts that repeat is an attribute, or a kind if its name says
     so. The kind with most values is the finest. ValueError where no field can become a text.
@@ -72,28 +72,28 @@ def guess_roles(examples: Sequence[Example], fields: Sequence[str] = ()) -> Role
 
 
 def list_fields(examples: Sequence[Example]) -> list[str]:
-    """All fields of the examples that may describe a product, in the order of the file."""
+    """List the fields that may describe a product, in the file's order."""
     every = dict.fromkeys(field for example in examples for field in example.metadata)
     return [field for field in every if field.lower() not in NO_LOOKS]
 
 
 def count_values(examples: Sequence[Example], field: str) -> Counter[str]:
-    """How many examples have each value of a field."""
+    """Count the examples with each value of a field."""
     return Counter(filter(None, (value(example.metadata, field) for example in examples)))
 
 
 def is_repeated_text(values: Counter[str]) -> bool:
-    """Whether values are short texts of which each comes several times on average."""
+    """Return whether values are short texts that each come several times."""
     return is_repeated(values) and max(len(text.split()) for text in values) <= MOST_WORDS
 
 
 def is_repeated(values: Counter[str]) -> bool:
-    """Whether there are several values, and each comes several times on average."""
+    """Return whether several values each come several times on average."""
     return len(values) > 1 and values.total() >= LEAST_REPEATS * len(values)
 
 
 def value(metadata: Mapping[str, Any], field: str) -> str:
-    """A field's value as people type it, empty if it has none; a number says nothing of looks."""
+    """Return a field's value as people type it; empty without one, or for a number."""
     text = metadata.get(field)
     if not isinstance(text, str) or not re.search(r"[^\W\d]", text):
         return ""
@@ -102,12 +102,12 @@ def value(metadata: Mapping[str, Any], field: str) -> str:
 
 
 def make_texts(metadata: Mapping[str, Any], roles: Roles) -> tuple[str, ...]:
-    """All texts that a product answers: title, kinds, attributes, and attributes before kinds."""
+    """Make the texts of a product: title, kinds, attributes, attributes before kinds."""
     return tuple(dict.fromkeys(filter(None, generate_texts(metadata, roles))))
 
 
 def list_terms(metadata: Mapping[str, Any], roles: Roles) -> tuple[str, ...]:
-    """The values of fields that name a kind or an attribute, as they are written."""
+    """List the values of fields of kinds and attributes, as written."""
     titles = (roles.title,) if roles.title and roles.shared else ()
     fields = (*roles.kinds, *roles.attributes, *titles)
     return tuple(dict.fromkeys(filter(None, (value(metadata, field) for field in fields))))
@@ -130,7 +130,7 @@ def generate_texts(metadata: Mapping[str, Any], roles: Roles) -> Iterator[str]:
 
 @cache
 def forms(kind: str) -> tuple[str, ...]:
-    """A kind as it is written, and in the singular: "casual shoes" and "casual shoe"."""
+    """Return a kind as written, and its singular: "casual shoes", "casual shoe"."""
     if not kind:
         return ()
     singular = _english().singular_noun(kind)
@@ -138,14 +138,14 @@ def forms(kind: str) -> tuple[str, ...]:
 
 
 def forms_of_term(term: str) -> tuple[str, ...]:
-    """All forms by which a text names a term: "apple" and "apples", "shirts" and "shirt"."""
+    """Return singular and plural of a term: "apple" and "apples"."""
     kind_forms = forms(term)
     return kind_forms if len(kind_forms) > 1 else (*kind_forms, str(_english().plural_noun(term)))
 
 
 @cache
 def _english() -> inflect.engine:
-    """English nouns; the library is imported when one is asked for, as that takes seconds."""
+    """Load the rules of English nouns, which takes seconds."""
     import inflect
 
     return inflect.engine()

@@ -1,4 +1,4 @@
-"""Truth of sentences: the photos that they were written about, and those of equal sentences."""
+"""Truth of pairs: photos and their own sentences, and equal sentences of others."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from training.data.corpus import Example
 
 
 class PairTruth:
-    """The sentences of examples, in order, and the weight of each for every photo.
+    """The sentences of examples, in order, and their weights for every photo.
 
     Two products with the text "blue shirt" are both right answers to it, so a batch that holds
     both must not take one for a mistake. A pair's weight is 1 unless its example gives another.
@@ -36,7 +36,7 @@ class PairTruth:
         return sorted(firsts.values())
 
     def weights(self, photos: Sequence[int], sentences: Sequence[int]) -> Tensor:
-        """The weights (K, L) of photos with sentences, both by position; 0 is not true."""
+        """Return the weights (K, L) of photos with sentences; 0 is not true."""
         texts = [self.sentences[position] for position in sentences]
         rows = [[self.photos[photo].get(text, 0.0) for text in texts] for photo in photos]
         return torch.tensor(rows)

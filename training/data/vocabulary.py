@@ -14,7 +14,7 @@ LEAST_RELATION = 0.01  # a share of all relations (Karpathy et al. 2014, section
 
 
 def vocabulary(examples: Iterable[Example], least_count: int = LEAST_COUNT) -> tuple[str, ...]:
-    """Lower-cased words that the examples, those of train, hold at least least_count times.
+    """List the lower-cased words that train holds at least least_count times.
 
     The filter of Karpathy & Fei-Fei 2015, section 4; the most frequent word comes first. Where
     the paper deletes all characters but letters and digits, words here are split as a query's
@@ -27,7 +27,7 @@ def vocabulary(examples: Iterable[Example], least_count: int = LEAST_COUNT) -> t
 def frequencies(
     examples: Iterable[Example], least_share: float = LEAST_SHARE
 ) -> tuple[tuple[str, float], ...]:
-    """The most frequent words of the examples, those of train, and their shares of all words."""
+    """List the most frequent words of train, and their shares of all words."""
     counted = count_words(examples)
     total = counted.total()
     frequent = [(-n, word) for word, n in counted.items() if n >= least_share * total]
@@ -35,7 +35,7 @@ def frequencies(
 
 
 def relations(examples: Iterable[Example], least_share: float = LEAST_RELATION) -> tuple[str, ...]:
-    """The relations that make up at least a share of all, the most frequent first.
+    """List the relations of at least a share of all, the most frequent first.
 
     Each image's first sentence is parsed: a share of one in a hundred needs no more.
     """
@@ -48,7 +48,7 @@ def relations(examples: Iterable[Example], least_share: float = LEAST_RELATION) 
 
 
 def count_words(examples: Iterable[Example]) -> Counter[str]:
-    """How often each lower-cased word is said."""
+    """Count each lower-cased word."""
     return Counter(
         word.text.lower()
         for example in examples

@@ -28,7 +28,7 @@ NAMED = {"clip": "CLIP", "siglip": "SigLIP", "siglip2": "SigLIP 2 NaFlex", "tips
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What can be chosen of a model on a source of weights; see models.image_towers.pretrained.
+    """Options of a model on a source of weights; see models.image_towers.pretrained.
 
     Without a recipe it is the best of those that cost one pass, for the family.
     """
@@ -42,7 +42,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Adopted:
-    """A checkpoint that was written, and what there is to say about it."""
+    """A written checkpoint, and facts to print about it."""
 
     path: Path
     fingerprint: str
@@ -50,9 +50,9 @@ class Adopted:
 
 
 def fetch(name: str, revision: str | None) -> tuple[Path, str]:
-    """The folder of a hub's repository and its commit; LookupError where it cannot be had.
+    """Fetch a hub's repository; return its folder and commit.
 
-    Only weights as safetensors and settings are fetched.
+    LookupError where it cannot be had. Only weights as safetensors and settings are fetched.
     """
     try:
         from huggingface_hub import errors, snapshot_download
@@ -73,7 +73,10 @@ def fetch(name: str, revision: str | None) -> tuple[Path, str]:
 
 
 def check_licence(folder: Path, name: str) -> licences.Licence:
-    """The licence of a folder that can be adopted; errors are those of models.encoders.source."""
+    """Return the licence of a folder, which must be adoptable.
+
+    Errors are those of models.encoders.source.
+    """
     layout(folder).files()
     family(folder)
     return licences.find_licence(folder, name)
@@ -82,7 +85,7 @@ def check_licence(folder: Path, name: str) -> licences.Licence:
 def adopt(
     folder: Path, out: Path, choice: Choice, licence: str, name: str, revision: str = ""
 ) -> Adopted:
-    """Write a checkpoint of a folder's weights, or tell one of the same weights where they are now.
+    """Write a checkpoint of a folder's weights, or update the folder of an old one.
 
     A checkpoint that is there already keeps all that it has: tuned options, trained maps,
     calibration, and its fingerprint. ValueError if it is of something else.
@@ -115,7 +118,7 @@ def make_config(source: EncoderSource, choice: Choice) -> Config:
 
 
 def write(path: Path, name: str, model: Matcher, facts: dict[str, Any]) -> None:
-    """Save a matcher whose fingerprint tells what it computes, wherever its weights are."""
+    """Save a matcher with a fingerprint that does not depend on the weights' folder."""
     state = checkpoint.collect_weights(model)
     mark = fingerprint(asdict(model.config), state)
     checkpoint.save(path, registry.MATCHERS, name, model, facts, mark)
@@ -131,14 +134,14 @@ def fingerprint(config: Mapping[str, Any], state: Mapping[str, Tensor]) -> str:
 
 
 def drop_places(config: Any) -> Any:
-    """Options without those that say where weights are."""
+    """Drop the options for the place of weights."""
     if not isinstance(config, Mapping):
         return config
     return {key: drop_places(value) for key, value in config.items() if key not in WHERE}
 
 
 def relocate(out: Path, source: EncoderSource) -> Adopted:
-    """Tell a checkpoint where its weights are now; ValueError if it is of other weights."""
+    """Write the weights' new folder into a checkpoint; ValueError for other weights."""
     state, metadata = checkpoint.read(out)
     parts = [metadata["config"].get(side, {}) for side in ("image", "text")]
     files = [list(file) for file in source.files]
@@ -152,7 +155,7 @@ def relocate(out: Path, source: EncoderSource) -> Adopted:
 
 
 def describe(model: Matcher, licence: str) -> tuple[str, ...]:
-    """What a person should know of an adopted model: licence, sizes, and what explains a score."""
+    """Describe an adopted model: licence, sizes, and the explanation of a score."""
     options: Any = model.config.image.options
     numbers = sum(weight.numel() for weight in model.parameters())
     memory = sum(weight.numel() * weight.element_size() for weight in model.parameters())

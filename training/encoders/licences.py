@@ -1,4 +1,4 @@
-"""Licences of pretrained encoders: what a folder says of its own, and who may not use it."""
+"""Licences of pretrained encoders, as their folders state them, and restrictions."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ UNCLEAR = ("other", "unknown")
 
 @dataclass(frozen=True, slots=True)
 class Licence:
-    """What a folder says of its licence, empty if nothing, and what is to be warned of."""
+    """The licence that a folder states, empty without one, and warnings."""
 
     name: str
     warnings: tuple[str, ...]
 
 
 def find_licence(folder: Path, name: str) -> Licence:
-    """The licence of a folder of weights that is known by a name, such as a hub's id."""
+    """Find the licence of a folder of weights with a name, such as a hub's id."""
     licence = read_licence(folder)
     called = " ".join((name, folder.name, str(layout(folder).config().get("_name_or_path", ""))))
     return Licence(licence, list_warnings(licence, called.lower()))
 
 
 def list_warnings(licence: str, called: str) -> tuple[str, ...]:
-    """What a person should know before using weights of a licence and of lower-case names."""
+    """List warnings for weights of a licence and of lower-case names."""
     messages = [text for name, text in RESTRICTED.items() if name in called]
     if "-nc" in licence.lower() and not messages:
         messages.append(f"the licence {licence} allows non-commercial use only")
@@ -46,7 +46,7 @@ def list_warnings(licence: str, called: str) -> tuple[str, ...]:
 
 
 def read_licence(folder: Path) -> str:
-    """The licence in the front matter of a folder's README.md; empty where there is none."""
+    """Read the licence in the front matter of a folder's README.md, or ""."""
     readme = folder / "README.md"
     if not readme.is_file():
         return ""

@@ -40,7 +40,10 @@ SCALES = np.geomspace(5, 500, 60)  # what cosines may be multiplied with
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """How boxes are made, compared and weighed, and recalls in percent; the sum is of all six."""
+    """A making, comparison and weight of boxes, and recalls in percent.
+
+    The sum is of all six recalls.
+    """
 
     recipe: str
     against: str
@@ -52,9 +55,9 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class BoxMethod:
-    """A way to make boxes: the mean fall of cosines with the best box grey, and with another.
+    """A way to make boxes, and mean falls of cosines with boxes grey.
 
-    `elsewhere` is for a box of the same size in the farthest corner.
+    `fall` is for the best box. `elsewhere` is for a box of the same size in the farthest corner.
     """
 
     recipe: str
@@ -65,7 +68,7 @@ class BoxMethod:
 
 @dataclass(frozen=True, slots=True)
 class Tuning:
-    """All that was tried, what was chosen, and the scale that suits its scores."""
+    """All trials, the chosen one, and the scale for its scores."""
 
     ways: tuple[BoxMethod, ...]
     tried: tuple[Trial, ...]
@@ -76,7 +79,7 @@ class Tuning:
 
 @dataclass(frozen=True, slots=True)
 class ScoreTerms:
-    """Both terms of all scores (K, L): the whole photos', and what boxes add with λ = 1."""
+    """Both terms of scores (K, L): whole photos', and the boxes' for λ = 1."""
 
     whole: Floats
     added: Floats
@@ -95,7 +98,7 @@ def tune(
     device: str,
     recipes: Sequence[str] = (),
 ) -> tuple[Matcher, Tuning]:
-    """The matcher with the boxes, λ and scale that suit photos and their sentences.
+    """Choose the boxes, λ and scale for photos and their sentences.
 
     Boxes are made and compared in the way whose best box costs the encoder's own score most when
     it is grey. λ is the largest that costs no more than `cost` points of the sum of recalls against
@@ -155,14 +158,14 @@ def compare_methods(
 
 
 def list_recipes(matcher: Matcher) -> list[str]:
-    """The recipes that cost one pass, and the matcher's own."""
+    """List the recipes of one pass, and the matcher's own."""
     sight: Any = matcher.image.sight
     costly = {"occluded"} - {sight.config.recipe}
     return [recipe for recipe in sight.vision.recipes if recipe not in costly]
 
 
 def refuse_others(loaded: Checkpoint) -> None:
-    """ValueError unless a checkpoint is an adopted encoder whose maps are still zero."""
+    """Raise ValueError unless a checkpoint is an adopted encoder with zero maps."""
     config = getattr(loaded.model, "config", None)
     if getattr(getattr(config, "image", None), "name", None) != TOWER:
         raise ValueError(f"{loaded.name} is no adopted encoder; `tessera adopt` makes one to tune")
@@ -171,7 +174,7 @@ def refuse_others(loaded: Checkpoint) -> None:
 
 
 def replace_options(matcher: Matcher, image: dict[str, Any], scale: float | None = None) -> Matcher:
-    """The same encoder with other options of its image tower, and perhaps another scale."""
+    """Copy an encoder with other options of its image tower, or another scale."""
     scaled = {} if scale is None else {"scale": scale}
     parts = {"image": matcher.config.image, "text": matcher.config.text}
     options = {"image": image | scaled, "text": scaled}
@@ -192,7 +195,7 @@ def replace_options(matcher: Matcher, image: dict[str, Any], scale: float | None
 
 
 def embed_words(matcher: Matcher, examples: Sequence[Example], progress: Progress) -> list[Tensor]:
-    """The parts of every sentence, which add up to a vector of length one."""
+    """Embed the parts of every sentence; they add up to length one."""
     texts = [text for example in examples for text in example.sentences]
     starts = range(0, len(texts), BATCH)
     with torch.inference_mode():
@@ -206,7 +209,7 @@ def embed_words(matcher: Matcher, examples: Sequence[Example], progress: Progres
 def embed_boxes(
     matcher: Matcher, examples: Sequence[Example], progress: Progress
 ) -> tuple[list[Tensor], list[Tensor]]:
-    """The vectors (R, D) of every photo and its boxes, of length one, and the boxes (R, 4)."""
+    """Embed every photo and its boxes (R, D), length one; also return boxes (R, 4)."""
     paths = [example.image for example in examples]
     starts = range(0, len(paths), BATCH)
     options: Any = matcher.config.image.options
@@ -220,7 +223,7 @@ def embed_boxes(
 
 
 def compute_differences(vectors: Tensor, against: str) -> Tensor:
-    """What sets the boxes of one photo apart, (R, D), of vectors (R, D)."""
+    """Compute the differences (R, D) of one photo's boxes from `against`."""
     every = torch.ones(1, len(vectors), dtype=torch.bool)
     return differences(vectors[None], every, against)[0]
 
@@ -249,7 +252,7 @@ def measure_trial(
 
 
 def choose(ways: Sequence[BoxMethod], tried: Sequence[Trial], cost: float) -> Trial:
-    """The way whose boxes matter most, and its largest λ that costs little.
+    """Choose the way whose boxes matter most, and its largest cheap λ.
 
     >>> ways = [Way("masked", "photo", 0.1, 0.0), Way("value", "boxes", 0.2, 0.0)]
     >>> sums = {0.0: 500, 0.1: 499, 0.2: 480}
@@ -268,7 +271,7 @@ def choose(ways: Sequence[BoxMethod], tried: Sequence[Trial], cost: float) -> Tr
 
 
 def likeliest_scale(scores: Floats, owners: Sequence[int]) -> float:
-    """What scores are to be multiplied with, so that softmax over photos is likeliest.
+    """Find the factor of scores that makes softmax over photos likeliest.
 
     For each sentence, over all photos, as in contrastive training.
     """
@@ -279,7 +282,7 @@ def likeliest_scale(scores: Floats, owners: Sequence[int]) -> float:
 
 
 def store(path: Path, loaded: Checkpoint, matcher: Matcher, tuned: Tuning, corpus: str) -> None:
-    """Write the tuned matcher; a calibration of the old scores is not taken along."""
+    """Write the tuned matcher, without a calibration of the old scores."""
     chosen = asdict(tuned.chosen) | {"scale": tuned.scale, "photos": tuned.photos, "data": corpus}
     write(path, loaded.name, matcher, loaded.facts | {"tuned": chosen})
 

@@ -1,4 +1,4 @@
-"""True answers to a text: photos whose sentences together name each of its nouns."""
+"""True answers to a text: photos whose sentences together name all its nouns."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SENTENCES, SHORT = 2, 4  # texts of each photo
 
 @dataclass(frozen=True, slots=True)
 class AskedText:
-    """A text as someone may type it, the nouns that it names, and the photo it was written about.
+    """A text as people type it, its nouns, and the photo it is about.
 
     `short` texts are one to three words. `photo` is None for a text about no photo of the split.
     """
@@ -55,7 +55,7 @@ class ParsedPhotos:
         )
 
     def list_nouns(self) -> list[frozenset[str]]:
-        """The nouns that each photo's sentences name together."""
+        """List the nouns of each photo's sentences together."""
         return [frozenset().union(*map(find_nouns, trees)) for trees in self.trees]
 
 
@@ -65,7 +65,7 @@ def find_nouns(tree: ParsedSentence) -> frozenset[str]:
 
 
 def draw_texts(photos: ParsedPhotos, random: Random) -> list[AskedText]:
-    """Texts of every photo: some of its sentences, and as short ones nouns with modifiers.
+    """Draw texts of every photo: sentences, and short ones of nouns with modifiers.
 
     A text that several photos lend comes once: else a few frequent nouns would be most of all.
     """
@@ -80,7 +80,7 @@ def draw_texts(photos: ParsedPhotos, random: Random) -> list[AskedText]:
 
 
 def find_heads(tree: ParsedSentence) -> list[int]:
-    """The nouns of a sentence that are no part of another."""
+    """Find the nouns of a sentence that are no part of another noun."""
     return [
         i
         for i, word in enumerate(tree.words)
@@ -105,7 +105,7 @@ def shorten(tree: ParsedSentence, head: int, modifiers: int, photo: int) -> Aske
 def find_answers(
     named: Sequence[frozenset[str]], queries: Sequence[AskedText]
 ) -> NDArray[np.bool_]:
-    """Whether each photo answers each text, (K, L); its own texts it always does."""
+    """Find the photos (K, L) that answer each text, its own photo included."""
     columns = {
         noun: np.array([noun in photo_nouns for photo_nouns in named])
         for noun in frozenset().union(*(text.nouns for text in queries))
@@ -120,7 +120,7 @@ def find_answers(
 
 
 def find_alike(photos: ParsedPhotos) -> NDArray[np.bool_]:
-    """Whether each photo is like each other, (K, K): it answers a sentence of the other's."""
+    """Find photos (K, K) that answer a sentence of each other photo."""
     named = photos.list_nouns()
     truth = np.zeros((len(photos), len(photos)), np.bool_)
     for position, trees in enumerate(photos.trees):

@@ -28,7 +28,9 @@ def average_precision(scores: Tensor, relevant: Tensor, positives: int | None = 
 
 
 def precision_at(k: int, scores: Tensor, relevant: Tensor) -> float:
-    """The share of relevant answers among the first k, as a fraction; ties count against us.
+    """Compute the share of relevant answers among the first k.
+
+    Ties count against us.
 
     >>> precision_at(2, torch.tensor([1.0, 3.0, 2.0]), torch.tensor([False, True, False]))
     0.5
@@ -37,6 +39,6 @@ def precision_at(k: int, scores: Tensor, relevant: Tensor) -> float:
 
 
 def ranking(scores: Tensor, relevant: Tensor) -> Tensor:
-    """Whether each answer is relevant, (N,), best score first and at a tie the irrelevant first."""
+    """Return the relevance (N,) of answers, best score first, irrelevant first at ties."""
     order = relevant.int().argsort(stable=True)
     return relevant[order[scores[order].argsort(descending=True, stable=True)]]

@@ -70,7 +70,7 @@ def category_search(
 
 
 def members_of(examples: Sequence[Example], field: str) -> Mapping[str, list[int]]:
-    """The positions of the photos that have each value of a field, by the value in lower case.
+    """Group the positions of photos by a field's value, in lower case.
 
     Fields that are joined by "+" make one category of their values together: "navy blue tshirts".
     Photos without the field, or with a value that is no text, have no category. LookupError if

@@ -36,7 +36,7 @@ def embed_photos(
 def encode_inputs(
     matcher: composed.Matcher, inputs: Sequence[Tensor], progress: Progress = silent
 ) -> list[Tensor]:
-    """The vectors (R, D) of photos by their frozen inputs (F, C): their bags, without the boxes."""
+    """Encode photos' frozen inputs (F, C) as vectors (R, D), without boxes."""
     starts = range(0, len(inputs), BATCH)
     return [
         vectors
@@ -59,7 +59,7 @@ def embed(
 
 
 def read_pixels(path: Path) -> Tensor:
-    """A photo's pixels, uint8 (3, height, width); ValueError names the file that is broken."""
+    """Read a photo's pixels, uint8 (3, height, width); ValueError names a broken file."""
     try:
         return decode(path.read_bytes()).pixels
     except ValueError as broken:

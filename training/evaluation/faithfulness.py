@@ -1,4 +1,4 @@
-"""Faithfulness of links: what a score loses without the region with the most links."""
+"""Faithfulness of links: a score's loss without its most linked region."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from models.types import FragmentBag, Link, PaddedBags
 
 @dataclass(frozen=True, slots=True)
 class Faithfulness:
-    """What pairs lose without the region with the most links of each, on average.
+    """Mean losses of pairs without their most linked region.
 
     linked: the sum of that region's links. lost: how far the score falls when the photo is scored
     again without the region. share: lost / linked in percent. gap: the largest difference, of any
@@ -38,7 +38,7 @@ class Faithfulness:
 
 @dataclass(frozen=True, slots=True)
 class MaskedPair:
-    """A pair's score with and without one region, the region's links, and the predicted score."""
+    """A pair's score with and without one region, its links, and the prediction."""
 
     before: float
     after: float
@@ -49,7 +49,7 @@ class MaskedPair:
 def faithfulness(
     pairs: Iterable[tuple[FragmentBag, FragmentBag]], score: str = "sum_of_max"
 ) -> Faithfulness | None:
-    """Sum up pairs of a photo's and a sentence's bag; None if none has a region to lose.
+    """Sum up pairs of photo and sentence bags; None without a region to lose.
 
     Pairs without links, and photos of one region, are left out. LookupError for a score that
     models.scores.scoring lacks.

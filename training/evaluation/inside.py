@@ -17,7 +17,7 @@ from training.evaluation.scores import score_matrix
 
 @dataclass(frozen=True, slots=True)
 class RankedRegion:
-    """A part of the photo at a position, and what it is ranked by."""
+    """A part of the photo at a position, and its value in the ranking."""
 
     photo: int
     box: Box
@@ -27,7 +27,7 @@ class RankedRegion:
 def rank_regions(
     images: Sequence[FragmentBag], snippet: FragmentBag, score: str, count: int
 ) -> list[RankedRegion]:
-    """The regions that score highest with a snippet (Karpathy & Fei-Fei 2015, figures 9 and 10).
+    """Rank regions by a snippet (Karpathy & Fei-Fei 2015, figures 9 and 10).
 
     A region's value is the matcher's score of a photo that has this region alone: with sum_of_max
     Σ_t v_iᵀ s_t.
@@ -45,7 +45,7 @@ def find_longest(images: Sequence[FragmentBag], count: int) -> list[RankedRegion
 def choose_best(
     images: Sequence[FragmentBag], values: Sequence[Tensor], count: int
 ) -> list[RankedRegion]:
-    """Each photo's best region by its values (R,), of these the `count` best.
+    """Choose each photo's best region by values (R,), of these the `count` best.
 
     One a photo, as boxes overlap; the whole frame only where a photo has nothing else.
     """
@@ -64,7 +64,7 @@ OTHERS = "others"  # the kinds that share a matrix
 
 @dataclass(frozen=True, slots=True)
 class Composition:
-    """A kind of edge, a relation or a position, and the Frobenius norm of its matrix."""
+    """A kind of edge, a relation or position, and its matrix's Frobenius norm."""
 
     kind: str
     norm: float
@@ -91,7 +91,7 @@ def compositions(tower: nn.Module) -> list[Composition]:
 
 @dataclass(frozen=True, slots=True)
 class Magnitude:
-    """A word, the mean of |s_t| over all its occurrences, and how many they are."""
+    """A word, the mean of |s_t| over its occurrences, and their number."""
 
     word: str
     mean: float

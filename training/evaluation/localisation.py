@@ -18,7 +18,7 @@ IOU = 0.5
 
 
 def fragments_in(sentence: FragmentBag, span: Span) -> list[int]:
-    """The fragments that overlap a span, the whole sentence apart."""
+    """Find the fragments that overlap a span, except the whole sentence."""
     return [
         position
         for position, (place, label) in enumerate(
@@ -32,14 +32,14 @@ def fragments_in(sentence: FragmentBag, span: Span) -> list[int]:
 
 
 def holds_centre(box: Box, other: Box) -> bool:
-    """Whether the centre of another box lies in a box."""
+    """Return whether the centre of another box lies in a box."""
     x, y = (other.left + other.right) / 2, (other.top + other.bottom) / 2
     return box.left <= x <= box.right and box.top <= y <= box.bottom
 
 
 @dataclass(frozen=True, slots=True)
 class LocatedPhrase:
-    """A phrase, what it truly means, and the boxes (R, 4) of its photo with their scores (R,)."""
+    """A phrase, its true boxes, and its photo's boxes (R, 4) with scores (R,)."""
 
     text: str
     true: tuple[Box, ...]
@@ -49,7 +49,7 @@ class LocatedPhrase:
 
 @dataclass(frozen=True, slots=True)
 class Localisation:
-    """Percent of phrases, with IoU ≥ 0.5 to the box around all that a phrase means.
+    """Percent of phrases, with IoU ≥ 0.5 to the box around all true boxes.
 
     pointed: the best box's centre lies in a true box. bound: some box is right.
     mean_precision: the mean over unique phrases of the average precision of all boxes of all the
@@ -66,7 +66,7 @@ class Localisation:
 
 
 def locate(image: FragmentBag, sentence: FragmentBag, phrase: TruePhrase) -> LocatedPhrase:
-    """How a matcher's links score a photo's boxes for a phrase: summed over its fragments.
+    """Score a photo's boxes for a phrase by a matcher's links, summed over fragments.
 
     Where the sentence has no fragment in the phrase all boxes score alike, and the first is best.
     """
@@ -101,12 +101,12 @@ def localisation(located_phrases: Iterable[LocatedPhrase]) -> Localisation:
 
 
 def percent(outcomes: Sequence[bool]) -> float:
-    """The share of what is true."""
+    """Compute the share of true outcomes in percent."""
     return 100 * sum(outcomes) / len(outcomes)
 
 
 def find_hits(phrase: LocatedPhrase) -> Tensor:
-    """Which boxes are right, (R,)."""
+    """Find the right boxes, (R,)."""
     union = enclose(phrase.true)
     true = phrase.boxes.new_tensor([[union.left, union.top, union.right, union.bottom]])
     right: Tensor = box_iou(true, phrase.boxes)[0] >= IOU
@@ -114,7 +114,7 @@ def find_hits(phrase: LocatedPhrase) -> Tensor:
 
 
 def is_pointed_at(phrase: LocatedPhrase) -> bool:
-    """Whether the best box's centre lies in one of the true boxes."""
+    """Return whether the best box's centre lies in a true box."""
     best = Box(*phrase.boxes[phrase.scores.argmax()].tolist())
     return any(holds_centre(box, best) for box in phrase.true)
 
@@ -136,7 +136,7 @@ def mean_precision(phrases: Sequence[LocatedPhrase], right: Sequence[Tensor]) ->
 
 
 def first_of_each(scores: Tensor, right: Tensor) -> Tensor:
-    """The best right box alone, (R,): as in detection, a thing is found once."""
+    """Keep the best right box alone, (R,), as in detection."""
     best = torch.zeros_like(right)
     if right.any():
         best[scores.masked_fill(~right, float("-inf")).argmax()] = True

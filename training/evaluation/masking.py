@@ -1,4 +1,4 @@
-"""Masking: what an encoder's own score loses when the box that explains it is grey.
+"""Masking: the loss of an encoder's own score with the explaining box grey.
 
 The referee knows nothing of boxes, so that it can tell which way of making them explains best.
 """
@@ -22,7 +22,7 @@ from training.evaluation.occlusion import far_corner, grey
 
 @dataclass(slots=True)
 class Masking:
-    """Falls of cosines of photos and their first sentences; what is grey once is kept.
+    """Falls of cosines of photos and their first sentences, computed once.
 
     photos (K, D) and sentences, each (T, D) of parts, have vectors of length one; boxes (K, R, 4).
     """
@@ -35,9 +35,10 @@ class Masking:
     cached: dict[tuple[int, Box], float] = field(default_factory=dict)
 
     def falls(self, apart: Iterable[Tensor]) -> tuple[float, float]:
-        """Mean falls with the best box grey, and with a box as large in the farthest corner.
+        """Compute mean falls with the best box grey, and with an equal box far away.
 
-        `apart` (K, R, D) is what sets boxes apart. The best box adds most to all words together.
+        The second box lies in the farthest corner. `apart` (K, R, D) is what sets boxes apart. The
+        best box adds most to all words together.
         """
         chosen = [self.best(k, vectors) for k, vectors in enumerate(apart)]
         at_best = [self.fall(k, box) for k, box in enumerate(chosen)]
@@ -45,7 +46,7 @@ class Masking:
         return mean(at_best), mean(elsewhere)
 
     def best(self, k: int, apart: Tensor) -> Box:
-        """The box of photo k that adds most to the words that link to it."""
+        """Find the box of photo k that adds most to its linked words."""
         similarities, linked = (self.sentences[k] @ apart.T).max(dim=1)  # (T,)
         added = torch.zeros(len(apart)).index_add(0, linked, similarities)
         added[0] = -1  # the photo is no box
@@ -53,7 +54,7 @@ class Masking:
 
     @torch.inference_mode()
     def fall(self, k: int, box: Box) -> float:
-        """How far the cosine of photo k and its sentence falls with a box grey."""
+        """Compute the fall of photo k's cosine with its sentence with a box grey."""
         if (k, box) not in self.cached:
             photo = grey(read_pixels(self.examples[k].image), box)
             vector = F.normalize(self.matcher.image_inputs([photo])[0][0].cpu(), dim=-1)

@@ -1,4 +1,4 @@
-"""All measurements of a matcher on a split, by the same path that a service takes."""
+"""All measurements of a matcher on a split, by the path of a service."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from training.runs.progress import Progress, silent
 
 @dataclass(frozen=True, slots=True)
 class MatcherMeasures:
-    """A split's metrics, and None for those that it or the matcher has no ground for.
+    """A split's metrics; None for those that do not apply.
 
     starred: retrieval with the first sentence of each photo alone. similarity: sentences ranked by
     sentences, where every photo has several. grounding: where phrases have true boxes.
@@ -90,7 +90,7 @@ def measure_ranks(
     progress: Progress = silent,
     device: str = "cpu",
 ) -> MatcherMeasures:
-    """What photos' vectors (R_k, D) alone tell: all but grounding and links, which need boxes.
+    """Measure what needs photos' vectors (R_k, D) alone: all but grounding and links.
 
     `bags` are those of the sentences by their texts, if they are known.
     """
@@ -121,7 +121,7 @@ def embed_sentences(
     grounded: Sequence[Sequence[GroundedSentence]],
     progress: Progress,
 ) -> dict[str, FragmentBag]:
-    """The bag of every sentence, by its text, those of true boxes included."""
+    """Embed every sentence, those of true boxes included, by its text."""
     texts = dict.fromkeys(text for example in examples for text in example.sentences)
     boxed = {sentence.text for sentences in grounded for sentence in sentences}
     distinct = [*texts, *sorted(boxed - texts.keys())]
@@ -134,7 +134,7 @@ def locate_phrases(
     grounded: Sequence[Sequence[GroundedSentence]],
     bags: Mapping[str, FragmentBag],
 ) -> Iterator[LocatedPhrase]:
-    """Every boxed phrase of every photo with the scores of the photo's boxes."""
+    """Score every photo's boxes for each of its boxed phrases."""
     for image, sentences in zip(images, grounded, strict=True):
         for sentence in sentences:
             for phrase in sentence.phrases:

@@ -1,4 +1,4 @@
-"""Occlusion: what words lose when their region is removed, against what the region claims.
+"""Occlusion: the loss of words without their region, against its claim.
 
 A link of sum_of_max is what the whole photo gives to a word plus what its region adds. If that is
 true, a word loses what was added when the region is taken away: its vector from the bag, or its
@@ -25,7 +25,7 @@ GREY = 127  # the middle of the range of a pixel's values
 
 @dataclass(frozen=True, slots=True)
 class RegionClaim:
-    """A region of a photo and the words (fragments of a sentence) that link to it.
+    """A region of a photo and the words (fragments) that link to it.
 
     linked: the sum of the links. added: the part of it that the region adds to the whole photo's.
     removed: how far the links fall when the region's vector is taken out of the bag.
@@ -40,7 +40,7 @@ class RegionClaim:
 
 @dataclass(frozen=True, slots=True)
 class Occlusion:
-    """Regions with links, one a photo, and how far their links fall without them.
+    """Linked regions, one a photo, and the fall of their links without them.
 
     linked, added, removed: means of `Claim`. greyed: the mean fall when the box's pixels are grey
     and the photo is embedded anew; elsewhere: the same for a box of this size in the farthest
@@ -70,10 +70,10 @@ class Pair:
 def occlusion(
     matcher: Matcher, pairs: Sequence[Pair], count: int, seed: int = 0, progress: Progress = silent
 ) -> Occlusion | None:
-    """Remove one region of each of `count` photos, drawn by the seed; all photos if fewer.
+    """Remove one region of each of `count` photos, drawn by the seed.
 
-    None where no region claims anything: for another score than sum_of_max, and for photos
-    without regions or without a fragment of the whole photo.
+    All photos take part if there are fewer. None where no region claims anything: for another score
+    than sum_of_max, and for photos without regions or without a fragment of the whole photo.
     """
     if matcher.score != "sum_of_max":
         return None
@@ -102,7 +102,7 @@ def occlusion(
 
 
 def find_claims(image: FragmentBag, sentence: FragmentBag) -> list[RegionClaim]:
-    """The regions that words link to; none for a bag without the whole photo."""
+    """Find the regions that words link to; none without the whole photo."""
     if WHOLE_FRAME not in image.places:
         return []
     similarity = sentence.vectors @ image.vectors.T  # (T, R)
@@ -117,7 +117,7 @@ def find_claims(image: FragmentBag, sentence: FragmentBag) -> list[RegionClaim]:
 def make_claim(
     image: FragmentBag, similarity: Tensor, words: Tensor, region: int, frame: int
 ) -> RegionClaim:
-    """The claim of one region to its words (W,); similarity is (T, R)."""
+    """Make the claim of one region to its words (W,) of similarity (T, R)."""
     word_similarity = similarity[words]  # (W, R)
     linked = word_similarity[:, region].sum()
     remaining = word_similarity.clone()
@@ -139,7 +139,7 @@ def measure_falls(
     box_of: Callable[[RegionClaim], Box],
     progress: Progress,
 ) -> list[float]:
-    """How far the links of each claim fall when a box of its photo is grey."""
+    """Measure the fall of each claim's links with a box of its photo grey."""
     bags = embed(
         lambda part: matcher.embed_images(
             [grey(read_pixels(pair.photo), box_of(claim)) for pair, claim in part]
@@ -160,7 +160,7 @@ def score_best(image: FragmentBag, words: Tensor) -> float:
 
 
 def grey(photo: Tensor, box: Box) -> Tensor:
-    """A copy of a photo, uint8 (3, H, W), whose pixels inside a box are grey."""
+    """Copy a photo, uint8 (3, H, W), with the pixels inside a box grey."""
     _, H, W = photo.shape
     covered = photo.clone()
     rows = slice(int(box.top * H), max(round(box.bottom * H), int(box.top * H) + 1))
@@ -170,7 +170,7 @@ def grey(photo: Tensor, box: Box) -> Tensor:
 
 
 def far_corner(box: Box) -> Box:
-    """The box of the same size in the corner of the photo that is farthest from a box.
+    """Return a box of the same size in the photo's farthest corner.
 
     >>> far_corner(Box(0.0, 0.5, 0.25, 1.0))
     Box(left=0.75, top=0.0, right=1.0, bottom=0.5)
@@ -182,7 +182,9 @@ def far_corner(box: Box) -> Box:
 
 
 def correlation(first: Sequence[float], second: Sequence[float]) -> float | None:
-    """Pearson's r; None where it is not defined: for fewer than two values, or values alike.
+    """Compute Pearson's r; None where it is not defined.
+
+    It is not defined for fewer than two values, or equal ones.
 
     >>> correlation([1.0, 2.0, 3.0], [2.0, 4.0, 6.0]), correlation([1.0, 1.0], [2.0, 4.0])
     (1.0, None)

@@ -20,7 +20,7 @@ from training.runs.progress import Progress, silent
 
 @dataclass(frozen=True, slots=True)
 class OpenWorld:
-    """A search by categories for each field, and a search by natural queries if there are any."""
+    """A search by categories for each field, and a search by natural queries."""
 
     categories: tuple[CategorySearch, ...]
     queries: QuerySearch | None
@@ -35,7 +35,7 @@ def open_world(
     device: str = "cpu",
     vectors: Callable[[], Sequence[Tensor]] | None = None,
 ) -> OpenWorld:
-    """Embed the photos once, and rank all of them for each value of the fields and each query.
+    """Embed photos once, and rank them for each field's value and each query.
 
     `vectors` gives those of the photos, (R_k, D) each, if they are known otherwise. LookupError
     for a field or a photo that is not there, ValueError for a text that the matcher cannot take.
@@ -71,7 +71,7 @@ def scores(
     device: str,
     texts: Sequence[str],
 ) -> Floats:
-    """The scores (K, L) of K photos, (R_k, D) each, and L texts."""
+    """Compute scores (K, L) of K photos, (R_k, D) each, and L texts."""
     bags = embed(matcher.embed_sentences, texts, progress, "queries")
     vectors = [bag.vectors for bag in bags]
     return score_matrix(photo_vectors, vectors, matcher.score, device, progress)

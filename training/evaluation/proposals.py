@@ -18,7 +18,7 @@ def recalls(
     counts: Sequence[int] = COUNTS,
     least: float = IOU,
 ) -> dict[int, float]:
-    """Percent of true boxes that one of a photo's first N proposals overlaps, for each N.
+    """Compute percents of true boxes overlapped by a photo's first N proposals.
 
     Shapes: proposed (R, 4) and truth (P, 4) a photo, a row for each phrase; overlap is an
     intersection over union of at least `least`. ValueError if there is no true box.
@@ -31,6 +31,6 @@ def recalls(
 
 
 def first_hit(proposed: Tensor, truth: Tensor, least: float) -> Tensor:
-    """The place (P,) of the first proposal that overlaps each true box, R where none does."""
+    """Find the first proposal (P,) that overlaps each true box; R without one."""
     hits = box_iou(truth, proposed) >= least  # (P, R)
     return torch.where(hits.any(dim=1), hits.int().argmax(dim=1), len(proposed))

@@ -1,4 +1,4 @@
-"""Natural queries: a list of texts, each with the photo that should come first."""
+"""Natural queries: texts, each with one right photo."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from training.evaluation.retrieval import Floats, find_ranks
 
 @dataclass(frozen=True, slots=True)
 class NaturalQuery:
-    """A text, and the id of the photo that it describes."""
+    """A text, and the id of its photo."""
 
     text: str
     id: str
@@ -24,7 +24,7 @@ class NaturalQuery:
 
 @dataclass(frozen=True, slots=True)
 class RankedAnswer:
-    """The rank of a query's photo, from 1, and the id of the photo that came first."""
+    """The rank of a query's photo, from 1, and the id of the first photo."""
 
     text: str
     id: str
@@ -34,7 +34,7 @@ class RankedAnswer:
 
 @dataclass(frozen=True, slots=True)
 class QuerySearch:
-    """The share of queries, in percent, whose photo is the first, or among the first five."""
+    """The percentages of queries whose photo comes first, or among five."""
 
     photos: int
     right_1: float
@@ -77,7 +77,7 @@ def query_search(
 
 
 def read(file: Path | None) -> tuple[NaturalQuery, ...]:
-    """Read queries of {text, id}: a .json list, .jsonl lines, or `queries` of a .json or .toml.
+    """Read queries of {text, id} from .json, .jsonl or .toml.
 
     Without a file there are none. ValueError says what is wrong with one.
     """
@@ -92,7 +92,7 @@ def read(file: Path | None) -> tuple[NaturalQuery, ...]:
 
 
 def read_content(file: Path) -> Any:
-    """What a .toml, .jsonl or .json file holds; ValueError if it is not well formed."""
+    """Read a .toml, .jsonl or .json file; ValueError if it is not well formed."""
     text = file.read_text(encoding="utf-8")
     if file.suffix == ".toml":
         return tomllib.loads(text)

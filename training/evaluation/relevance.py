@@ -1,4 +1,4 @@
-"""Relevance: what searches give, against judgements of what answers each query."""
+"""Relevance of search results against judgements."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Comparison:
 def relevance(
     judgements: Values, runs: Sequence[Values], measures: Sequence[str] = MEASURES
 ) -> list[Comparison]:
-    """Each measure over the queries that have an answer; a query that a run lacks counts 0.
+    """Compute measures over queries with an answer; absent queries count 0.
 
     `measures` are those of ir_measures, by name. Items that nobody judged are no answers.
     ValueError for an unknown measure, or if no query has an item with a grade above 0.
@@ -57,7 +57,7 @@ def relevance(
 
 
 def parse_measure(name: str) -> Measure:
-    """A measure by its name; ValueError shows how one is written."""
+    """Parse a measure's name; ValueError shows examples."""
     try:
         return ir_measures.parse_measure(name)
     except (NameError, SyntaxError, ValueError) as unknown:
@@ -79,7 +79,7 @@ def measure_queries(
 
 
 def compare(measure: str, values: Sequence[Mapping[str, float]]) -> Comparison:
-    """The means of runs, and what separates two of them."""
+    """Compute the means of runs, and the difference of two."""
     means = tuple(mean(query_values.values()) for query_values in values)
     if len(values) < 2:
         return Comparison(measure, means)
@@ -94,10 +94,11 @@ def compare(measure: str, values: Sequence[Mapping[str, float]]) -> Comparison:
 
 
 def test_by_randomization(differences: np.typing.NDArray[np.float64]) -> float | None:
-    """The two-sided p of Fisher's randomization test: each query's two results may change places.
+    """Compute the two-sided p of Fisher's randomization test.
 
-    The test that Smucker, Allan & Carterette 2007 recommend for means over queries: it assumes
-    no distribution. Exact up to 13 queries, else by 9,999 draws that are the same every time.
+    Each query's two results may change places. The test that Smucker, Allan & Carterette 2007
+    recommend for means over queries: it assumes no distribution. Exact up to 13 queries, else by
+    9,999 draws that are the same every time.
     """
     if not differences.any() or len(differences) < 2:
         return None

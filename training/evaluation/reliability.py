@@ -16,7 +16,7 @@ INKS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """The pairs of one stretch of probabilities: their mean, and the share that is true."""
+    """The pairs of one bin of probabilities: their mean, and their share of truth."""
 
     probability: float
     share: float
@@ -37,7 +37,7 @@ class Reliability:
 
 
 def reliability(probabilities: NDArray[np.float64], truth: NDArray[np.bool_]) -> Reliability:
-    """The reliability of probabilities (N,) whose truth (N,) is known.
+    """Compute the reliability of probabilities (N,) by their truth (N,).
 
     >>> round(reliability(np.array([0.2, 0.2, 0.9]), np.array([False, True, True])).error, 3)
     0.233
@@ -53,7 +53,7 @@ def reliability(probabilities: NDArray[np.float64], truth: NDArray[np.bool_]) ->
 
 
 def best_threshold(probabilities: NDArray[np.float64], truth: NDArray[np.bool_]) -> float:
-    """The probability from which on calling pairs true has the best F2, the lowest of equals.
+    """Find the threshold with the best F2, the lowest of equals.
 
     F2 = 5 precision · recall / (4 precision + recall): a true pair that is called false weighs more
     than a false one that is called true (van Rijsbergen 1979).
@@ -65,7 +65,7 @@ def best_threshold(probabilities: NDArray[np.float64], truth: NDArray[np.bool_])
 
 
 def draw(curves: Mapping[str, Reliability]) -> str:
-    """Reliability curves as an SVG: the mean probability of each bin against its share of truth."""
+    """Draw reliability curves as an SVG: mean probability against share of truth."""
     shapes: list[str] = []
     for tick in (0.0, 0.5, 1.0):
         x, y = locate(tick, tick)
@@ -90,7 +90,7 @@ def draw(curves: Mapping[str, Reliability]) -> str:
 
 
 def locate(probability: float, share: float) -> tuple[float, float]:
-    """Where a point of the curve is in the picture."""
+    """Return a curve's point in the picture."""
     return MARGIN + SIDE * probability, MARGIN + SIDE * (1 - share)
 
 

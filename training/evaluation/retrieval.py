@@ -24,20 +24,20 @@ class Direction:
 
 @dataclass(frozen=True, slots=True)
 class Retrieval:
-    """Image annotation (images ask for sentences) and image search (sentences ask for images)."""
+    """Image annotation (images as queries) and image search (sentences as queries)."""
 
     annotation: Direction
     search: Direction
 
     @property
     def recall_sum(self) -> float:
-        """All six recalls, at most 600: what picks the best epoch."""
+        """The sum of all six recalls, at most 600; the best epoch has the largest."""
         directions = (self.annotation, self.search)
         return sum(side.recall_1 + side.recall_5 + side.recall_10 for side in directions)
 
 
 def retrieval(scores: Floats, owners: Sequence[int]) -> Retrieval:
-    """Both directions' metrics of scores (K, L); owners[l] is the image of sentence l.
+    """Compute both directions' metrics of scores (K, L); owners[l] is l's image.
 
     An image is answered by any of its sentences, the best of them counts. ValueError for a NaN
     score, which would compare false with everything and so read as a perfect rank.
@@ -48,7 +48,7 @@ def retrieval(scores: Floats, owners: Sequence[int]) -> Retrieval:
 
 
 def rank_pairs(scores: Floats, true: NDArray[np.bool_]) -> Retrieval:
-    """Both directions' metrics of scores (K, L), where pairs are true or not, (K, L).
+    """Compute both directions' metrics of scores (K, L) and true pairs (K, L).
 
     A sentence of several images is answered by any of them. ValueError as in `retrieval`.
     """
@@ -58,7 +58,7 @@ def rank_pairs(scores: Floats, true: NDArray[np.bool_]) -> Retrieval:
 
 
 def rank_first_sentences(scores: Floats, owners: Sequence[int]) -> Retrieval:
-    """Both directions with the first sentence of each image alone, the others left out.
+    """Compute both directions with the first sentence of each image alone.
 
     The protocol marked (*) in table 2 of Karpathy et al. 2014, after Hodosh et al. 2013.
     """
@@ -67,10 +67,11 @@ def rank_first_sentences(scores: Floats, owners: Sequence[int]) -> Retrieval:
 
 
 def find_ranks(scores: Floats, true: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """The rank (Q,) of each query's best true answer among candidates, scores (Q, C), from 1.
+    """Find the rank (Q,), from 1, of each query's best true answer.
 
-    Ties count against us: every false answer with the same score stands before the true one, so
-    a model that gives all pairs one score has the worst ranks and not the best.
+    Scores are (Q, C) of candidates. Ties count against us: every false answer with the same score
+    stands before the true one, so a model that gives all pairs one score has the worst ranks and
+    not the best.
     """
     if not true.any(axis=1).all():
         missing = np.flatnonzero(~true.any(axis=1))

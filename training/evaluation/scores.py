@@ -23,7 +23,7 @@ def score_matrix(
     device: str = "cpu",
     progress: Progress = silent,
 ) -> Floats:
-    """The matcher's exact scores (K, L) of bags (R_k, D) and (T_l, D), in blocks."""
+    """Compute exact scores (K, L) of bags (R_k, D) and (T_l, D), in blocks."""
     scores = np.empty((len(images), len(sentences)), dtype=np.float32)
     starts = range(0, len(sentences), SENTENCES)
     with torch.inference_mode():

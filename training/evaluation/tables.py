@@ -23,7 +23,7 @@ MISSES = 40  # queries whose photo is not the first
 
 
 def format_metrics(measured: MatcherMeasures) -> Group:
-    """A matcher's ranks and recalls in percent, and below them the faithfulness of its links."""
+    """Format a matcher's ranks and recalls, and the faithfulness of its links."""
     table = Table()
     for heading in ("", "R@1", "R@5", "R@10", "median", "mean rank"):
         table.add_column(heading, justify="left" if not heading else "right")
@@ -43,7 +43,7 @@ def format_metrics(measured: MatcherMeasures) -> Group:
 
 
 def format_notes(measured: MatcherMeasures) -> list[str]:
-    """The number of photos, and links against true boxes and without their regions."""
+    """Format the number of photos, and links against boxes and without regions."""
     lines = [
         f"{measured.images:,} photos, {measured.sentences:,} sentences; "
         "(*) with the first sentence of each photo alone"
@@ -61,7 +61,7 @@ def format_notes(measured: MatcherMeasures) -> list[str]:
 
 
 def format_occlusion(measured: Occlusion) -> str:
-    """What regions claim and what their words lose without them, in three lines."""
+    """Format regions' claims and their words' losses, in three lines."""
     return (
         f"{measured.regions:,} regions, one a photo: links of {measured.linked:.3f}, of which the "
         f"region adds {measured.added:.3f}\n"
@@ -85,7 +85,7 @@ def format_searches(measured: OpenWorld) -> Group:
 
 
 def format_misses(measured: QuerySearch) -> list[RenderableType]:
-    """How many natural queries are right, and those that are not."""
+    """Format the share of right queries, and the wrong ones."""
     wrong = [answer for answer in measured.answers if answer.rank > 1]
     table = Table("query", "photo", "rank", "came first")
     for answer in wrong[:MISSES]:
@@ -118,7 +118,7 @@ def format_extremes(words: Sequence[Magnitude]) -> Table:
 
 
 def format_regions(chosen: Sequence[RankedRegion], photos: Sequence[str], value: str) -> Table:
-    """Regions, best first, with their photos' ids and the value that orders them."""
+    """List regions, best first, with their photos' ids and values."""
     table = Table("", "photo", "left, top, right, bottom", value)
     for place, (region, photo) in enumerate(zip(chosen, photos, strict=True), start=1):
         box = ", ".join(f"{edge:.2f}" for edge in astuple(region.box))
@@ -127,7 +127,7 @@ def format_regions(chosen: Sequence[RankedRegion], photos: Sequence[str], value:
 
 
 def format_reliabilities(curves: Mapping[str, Reliability]) -> Table:
-    """The expected calibration error of each kind of pair, and how many of them are true."""
+    """List the calibration error and number of each kind of pair."""
     table = Table("pairs of", "expected calibration error", "pairs", "true")
     for name, curve in curves.items():
         table.add_row(name, f"{curve.error:.3f}", f"{curve.pairs:,}", f"{100 * curve.share:.1f} %")

@@ -16,7 +16,7 @@ RIGHT = 0.5  # IoU from which a proposal is what a phrase means
 
 @dataclass(frozen=True, slots=True)
 class PhraseMatch:
-    """K photos' regions (K, R, D) and P phrases (P, D), and what is known of the phrases.
+    """K photos' regions (K, R, D), P phrases (P, D), and their truth.
 
     owners (P,) is the photo of each, words (P,) a number for its text, truth (P, 4) its box, and
     boxes (K, R, 4) the regions'.
@@ -39,15 +39,15 @@ def supervised_loss(
     lambda_2: float = 0.0,
     lambda_3: float = 0.0,
 ) -> Tensor:
-    """Eq. 5 for regions and phrases   (Wang, Li & Lazebnik 2016, section 3.3); gives a scalar.
+    """Compute eq. 5 for regions and phrases (Wang, Li & Lazebnik 2016, section 3.3).
 
-    A phrase's pair is the proposal that overlaps its box most. Negatives are the pairs of other
-    phrases, unless the words or the boxes are the same; the `top` most violated count, both ways;
-    lambda_1 weighs those of a phrase's regions (eq. 2). Those of the same words or boxes are
-    neighbours: lambda_2 weighs that regions of neighbours lie closer than others by the margin
-    (eq. 3), lambda_3 that phrases do (eq. 4). With `mining`, the proposals of its own photo that
-    lie nearer to it than any right one by the margin are its hard negatives, and neighbours do
-    not count, as published.
+    Gives a scalar. A phrase's pair is the proposal that overlaps its box most. Negatives are the
+    pairs of other phrases, unless the words or the boxes are the same; the `top` most violated
+    count, both ways; lambda_1 weighs those of a phrase's regions (eq. 2). Those of the same words
+    or boxes are neighbours: lambda_2 weighs that regions of neighbours lie closer than others by
+    the margin (eq. 3), lambda_3 that phrases do (eq. 4). With `mining`, the proposals of its own
+    photo that lie nearer to it than any right one by the margin are its hard negatives, and
+    neighbours do not count, as published.
     """
     photo_regions = match.regions[match.owners]  # (P, R, D)
     overlap = measure_overlaps(match)  # (P, R)
@@ -72,7 +72,7 @@ def supervised_loss(
 
 
 def hard_negatives(inside: Tensor, right: Tensor, margin: float) -> Tensor:
-    """Add up how much nearer a phrase's wrong proposals are than its nearest right one.
+    """Add up the advantage of wrong proposals over a phrase's nearest right one.
 
     Shapes: distances of proposals (N, R), right (N, R) bool; gives a scalar, a mean over phrases.
     """
@@ -82,13 +82,13 @@ def hard_negatives(inside: Tensor, right: Tensor, margin: float) -> Tensor:
 
 
 def measure_overlaps(match: PhraseMatch) -> Tensor:
-    """Intersection over union of each phrase's box and its photo's proposals, (P, R)."""
+    """Measure the IoU (P, R) of each phrase's box and its photo's proposals."""
     pairs = zip(match.truth, match.boxes[match.owners], strict=True)
     return torch.stack([box_iou(true[None], boxes)[0] for true, boxes in pairs])
 
 
 def find_same(match: PhraseMatch, covered: Tensor) -> Tensor:
-    """Which phrases mean the same as which by their words, or by their boxes in a photo, (N, N)."""
+    """Find pairs (N, N) of phrases with the same words, or the same boxes."""
     owners, words, truth = match.owners[covered], match.words[covered], match.truth[covered]
     boxes = (owners[:, None] == owners) & (box_iou(truth, truth) >= RIGHT)
     alike: Tensor = boxes | (words[:, None] == words)
@@ -98,7 +98,7 @@ def find_same(match: PhraseMatch, covered: Tensor) -> Tensor:
 def weak_loss(
     match: PhraseMatch, preference: Tensor, temperature: float, sharpness: float
 ) -> Tensor:
-    """A contrast of photos, under weak supervision: the boxes of phrases are not known.
+    """Contrast photos under weak supervision, without phrases' boxes.
 
         a_pi = softmax_i((x_iᵀ y_p + preference_i) / temperature),  S_kp = Σ_i a_pi x_iᵀ y_p
 

@@ -16,7 +16,7 @@ PRESETS = "grounders"  # the folder of grounders' presets
 
 @dataclass(frozen=True, slots=True)
 class Supervision:
-    """What a grounder learns of true boxes   (Wang, Li & Lazebnik 2016, section 3.3).
+    """Full supervision by true boxes (Wang, Li & Lazebnik 2016, section 3.3).
 
     margin and top are m and K of eq. 5, lambda_1 its weight of a phrase's regions, lambda_2 and
     lambda_3 those of neighbouring regions and phrases. `mined` are the last epochs, with hard
@@ -34,7 +34,7 @@ class Supervision:
 
 @dataclass(frozen=True, slots=True)
 class Weak:
-    """What a grounder learns without the boxes of phrases: a contrast between photos.
+    """Weak supervision without phrases' boxes: a contrast between photos.
 
     temperature: how sharply a phrase chooses among a photo's regions. sharpness: of the contrast.
     """
@@ -45,7 +45,7 @@ class Weak:
 
 @dataclass(frozen=True, slots=True)
 class GrounderPreset:
-    """How a grounder is trained: its preset's name, its model's options, its supervision."""
+    """A training of a grounder: its preset's name, model options, supervision."""
 
     preset: str
     options: Mapping[str, Any]
@@ -58,7 +58,7 @@ OBJECTIVES = {"supervised": Supervision, "weak": Weak}
 
 
 def read(preset: str) -> GrounderPreset:
-    """The preset of a preset in presets/grounders, or of a path that ends in .toml.
+    """Read a preset in presets/grounders, or a path that ends in .toml.
 
     LookupError where there is none, ValueError for an option that nothing knows.
     """

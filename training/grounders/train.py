@@ -30,7 +30,7 @@ PHRASES = 6  # of each photo in a step
 
 @dataclass(frozen=True, slots=True)
 class PhraseBatch:
-    """Inputs of K photos' regions (K, R, C + 4) and of P phrases (P, 768), and what is known.
+    """Inputs of K photos' regions (K, R, C + 4) and P phrases (P, 768).
 
     owners (P,) is the photo of each phrase, words (P,) a number for its text, truth (P, 4) its box.
     """
@@ -44,7 +44,7 @@ class PhraseBatch:
 
 @dataclass(frozen=True, slots=True)
 class PhraseDataset:
-    """Photos' regions (R, C + 4), their phrases (P, 768), the boxes (P, 4) and texts of those."""
+    """Photos' regions (R, C + 4), phrases (P, 768), their boxes (P, 4) and texts."""
 
     regions: Sequence[Tensor]
     phrases: Sequence[Tensor]
@@ -57,7 +57,7 @@ class PhraseDataset:
 
     @property
     def steps(self) -> int:
-        """How many batches an epoch has."""
+        """The number of batches of an epoch."""
         return -(-len(self) // self.size)
 
     def batches(self, epoch: int) -> Iterable[PhraseBatch]:  # noqa: ARG002 - the order is drawn
@@ -65,7 +65,7 @@ class PhraseDataset:
         return map(self.batch, shuffle(len(self), self.size))
 
     def batch(self, photos: Sequence[int]) -> PhraseBatch:
-        """Regions of photos, and up to PHRASES phrases of each, drawn at random."""
+        """Draw up to PHRASES phrases of each photo, with all its regions."""
         chosen = [torch.randperm(len(self.truth[photo]))[:PHRASES] for photo in photos]
         pairs = list(zip(photos, chosen, strict=True))
         texts = [self.texts(photo)[at] for photo, indices in pairs for at in indices.tolist()]
@@ -95,7 +95,7 @@ def train(
     resume: bool = False,
     reporter: Reporter = SILENT,
 ) -> Localisation:
-    """Train on split train, write the checkpoint to `place.out`; what it localises on split val.
+    """Train on split train, write the checkpoint to `place.out`, localise on val.
 
     The last epoch's weights are kept: val chooses nothing. `truth` says where sentences have
     phrases, and only under supervision where these are in a photo. The run's folder is beside the
@@ -130,7 +130,7 @@ def make_dataset(
     folder: Path,
     progress: Progress,
 ) -> PhraseDataset:
-    """The frozen inputs of photos that have phrases, from the cache or computed into it."""
+    """Make the dataset of photos with phrases, through the cache."""
     chosen = [
         example
         for example in examples
@@ -151,7 +151,7 @@ def make_dataset(
 def compute_regions(
     model: two_branch.Model, examples: Sequence[Example], folder: Path, progress: Progress
 ) -> Inputs:
-    """Compute the inputs (R, C + 4) of photos' regions, or read them from the cache."""
+    """Compute the inputs (R, C + 4) of photos' regions, through the cache."""
     device = str(next(model.parameters()).device)
 
     def image_inputs(paths: Sequence[Path]) -> list[Tensor]:
@@ -176,7 +176,7 @@ def compute_phrases(
     folder: Path,
     progress: Progress,
 ) -> Inputs:
-    """Compute the inputs (P, 768) of photos' phrases, or read them from the cache."""
+    """Compute the inputs (P, 768) of photos' phrases, through the cache."""
     device = str(next(model.parameters()).device)
 
     def phrase_inputs(photos: Sequence[Sequence[GroundedSentence]]) -> list[Tensor]:
@@ -198,14 +198,14 @@ def compute_phrases(
 
 
 def describe_phrases(sentence: GroundedSentence) -> str:
-    """Describe a sentence's text and the places of its phrases, for a digest."""
+    """Describe a sentence's text and its phrases' places, for a digest."""
     return repr((sentence.text, [phrase.span for phrase in sentence.phrases]))
 
 
 def compute_loss(
     model: two_branch.Model, preset: GrounderPreset, device: str, batch: PhraseBatch, epoch: int
 ) -> Tensor:
-    """The loss of a batch with true boxes or without, as the preset says; a scalar."""
+    """Compute the loss of a batch, with true boxes or without; a scalar."""
     embedded, options = embed(model, batch, device), preset.objective
     if isinstance(options, Weak):
         preference = model.preference(batch.regions.shape[1])
@@ -231,7 +231,7 @@ def embed(model: two_branch.Model, batch: PhraseBatch, device: str) -> PhraseMat
 
 @torch.inference_mode()
 def measure(model: two_branch.Model, dataset: PhraseDataset, device: str) -> Localisation:
-    """How well a model localises the phrases of photos."""
+    """Measure a model's localisation of photos' phrases."""
     localised = []
     for photo in range(len(dataset)):
         inputs = dataset.regions[photo].to(device)

@@ -1,4 +1,4 @@
-"""The names of ImageNet's classes that ship, found in WordNet."""
+"""The shipped names of ImageNet's classes, from WordNet."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def read_nouns(file: Path) -> Iterator[tuple[int, Synset]]:
 
 
 def synsets_of_classes(classes: Sequence[str], nouns: Mapping[int, Synset]) -> list[int]:
-    """The offset of each class's synset, by name and order: classes are sorted by offset.
+    """Find the offset of each class's synset by name; classes are sorted by offset.
 
     A name may have many meanings; the longest row of increasing offsets picks among them.
     ValueError if a class has no place in it.
@@ -129,7 +129,7 @@ def synsets_of_classes(classes: Sequence[str], nouns: Mapping[int, Synset]) -> l
 
 
 def letters(name: str) -> str:
-    """A name without case, spaces and marks, in which spellings differ."""
+    """Strip case, spaces and marks off a name."""
     return re.sub(r"[^a-z0-9]", "", name.lower())
 
 

@@ -1,4 +1,4 @@
-"""The list of known English words that ships: WordNet's, the tokenizer's, and newer ones."""
+"""The shipped list of known English words: WordNet's, the tokenizer's, newer ones."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ vuitton vuvuzela vw walkie whatsapp wheelie yorkie yuzu zara zelda zumba
 
 
 def write(wordnet: Path, out: Path) -> int:
-    """Write every word that `models.text.lexicon` needs, and count them."""
+    """Write the words for `models.text.lexicon`, and count them."""
     words: set[str] = set()
     for word in sorted(set(collect_words(wordnet)), key=lambda word: (len(word), word)):
         # A word that a rule finds from a shorter one need not be listed.
@@ -42,7 +42,7 @@ def write(wordnet: Path, out: Path) -> int:
 
 
 def collect_words(wordnet: Path) -> Iterator[str]:
-    """Lemmas and irregular forms of WordNet, whole words of MiniLM's vocabulary, newer words."""
+    """Give WordNet's lemmas and irregular forms, MiniLM's words, newer words."""
     for part in PARTS_OF_SPEECH:
         for file in (wordnet / f"index.{part}", wordnet / f"{part}.exc"):
             if not file.is_file():

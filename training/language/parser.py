@@ -70,7 +70,7 @@ def make_tree(rows: list[list[str]]) -> Tree:
 
 
 def imitate_caption(tree: Tree, chance: random.Random) -> Tree:
-    """Now and then without the final full stop, and now and then in lower case."""
+    """Drop the final full stop at times, and lower the case at times."""
     last = len(tree.words) - 1
     if tree.words[last] == "." and last not in tree.heads and chance.random() < 0.3:
         tree = Tree(*(getattr(tree, part)[:last] for part in Tree.__slots__))
@@ -140,7 +140,7 @@ def minilm_vectors(most: int, width: int) -> Callable[[Language], Language]:
 def train(
     folder: Path, out: Path, seed: int = 0, overrides: Mapping[str, Any] = NO_OVERRIDES
 ) -> None:
-    """Train the pipeline of presets/parser.cfg on a folder's treebank and write it to a folder.
+    """Train the pipeline of presets/parser.cfg on a treebank, and write it.
 
     The split dev chooses the step that is kept. The same seed gives the same pipeline. Overrides
     are by name, such as "training.max_steps".
@@ -163,7 +163,7 @@ def write(nlp: Language, out: Path) -> None:
 
 
 def spell_out(vocab: Vocab) -> None:
-    """Give "Dog" and "DOG" the vector of "dog": spaCy does not store that keys are lower-cased."""
+    """Give "Dog" and "DOG" the vector of "dog", as spaCy stores exact keys."""
     vectors = vocab.vectors
     for key, row in list(vectors.key2row.items()):
         for spelling in (vocab.strings[key].capitalize(), vocab.strings[key].upper()):
@@ -171,7 +171,7 @@ def spell_out(vocab: Vocab) -> None:
 
 
 def strings_in_use(nlp: Language) -> set[str]:
-    """The strings that a pipeline can answer: labels, and what it makes lemmas of.
+    """Collect the strings of a pipeline's answers: labels, and parts of lemmas.
 
     Training leaves the treebank's words beside them, and nothing looks those up.
     """
@@ -191,7 +191,7 @@ def split_file(folder: Path, split: str) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class Accuracy:
-    """Percent of a treebank's words that are right: attached (UAS), with their relation (LAS)."""
+    """Percent of right words of a treebank: tags, lemmas, heads (UAS), relations (LAS)."""
 
     words: int
     tags: float

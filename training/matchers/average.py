@@ -1,4 +1,4 @@
-"""Average weights of trainings that differ in their seed, drawn back towards their common start."""
+"""Average weights of trainings of several seeds, drawn back towards their start."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ MADE_ANEW = ("image.conse.", "text.conse.", "offsets.")  # by `begin` and `refer
 
 @dataclass(frozen=True, slots=True)
 class VectorSizes:
-    """How many numbers the averaged matcher's vectors have: of the joint space, and of names.
+    """Sizes of the averaged matcher's vectors: of the joint space, and of names.
 
     None keeps those that there are, see `reduced`; `conse` is models.vision.conse's. With
     `reference_sentences` photos have offsets, see models.scores.offsets.
@@ -49,7 +49,7 @@ class VectorSizes:
 
     @property
     def reduces(self) -> bool:
-        """Whether the numbers of the joint space or of names are to be others."""
+        """Whether the size of the joint space or of names is given."""
         return self.embedding is not None or self.conse is not None
 
 
@@ -64,7 +64,7 @@ def write(
     progress: Progress,
     shape: VectorSizes = AS_TRAINED,
 ) -> Retrieval:
-    """Write the average of checkpoints to `place.out`; how it does on val.
+    """Write the average of checkpoints to `place.out`, and validate it.
 
     ValueError unless all are matchers of the same options, and for a shape that they cannot have.
     """
@@ -88,7 +88,7 @@ def write(
 
 
 def require_alike(loaded: Sequence[Checkpoint]) -> list[Matcher]:
-    """The matchers of checkpoints; ValueError unless all have the same options and backbones.
+    """Return the matchers of checkpoints; ValueError unless options and backbones agree.
 
     Backbones that they tuned may differ: these are averaged, too.
     """
@@ -105,7 +105,7 @@ def require_alike(loaded: Sequence[Checkpoint]) -> list[Matcher]:
 
 
 def refuse_other_starts(loaded: Sequence[Checkpoint]) -> None:
-    """ValueError for matchers that did not begin with pretrained weights, or have another shape."""
+    """Raise ValueError for matchers with another start or shape than pretrained weights."""
     for run in loaded:
         shape = VectorSizes(**run.facts.get("shape", {}))
         if run.facts.get("start") or run.facts.get("began_with") or shape.reduces:
@@ -141,7 +141,7 @@ def average(models: Sequence[Matcher], start: float) -> Matcher:
 def reduce_vectors(
     matcher: Matcher, shape: VectorSizes, pairs: Pairs, device: str = "cpu"
 ) -> Matcher:
-    """A matcher whose vectors are R^T of what they were, and have the numbers of models.vision.conse.
+    """Project a matcher's vectors by R^T, and set the size of its names.
 
     R has orthonormal columns: the directions that whole photos and sentences of `pairs` fill most,
     both sides counting alike. What a photo or a sentence then lacks in length it is given again.
@@ -181,7 +181,7 @@ def reduce_vectors(
 
 
 def set_reference_sentences(matcher: Matcher, sentences: int) -> Matcher:
-    """A matcher of the same weights that compares photos with so many reference sentences."""
+    """Copy a matcher with another number of reference sentences."""
     config = replace(matcher.config, reference_sentences=sentences)
     weights = {
         name: value
@@ -194,7 +194,7 @@ def set_reference_sentences(matcher: Matcher, sentences: int) -> Matcher:
 def build_with_weights(
     config: Config, weights: Mapping[str, Tensor], device: torch.device
 ) -> Matcher:
-    """A matcher of options with some of its weights, the others as `begin` has them."""
+    """Build a matcher with some given weights, and the others from `begin`."""
     model = Matcher(config).to(device)
     model.begin()
     model.load_state_dict(model.state_dict() | dict(weights))
@@ -202,7 +202,7 @@ def build_with_weights(
 
 
 def gather_facts(loaded: Sequence[Checkpoint], start: float) -> dict[str, Any]:
-    """What an averaged checkpoint says of its making: that of its parts, and all of their seeds."""
+    """Gather the facts of an averaged checkpoint: its parts', and all seeds."""
     common = {name: loaded[0].facts[name] for name in ("preset", "data", "versions")}
     starts = [run.facts.get("start") for run in loaded]  # fingerprints, or an average's share
     began_with = [start for start in starts if isinstance(start, str)]

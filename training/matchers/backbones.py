@@ -1,4 +1,4 @@
-"""Backbones that matchers tuned, as files that other matchers read."""
+"""Backbones tuned by matchers, as files for other matchers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from models.vision import backbones
 
 
 def extract(file: Path, out: Path) -> Path:
-    """Write the CNN that a matcher's checkpoint tuned to a file of its own, in half precision.
+    """Write a matcher's tuned CNN to a file of its own, in half precision.
 
     See models.shipped.BACKBONES for where matchers look for it. ValueError if the checkpoint is no
     matcher or tuned no CNN, LookupError if it tuned one of torchvision's.

@@ -27,7 +27,7 @@ LONGEST = 80  # characters of an option's value in a message
 
 
 def build(preset: Preset, examples: Sequence[Example], start: Checkpoint | None = None) -> Matcher:
-    """The preset's model; what its text tower learns from sentences comes from the examples.
+    """Build a preset's model; its text tower learns words from the examples.
 
     With a checkpoint to start from it is that one's, as all weights are; ValueError if these do
     not fit the preset.
@@ -44,7 +44,7 @@ def build(preset: Preset, examples: Sequence[Example], start: Checkpoint | None 
 
 
 def complete(preset: Config, start: Config) -> Config:
-    """A preset's options, and the checkpoint's where the preset has none of its own.
+    """Complete a preset's options by the checkpoint's where the preset has none.
 
     These are what train's sentences filled, and the shape that an average gave to vectors.
     """
@@ -58,7 +58,7 @@ def complete(preset: Config, start: Config) -> Config:
 
 
 def list_unset(part: TowerOptions, kind: str) -> list[str]:
-    """The options that a tower's Config lists as `kind`, if they have their default values."""
+    """List options of one `kind` of a tower's Config that have defaults."""
     defaults = {field.name: field.default for field in fields(part.options)}
     names = getattr(part.options, kind, ())
     return [name for name in names if getattr(part.options, name) == defaults[name]]
@@ -70,7 +70,7 @@ def replace_options(part: TowerOptions, values: Mapping[str, Any]) -> TowerOptio
 
 
 def refuse_other_towers(preset: Preset, start: Checkpoint) -> None:
-    """ValueError unless a checkpoint is a matcher of the preset's towers, without terms."""
+    """Raise ValueError unless a checkpoint has the preset's towers, and no terms."""
     if getattr(start.model, "terms", None) is not None:
         raise ValueError("the checkpoint to start from has terms already: start from a general one")
     matcher = start.kind == registry.MATCHERS
@@ -82,7 +82,7 @@ def refuse_other_towers(preset: Preset, start: Checkpoint) -> None:
 
 
 def begin(model: Matcher, start: Matcher) -> None:
-    """Give a model another's weights; ValueError where these mean something else.
+    """Give a model another's weights; ValueError where they mean something else.
 
     Among them are the networks and proposals that no package brings: the model sees by those that
     the weights were trained over, whatever ships by now. A model that has other numbers of
@@ -107,7 +107,7 @@ def begin(model: Matcher, start: Matcher) -> None:
 
 
 def list_shapes(model: Matcher) -> dict[str, torch.Size]:
-    """The shapes of a matcher's weights, without those of the references of its offsets."""
+    """List the shapes of a matcher's weights, without its offsets' references."""
     return {
         name: weight.shape
         for name, weight in model.state_dict().items()
@@ -116,12 +116,12 @@ def list_shapes(model: Matcher) -> dict[str, torch.Size]:
 
 
 def input_keys(model: Matcher) -> tuple[str, str]:
-    """What a matcher's frozen inputs depend on."""
+    """Return the keys of a matcher's frozen inputs."""
     return model.image_key(), model.sentence_key()
 
 
 def describe_differences(preset: Config, start: Config) -> str:
-    """The options in which a preset and a checkpoint of its towers differ, and both values."""
+    """Describe the options that differ between a preset and a checkpoint."""
     start_options = list_options(start)
     return "; ".join(
         f"{name} is {shorten(value)}, in the checkpoint {shorten(start_options[name])}"
@@ -131,13 +131,13 @@ def describe_differences(preset: Config, start: Config) -> str:
 
 
 def list_options(config: Config) -> dict[str, Any]:
-    """The options of a matcher by their names in [model], such as score and image.views."""
+    """List a matcher's options by their names in [model], such as image.views."""
     table = asdict(config)
     sides = {side: table.pop(side)["options"] for side in ("image", "text")}
     return table | {f"{side}.{name}": sides[side][name] for side in sides for name in sides[side]}
 
 
 def shorten(value: Any) -> str:
-    """A value as TOML has it, cut off where it is long."""
+    """Write a value as TOML has it, cut off if it is long."""
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"

@@ -1,4 +1,4 @@
-"""Calibrating a matcher: what its scores are worth as probabilities, measured on photos apart."""
+"""Calibration of a matcher: probabilities of its scores, measured on held-out photos."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ LEAST_DEVIATION = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class LabelledPairs:
-    """Pairs of one kind: features (N, 4), whether each is true, and whether its text is short."""
+    """Pairs of one kind: features (N, 4), truth, and whether texts are short."""
 
     kind: PairKind
     features: Tensor
@@ -50,7 +50,7 @@ class LabelledPairs:
     def measure(
         self, calibration: Calibration, only: NDArray[np.bool_] | None = None
     ) -> Reliability:
-        """How reliable a calibration is on these pairs, or on some of them."""
+        """Measure a calibration's reliability on these pairs, or on some of them."""
         mask = np.ones(len(self.truth), np.bool_) if only is None else only
         predicted = probabilities(calibration, self)
         return reliability(predicted[mask], self.truth[mask])
@@ -58,7 +58,7 @@ class LabelledPairs:
 
 @dataclass(frozen=True, slots=True)
 class SearchedSplit:
-    """Photos that are searched, texts that search them, and the bags of both."""
+    """Photos, texts that search them, and the bags of both."""
 
     photos: ParsedPhotos
     images: list[FragmentBag]
@@ -73,7 +73,7 @@ def calibrate(
     progress: Progress,
     device: str = "cpu",
 ) -> tuple[Calibration, dict[str, Reliability]]:
-    """Fit on one half of val's photos, and measure on the other and on the split val of checks.
+    """Fit on half of val's photos; measure on the other half and on the checks' val.
 
     Raises LookupError for a corpus without train or val, ValueError for what cannot be embedded,
     and for a matcher with terms of a catalogue, whose calibration is its start's.
@@ -125,7 +125,7 @@ def pick_evenly(examples: Sequence[Example], count: int, first: int) -> list[Exa
 
 
 def make_references(matcher: Matcher, train: Sequence[Example], progress: Progress) -> Calibration:
-    """A calibration that knows its references alone, in the half precision they are stored in."""
+    """Make a calibration of references alone, in their stored half precision."""
     chosen = pick_evenly(train, REFERENCES, 0)
     photos = embedding.embed_photos(matcher, chosen, progress)
     sentences = [example.sentences[0] for example in chosen]
@@ -139,7 +139,7 @@ def make_references(matcher: Matcher, train: Sequence[Example], progress: Progre
 
 
 def list_unknown_words(train: Sequence[Example]) -> list[str]:
-    """The words that train says and no lexicon has."""
+    """List the words of train that no lexicon has."""
     word_counts = count_words(train).items()
     return sorted(
         word for word, count in word_counts if count >= LEAST_COUNT and not is_known(word)
@@ -153,7 +153,7 @@ def prepare_split(
     outside: Sequence[Example],
     progress: Progress,
 ) -> SearchedSplit:
-    """Texts about the photos, and about photos that are not there, with the bags of all."""
+    """Draw texts about the photos and about absent photos, and embed them."""
     random = Random(SEED)  # noqa: S311
     queries = draw_texts(photos, random)
     query_texts = {text.text for text in queries}
@@ -168,7 +168,7 @@ def prepare_split(
 def choose_pairs(
     raw: Calibration, matcher: Matcher, val_split: SearchedSplit, kind: PairKind, device: str
 ) -> LabelledPairs:
-    """The first hits of each text or photo of a split, and others at random."""
+    """Choose the first hits of each text or photo, and others at random."""
     queries, rows, truth, short = choose_sides(val_split, kind)
     scores = score_all(matcher, queries, rows, device)
     random, chosen = Random(SEED), list[tuple[int, int]]()  # noqa: S311
@@ -185,7 +185,7 @@ def choose_pairs(
 def choose_sentences(
     raw: Calibration, matcher: Matcher, val_split: SearchedSplit, device: str
 ) -> LabelledPairs:
-    """The first hits of each photo of a split among the split's sentences."""
+    """Choose the first hits of each photo among the split's sentences."""
     queries, rows, truth, short = choose_sides(val_split, PairKind.TEXT_IN_PHOTO)
     scores = score_all(matcher, queries, rows, device)
     scores[:, short] = -np.inf
@@ -197,7 +197,7 @@ def choose_sentences(
 def score_all(
     matcher: Matcher, queries: Sequence[FragmentBag], rows: Sequence[FragmentBag], device: str
 ) -> NDArray[np.float32]:
-    """The scores (K, L) of rows for queries, which are summed over."""
+    """Score rows (K) for queries (L); a sum runs over a query's fragments."""
     scores: NDArray[np.float32] = score_matrix(
         [bag.vectors for bag in rows], [bag.vectors for bag in queries], matcher.score, device
     )
@@ -225,7 +225,7 @@ def make_pairs(
 def choose_sides(
     val_split: SearchedSplit, kind: PairKind
 ) -> tuple[list[FragmentBag], list[FragmentBag], NDArray[np.bool_], NDArray[np.bool_]]:
-    """The queries (L), what they search (K), the truth (K, L), and which queries are short.
+    """Choose the queries (L), the rows (K), the truth (K, L), and short queries.
 
     A sentence is an answer where its photo is.
     """
@@ -270,7 +270,7 @@ def probabilities(calibration: Calibration, pairs: LabelledPairs) -> NDArray[np.
 def measure_split(
     calibration: Calibration, matcher: Matcher, val_split: SearchedSplit, name: str, device: str
 ) -> dict[str, Reliability]:
-    """The reliability of a calibration on a split: texts in photos, long and short, and others."""
+    """Measure a calibration's reliability on a split, for each kind of pair."""
     in_photos, photos, in_texts = (
         choose_pairs(calibration, matcher, val_split, kind, device) for kind in PairKind
     )

@@ -1,4 +1,4 @@
-"""Run folders of matchers and of the teachers that they learn from."""
+"""Run folders of matchers and of their teachers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from training.runs.folder import Place, RunFolder, gather_facts
 
 
 def open_folder(preset: Preset, corpus: Corpus, place: Place) -> RunFolder:
-    """Name the folder of a matcher's training, <out>/<preset>-<seed>, and the run's facts."""
+    """Name the folder of a training, <out>/<preset>-<seed>, and its facts."""
     path = place.out / f"{preset.name}-{place.seed}"
     start = header.fingerprint(place.start) if place.start else None
     facts = {"preset": preset.describe(), "start": start} | gather_facts(corpus, place)
@@ -19,7 +19,7 @@ def open_folder(preset: Preset, corpus: Corpus, place: Place) -> RunFolder:
 
 
 def plan_teachers(preset: Preset, place: Place) -> list[tuple[Preset, Place]]:
-    """What a preset learns from and where each is trained: seeds from its own on.
+    """List a preset's teachers and their places: seeds from its own on.
 
     They begin with the weights that it begins with, if they are of its towers.
     """

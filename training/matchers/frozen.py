@@ -23,7 +23,7 @@ from training.runs.progress import Progress, silent
 
 @dataclass(frozen=True, slots=True)
 class FrozenInputs:
-    """A matcher's frozen part, whose outputs are kept in the cache."""
+    """A matcher's frozen part, whose outputs are in the cache."""
 
     matcher: Matcher
     place: Place
@@ -31,7 +31,7 @@ class FrozenInputs:
     progress: Progress = silent
 
     def pairs(self, examples: Sequence[Example], split: str, *, mirrored: bool = False) -> Pairs:
-        """A split's frozen inputs, from the cache or computed into it; mirrored photos' as well."""
+        """Return a split's frozen inputs, and mirrored photos', through the cache."""
         sentences = [sentence for example in examples for sentence in example.sentences]
         texts = list(dict.fromkeys(sentences))
         images = self.photos(examples, split)
@@ -55,7 +55,7 @@ class FrozenInputs:
     def photos(
         self, examples: Sequence[Example], split: str, *, mirrored: bool = False
     ) -> Sequence[Tensor]:
-        """The frozen inputs of a split's photos, or of their mirror images, likewise."""
+        """Return the frozen inputs of a split's photos, or of their mirror images."""
         paths = [example.image for example in examples]
         compute = self.mirror_inputs if mirrored else self.image_inputs
         if self.matcher.tuned:
@@ -79,7 +79,7 @@ class FrozenInputs:
         return self.inputs_of([read_pixels(path).flip(-1) for path in paths])
 
     def inputs_of(self, photos: Sequence[Tensor]) -> list[Tensor]:
-        """The frozen part of uint8 photos (3, H, W), in the run's precision."""
+        """Compute the frozen part of uint8 photos (3, H, W), in the run's precision."""
         with half_precision(self.place.device, self.precision):
             return self.matcher.image_inputs(photos)
 
@@ -89,7 +89,7 @@ class FrozenInputs:
 
 
 def precision_of(loaded: Checkpoint) -> str:
-    """The precision of the features that a checkpoint learned from."""
+    """Return the precision of the features that a checkpoint learned from."""
     facts = loaded.facts
     schedule = (facts.get("recipe") or facts.get("preset") or {}).get("schedule", {})
     return str(schedule.get("precision", "float32"))

@@ -33,7 +33,7 @@ ENCODED = 128  # bags that the trained part sees at once in validation
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """A split's frozen inputs: the sentences of images[0], then of images[1], by counts.
+    """A split's frozen inputs: counts[0] sentences of images[0], then others.
 
     `truth` says where several images answer a sentence; without it each sentence has one. kinds[k]
     is the kind of image k, where a sampling mixes batches by kinds. `fixed` and `fixed_images`:
@@ -51,7 +51,7 @@ class Pairs:
     mirrored: Sequence[Tensor] | None = None
 
     def draw_inputs(self, images: Sequence[int]) -> list[Tensor]:
-        """The inputs of a batch's images, of each with probability ½ the mirrored ones."""
+        """Draw the inputs of a batch's images, mirrored with probability ½."""
         inputs = take(self.images, images)
         if self.mirrored is None:
             return inputs
@@ -68,7 +68,7 @@ class Pairs:
         return [image for image, count in enumerate(self.counts) for _ in range(count)]
 
     def at(self, images: Sequence[int]) -> Pairs:
-        """Some of the images with their sentences, of a split where each sentence has one image."""
+        """Select images with their sentences, where each sentence has one image."""
         starts = [0, *accumulate(self.counts)]
         sentences = [place for k in images for place in range(starts[k], starts[k + 1])]
         return Pairs(
@@ -81,7 +81,7 @@ class Pairs:
 
 @dataclass(frozen=True, slots=True)
 class PairDataset:
-    """A split's pairs in batches whose order depends on the seed and the epoch alone."""
+    """A split's pairs in batches; their order depends on seed and epoch alone."""
 
     pairs: Pairs
     schedule: Schedule
@@ -90,7 +90,7 @@ class PairDataset:
 
     @property
     def steps(self) -> int:
-        """How many batches an epoch has."""
+        """The number of batches of an epoch."""
         return count_batches(
             self.pairs.counts, self.schedule.batch, self.schedule.sentences, self.sampling
         )
@@ -104,7 +104,7 @@ class PairDataset:
 
 @dataclass(frozen=True, slots=True)
 class MatchObjective:
-    """The objective of a batch of pairs: both sides encoded, all scores, and what teachers say."""
+    """The objective of a batch of pairs: bags, all scores, and teachers' scores."""
 
     model: Matcher
     pairs: Pairs
@@ -114,7 +114,7 @@ class MatchObjective:
     taught: TeacherScores | None = None
 
     def __call__(self, batch: Batch, epoch: int) -> Tensor:
-        """The loss of a batch, a scalar; scores are summed in full precision."""
+        """Compute the loss of a batch, a scalar; scores are summed in full precision."""
         with half_precision(self.device, self.precision):
             regions = workers.encode(self.regions, batch.images)
             words = workers.encode(self.words, batch.sentences)
@@ -141,7 +141,7 @@ class MatchObjective:
 def validate_epoch(
     model: Matcher, train_pairs: Pairs, validation: Pairs, device: str, share: float
 ) -> ValidationResult:
-    """Retrieval over val, the model's references measured anew on what it learned from.
+    """Measure retrieval over val, with references of the learned pairs.
 
     A model that is drawn back by a share of its first weights keeps its general references.
     """
@@ -181,9 +181,10 @@ def spread(inputs: Sequence[Tensor], count: int) -> list[Tensor]:
 
 
 def validate(model: Matcher, pairs: Pairs, device: str = "cpu") -> Retrieval:
-    """Retrieval over a split's frozen inputs; the model is left in evaluation mode.
+    """Measure retrieval over a split's frozen inputs.
 
-    Where several images answer a sentence, sentences that come again are left out.
+    The model is left in evaluation mode. Where several images answer a sentence, sentences that
+    come again are left out.
     """
     model.eval()
     positions = pairs.truth.distinct if pairs.truth else range(len(pairs.sentences))
@@ -210,7 +211,7 @@ def encode_all(
 
 
 def defer_fixed(pairs: Pairs, model: Matcher, device: str) -> Pairs:
-    """Pairs whose inputs go through their tower's fixed part once, where it takes long.
+    """Pass inputs through their tower's slow fixed part once.
 
     They go when the first is asked for: a resumed run has its weights by then.
     """

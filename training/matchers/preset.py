@@ -27,7 +27,7 @@ KEYS = {
 
 @dataclass(frozen=True, slots=True)
 class Teachers:
-    """What trains the matchers that a preset learns from, and how many there are."""
+    """The preset of the matchers that a preset learns from, and their number."""
 
     preset: Preset
     count: int = 2
@@ -39,7 +39,7 @@ class Teachers:
 
 @dataclass(frozen=True, slots=True)
 class StartOptions:
-    """The checkpoint that ships whose model and weights a preset begins with, by its name.
+    """The shipped checkpoint that a preset begins with, by its name.
 
     share: how much of these weights is in what is validated and kept.
     """
@@ -81,11 +81,11 @@ class Preset:
 
     @property
     def share(self) -> float:
-        """How much of the weights that it begins with is in what is validated and kept."""
+        """The share of the first weights in the validated and stored ones."""
         return self.start.share if self.start else 0.0
 
     def with_epochs(self, epochs: int | None) -> Preset:
-        """The same with another number of epochs, if one is given; teachers keep theirs."""
+        """Copy the preset with another number of epochs; teachers keep theirs."""
         if epochs and self.terms:
             raise ValueError(f"{self.name} solves for its terms and has no epochs: leave them out")
         schedule = replace(self.schedule, epochs=epochs) if epochs else self.schedule
@@ -93,7 +93,7 @@ class Preset:
 
 
 def read(preset: str, learner: Path | None = None, start: Path | None = None) -> Preset:
-    """The preset of a name, or of a path that ends in .toml.
+    """Read the preset of a name, or of a path that ends in .toml.
 
     `learner` is the file of the preset that it teaches: paths start there. `start` is the
     checkpoint to begin with instead of the preset's own. Raises LookupError
@@ -112,7 +112,7 @@ def read(preset: str, learner: Path | None = None, start: Path | None = None) ->
 def parse(
     name: str, tables: dict[str, Any], file: Path = Path(), start: Path | None = None
 ) -> Preset:
-    """A preset's tables, each option known to the part it is for; `file` is where they stand."""
+    """Parse a preset's tables from `file`; every option must be known."""
     refuse_unknown(tables, KEYS, "the preset")
     refuse_conflicts(tables)
 
@@ -140,7 +140,7 @@ def parse(
 
 
 def refuse_conflicts(tables: Mapping[str, Any]) -> None:
-    """ValueError for options of a preset that do not go together, or of the wrong type."""
+    """Raise ValueError for options of a wrong type, or that exclude each other."""
     if "terms" in tables and not {"start", "catalogue"} <= tables.keys():
         raise ValueError("[terms] needs [start] and [catalogue]: give both")
     if "hold_out" in tables and tables.keys() & {"catalogue", "teachers"}:
@@ -165,7 +165,7 @@ def parse_objectives(
 
 
 def read_start_config(start: StartOptions, replacement: Path | None = None) -> Config:
-    """The model of the checkpoint that a preset begins with, or of another that is given."""
+    """Read the model of a preset's first checkpoint, or of a replacement."""
     described = checkpoint.read(replacement or find_start(start))[1]
     if described["kind"] != registry.MATCHERS:
         raise ValueError(
@@ -175,12 +175,12 @@ def read_start_config(start: StartOptions, replacement: Path | None = None) -> C
 
 
 def find_start(start: StartOptions) -> Path:
-    """The file of the checkpoint that ships and that a preset begins with."""
+    """Find the shipped checkpoint that a preset begins with."""
     return PRETRAINED / f"{start.checkpoint}.safetensors"
 
 
 def parse_model(table: Mapping[str, Any]) -> Config:
-    """The [model] table: both towers by name with their options, and the score."""
+    """Parse the [model] table: both towers by name with options, and the score."""
     refuse_unknown(table, {field.name for field in fields(Config)}, "[model]")
     parts: dict[str, Any] = {
         side: parse_tower(side, table.get(side, {})) for side in ("image", "text")
@@ -193,7 +193,7 @@ def parse_model(table: Mapping[str, Any]) -> Config:
 
 
 def parse_tower(side: str, table: Mapping[str, Any]) -> TowerOptions:
-    """A [model.image] or [model.text] table: the tower's name, and its options."""
+    """Parse a [model.image] or [model.text] table: the tower's name and options."""
     where, kind = f"[model.{side}]", f"{side}_towers"
     if "name" not in table:
         raise ValueError(f"{where} needs a name, one of {', '.join(registry.names(kind))}")
@@ -205,7 +205,7 @@ def parse_tower(side: str, table: Mapping[str, Any]) -> TowerOptions:
 
 
 def parse_teachers(table: Mapping[str, Any], name: str, file: Path) -> Teachers:
-    """The [teachers] table of a preset: what makes them, and their count."""
+    """Parse the [teachers] table of a preset: their preset and number."""
     if "preset" not in table:
         raise ValueError("[teachers] needs a preset, by its name or as a path to a .toml")
     preset = read(table["preset"], file)
@@ -215,7 +215,7 @@ def parse_teachers(table: Mapping[str, Any], name: str, file: Path) -> Teachers:
 
 
 def parse_objective(table: Mapping[str, Any]) -> ObjectiveTerm:
-    """One [objective] table: name, weight, first and last epoch, and the objective's options."""
+    """Parse one [objective] table: name, weight, first and last epoch, options."""
     if "name" not in table:
         raise ValueError(f"[objective] needs a name, one of {', '.join(loss.list_names())}")
     term_fields = {field.name for field in fields(ObjectiveTerm)} - {"options"}

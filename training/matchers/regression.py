@@ -1,4 +1,4 @@
-"""Regressions that need no descent: ridge, by its closed form, and logistic, by Newton's method."""
+"""Regressions without descent: ridge in closed form, logistic by Newton's method."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def ridge(x: Tensor, y: Tensor, penalty: float) -> tuple[Tensor, Tensor]:
 
 
 def predict_held_out(x: Tensor, y: Tensor, folds: Tensor, penalty: float) -> Tensor:
-    """What ridge says (N, V) of each fold (N,) that learned from the others."""
+    """Predict each fold (N,) by a ridge that learned from the others, (N, V)."""
     predicted = torch.zeros_like(y)
     for fold in set(folds.tolist()):
         in_fold = folds == fold

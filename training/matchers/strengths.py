@@ -1,4 +1,4 @@
-"""Strengths of a catalogue's terms: what they are worth beside the general score."""
+"""Strengths of a catalogue's terms: their worth next to the general score."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def weights_of(examples: Sequence[Example], texts: Sequence[str]) -> Tensor:
 
 @dataclass(frozen=True, slots=True)
 class ProductPhotos:
-    """Photos of products, their fragments without terms, and what they show of terms (K, V + 1)."""
+    """Photos of products, bags without terms, and evidence of terms (K, V + 1)."""
 
     examples: Sequence[Example]
     bags: Sequence[Tensor]
@@ -54,7 +54,7 @@ class ProductPhotos:
 
 
 def choose_texts(examples: Sequence[Example], terms: CatalogueTerms, least: int) -> list[str]:
-    """Texts of terms alone that `least` examples have: all of one term, and some of more.
+    """Choose texts of terms alone that `least` examples have.
 
     Of a title with further words nobody knows which other products it fits.
     """
@@ -71,7 +71,7 @@ def choose_texts(examples: Sequence[Example], terms: CatalogueTerms, least: int)
 def learn_strengths(
     matcher: Matcher, calibration: Calibration, shown: ProductPhotos, progress: Progress = silent
 ) -> None:
-    """Learn what terms are worth beside the general score, so that probabilities are right.
+    """Learn the worth of terms next to the general score, for right probabilities.
 
     A logistic regression of the truth on Σ_v n_lv z_kv, g_k and g_k Σ_v n_lv, on top of what the
     calibration says without terms. Its slope turns probabilities' logits back into scores.
@@ -94,7 +94,7 @@ def learn_strengths(
 
 
 def count_terms(terms: CatalogueTerms, texts: Sequence[str]) -> Tensor:
-    """How often each text names each term, (L, V)."""
+    """Count how often each text names each term, (L, V)."""
     counts = torch.zeros(len(texts), len(terms))
     for row, text in zip(counts, texts, strict=True):
         for _, _, number in terms.find(words_of(text)):
@@ -103,7 +103,7 @@ def count_terms(terms: CatalogueTerms, texts: Sequence[str]) -> Tensor:
 
 
 def first_and_random(sums: Tensor) -> tuple[Tensor, Tensor]:
-    """Rows and columns of the first hits of each text and of some others, of sums (K, L)."""
+    """Choose first hits and random ones of each text, of sums (K, L)."""
     random, pairs = Random(SEED), list[tuple[int, int]]()  # noqa: S311 - a sample, no secret
     for column, order in enumerate(sums.T.argsort(dim=1, descending=True, stable=True).tolist()):
         later = random.sample(order[FIRST:], min(RANDOM, len(order[FIRST:])))
@@ -119,7 +119,7 @@ def score_without_terms(
     texts: Sequence[str],
     progress: Progress = silent,
 ) -> Tensor:
-    """The logits (K, L) of the calibration for photos and texts without what terms give."""
+    """Compute the calibration's logits (K, L) of photos and texts without terms."""
     D = matcher.general
     text_bags = embed(matcher.embed_sentences, list(texts), progress, "texts")
     vectors = [bag.vectors[:, :D] for bag in text_bags]

@@ -1,4 +1,4 @@
-"""Teachers: the scores that other matchers give to a matcher's batches."""
+"""Teachers: other matchers' scores of a matcher's batches."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ Encode = Callable[[PaddedBags], PaddedBags]
 
 @dataclass(frozen=True, slots=True)
 class Teacher:
-    """A trained matcher's bags of every image and sentence of train, and how it scores them."""
+    """A trained matcher's bags of train, and its score."""
 
     images: Sequence[Tensor]
     sentences: Sequence[Tensor]
     score: str
 
     def scores(self, batch: Batch, device: str) -> Tensor:
-        """What it makes of a batch, (K, L)."""
+        """Score a batch, (K, L)."""
         images = pad(take(self.images, batch.images), device)
         sentences = pad(take(self.sentences, batch.sentences), device)
         return SCORES[self.score](images, sentences)
@@ -48,7 +48,7 @@ def load_teachers(
     precision: str,
     progress: Progress = silent,
 ) -> TeacherScores:
-    """What checkpoints together make of batches of examples."""
+    """Load checkpoints as one scorer of batches of examples."""
     inputs_digest = digest(
         *(text for example in examples for text in (file_digest(example.image), *example.sentences))
     )
@@ -64,7 +64,10 @@ def load_teachers(
 def make_teacher(
     loaded: Checkpoint, frozen: FrozenInputs, pairs: Pairs, inputs_digest: str
 ) -> Teacher:
-    """A checkpoint as a teacher of inputs that have `inputs_digest`; its bags are kept on disk."""
+    """Make a teacher of a checkpoint; its bags are in the cache.
+
+    `inputs_digest` identifies the inputs.
+    """
     matcher, place = frozen.matcher, frozen.place
     key = digest(
         loaded.fingerprint,
@@ -94,5 +97,5 @@ def make_teacher(
 
 
 def mean_scores(teachers: Sequence[Teacher], batch: Batch, device: str) -> Tensor:
-    """What teachers together make of a batch, (K, L)."""
+    """Compute the mean of teachers' scores (K, L) of a batch."""
     return torch.stack([member.scores(batch, device) for member in teachers]).mean(0)

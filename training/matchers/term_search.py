@@ -1,4 +1,4 @@
-"""Search by the terms of a catalogue, with and without what was learned of them."""
+"""Search by the terms of a catalogue, before and after learning them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FIELD = "terms"
 
 @dataclass(frozen=True, slots=True)
 class TermSearch:
-    """Each term of several photos as a query, before and after learning, and its reliability.
+    """Frequent terms as queries, before and after learning, and the reliability.
 
     `reliability` is that of texts with one term or more, the first hits and others at random.
     """
@@ -44,7 +44,7 @@ def term_search(
     bags: Sequence[Tensor],
     progress: Progress = silent,
 ) -> TermSearch | None:
-    """Search photos, bags (R_k, D) with terms, for all terms; None where no term has LEAST."""
+    """Search bags (R_k, D) with terms for all terms; None where none has LEAST."""
     assert matcher.terms is not None
     terms = [forms[0] for forms in matcher.config.terms]
     true = weights_of(examples, terms) > 0
@@ -71,7 +71,7 @@ def measure_reliability(
     bags: Sequence[Tensor],
     progress: Progress = silent,
 ) -> Reliability:
-    """The reliability of the probabilities of texts with terms: first hits, and some others."""
+    """Measure the probabilities of texts with terms: first hits, and random ones."""
     assert matcher.terms is not None
     texts = choose_texts(examples, matcher.terms, 1)
     text_bags = embed(matcher.embed_sentences, texts, progress, "texts")
@@ -86,6 +86,6 @@ def measure_reliability(
 def score_texts(
     matcher: Matcher, bags: Sequence[Tensor], queries: Sequence[FragmentBag], D: int
 ) -> Floats:
-    """The scores (K, L) of photos for texts by the first D numbers of their fragments."""
+    """Score photos for texts (K, L) by the first D numbers of their fragments."""
     vectors = [bag.vectors[:, :D] for bag in queries]
     return score_matrix([bag[:, :D] for bag in bags], vectors, matcher.score)

@@ -27,7 +27,7 @@ def train_terms(
     reporter: Reporter,
     resume: bool,
 ) -> Path:
-    """Learn the terms of a catalogue, and report how val's photos are found before and after.
+    """Learn the terms of a catalogue; report searches of val before and after.
 
     Frozen features are stored as they are computed, so that an interrupted run continues with them.
     """
@@ -59,7 +59,7 @@ def train_terms(
 
 
 def describe_search(search: TermSearch | None, count: int) -> str:
-    """Describe in a line or two what was learned."""
+    """Describe the search in a line or two."""
     if search is None:
         return f"{count} terms; too few photos of val have one of them to measure a search"
     before, after = search.before, search.after

@@ -1,4 +1,4 @@
-"""Learning of a catalogue's terms: which photos show them, and what that is worth in a score."""
+"""Learning of a catalogue's terms: their photos, and their worth in a score."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ENCODED = 128  # photos that are encoded at once
 
 @dataclass(frozen=True, slots=True)
 class TermOptions:
-    """The [terms] of a preset: what makes a term, and how many there are at most.
+    """The [terms] of a preset: the least products of a term, the most terms.
 
     least: products that must have it; with fewer a photo's features say too little. most: the
     most frequent are taken, as every term is one more number of each fragment.
@@ -57,7 +57,7 @@ class EncodedPhotos:
 
 
 def choose_terms(examples: Sequence[Example], options: TermOptions) -> tuple[tuple[str, ...], ...]:
-    """The terms that enough products have, the most frequent first, each in all its forms.
+    """Choose the terms of enough products, the most frequent first, in all forms.
 
     What nearly all products have tells none apart. LookupError if there is no term.
     """
@@ -79,7 +79,7 @@ def learn_terms(
     options: TermOptions,
     progress: Progress = silent,
 ) -> tuple[Matcher, Calibration]:
-    """The matcher of a checkpoint with terms of a catalogue, and a calibration that knows them.
+    """Give a checkpoint's matcher terms of a catalogue, and extend its calibration.
 
     `inputs` are the frozen ones of the examples' photos. The general part stays as it is, and with
     it what the calibration says of texts without terms and of other photos. ValueError for a
@@ -102,7 +102,7 @@ def learn_terms(
 
 
 def add_terms(start: Matcher, terms: tuple[tuple[str, ...], ...]) -> Matcher:
-    """A matcher as another one, with terms that nothing is known of yet."""
+    """Copy a matcher with terms, without any knowledge of them yet."""
     matcher = Matcher(replace(start.config, terms=terms))
     weights = {key: value for key, value in start.state_dict().items() if key[:6] != "terms."}
     matcher.load_state_dict(matcher.state_dict() | weights)
@@ -130,7 +130,7 @@ def folds_of(examples: Sequence[Example]) -> Tensor:
 
 
 def learn_photos(terms: CatalogueTerms, features: Tensor, weights: Tensor, folds: Tensor) -> Tensor:
-    """Learn which photos show each term; held-out probabilities (K, V) of the same photos.
+    """Learn the photos of each term; return held-out probabilities (K, V).
 
     Ridge regressions of the weights, relative to a term's largest, then for each term a logistic
     one (Platt 1999, with his targets) of what was held out: few photos of a term make its
@@ -152,7 +152,7 @@ def learn_photos(terms: CatalogueTerms, features: Tensor, weights: Tensor, folds
 
 
 def platt(scores: Tensor, true: Tensor) -> Tensor:
-    """Slope and shift of a logistic regression of truth on scores (N,) (Platt 1999)."""
+    """Fit slope and shift of a logistic regression on scores (N,) (Platt 1999)."""
     positive, negative = float(true.sum()), float((1 - true).sum())
     targets = torch.where(true > 0, (positive + 1) / (positive + 2), 1 / (negative + 2))
     scale = scores.double().std().clamp_min(1e-12)
@@ -162,7 +162,7 @@ def platt(scores: Tensor, true: Tensor) -> Tensor:
 
 
 def learn_gate(terms: CatalogueTerms, ours: Tensor, references: Tensor) -> None:
-    """Learn to tell photos of the catalogue from others, fragments (K, D) and (N, D).
+    """Learn to tell the catalogue's photos from others: fragments (K, D), (N, D).
 
     Linear discriminant analysis (Fisher 1936) with equal shares and a shrunken covariance.
     """
@@ -175,7 +175,7 @@ def learn_gate(terms: CatalogueTerms, ours: Tensor, references: Tensor) -> None:
 
 
 def extend(calibration: Calibration, matcher: Matcher) -> Calibration:
-    """A calibration for longer vectors, whose references show no terms; it knows terms' words."""
+    """Extend a calibration to longer vectors; it knows the terms' words."""
     assert matcher.terms is not None
     photos, sentences = (
         torch.nn.functional.pad(vectors, (0, matcher.terms.numbers_added))

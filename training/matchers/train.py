@@ -57,7 +57,7 @@ class MatcherRun:
 
 @dataclass(frozen=True, slots=True)
 class Splits:
-    """Frozen inputs: of the learned photos, of those that choose the best epoch, and of val."""
+    """Frozen inputs of learned photos, of those that choose the best epoch, of val."""
 
     learned: Pairs
     choosing: Pairs
@@ -96,7 +96,10 @@ def train(
 
 
 def prepare(preset: Preset, corpus: Corpus, place: Place) -> MatcherRun:
-    """Build the model for its data, and name its folder; ValueError for what does not fit."""
+    """Build the model for its data, and name its folder.
+
+    ValueError for what does not fit.
+    """
     examples = [example for split in preset.splits for example in corpus.split(split)]
     if preset.start and not place.start:
         place = replace(place, start=find_start(preset.start))
@@ -117,7 +120,7 @@ def divide(total: int, count: int) -> tuple[list[int], list[int]]:
 
 
 def train_teachers(run: MatcherRun, reporter: Reporter) -> TeacherScores:
-    """Train the teachers that are missing, and load the scores of all."""
+    """Train the missing teachers, and load the scores of all."""
     preset, place, folder = run.preset, run.place, run.folder
     make_optimizer(run.model, preset.optimizer)  # wrong options show before hours of teachers
     files = [
@@ -133,7 +136,7 @@ def train_teachers(run: MatcherRun, reporter: Reporter) -> TeacherScores:
 
 
 def train_teacher(preset: Preset, corpus: Corpus, place: Place, reporter: Reporter) -> Path:
-    """Return the checkpoint of a teacher, trained, or resumed if its run is incomplete.
+    """Return the checkpoint of a teacher; train it, or resume its incomplete run.
 
     ValueError if its folder holds a run of other options or data, LookupError if it lacks one.
     """
@@ -149,7 +152,7 @@ def train_teacher(preset: Preset, corpus: Corpus, place: Place, reporter: Report
 
 
 def load_splits(run: MatcherRun, reporter: Reporter) -> Splits:
-    """Load the frozen inputs of train and val, from the cache or computed into it."""
+    """Load the frozen inputs of train and val, through the cache."""
     preset = run.preset
     frozen = FrozenInputs(run.model, run.place, preset.schedule.precision, reporter.progress)
     pairs = frozen.pairs(run.examples, "train", mirrored=bool(preset.mirrored))
@@ -162,7 +165,7 @@ def load_splits(run: MatcherRun, reporter: Reporter) -> Splits:
 def fit_epochs(
     run: MatcherRun, splits: Splits, teachers: TeacherScores | None, reporter: Reporter
 ) -> Trainer[Batch]:
-    """Train until all epochs are done, from the last finished one if there is one."""
+    """Train until all epochs are done, from the last finished one on."""
     resume, pairs = run.folder.resumable, splits.learned
     if not (resume or run.place.start):
         run.model.prepare(pairs.images, pairs.sentences, pairs.owners)

@@ -16,7 +16,7 @@ PRESETS = "proposers"  # the folder of proposals' presets
 
 @dataclass(frozen=True, slots=True)
 class ProposerPreset:
-    """How proposals are trained: their detector's options, and the rest."""
+    """A training of proposals: their detector's options, and the rest."""
 
     config: Mapping[str, Any] = field(default_factory=dict)  # detector.Config's
     optimizer: Optimizer = field(default_factory=Optimizer)
@@ -24,7 +24,7 @@ class ProposerPreset:
 
 
 def read(preset: str) -> ProposerPreset:
-    """The preset of a preset in presets/proposers, or of a path that ends in .toml.
+    """Read a preset in presets/proposers, or a path that ends in .toml.
 
     LookupError where there is none, ValueError for an option that nothing knows.
     """

@@ -41,7 +41,7 @@ BATCH = 32  # photos that are looked at in one pass
 
 @dataclass(frozen=True, slots=True)
 class BoxBatch:
-    """K photos' fine and coarse maps, and the boxes (N, 4) of what is in each."""
+    """K photos' fine and coarse maps, and their boxes (N, 4)."""
 
     maps: Sequence[Tensor]
     boxes: Sequence[Tensor]
@@ -49,7 +49,7 @@ class BoxBatch:
 
 @dataclass(frozen=True, slots=True)
 class BoxDataset:
-    """Photos' folded maps and how to unfold them, and the boxes (N, 4) of what is in each."""
+    """Photos' folded maps, and their boxes (N, 4)."""
 
     maps: Maps
     folded: Sequence[Tensor]
@@ -58,7 +58,7 @@ class BoxDataset:
 
     @property
     def steps(self) -> int:
-        """How many batches an epoch has."""
+        """The number of batches of an epoch."""
         return -(-len(self.boxes) // self.size)
 
     def batches(self, epoch: int) -> Iterable[BoxBatch]:  # noqa: ARG002 - the order is drawn
@@ -91,7 +91,7 @@ def train(
     resume: bool = False,
     reporter: Reporter = SILENT,
 ) -> dict[int, float]:
-    """Train on split train, write the checkpoint to `place.out`; its recalls on split val.
+    """Train on split train, write the checkpoint to `place.out`, recall on val.
 
     The averaged weights of the last epoch are kept: val chooses nothing. The run's folder is beside
     the checkpoint; ValueError if it holds a run that is not to be resumed, or of other options.
@@ -158,14 +158,14 @@ def measure_recalls(
     cache: Path,
     progress: Progress,
 ) -> dict[int, float]:
-    """Percent of phrases whose box is among a photo's first N proposals, for each N."""
+    """Measure percents of phrases whose box is among the first N proposals."""
     folded = maps.of(examples, cache, progress)
     boxes = [phrase_boxes(truth.get(example.image.name, ())) for example in examples]
     return recalls(propose(model, maps, folded, progress), boxes)
 
 
 def list_boxes(sentences: Iterable[GroundedSentence]) -> Tensor:
-    """The distinct boxes (N, 4) that a photo's sentences speak of, one by one and together.
+    """List the distinct boxes (N, 4) of a photo's phrases, single and together.
 
     "Two dogs" has a box for each dog and one around both: phrases are looked for as the latter.
     """
@@ -181,14 +181,14 @@ def list_boxes(sentences: Iterable[GroundedSentence]) -> Tensor:
 
 @dataclass(frozen=True, slots=True)
 class Maps:
-    """The frozen backbone's maps, kept as one tensor a photo: four fine cells beside a coarse."""
+    """The frozen backbone's maps in one tensor a photo: four fine cells, one coarse."""
 
     config: detector.Config
     backbone: Backbone
     device: str
 
     def of(self, examples: Sequence[Example], folder: Path, progress: Progress) -> Inputs:
-        """The folded maps (h · w, 4 C_fine + C_coarse) of photos, cached or computed."""
+        """Return the folded maps (h · w, 4 C_fine + C_coarse), through the cache."""
         return load_or_compute(
             folder / "images",
             f"bfloat16 {BACKBONE} pyramid {self.config.size}",
@@ -208,7 +208,7 @@ class Maps:
         return list(folded.flatten(2).transpose(1, 2))  # (h · w, C) each
 
     def unfold(self, stored: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
-        """Fine and coarse maps (K, C_fine, 2h, 2w), (K, C_coarse, h, w) of folded ones."""
+        """Unfold maps to fine (K, C_fine, 2h, 2w) and coarse (K, C_coarse, h, w)."""
         cells = self.config.size // detector.STRIDE
         folded = torch.stack(list(stored)).to(self.device).transpose(1, 2)  # (K, C, h · w)
         folded = folded.reshape(*folded.shape[:2], cells, cells)
@@ -220,7 +220,7 @@ class Maps:
 def propose(
     proposer: Proposer, maps: Maps, folded: Sequence[Tensor], progress: Progress = silent
 ) -> list[Tensor]:
-    """The boxes (R, 4) that a proposer sees in each of some photos' folded maps."""
+    """Propose boxes (R, 4) for each of some photos' folded maps."""
     starts = range(0, len(folded), BATCH)
     return [
         boxes

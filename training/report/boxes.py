@@ -56,7 +56,7 @@ Runs = Mapping[int, Measurement]  # what a preset localises, by seed
 
 
 def sections(stored: Sequence[Measurement]) -> list[str]:
-    """What every system localises, and what table 3 of Wang et al. claims; or nothing."""
+    """Write the systems' localisation, and the claims of Wang et al.'s table 3."""
     measured = [row for row in stored if "recall_1" in (row.get("grounding") or {})]
     grounders: dict[tuple[str, str], list[Measurement]] = defaultdict(list)
     for row in measured:
@@ -79,14 +79,14 @@ def sections(stored: Sequence[Measurement]) -> list[str]:
 
 
 def name_preset(row: Measurement) -> str:
-    """The preset of a grounder, and what it was trained on if that is other data."""
+    """Name a grounder's preset, and its training data if they are others."""
     name = str(row["preset"]).removeprefix(f"{GROUNDER}, ")  # as `tessera evaluate` names it
     elsewhere = row.get("trained_on") not in (None, row["data"])
     return f"{name}, trained on {row['trained_on']}" if elsewhere else name
 
 
 def grounder_row(rows: Sequence[Measurement]) -> str:
-    """A grounder, the mean over its seeds, beside what was published.
+    """Write a grounder's mean over seeds, next to published numbers.
 
     ValueError for two of the same seed: their mean would pass for two seeds'.
     """
@@ -101,13 +101,13 @@ def grounder_row(rows: Sequence[Measurement]) -> str:
 
 
 def matcher_row(row: Measurement) -> str:
-    """A matcher's checkpoint, for which nothing is published."""
+    """Write a matcher's checkpoint, without published numbers."""
     name = f"{row['preset']}, seed {row['seed']}, {row['checkpoint']}"
     return line([name, name_data(row), "–", *numbers([row["grounding"]]), "–", "–"])
 
 
 def numbers(boxes: Sequence[Measurement]) -> tuple[str, ...]:
-    """What was measured, the mean over seeds."""
+    """Format measurements, the mean over seeds."""
     localised = slashed(mean(one[at] for one in boxes) for at in RECALLS)
     return (
         f"{boxes[0]['phrases']:,}",
@@ -118,7 +118,7 @@ def numbers(boxes: Sequence[Measurement]) -> tuple[str, ...]:
 
 
 def claim_rows(runs: Mapping[str, Runs]) -> Iterator[str]:
-    """What the paper claims, and what grounders' seeds say of it, where both presets have some."""
+    """Give the paper's claims and the seeds' verdicts, for presets with seeds."""
     for claim in CLAIMS:
         if compared := pair_results(claim, runs):
             first, precision = (

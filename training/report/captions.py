@@ -1,4 +1,4 @@
-"""Sections of the results page on captioners, beside what papers published."""
+"""Sections of the results page on captioners, next to published numbers."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ PUBLISHED = (
 
 
 def sections(measured: Sequence[Measurement]) -> list[str]:
-    """Captions against sentences, and what they say; nothing where no captioner was measured."""
+    """Write captions against sentences, and their content; nothing without captioners."""
     systems: dict[tuple[str, ...], list[Measurement]] = defaultdict(list)
     for row in measured:
         systems[name_system(row)].append(row)
@@ -86,7 +86,7 @@ def sections(measured: Sequence[Measurement]) -> list[str]:
 
 
 def name_system(row: Measurement) -> tuple[str, ...]:
-    """What seeds of a captioner share: its name with its options, how it was asked, and data."""
+    """Name a captioner's shared parts over seeds: options, generation, data."""
     ranked = ["ranked by the matcher"] if "ranked_by" in row else []
     beam = row.get("beam", USUAL_BEAM)
     ranked += [f"a beam of {beam}"] if beam != USUAL_BEAM else []
@@ -94,20 +94,20 @@ def name_system(row: Measurement) -> tuple[str, ...]:
 
 
 def caption_row(seeds: Sequence[Measurement]) -> str:
-    """What `tessera evaluate` measured against sentences."""
+    """Write the measurements of `tessera evaluate` against sentences."""
     scores = (over_seeds([row[metric] for row in seeds]) for metric in ("meteor", "rouge", "cider"))
     return line([*name_rows(seeds), slashed_over_seeds([row["bleu"] for row in seeds]), *scores])
 
 
 def published_row(paper: PublishedCaptions) -> str:
-    """What a paper measured."""
+    """Write a paper's measurements."""
     scores = (paper.meteor, None, paper.cider)
     cells = (slashed(paper.bleu), *map(one_decimal, scores))
     return line([paper.name, "Flickr8K test", "–", *cells])
 
 
 def content_row(seeds: Sequence[Measurement]) -> str:
-    """What `tessera evaluate` measured of nouns and of variety."""
+    """Write the measurements of `tessera evaluate` of nouns and variety."""
     nouns = [row["hallucination"] for row in seeds]
     shares, grounded = (
         [over_seeds([row.get(of) for row in nouns]) for of in names]
@@ -123,7 +123,7 @@ def content_row(seeds: Sequence[Measurement]) -> str:
 
 
 def name_rows(seeds: Sequence[Measurement]) -> tuple[str, str, str]:
-    """A captioner, its data, and how many seeds it has.
+    """Name a captioner, its data, and its number of seeds.
 
     ValueError for two of the same seed: their mean would pass for two seeds'.
     """

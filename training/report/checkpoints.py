@@ -60,7 +60,7 @@ NAMED = 8  # kinds of edges at either end of the list
 
 
 def sections(stored: Sequence[Measurement]) -> list[str]:
-    """All sections that have something to show."""
+    """Write all sections with rows."""
     proposers = [row for row in stored if "recalls" in row]
     captioners = [row for row in stored if "bleu" in row]
     return [
@@ -79,7 +79,7 @@ def sections(stored: Sequence[Measurement]) -> list[str]:
 
 
 def matcher_sections(stored: Sequence[Measurement]) -> list[str]:
-    """The sections on checkpoints of matchers: on their own kind of data, in the open, links."""
+    """Write the sections on matchers: retrieval, open world, links."""
     measured = [row for row in stored if "retrieval" in row]
     same_data = [row for row in measured if row.get("trained_on") in (None, row["data"])]
     other_data = [row for row in measured if row not in same_data]
@@ -98,7 +98,7 @@ def matcher_sections(stored: Sequence[Measurement]) -> list[str]:
 
 
 def retrieval_row(row: Measurement) -> str:
-    """What `tessera evaluate` measured of a matcher's checkpoint on photos with sentences."""
+    """Write a matcher's retrieval, as `tessera evaluate` measured it."""
     directions = [row["retrieval"][way] for way in WAYS]
     recalls = [slashed(direction[at] for at in RECALLS) for direction in directions]
     medians = ", ".join(f"{direction['median_rank']:.0f}" for direction in directions)
@@ -109,7 +109,7 @@ def retrieval_row(row: Measurement) -> str:
 
 
 def category_rows(row: Measurement) -> list[str]:
-    """What `tessera evaluate --field` measured: a line a field."""
+    """Write the results of `tessera evaluate --field`, a line a field."""
     return [
         line([*name_row(row), search["field"], f"{search['photos']:,}",
               f"{search['categories']} ({search['rare']})",
@@ -120,7 +120,7 @@ def category_rows(row: Measurement) -> list[str]:
 
 
 def compositions_row(row: Measurement) -> str:
-    """What `tessera compositions` listed, both ends of it."""
+    """Write both ends of the list of `tessera compositions`."""
     named = [
         f"{composition['kind']} {composition['norm']:.2f}" for composition in row["compositions"]
     ]
@@ -129,14 +129,14 @@ def compositions_row(row: Measurement) -> str:
 
 
 def queries_row(row: Measurement) -> str:
-    """What `tessera evaluate --queries` measured."""
+    """Write the results of `tessera evaluate --queries`."""
     search = row["queries"]
     shares = (f"{search[at]:.1f}" for at in ("right_1", "right_5"))
     return line([*name_row(row), len(search["answers"]), f"{search['photos']:,}", *shares])
 
 
 def links_row(row: Measurement) -> str:
-    """What `tessera evaluate --occlude` measured of links."""
+    """Write the results of `tessera evaluate --occlude`."""
     links = row["occlusion"]
     added = links["added"]
     lost = [
@@ -149,12 +149,15 @@ def links_row(row: Measurement) -> str:
 
 
 def proposals_row(row: Measurement) -> str:
-    """What `tessera evaluate` or benchmarks/models/proposal_recall.py measured of a proposal method."""
+    """Write the recall of a proposal method.
+
+    It is measured by `tessera evaluate` or benchmarks/models/proposal_recall.py.
+    """
     return line([f"{row['name']} {row['checkpoint']}", name_data(row),
                  slashed(row["recalls"].values())])  # fmt: skip
 
 
 def name_row(row: Measurement) -> tuple[str, str]:
-    """A checkpoint's preset, seed and fingerprint; and its data, marked if features were kept."""
+    """Name a checkpoint by preset, seed and fingerprint, and name its data."""
     checkpoint = f"{row['preset']}, seed {row['seed']}, {row['checkpoint']}"
     return checkpoint, name_data(row)

@@ -18,7 +18,7 @@ Result = Mapping[str, Any]  # both ways' metrics of a run on val
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What a paper found, the preset that has it, and the one that it should beat."""
+    """A paper's finding, the preset that shows it, and the preset to beat."""
 
     says: str
     paper: str
@@ -33,28 +33,31 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The mean of differences over seeds, and half of its 95 % interval, None of one alone."""
+    """The mean difference over seeds, and half of its 95 % interval.
+
+    A single seed has no interval.
+    """
 
     mean: float
     half: float | None
 
     @classmethod
     def of(cls, values: Sequence[float]) -> Difference:
-        """Student's interval, which takes the seeds for a sample of all seeds there could be."""
+        """Compute Student's interval, with the seeds as a sample of all seeds."""
         if len(values) < 2:
             return cls(mean(values), None)
         quantile = float(students_t.ppf((1 + CONFIDENCE) / 2, len(values) - 1))
         return cls(mean(values), quantile * stdev(values) / math.sqrt(len(values)))
 
     def __str__(self) -> str:
-        """The mean, and how far the interval goes to either side."""
+        """Format the mean, and half of the interval."""
         half = "" if self.half is None else f" ± {self.half:.1f}"
         return f"{self.mean:+.1f}{half}"
 
 
 @dataclass(frozen=True, slots=True)
 class ClaimResult:
-    """What common seeds say: recalls in points better, ranks in places better, and the verdict.
+    """The result of common seeds: recalls and ranks gained, and the verdict.
 
     seeds: how many, 0 where neither preset depends on one.
     """
@@ -117,7 +120,7 @@ CLAIMS = (
 
 
 def check_claim(claim: Claim, runs: Mapping[str, Mapping[int, Result]]) -> ClaimResult | None:
-    """What results, by preset and seed, say of a claim; None without two to compare."""
+    """Check a claim by results of presets and seeds; None without a pair."""
     compared = pair_results(claim, runs)
     if not compared:
         return None
@@ -131,7 +134,7 @@ def check_claim(claim: Claim, runs: Mapping[str, Mapping[int, Result]]) -> Claim
 def pair_results(
     claim: Claim, runs: Mapping[str, Mapping[int, Result]]
 ) -> list[tuple[Result, Result]]:
-    """Results of a claim's better and worse preset with the same seed, of all seeds both have.
+    """Pair the results of a claim's two presets by their common seeds.
 
     A preset without epochs has one result, whatever the seed: it is compared with every seed of
     the other.
@@ -156,7 +159,10 @@ def mean_ranks(result: Result) -> float:
 
 
 def verdict(difference: Difference, seeds: int) -> str:
-    """Whether the interval lies above zero, below it, or holds it; of one seed, which is ahead."""
+    """Return whether the interval lies above zero, below it, or contains it.
+
+    One seed is ahead or behind.
+    """
     outcome = "holds" if difference.mean > 0 else "does not hold"
     if not difference.mean:
         return "not clear"

@@ -19,7 +19,7 @@ WHITE = 255
 
 
 def write(file: Path, crops: Sequence[Tensor]) -> None:
-    """Write crops, uint8 (3, h, w) of any sizes, row by row as a PNG; ValueError for none."""
+    """Write crops, uint8 (3, h, w), row by row as a PNG; ValueError for none."""
     if not crops:
         raise ValueError("a contact sheet needs at least one region")
     tiles = torch.stack([tile(crop) for crop in crops])
@@ -28,7 +28,7 @@ def write(file: Path, crops: Sequence[Tensor]) -> None:
 
 
 def crop(pixels: Tensor, box: Box) -> Tensor:
-    """The part of a photo (3, H, W) in a box, at least a pixel."""
+    """Cut the part of a photo (3, H, W) in a box, at least a pixel."""
     height, width = pixels.shape[1:]
     left, top = int(box.left * width), int(box.top * height)
     right, bottom = round(box.right * width), round(box.bottom * height)
@@ -36,7 +36,7 @@ def crop(pixels: Tensor, box: Box) -> Tensor:
 
 
 def tile(crop: Tensor) -> Tensor:
-    """A crop scaled to touch a square's sides, in the middle of white: uint8 (3, SIDE, SIDE)."""
+    """Scale a crop into the middle of a white square, uint8 (3, SIDE, SIDE)."""
     scale = SIDE / max(crop.shape[1:])
     height, width = (max(1, round(side * scale)) for side in crop.shape[1:])
     scaled = F.interpolate(crop[None].float(), (height, width), mode="bicubic", antialias=True)[0]

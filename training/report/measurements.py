@@ -31,7 +31,7 @@ def read(file: Path) -> dict[str, dict[str, Any]]:
 
 
 def add(file: Path, measurements: Mapping[str, Measurement]) -> None:
-    """Add lines, replacing those of the same names; the file is written whole or not at all."""
+    """Add lines, replacing equal names; the file is written whole or not at all."""
     file.parent.mkdir(parents=True, exist_ok=True)
     with locked(file.with_suffix(".lock"), wait=True):
         stored = read(file) | {name: shorten(row) for name, row in measurements.items()}
@@ -58,11 +58,11 @@ def name_with_options(row: Measurement) -> str:
 
 
 def refuse_same_seed(rows: Sequence[Measurement], system: str) -> None:
-    """ValueError for two rows of one seed: their mean would pass for that of two seeds."""
+    """Raise ValueError for two rows of one seed, which would pass for two seeds."""
     if len({row.get("seed") for row in rows}) < len(rows):
         raise ValueError(f"two lines hold {system} with the same seed: delete one")
 
 
 def shorten(row: Measurement) -> dict[str, Any]:
-    """Keep only the last epoch of a run file, the one that the page reads."""
+    """Keep only the last epoch of a run file; the page reads no other."""
     return {**row, "epochs": row["epochs"][-1:]} if row.get("epochs") else dict(row)

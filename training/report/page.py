@@ -71,7 +71,7 @@ Runs = dict[str, dict[int, Result]]  # what runs came to on val, by preset and s
 
 
 def write_page(stored: Sequence[Measurement]) -> str:
-    """The page of results, from what `tessera train` and `tessera evaluate --json` left behind."""
+    """Write the page of results from measurements of training and evaluation."""
     outdated = find_outdated(stored)
     lines = [
         INTRODUCTION,
@@ -86,7 +86,7 @@ def write_page(stored: Sequence[Measurement]) -> str:
 
 
 def group_results(stored: Iterable[Measurement]) -> dict[str, Runs]:
-    """What every run came to, by data, preset and seed.
+    """Group the last results of runs by data, preset and seed.
 
     ValueError for two runs of the same seed: their mean would pass for two seeds'.
     """
@@ -107,7 +107,7 @@ def group_results(stored: Iterable[Measurement]) -> dict[str, Runs]:
 
 
 def find_outdated(stored: Iterable[Measurement]) -> set[str]:
-    """The presets of which a run was trained by an earlier form than the one that ships."""
+    """Find shipped presets with a run of an earlier form."""
     shipped = set(inheritance.list_names())
     runs = [run["preset"] for run in stored if run.get("epochs")]
     return {
@@ -118,13 +118,13 @@ def find_outdated(stored: Iterable[Measurement]) -> set[str]:
 
 
 def differ(run: Measurement, shipped: Measurement) -> bool:
-    """Whether a run's preset trains otherwise than the one that ships, or another model."""
+    """Return whether a run's preset trains or models otherwise than the shipped one."""
     models = run.get("model"), json.loads(json.dumps(shipped["model"]))  # as run files have it
     return list_settings(run) != list_settings(shipped) or not agree(*models)
 
 
 def agree(ours: Any, theirs: Any) -> bool:
-    """Whether two models' options are equal where both have them, less what train fills in.
+    """Return whether two models agree in common options, except learned ones.
 
     The models of the first run files are names alone, which say nothing.
     """
@@ -135,7 +135,7 @@ def agree(ours: Any, theirs: Any) -> bool:
 
 
 def list_settings(described: Measurement) -> list[Any]:
-    """How a preset trains, as run files and presets both tell it, the model apart."""
+    """List the settings of a preset's training, without the model."""
     return [
         [[term["name"], term["weight"], term["first"], term["last"], term["options"]]
          for term in described["objectives"]],
@@ -146,7 +146,7 @@ def list_settings(described: Measurement) -> list[Any]:
 
 
 def training_sections(data: str, runs: Runs, outdated: Collection[str]) -> list[str]:
-    """The sections on what was trained on one corpus: every system, and the papers' claims."""
+    """Write the sections on one corpus: every system, and the papers' claims."""
     rows = [system for system in SYSTEMS if system.preset in runs]
     unlisted = sorted(runs.keys() - {system.preset for system in SYSTEMS})
     rows += [System(preset, "–", "–", "–", "–") for preset in unlisted]
@@ -160,12 +160,12 @@ def training_sections(data: str, runs: Runs, outdated: Collection[str]) -> list[
 
 
 def mark_outdated(name: str, outdated: Collection[str]) -> str:
-    """A preset's name, marked where its runs were of an earlier form."""
+    """Mark a preset's name if its runs were of an earlier form."""
     return f"{name} {EARLIER}" if name in outdated else name
 
 
 def system_row(system: System, runs: Mapping[int, Result], outdated: Collection[str]) -> str:
-    """A system here, the mean over seeds, beside what its paper published."""
+    """Write a system's mean over seeds, next to its paper's numbers."""
     seeds, solved = list(runs.values()), SOLVED in runs
     ours = [slashed(mean(seed[way][at] for seed in seeds) for at in RECALLS) for way in WAYS]
     ranks = [
@@ -184,7 +184,7 @@ def system_row(system: System, runs: Mapping[int, Result], outdated: Collection[
 
 
 def claim_row(claim: Claim, runs: Runs, outdated: Collection[str]) -> str:
-    """What a paper claims, and what the runs say of it."""
+    """Write a paper's claim, and the runs' verdict."""
     result = check_claim(claim, runs)
     presets = " − ".join(mark_outdated(name, outdated) for name in (claim.better, claim.worse))
     if not result:

@@ -29,7 +29,7 @@ PUBLISHED = (
 
 
 def sections(stored: Sequence[Measurement]) -> list[str]:
-    """The section, with the published rows below ours; nothing where nothing was measured."""
+    """Write the section, published rows last; nothing without measurements."""
     systems: dict[tuple[str, ...], list[Measurement]] = defaultdict(list)
     for row in stored:
         if "region_bleu" in row:
@@ -43,7 +43,7 @@ def sections(stored: Sequence[Measurement]) -> list[str]:
 
 
 def name_system(row: Measurement) -> tuple[str, ...]:
-    """What seeds of a system share: its name with its options, what it learned from, and data."""
+    """Name a system's shared parts over seeds: options, sources, data."""
     return name_with_options(row), row["learned_from"], name_data(row)
 
 

@@ -1,4 +1,4 @@
-"""Reproduction of the results page: which rows are done, which are left, and for how long."""
+"""Reproduction of the results page: finished rows, rows left, and their time."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from training.runs.progress import Progress, silent
 
 @dataclass(frozen=True, slots=True)
 class Training:
-    """One preset with one seed, and how far it is."""
+    """One preset with one seed, and its progress."""
 
     preset: Preset
     place: Place
@@ -34,25 +34,25 @@ class Training:
 
     @property
     def name(self) -> str:
-        """What its folder is called."""
+        """The name of its folder."""
         return f"{self.preset.name}-{self.place.seed}"
 
     @property
     def left(self) -> int:
-        """How many epochs are to do; a preset without epochs is validated once."""
+        """The number of epochs to do; a preset without epochs is validated once."""
         return max(0, max(1, self.preset.schedule.epochs) - self.done)
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """How long trainings take by the epochs of earlier runs, frozen features apart."""
+    """The time of trainings by earlier runs, without frozen features."""
 
     seconds: float
     unknown: tuple[str, ...]  # presets without an earlier run, which come on top
 
 
 def plan(presets: Sequence[Preset], corpus: Corpus, place: Place, seeds: int) -> list[Training]:
-    """Every preset with every seed after its teachers, as far as place.out says that each is.
+    """List every preset with every seed after its teachers, with their progress.
 
     What has no epochs is solved for and the same with every seed: it is done once.
     ValueError for a run of other data, a broken-off one of other options, or a teacher of such.
@@ -77,7 +77,7 @@ def plan(presets: Sequence[Preset], corpus: Corpus, place: Place, seeds: int) ->
 
 
 def list_teachers(row: Training, corpus: Corpus) -> list[Training]:
-    """What has to be trained before a row that is not finished; ValueError as in plan."""
+    """List the teachers of an unfinished row; ValueError as in plan."""
     needed = plan_teachers(row.preset, row.place) if row.left else []
     trainings = [
         replace(inspect_training(preset, corpus, place), row=False) for preset, place in needed
@@ -89,7 +89,7 @@ def list_teachers(row: Training, corpus: Corpus) -> list[Training]:
 
 
 def inspect_training(preset: Preset, corpus: Corpus, place: Place) -> Training:
-    """How far one training is; ValueError as in plan."""
+    """Inspect the progress of one training; ValueError as in plan."""
     folder = open_folder(preset, corpus, place)
     changed = folder.changed if folder.epochs or folder.resumable else []
     epochs = max(1, preset.schedule.epochs)
@@ -104,7 +104,7 @@ def inspect_training(preset: Preset, corpus: Corpus, place: Place) -> Training:
 
 
 def measure_paces(runs: Iterable[Measurement]) -> dict[str, float]:
-    """The mean seconds of an epoch, by preset, of the trainings among these measurements."""
+    """Compute the mean seconds of an epoch, by preset, of trainings."""
     seconds: dict[str, list[float]] = defaultdict(list)
     for run_file in runs:
         for epoch in run_file.get("epochs", []):
@@ -113,7 +113,7 @@ def measure_paces(runs: Iterable[Measurement]) -> dict[str, float]:
 
 
 def estimate(trainings: Iterable[Training], paces: Mapping[str, float]) -> Estimate:
-    """How long the epochs that are left take."""
+    """Estimate the time of the epochs that are left."""
     to_do = [job for job in trainings if job.left]
     seconds = [job.left * paces[job.preset.name] for job in to_do if job.preset.name in paces]
     unknown = {job.preset.name: None for job in to_do if job.preset.name not in paces}
@@ -122,7 +122,7 @@ def estimate(trainings: Iterable[Training], paces: Mapping[str, float]) -> Estim
 
 @dataclass(frozen=True, slots=True)
 class Publisher:
-    """Where numbers go: the file of measurements, and the page made of all that is in it."""
+    """The file of measurements, and the page made of it."""
 
     results: Path
     page: Path
@@ -148,7 +148,7 @@ def reproduce(
     starts: Callable[[Training], None] = lambda _: None,
     tells: Callable[[EpochRecord], None] = lambda _: None,
 ) -> dict[str, str]:
-    """Do what is left, and publish after each; what became of those that broke down, by name.
+    """Train the rows that are left, and publish each; return failures by name.
 
     A loss that is no number any more ends its own training alone.
     """

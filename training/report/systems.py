@@ -9,7 +9,7 @@ Recalls = tuple[float, float, float]  # at 1, 5 and 10, in percent
 
 @dataclass(frozen=True, slots=True)
 class PublishedRecalls:
-    """What a paper says of Flickr8K's test split."""
+    """A paper's recalls on Flickr8K's test split."""
 
     annotation: Recalls  # image → text
     search: Recalls  # text → image
@@ -17,7 +17,7 @@ class PublishedRecalls:
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """A row: the preset that makes it here, what it is, and its published numbers if there are."""
+    """A row: the preset that makes it here, its parts, its published numbers."""
 
     preset: str
     name: str

@@ -24,11 +24,11 @@ Item = TypeVar("Item")
 
 
 class Tensors(Sequence[Tensor], ABC):
-    """One tensor (F, C) an input, given when asked for, several at a time by `take`."""
+    """A sequence of tensors (F, C); `take` gives several at once."""
 
     @abstractmethod
     def take(self, positions: Sequence[int]) -> list[Tensor]:
-        """Give the tensors at positions; IndexError for one that is not there."""
+        """Give the tensors at positions; IndexError for an absent one."""
 
     @overload
     def __getitem__(self, position: int) -> Tensor: ...
@@ -41,7 +41,7 @@ class Tensors(Sequence[Tensor], ABC):
 
 
 class Inputs(Tensors):
-    """Tensors that are read from memory-mapped shards."""
+    """Tensors in memory-mapped shards."""
 
     def __init__(self, shards: Sequence[Path]) -> None:
         self.shards = [torch.load(path, mmap=True, weights_only=True) for path in shards]
@@ -71,7 +71,7 @@ class Inputs(Tensors):
 
 
 class Computed(Tensors):
-    """Tensors that are computed each time they are asked for: nothing is stored."""
+    """Tensors that are computed for each request: nothing is stored."""
 
     def __init__(self, items: Sequence[Any], compute: Callable[[Sequence[Any]], list[Tensor]]):
         self.items, self.compute = items, compute
@@ -103,7 +103,7 @@ class Repeated(Tensors):
 
 
 class Deferred(Tensors):
-    """Inputs that are all computed when the first is asked for, and stay in memory."""
+    """Inputs that are computed at the first request, and stay in memory."""
 
     def __init__(self, count: int, compute: Callable[[], Sequence[Tensor]]) -> None:
         self.size = count
@@ -119,7 +119,7 @@ class Deferred(Tensors):
 
 
 def take(inputs: Sequence[Tensor], positions: Sequence[int]) -> list[Tensor]:
-    """Some of the inputs, in a batch where they have to be computed."""
+    """Take some of the inputs, in batches if they are computed."""
     if isinstance(inputs, Tensors):
         return inputs.take(positions)
     return [inputs[position] for position in positions]
@@ -134,7 +134,7 @@ def load_or_compute(
     progress: Progress = silent,
     what: str = "inputs",
 ) -> Inputs:
-    """Tensors of every item: compute's, from disk where it was computed before.
+    """Load the tensors of all items, and compute the missing ones.
 
     A shard is named by the key and its items' digests, so a changed photo, sentence or network
     never finds a stale one, and an interrupted run goes on at the first shard that is not there.
@@ -151,7 +151,7 @@ def load_or_compute(
 def compute_shard(
     items: Sequence[Item], compute: Callable[[Sequence[Item]], list[Tensor]]
 ) -> list[Tensor]:
-    """Tensors of a shard's items, a batch at a time, in the form they are kept in."""
+    """Compute a shard's tensors, a batch at a time, in their stored form."""
     with torch.inference_mode():
         return [
             compress(tensor)

@@ -1,4 +1,4 @@
-"""Run folders: the facts, state and best epoch that a training leaves on disk."""
+"""Run folders: facts, state and best epoch of a training on disk."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ VAL = "val"  # what the best epoch came to on val, where epochs are chosen by ph
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a training happens: folders, device, and the seed."""
+    """The place of a training: folders, device, and the seed."""
 
     out: Path  # the run's folder is made in here; of a part it is the checkpoint's file
     cache: Path
@@ -37,7 +37,7 @@ class Place:
 
 
 class RunFolder:
-    """What a run leaves on disk: run.json, last.pt, and the best epoch's checkpoint.
+    """A run on disk: run.json, last.pt, and the best epoch's checkpoint.
 
     `kind` and `name` are those of the checkpoint, `facts` what the run is made of.
     """
@@ -51,40 +51,40 @@ class RunFolder:
     def of(
         cls, kind: str, name: str, corpus: Corpus, place: Place, facts: dict[str, Any]
     ) -> RunFolder:
-        """The folder of another part's training, beside the checkpoint `out` and ending in .run."""
+        """Name the folder of a part's training, next to `out` and ending in .run."""
         facts = gather_facts(corpus, place) | facts
         return cls(place.out.with_suffix(".run"), place.out, kind, name, facts)
 
     @property
     def resumable(self) -> bool:
-        """Whether there is a finished epoch to go on from."""
+        """Whether there is a finished epoch to resume from."""
         return (self.path / "last.pt").is_file()
 
     @property
     def epochs(self) -> int:
-        """How many epochs run.json tells of."""
+        """The number of epochs in run.json."""
         return len(json.loads(self.record.read_text())["epochs"]) if self.record.is_file() else 0
 
     @property
     def measured(self) -> bool:
-        """Whether val is measured: after the last epoch, where photos of train are held out."""
+        """Whether val is measured, which comes last with held-out photos."""
         if not self.record.is_file():
             return False
         record = json.loads(self.record.read_text())
         return VAL in record or not record.get("preset", {}).get("hold_out")
 
     def finished(self, epochs: int) -> bool:
-        """Whether run.json tells of that many epochs; one without any is validated once."""
+        """Return whether run.json has all epochs; a preset without any is validated once."""
         return self.epochs >= max(1, epochs) and self.measured
 
     @property
     def changed(self) -> list[str]:
-        """What the run there was made of otherwise, of MADE_OF."""
+        """The facts in MADE_OF that differ from the run there."""
         before, now = json.loads(self.record.read_text()), json.loads(json.dumps(self.facts))
         return [key for key in MADE_OF if not is_same(before.get(key), now.get(key))]
 
     def claim(self, resume: bool) -> None:
-        """Make the folder, or see that the run to be resumed is of the same making."""
+        """Make the folder, or check that the run to resume has the same facts."""
         if not resume:
             if self.resumable:
                 raise ValueError(f"{self.path} holds a run: resume it or choose another folder")
@@ -111,7 +111,7 @@ class RunFolder:
             self.write([])  # a crash must not leave an epoch without its teachers
 
     def save(self, trainer: Trainer[Any]) -> None:
-        """Write the checkpoint if the epoch is the best, last.pt to resume from, and run.json.
+        """Write the best checkpoint, last.pt to resume from, and run.json.
 
         Of several workers the first does so, and all have their random state in last.pt.
         """
@@ -141,7 +141,7 @@ class RunFolder:
         checkpoint.save(self.best, self.kind, self.name, model, facts)
 
     def restore(self, model: nn.Module) -> None:
-        """Give a model the frozen weights of the last finished epoch, if there is one.
+        """Give a model the frozen weights of the last finished epoch.
 
         To be called before any frozen inputs are computed: the networks and proposals that these
         learned from are among the weights, and others may ship by now. What trains stays as it
@@ -164,7 +164,7 @@ class RunFolder:
 
 
 def is_same(before: Any, now: Any) -> bool:
-    """Whether two runs' options are the same; one that the run before did not know was off."""
+    """Return whether two runs' options agree; an option absent before was off."""
     if isinstance(before, dict) and isinstance(now, dict):
         return before.keys() <= now.keys() and all(
             is_same(before[name], value) if name in before else not value
@@ -174,7 +174,7 @@ def is_same(before: Any, now: Any) -> bool:
 
 
 def gather_facts(corpus: Corpus, place: Place) -> dict[str, Any]:
-    """What every run is made of."""
+    """Gather the facts of every run."""
     packages = ("torch", "torchvision", "numpy")
     return {
         "seed": place.seed,
@@ -187,7 +187,7 @@ def gather_facts(corpus: Corpus, place: Place) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Reporter:
-    """Where a training reports: bars, finished epochs, and the teachers that it waits for."""
+    """The output of a training: bars, finished epochs, and teachers."""
 
     progress: Progress = silent
     report: Callable[[EpochRecord], None] = lambda _: None
@@ -200,7 +200,7 @@ SILENT = Reporter()
 def fit(
     trainer: Trainer[Any], folder: RunFolder, reporter: Reporter, *, resume: bool
 ) -> dict[str, Any]:
-    """Train until all epochs are done; what the last one's validation came to.
+    """Train until all epochs are done; return the last validation.
 
     Each finished epoch is in the folder before the next begins, so that a broken-off run loses one
     at most. A run that broke off before its first epoch starts anew.

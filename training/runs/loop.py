@@ -24,21 +24,21 @@ Batch_co = TypeVar("Batch_co", covariant=True)
 
 
 class Dataset(Protocol[Batch_co]):
-    """What a model learns from, a batch at a time."""
+    """The examples of a model, a batch at a time."""
 
     @property
     def steps(self) -> int:
-        """How many batches an epoch has."""
+        """The number of batches of an epoch."""
         ...
 
     def batches(self, epoch: int) -> Iterable[Batch_co]:
-        """The batches of an epoch, counted from 1; each may be drawn when it is asked for."""
+        """Give the batches of an epoch, counted from 1; each may be drawn late."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class ValidationResult:
-    """What a validation came to; the epoch with the largest sum of recalls is the best."""
+    """A validation's numbers; the epoch with the largest recall sum is the best."""
 
     values: dict[str, Any]
     recall_sum: float | None = None
@@ -46,7 +46,7 @@ class ValidationResult:
 
 @dataclass(frozen=True, slots=True)
 class EpochRecord:
-    """What one epoch came to; recall_sum is a matcher's."""
+    """The results of one epoch; recall_sum is a matcher's."""
 
     epoch: int  # from 1
     loss: float
@@ -57,7 +57,7 @@ class EpochRecord:
 
 @dataclass(frozen=True, slots=True)
 class TrainingTask(Generic[Batch]):
-    """What is trained: a model, what it learns from, its loss, and how it is measured.
+    """A model in training, its dataset, its loss, and its validation.
 
     objective: of a batch in an epoch, counted from 1, a scalar. validate: called with the averaged
     weights in the model; with `once`, after the last epoch alone, and val chooses nothing.
@@ -71,7 +71,7 @@ class TrainingTask(Generic[Batch]):
 
 
 class Trainer(Generic[Batch]):
-    """A part in training: its weights, their optimizer and average, and what is done."""
+    """A task in training: weights, optimizer, average and history."""
 
     def __init__(
         self,
@@ -81,7 +81,7 @@ class Trainer(Generic[Batch]):
         device: str = "cpu",
         start: float = 0.0,
     ) -> None:
-        """`start` is the share of the first weights in what is validated and kept."""
+        """Take the share `start` of the first weights in the stored ones."""
         self.part, self.schedule, self.device = part, schedule, device
         self.model = part.model
         self.reset = optimizer.reset
@@ -90,17 +90,17 @@ class Trainer(Generic[Batch]):
 
     @property
     def finished(self) -> bool:
-        """Whether every epoch of the schedule is done; one without epochs is validated once."""
+        """Whether every epoch is done; a schedule without epochs is validated once."""
         return len(self.history) >= self.epochs
 
     @property
     def epochs(self) -> int:
-        """How many epochs there are to record."""
+        """The number of epochs to record."""
         return max(1, self.schedule.epochs)
 
     @property
     def at_best(self) -> bool:
-        """Whether no epoch had a larger sum of recalls than the last one, or it is the only one."""
+        """Whether the last epoch has the largest recall sum, or is the only one."""
         if self.part.once:
             return self.finished
         sums = [record.recall_sum or 0.0 for record in self.history]
@@ -121,7 +121,7 @@ class Trainer(Generic[Batch]):
         return record
 
     def learn(self, progress: Progress = silent) -> float:
-        """Learn the dataset once; the mean loss of a step (0 where nothing is to be learned)."""
+        """Learn the dataset once; return the mean loss of a step, 0 without epochs."""
         if not self.schedule.epochs:
             return 0.0
         self.model.train()
@@ -134,7 +134,7 @@ class Trainer(Generic[Batch]):
         return sum(losses) / len(losses)
 
     def step(self, batch: Batch) -> float:
-        """Learn one batch; its loss. ArithmeticError if that is no number any more."""
+        """Learn one batch; return its loss. ArithmeticError if it is not finite."""
         epoch = len(self.history) + 1
         loss = self.part.objective(batch, epoch)
         if not loss.isfinite():
@@ -145,7 +145,7 @@ class Trainer(Generic[Batch]):
         return self.descent.step(loss)
 
     def state(self) -> dict[str, Any]:
-        """All that a resumed run needs to equal an unbroken one."""
+        """Return the state with which a resumed run equals an unbroken one."""
         return {
             "weights": checkpoint.collect_weights(self.model),
             "optimizer": self.descent.optimizer.state_dict(),
@@ -158,7 +158,7 @@ class Trainer(Generic[Batch]):
         }
 
     def resume(self, state: dict[str, Any]) -> None:
-        """Go on from what state() gave."""
+        """Continue from a state."""
         checkpoint.restore(self.model, state["weights"])
         self.descent.optimizer.load_state_dict(state["optimizer"])
         self.descent.rates.load_state_dict(state["rates"])
@@ -174,6 +174,6 @@ class Trainer(Generic[Batch]):
 
 
 def shuffle(count: int, size: int) -> list[list[int]]:
-    """The positions of `count` examples in a new order, `size` at a time."""
+    """Shuffle the positions of `count` examples, `size` at a time."""
     order = torch.randperm(count).tolist()
     return [order[at : at + size] for at in range(0, count, size)]

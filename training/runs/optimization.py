@@ -33,10 +33,11 @@ CLIPPINGS: dict[str, Callable[[Iterable[Tensor], float], object]] = {
 
 @dataclass(frozen=True, slots=True)
 class Optimizer:
-    """How weights move. rates: what multiplies the learning rate of parameters by name's prefix.
+    """Options of the optimizer.
 
-    name is adamw, adagrad, rmsprop, or sgd with momentum 0.9; reset is after how many epochs
-    adagrad's sums of squares start anew (Socher et al. 2014, section 5), 0 for never.
+    rates: factors of the learning rate, by the prefix of a parameter's name. name is adamw,
+    adagrad, rmsprop, or sgd with momentum 0.9; reset is after how many epochs adagrad's sums of
+    squares start anew (Socher et al. 2014, section 5), 0 for never.
     """
 
     name: str = "adamw"
@@ -90,7 +91,7 @@ class Schedule:
 
 
 def make_optimizer(model: nn.Module, options: Optimizer) -> TorchOptimizer:
-    """The optimizer of a model's trainable parameters; biases and gains do not decay.
+    """Make the optimizer of trainable parameters; biases and gains do not decay.
 
     ValueError for a prefix in options.rates that no trainable parameter has.
     """
@@ -113,19 +114,19 @@ def make_optimizer(model: nn.Module, options: Optimizer) -> TorchOptimizer:
 
 
 def forget(optimizer: TorchOptimizer) -> None:
-    """Start adagrad's sums of squared gradients anew, from 1 (Socher et al. 2014, section 5)."""
+    """Reset adagrad's sums of squared gradients to 1 (Socher et al. 2014, section 5)."""
     for state in optimizer.state.values():
         state["sum"].fill_(1.0)
 
 
 def rate_of(name: str, rates: Mapping[str, float]) -> float:
-    """The multiplier of the longest prefix that a parameter's name has, 1 without one."""
+    """Return the factor of the longest prefix of a parameter's name, else 1."""
     fitting = [prefix for prefix in rates if name.startswith(prefix)]
     return rates[max(fitting, key=len)] if fitting else 1.0
 
 
 def warm_up_then_cosine(step: int, total: int, warmup: float) -> float:
-    """The share of the peak rate at a step: a line up to 1, then half a cosine down to 0."""
+    """Return the share of the peak rate: a line up to 1, then half a cosine."""
     warm = max(1, round(warmup * total))
     if step < warm:
         return (step + 1) / warm
@@ -133,14 +134,14 @@ def warm_up_then_cosine(step: int, total: int, warmup: float) -> float:
 
 
 def warm_up_then_drops(step: int, total: int, warmup: float, drops: Sequence[int]) -> float:
-    """The share of the peak rate at a step: a line up to 1, then a tenth from each drop on."""
+    """Return the share of the peak rate: a line up to 1, then tenths by drops."""
     warm = max(1, round(warmup * total))
     risen = min(1.0, (step + 1) / warm)
     return risen * 0.1 ** sum(step >= drop for drop in drops)
 
 
 def make_scheduler(optimizer: TorchOptimizer, schedule: Schedule, steps: int) -> LambdaLR:
-    """The rates of a schedule whose epochs have so many steps."""
+    """Make the rates of a schedule with `steps` steps an epoch."""
     drops = [epoch * steps for epoch in schedule.drops]
     shape = partial(warm_up_then_drops, drops=drops) if drops else warm_up_then_cosine
     share = partial(shape, total=schedule.epochs * steps, warmup=schedule.warmup)
@@ -167,7 +168,7 @@ class Average:
 
     @torch.no_grad()
     def update(self) -> None:
-        """Take the parameters of a step in; early steps count more, so the start is forgotten."""
+        """Add the parameters of a step; early steps count more, to forget the start."""
         self.steps += 1
         if not self.decay:
             return
@@ -203,7 +204,7 @@ class Average:
 
 
 class Descent:
-    """What moves a model: its optimizer, the rates of all steps to come, and averages."""
+    """The descent of a model: its optimizer, its rates, and averages."""
 
     def __init__(
         self,
@@ -213,14 +214,14 @@ class Descent:
         steps: int,
         start: float = 0.0,
     ) -> None:
-        """`steps` are those of an epoch, `start` is the share of first weights in averages."""
+        """Take the steps of an epoch, and the share of first weights in averages."""
         self.model, self.schedule = model, schedule
         self.optimizer = make_optimizer(model, options)
         self.rates = make_scheduler(self.optimizer, schedule, steps)
         self.average = Average(model, schedule.average, start)
 
     def step(self, loss: Tensor) -> float:
-        """Go one step down a loss; what it was."""
+        """Go one step down a loss; return the loss."""
         self.optimizer.zero_grad(set_to_none=True)
         loss.backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
         workers.add_gradients(self.model)

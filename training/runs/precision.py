@@ -1,4 +1,4 @@
-"""The precision that networks multiply in while they are trained or their features are kept."""
+"""The precision of products in training and in cached features."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ HALF = "bfloat16"
 
 
 def half_precision(device: str, precision: str) -> torch.autocast:
-    """Multiply in bfloat16 where that is asked for and the device has instructions for it.
+    """Multiply in bfloat16 if asked for and the device has instructions for it.
 
     A processor without them computes each product many times slower than in float32, so there the
     products are float32's, which are the same to bfloat16's rounding.
@@ -18,7 +18,7 @@ def half_precision(device: str, precision: str) -> torch.autocast:
 
 
 def multiplies_halves(device: str) -> bool:
-    """Whether a device has instructions for products of bfloat16, as oneDNN says of processors."""
+    """Return whether a device multiplies bfloat16, as oneDNN says of processors."""
     if kind_of(device) == "cpu":
         supported = getattr(torch.ops.mkldnn, "_is_mkldnn_bf16_supported", None)  # absent on Macs
         return bool(supported and supported())

@@ -1,4 +1,4 @@
-"""Inheritance of presets: the tables of a .toml file, over those of the preset that it extends."""
+"""Inheritance of presets: tables of a .toml file over those that it extends."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ Options = TypeVar("Options")
 
 
 def list_names(part: str = "") -> list[str]:
-    """The presets that ship, of matchers or of the part that a folder is named after."""
+    """List the shipped presets of matchers, or of the part with this folder."""
     return sorted(path.stem for path in (PRESETS / part).glob("*.toml"))
 
 
 def read(part: str, preset: str, parse: Callable[[str, Mapping[str, Any]], Preset]) -> Preset:
-    """What `parse` makes of the name and the tables of a part's preset.
+    """Read a part's preset and `parse` its name and tables.
 
     It is one that ships in the part's folder, or a path that ends in .toml. LookupError where there
     is none; what is wrong with it is said with its file.
@@ -33,7 +33,7 @@ def read(part: str, preset: str, parse: Callable[[str, Mapping[str, Any]], Prese
 
 
 def locate(preset: str, beside: Path = Path(), part: str = "") -> Path:
-    """The file of a preset that ships, or of a path that ends in .toml and starts at a folder.
+    """Find a shipped preset, or a path that ends in .toml, relative to a folder.
 
     Another part than a matcher has its presets in a folder of its own. LookupError where there is
     none.
@@ -47,7 +47,7 @@ def locate(preset: str, beside: Path = Path(), part: str = "") -> Path:
 
 
 def resolve(file: Path, heirs: tuple[Path, ...] = ()) -> dict[str, Any]:
-    """The tables of a preset's file and, under them, of all that it extends; no `extends` is left.
+    """Read a preset's tables over those of all that it extends.
 
     `heirs` are the files that extend it. ValueError for a file that extends itself in the end.
     """
@@ -89,7 +89,7 @@ def merge(inherited: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[st
 
 
 def is_same_part(inherited: Mapping[str, object], overrides: Mapping[str, object]) -> bool:
-    """Whether two tables are options of the same thing."""
+    """Return whether two tables are options of the same thing."""
     return "name" not in overrides or overrides["name"] == inherited.get("name")
 
 
@@ -100,7 +100,7 @@ def make_options(kind: type[Options], options: Mapping[str, Any], where: str) ->
 
 
 def refuse_unknown(options: Mapping[str, Any], allowed: set[str], where: str) -> None:
-    """ValueError that names the options there are, if one is not among them."""
+    """Raise ValueError for an unknown option; it names the known ones."""
     unknown = sorted(options.keys() - allowed)
     if unknown:
         raise ValueError(f"{where} does not know {unknown}; it knows {sorted(allowed)}")

@@ -13,7 +13,7 @@ Part = TypeVar("Part")
 
 
 class Progress(Protocol):
-    """Passes parts on, count of them, and shows under `what` how many went by."""
+    """Passes parts on, and shows under `what` how many of `count` are done."""
 
     def __call__(self, parts: Iterable[Part], count: int, what: str) -> Iterable[Part]:
         """Wrap the parts."""

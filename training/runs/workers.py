@@ -1,4 +1,4 @@
-"""Workers: processes that share every batch of a training, and whose weights stay alike.
+"""Workers: processes that share every batch of a training and have equal weights.
 
 Each worker encodes a part of a batch. The bags of all are gathered, so that every worker sees the
 loss of the whole batch, with all of its negatives; its gradient reaches a worker's weights through
@@ -29,37 +29,37 @@ MISTAKES = (ValueError, LookupError, ArithmeticError)
 
 
 def count() -> int:
-    """How many workers there are: one, unless a group of them was joined."""
+    """Return the number of workers: one, unless a group was joined."""
     return dist.get_world_size() if dist.is_initialized() else 1
 
 
 def rank() -> int:
-    """Which of the workers this one is, from 0."""
+    """Return this worker's number, from 0."""
     return dist.get_rank() if dist.is_initialized() else 0
 
 
 def local_rank() -> int:
-    """Which of this machine's workers this one is, from 0."""
+    """Return this worker's number on its machine, from 0."""
     return int(os.environ.get("LOCAL_RANK", "0"))
 
 
 def is_first() -> bool:
-    """Whether this worker is the one that writes files and measures."""
+    """Return whether this worker writes files and measures."""
     return rank() == 0
 
 
 def take_part(items: Sequence[Value]) -> Sequence[Value]:
-    """The part of a batch that is this worker's: in order, as large as others' but for one."""
+    """Take this worker's part of a batch; parts differ by one item at most."""
     return items[part_start(len(items), rank()) : part_start(len(items), rank() + 1)]
 
 
 def part_start(size: int, number: int) -> int:
-    """Where the part of worker `number` of a batch begins."""
+    """Return the first position of a worker's part of a batch."""
     return size * number // count()
 
 
 def encode(encode: Callable[[Sequence[int]], PaddedBags], positions: Sequence[int]) -> PaddedBags:
-    """The bags of all positions of a batch, in full precision, each from the worker that has it.
+    """Encode a batch, each position by its worker; return all bags in float32.
 
     Gradients go through this worker's own.
     """
@@ -72,7 +72,7 @@ def encode(encode: Callable[[Sequence[int]], PaddedBags], positions: Sequence[in
 
 
 def gather(bags: PaddedBags, size: int) -> PaddedBags:
-    """The bags (K, F, D) of all workers, one after the other; they have `size` together."""
+    """Gather the bags (K, F, D) of all workers in order, `size` together."""
     parts = [part_start(size, number + 1) - part_start(size, number) for number in range(count())]
     longest = torch.tensor(bags.mask.shape[1], device=bags.mask.device)
     dist.all_reduce(longest, dist.ReduceOp.MAX)
@@ -135,7 +135,7 @@ def share_weights(model: nn.Module) -> None:
 
 
 def compute_on_first(compute: Callable[[], Value]) -> Value:
-    """What the first worker computes, for all of them; its mistakes are raised in all of them."""
+    """Compute on the first worker for all; its mistakes are raised in all."""
     if count() == 1:
         return compute()
     box: list[Any] = [_catch_mistake(compute) if is_first() else None]
@@ -145,14 +145,14 @@ def compute_on_first(compute: Callable[[], Value]) -> Value:
 
 
 def compute_after_first(compute: Callable[[], Value]) -> Value:
-    """What each worker computes once the first has done so, as from a cache of files."""
+    """Compute on each worker after the first, as from a cache of files."""
     results: list[Value] = []
     compute_on_first(lambda: results.append(compute()))
     return results[0] if results else compute()
 
 
 def gather_values(value: Tensor) -> list[Tensor]:
-    """What each worker has, in their order."""
+    """Gather each worker's value, in their order."""
     values: list[Any] = [None] * count()
     if count() == 1:
         return [value]
@@ -167,7 +167,7 @@ def wait() -> None:
 
 
 def launch(workers: int, entry: Callable[..., Value], *arguments: Any) -> Value:
-    """What a function gives in the first of so many new processes, which are workers.
+    """Run a function in new worker processes; return the first one's result.
 
     It is called with whether they were started again, which happens when one is lost, and
     `arguments`, and has to be importable. Its mistakes (ValueError, LookupError, ArithmeticError)
@@ -194,7 +194,7 @@ def launch(workers: int, entry: Callable[..., Value], *arguments: Any) -> Value:
 
 
 def _join(entry: Callable[..., Value], arguments: Sequence[Any]) -> Value | Exception:
-    """Join the group of workers, and do what they do; a mistake is a value, as it is no loss."""
+    """Join the group of workers, and run the function; mistakes are returned."""
     # What is on a GPU goes by NCCL, and the rest by gloo.
     backends = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo"
     dist.init_process_group(backends, timeout=PATIENCE)

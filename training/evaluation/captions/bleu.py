@@ -14,7 +14,7 @@ ORDERS = 4
 
 @dataclass(frozen=True, slots=True)
 class Bleu:
-    """Corpus BLEU-1 to BLEU-4 in percent, and how long the captions are against the references."""
+    """Corpus BLEU-1 to BLEU-4 in percent, and captions' length against references'."""
 
     scores: tuple[float, ...]
     length_ratio: float
@@ -56,7 +56,7 @@ def bleu(captions: Sequence[str], references: Sequence[Sequence[str]]) -> Bleu:
 def ngram_precision(
     candidates: Sequence[list[str]], references: Sequence[Sequence[list[str]]], order: int
 ) -> float:
-    """Share of the n-grams said that a reference has too, at least as often."""
+    """Compute the share of n-grams that a reference has at least as often."""
     matched = total = 0
     for caption, sentences in zip(candidates, references, strict=True):
         counts, allowed = ngrams(caption, order), Counter[tuple[str, ...]]()
@@ -68,7 +68,7 @@ def ngram_precision(
 
 
 def ngrams(text: list[str], order: int) -> Counter[tuple[str, ...]]:
-    """How often each run of `order` words occurs."""
+    """Count each run of `order` words."""
     return Counter(zip(*(text[start:] for start in range(order)), strict=False))
 
 

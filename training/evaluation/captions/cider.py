@@ -21,7 +21,7 @@ Ngram = tuple[Hashable, ...]
 
 @dataclass(frozen=True, slots=True)
 class References:
-    """A photo's reference sentences: tf-idf of each n-gram by sentence, norms (S, 4), lengths."""
+    """A photo's references: tf-idf of n-grams by sentence, norms (S, 4), lengths."""
 
     weights: Mapping[Ngram, list[tuple[int, float]]]
     norms: tuple[tuple[float, ...], ...]
@@ -77,7 +77,7 @@ class Cider:
         return tuple(map(math.sqrt, squares))
 
     def scores(self, candidates: Sequence[Text], photos: Sequence[int]) -> NDArray[np.float64]:
-        """CIDEr-D (N,) of N candidates, each against the references of its photo, a number < K.
+        """Compute CIDEr-D (N,) of N candidates against the references of their photos.
 
         Raises ValueError if there is not one photo a candidate, IndexError for an unknown photo.
         """
@@ -108,12 +108,12 @@ class Cider:
 
 
 def cider(candidates: Sequence[Text], references: Sequence[Sequence[Text]]) -> float:
-    """The mean CIDEr-D of a candidate for each photo, times 100, as papers print it."""
+    """Compute the mean CIDEr-D of a candidate for each photo, times 100."""
     return 100 * float(Cider(references).scores(candidates, range(len(candidates))).mean())
 
 
 def ngrams(text: Text) -> Counter[Ngram]:
-    """How often each run of 1 to 4 words occurs."""
+    """Count each run of 1 to 4 words."""
     return Counter(
         tuple(text[start : start + order])
         for order in range(1, ORDERS + 1)
@@ -122,5 +122,5 @@ def ngrams(text: Text) -> Counter[Ngram]:
 
 
 def cosine(product: float, norm: float, reference_norm: float) -> float:
-    """A product over both norms; 0 where a norm is 0."""
+    """Divide a product by both norms; 0 where a norm is 0."""
     return product / (norm * reference_norm) if product else 0.0

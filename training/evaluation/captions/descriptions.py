@@ -24,7 +24,7 @@ Found = TypeVar("Found")
 
 @dataclass(frozen=True, slots=True)
 class GeneratedCaption:
-    """A generated caption and the boxes of its words, by their places in it, where it has some.
+    """A generated caption, and the boxes of its words by their places.
 
     attended: by the captioner's attention; linked: by a matcher. probability: that it is right,
     by a calibrated matcher; unsure: whether that makes it a guess; features: what a calibration of
@@ -41,7 +41,7 @@ class GeneratedCaption:
 
 @dataclass(frozen=True, slots=True)
 class Descriptions:
-    """What is measured of captions, in percent but for counts and the length in words.
+    """Measurements of captions, in percent except counts and the length in words.
 
     cider: CIDEr-D as papers print it. copied: captions that are a sentence of train word for
     word. None: what needs pycocoevalcap, WordNet or sentences of
@@ -67,7 +67,7 @@ def descriptions(
     truth: Mapping[str, Sequence[GroundedSentence]] | None = None,
     spice: Program | None = None,
 ) -> Descriptions:
-    """Measure one caption of each example by its sentences; `truth` has boxes by file name.
+    """Measure one caption of each example; `truth` has boxes by file name.
 
     SPICE is measured where its program is given, for it takes minutes.
     """
@@ -100,7 +100,7 @@ def descriptions(
 
 
 def find_installed(find: Callable[[], Found]) -> Found | None:
-    """Data of another package, or None where they are not installed."""
+    """Find data of another package, or None where they are not installed."""
     try:
         return find()
     except LookupError:
@@ -112,7 +112,7 @@ def match_photos(
     examples: Sequence[Example],
     truth: Mapping[str, Sequence[GroundedSentence]],
 ) -> list[CaptionedPhoto]:
-    """Captions with all that is known of their photos."""
+    """Pair captions with all that is known of their photos."""
     return [
         CaptionedPhoto(
             caption.text,

@@ -1,4 +1,4 @@
-"""Hallucination of captions: nouns that a photo does not show, and nouns whose box is wrong."""
+"""Hallucination of captions: nouns of absent things, and nouns with wrong boxes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from training.evaluation.localisation import IOU
 
 @dataclass(frozen=True, slots=True)
 class CaptionedPhoto:
-    """A caption and its photo: the photo's sentences, and boxes where they are known.
+    """A caption, its photo's sentences, and boxes where they are known.
 
     attended and linked are the boxes of the caption's words by the captioner's attention and by a
     matcher, by the words' places in the text; names are further words for what the photo shows;
@@ -113,7 +113,7 @@ def judge_boxes(
     photos: Sequence[NamedContent],
     boxes: Sequence[Mapping[Span, Box]],
 ) -> list[bool]:
-    """Judge the boxes of captions' nouns, those with a box and a true box."""
+    """Judge the boxes of captions' nouns, where a true box is known."""
     return [
         right
         for caption_nouns, photo, noun_boxes in zip(things, photos, boxes, strict=True)
@@ -125,7 +125,7 @@ def judge_boxes(
 def compare_nouns(
     shown: Sequence[CaptionedPhoto], wordnet: WordNet
 ) -> tuple[list[list[Noun]], list[NamedContent], list[list[Noun]]]:
-    """The nouns of things of each caption, its photo, and those nouns that no sentence names."""
+    """Find each caption's nouns of things, its photo, and the unnamed nouns."""
     things = [
         [noun for noun in find_nouns(tree, wordnet) if wordnet.is_thing(noun.name)]
         for tree in parse_trees([example.caption for example in shown])
@@ -139,7 +139,7 @@ def compare_nouns(
 
 
 class NamedContent:
-    """What the sentences about a photo name."""
+    """The things that the sentences about a photo name."""
 
     def __init__(self, shown: CaptionedPhoto, wordnet: WordNet) -> None:
         self.shown, self.wordnet = shown, wordnet
@@ -155,7 +155,7 @@ class NamedContent:
         self.has_person = any(map(wordnet.is_person, self.names))
 
     def shows(self, noun: str) -> bool:
-        """Whether a sentence names a thing, by this or another name."""
+        """Return whether a sentence names a thing, by this or another name."""
         senses = self.wordnet.senses(noun)
         return (
             noun in self.names
@@ -164,7 +164,7 @@ class NamedContent:
         )
 
     def grounds(self, noun: Noun, boxes: Mapping[Span, Box]) -> bool | None:
-        """Whether a noun's box is near a true one, or near that around all of a phrase's boxes.
+        """Return whether a noun's box is near a true one, or all of a phrase's together.
 
         None where either is not known.
         """
@@ -178,7 +178,7 @@ class NamedContent:
         return bool((overlaps >= IOU).any())
 
     def true_boxes(self, noun: str) -> Iterator[Box]:
-        """The boxes of the phrases whose last noun is this one, a synonym or a narrower one."""
+        """Give the boxes of phrases whose last noun is this, a synonym or narrower."""
         for sentence in self.shown.grounded:
             sentence_nouns = find_nouns(self.trees[sentence.text], self.wordnet)
             for phrase in sentence.phrases:
@@ -187,7 +187,7 @@ class NamedContent:
                     yield from (*phrase.boxes, enclose(phrase.boxes))
 
     def means(self, name: str, noun: str) -> bool:
-        """Whether a name says what a noun says, or more."""
+        """Return whether a name says the same as a noun, or more."""
         senses = self.wordnet.senses(noun)
         return name == noun or bool(
             senses
@@ -199,7 +199,7 @@ class NamedContent:
 
 
 def find_nouns(tree: ParsedSentence, wordnet: WordNet) -> Iterator[Noun]:
-    """The nouns of a caption that stand for themselves.
+    """Find the nouns of a caption that stand for themselves.
 
     Not "front" in "in front of", nor "tennis" in "tennis ball". A compound has its own name if
     WordNet knows it: "ice cream" is no cream.
@@ -220,7 +220,7 @@ def list_names(tree: ParsedSentence, wordnet: WordNet) -> Iterator[str]:
 
 
 def is_within(span: Span, other: Span) -> bool:
-    """Whether a place lies in another."""
+    """Return whether a place lies in another."""
     return other.start <= span.start and span.end <= other.end
 
 

@@ -58,7 +58,7 @@ def meteor(
 
 
 def find_package() -> Path:
-    """The folder of METEOR in pycocoevalcap; LookupError says how to install it."""
+    """Find METEOR's folder in pycocoevalcap; LookupError says how to install it."""
     try:
         return packaged.folder("pycocoevalcap.meteor.meteor")
     except (LookupError, ModuleNotFoundError):
@@ -66,7 +66,7 @@ def find_package() -> Path:
 
 
 def normalise(words: Sequence[str]) -> list[str]:
-    """Words as METEOR's option -norm leaves those of the Penn Treebank."""
+    """Rewrite words of the Penn Treebank as METEOR's option -norm does."""
     text = " ".join(words)
     for pattern, replacement in NORMALISED:
         text = pattern.sub(replacement, text)

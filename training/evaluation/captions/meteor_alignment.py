@@ -1,4 +1,4 @@
-"""Alignments of METEOR 1.5: which words of a caption and of a reference match, in few chunks."""
+"""Alignments of METEOR 1.5: matching words of a caption and a reference."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LONGEST = 7  # words of a phrase that has paraphrases
 
 @dataclass(frozen=True, slots=True)
 class WordMatch:
-    """`length` words of the reference from `start` on that match `count` of the caption."""
+    """A match of `length` reference words from `start` and `count` caption words."""
 
     kind: int
     start: int
@@ -39,7 +39,7 @@ class WordMatch:
 
 @dataclass(slots=True)
 class AlignmentPath:
-    """An alignment of the words so far: its matches by their places, and what it is ranked by.
+    """An alignment of the words so far, with its matches and rank.
 
     Words in use are bits. `end` is where the last match ends in the caption, -1 after a gap.
     """
@@ -59,7 +59,7 @@ class AlignmentPath:
         return -self.counted, self.chunks, self.distance
 
     def follow(self, match: WordMatch) -> None:
-        """Count a match that begins at the next word."""
+        """Count a match at the next word."""
         weight = COUNTED[match.kind]
         # METEOR adds to integers: half a word alone counts nothing.
         self.counted += int(match.count * weight) + int(match.length * weight)
@@ -73,7 +73,7 @@ class AlignmentPath:
 
 
 class Aligner:
-    """Aligns texts of words by METEOR's four kinds of matches    (Denkowski & Lavie 2014)."""
+    """Aligns texts of words by METEOR's four kinds of matches (Denkowski & Lavie 2014)."""
 
     def __init__(self, data: Data) -> None:
         self.data = data
@@ -83,7 +83,7 @@ class Aligner:
     def align(
         self, caption: Sequence[str], reference: Sequence[str]
     ) -> tuple[list[WordMatch], int]:
-        """The matches of the best alignment that a beam of 40 finds, and how many chunks it has."""
+        """Find the best alignment by a beam of 40: its matches, and number of chunks."""
         all_matches = list(self.matches(caption, reference))
         by_start = [
             [match for match in all_matches if match.start == at] for at in range(len(reference))
@@ -92,7 +92,7 @@ class Aligner:
         return list(path.matches.values()), path.chunks
 
     def matches(self, caption: Sequence[str], reference: Sequence[str]) -> Iterator[WordMatch]:
-        """All matches of all kinds; between equal texts only those of equal words."""
+        """Give all matches of all kinds; between equal texts only equal words."""
         yield from match_words(EXACT, caption, reference, lambda word, other: word == other)
         if caption == reference:
             return
@@ -104,17 +104,17 @@ class Aligner:
             yield WordMatch(PARAPHRASE, start, len(replacement), first, len(phrase))
 
     def same_stem(self, word: str, other: str) -> bool:
-        """Whether two different words have one stem."""
+        """Return whether two different words have one stem."""
         return word != other and bool(self.stem(word) == self.stem(other))
 
     def same_meaning(self, word: str, other: str) -> bool:
-        """Whether two different words share a synset."""
+        """Return whether two different words share a synset."""
         return word != other and not self.meanings(word).isdisjoint(self.meanings(other))
 
     def find_paraphrases(
         self, text: Sequence[str], other: Sequence[str]
     ) -> Iterator[tuple[int, Phrase, int, Phrase]]:
-        """Phrases of a text that another text has in other words, and where they begin."""
+        """Give phrases of a text with a paraphrase in another, and both starts."""
         phrases = list(list_runs(other))
         for start, phrase in list_runs(text):
             if replacements := self.data.paraphrases.get(phrase):
@@ -124,7 +124,7 @@ class Aligner:
 
 
 def list_runs(text: Sequence[str]) -> Iterator[tuple[int, Phrase]]:
-    """Every run of up to seven words, and where it begins."""
+    """Give every run of up to seven words, and its start."""
     for start in range(len(text)):
         for end in range(start + 1, min(start + LONGEST, len(text)) + 1):
             yield start, tuple(text[start:end])
@@ -146,7 +146,7 @@ def match_words(
 def match_definite(
     by_start: Sequence[Sequence[WordMatch]], all_matches: Sequence[WordMatch]
 ) -> AlignmentPath:
-    """The path on which nothing is searched yet, with the matches that no other one overlaps."""
+    """Make the first path, with all matches that no other one overlaps."""
     path = AlignmentPath({}, 0, 0)
     for at, matches in enumerate(by_start):
         if len(matches) == 1 and not any(
@@ -159,7 +159,7 @@ def match_definite(
 
 
 def overlaps(match: WordMatch, other: WordMatch) -> bool:
-    """Whether two matches share a word."""
+    """Return whether two matches share a word."""
     return bool(match.caption & other.caption or match.reference & other.reference)
 
 
@@ -175,12 +175,12 @@ def resolve(by_start: Sequence[Sequence[WordMatch]], start: AlignmentPath) -> Al
 
 
 def keep_best(paths: Sequence[AlignmentPath]) -> list[AlignmentPath]:
-    """The paths that the beam keeps, in their order."""
+    """Keep the best paths of the beam, in order."""
     return sorted(paths, key=lambda path: path.rank)[:BEAM]
 
 
 def advance(path: AlignmentPath, at: int, matches: Sequence[WordMatch]) -> Iterator[AlignmentPath]:
-    """What may become of a path at a word of the reference."""
+    """Give the continuations of a path at a word of the reference."""
     if path.reference >> at & 1:
         if at >= path.next:
             match = path.matches[at]

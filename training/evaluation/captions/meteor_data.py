@@ -26,7 +26,7 @@ Phrase = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """Function words, WordNet's synsets and base forms, and phrases that stand for each other.
+    """Function words, WordNet's synsets and base forms, and paraphrases.
 
     paraphrases maps a phrase to those that may replace it.
     """
@@ -42,7 +42,7 @@ class Data:
         return frozenset().union(*(self.synsets.get(form, frozenset()) for form in (word, *bases)))
 
     def base(self, word: str) -> str:
-        """A word without its regular ending, if WordNet has it so; or else the word."""
+        """Cut off a word's regular ending, if WordNet has the base form."""
         if word.endswith("ss") or len(word) <= 2:
             return word
         forms = (
@@ -54,7 +54,7 @@ class Data:
 
 
 def read(package: Path, words: Collection[str]) -> Data:
-    """The data in a package's folder, with the paraphrases that can be made of `words`."""
+    """Read the data of a package's folder; paraphrases are made of `words` alone."""
     with ZipFile(package / JAR) as jar:
         lines = {
             name: jar.read(f"{folder}/english.{name}").decode().splitlines()
@@ -78,7 +78,7 @@ def pair_lines(lines: list[str]) -> Iterable[tuple[str, str]]:
 
 
 def group_bases(rows: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
-    """The base forms of irregular forms, from rows of a base and its forms."""
+    """Group the bases of irregular forms, from rows of a base and forms."""
     bases = defaultdict[str, tuple[str, ...]](tuple)
     for base, forms in rows:
         for form in forms.split():
@@ -87,7 +87,7 @@ def group_bases(rows: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
 
 
 def read_paraphrases(file: Path, words: frozenset[str]) -> dict[Phrase, set[Phrase]]:
-    """Phrases of known words and what may replace each.
+    """Read phrases of known words and their replacements.
 
     The file has three lines for each pair: a probability and two phrases.
     """

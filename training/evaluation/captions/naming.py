@@ -1,4 +1,4 @@
-"""Persons and animals that captions of photos without sentences name, and how surely."""
+"""Persons and animals in captions of photos without sentences."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from training.evaluation.captions.wordnet import PERSONS, WordNet
 
 @dataclass(frozen=True, slots=True)
 class Naming:
-    """Percentages over captions, the captions by their photos' ids, and the ids of guesses.
+    """Percentages over captions, the captions by photo id, and ids of guesses.
 
     persons, animals: that name one. sure: that are no guesses, None without a calibrated matcher;
     sure_persons: that are none and name a person.
@@ -28,7 +28,7 @@ class Naming:
 
 
 def naming(captions: Sequence[GeneratedCaption], ids: Sequence[str], wordnet: WordNet) -> Naming:
-    """Measure what captions name; ValueError without any.
+    """Measure the names in captions; ValueError without captions.
 
     Where photos are known to show no person, `persons` is the share of captions that invent one.
     """

@@ -22,7 +22,7 @@ COMPLAINT = re.compile(r".*(?:Exception|Error).*")  # of Java, before where it h
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """Java and the folder of SPICE's program, which has CoreNLP in its folder lib."""
+    """Java and the folder of SPICE's program, with CoreNLP in its folder lib."""
 
     java: str
     folder: Path
@@ -61,7 +61,7 @@ class Program:
 
 
 def find_program() -> Program:
-    """What SPICE runs by; LookupError says what is missing, and how to get it."""
+    """Find SPICE's program; LookupError names the missing part and its source."""
     try:
         folder = packaged.folder("pycocoevalcap.spice.spice")
     except (LookupError, ModuleNotFoundError):

@@ -8,7 +8,7 @@ from training.markdown import one_decimal, slashed
 
 
 def format_descriptions(measured: Descriptions) -> str:
-    """A line a metric of captions; "–" for what could not be measured."""
+    """Format a line a metric of captions; "–" for one without a value."""
     invented = measured.hallucination
     lines = {
         "BLEU-1 to 4": slashed(measured.bleu),
@@ -38,7 +38,7 @@ def format_descriptions(measured: Descriptions) -> str:
 
 
 def format_naming(measured: Naming) -> str:
-    """A line a measure of what captions name; "–" for what could not be measured."""
+    """Format a line a measure of names in captions; "–" without a value."""
     lines = {
         "captions with a person, %": measured.persons,
         "captions with an animal, %": measured.animals,

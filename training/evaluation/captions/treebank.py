@@ -1,4 +1,4 @@
-"""Words of captions as the Penn Treebank writes them, which published metrics count."""
+"""Words of captions in the form of the Penn Treebank, for published metrics."""
 
 from __future__ import annotations
 

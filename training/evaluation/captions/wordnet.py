@@ -14,7 +14,7 @@ PLURALS = {"people": "person"}  # which WordNet has as a word of its own: a nati
 
 
 class WordNet:
-    """The nouns in a folder with WordNet's index.noun and data.noun; LookupError without them.
+    """The nouns of WordNet's index.noun and data.noun; LookupError without them.
 
     A noun's meaning is its first sense, the most frequent one.
     """
@@ -26,35 +26,35 @@ class WordNet:
 
     @cached_property
     def things(self) -> int:
-        """The synset of all that has a place in the world."""
+        """The synset of physical things."""
         return self.index["physical entity"][0]
 
     def senses(self, noun: str) -> tuple[int, ...]:
-        """The synsets of a noun in the singular and in lower case, the most frequent first."""
+        """Return the synsets of a lower-case singular noun, the most frequent first."""
         return self.index.get(PLURALS.get(noun, noun), ())
 
     def broader(self, noun: str) -> frozenset[int]:
-        """The synset that a noun means and all broader ones; empty for an unknown noun."""
+        """Return a noun's first synset and all broader ones; empty if unknown."""
         senses = self.senses(noun)
         return self.above(senses[0]) if senses else frozenset()
 
     def above(self, synset: int) -> frozenset[int]:
-        """A synset and all that are broader."""
+        """Return a synset and all broader ones."""
         if synset not in self.ancestors:
             ancestors = (self.above(broader) for broader in self.synsets[synset].broader)
             self.ancestors[synset] = frozenset({synset}).union(*ancestors)
         return self.ancestors[synset]
 
     def is_thing(self, noun: str) -> bool:
-        """Whether a noun names something that a photo can show: no event, group or quality."""
+        """Return whether a photo can show a noun: no event, group or quality."""
         return self.things in self.broader(noun)
 
     def is_person(self, noun: str) -> bool:
-        """Whether a noun names a person or a group of persons."""
+        """Return whether a noun names a person or a group of persons."""
         return self.is_a(noun, PERSONS)
 
     def is_a(self, noun: str, terms: Iterable[str]) -> bool:
-        """Whether a noun names something that one of these terms, which WordNet has, stands for."""
+        """Return whether a noun names something under one of WordNet's terms."""
         return not self.broader(noun).isdisjoint(self.index[term][0] for term in terms)
 
 

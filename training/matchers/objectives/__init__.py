@@ -16,7 +16,7 @@ from models.types import PaddedBags
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """K images and L sentences; owners (L,) is the image of each sentence, scores are (K, L).
+    """K images and L sentences, the images (L,) of sentences, and scores (K, L).
 
     taught (K, L) are the scores that other matchers give, where a training has teachers.
     weights (K, L) say how much each pair counts, 0 for one that is not true; without them the
@@ -34,7 +34,7 @@ class Match:
 
     @property
     def true(self) -> Tensor:
-        """Where an image meets one of its own sentences or of those equal to one, (K, L)."""
+        """The pairs (K, L) of images with their own or equal sentences."""
         if self.weights is not None:
             return self.weights > 0
         images = torch.arange(len(self.scores), device=self.scores.device)

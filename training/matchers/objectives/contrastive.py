@@ -24,11 +24,11 @@ def contrastive(match: Match, temperature: float = 1.0, smoothing: float = 0.0) 
 
 
 def shares(weights: Tensor) -> Tensor:
-    """Weights (Q, C) as targets that add up to one in each row."""
+    """Scale weights (Q, C) to targets that add up to one in each row."""
     return weights / weights.sum(1, keepdim=True)
 
 
 def cross_entropy(logits: Tensor, targets: Tensor, smoothing: float = 0.0) -> Tensor:
-    """The mean over rows of logits (Q, C) whose targets (Q, C) add up to one each."""
+    """Compute the mean cross-entropy of logits (Q, C) with targets (Q, C)."""
     smooth = (1 - smoothing) * targets + smoothing / logits.shape[1]
     return -(smooth * torch.log_softmax(logits, dim=1)).sum(1).mean()

@@ -1,4 +1,4 @@
-"""Distillation: the distance of scores from those of other matchers on the same batch."""
+"""Distillation: the distance of scores from other matchers' on the same batch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Squared distance of an image's vector from those of its own sentences."""
+"""Squared distance of an image's vector from its own sentences' vectors."""
 
 from __future__ import annotations
 
