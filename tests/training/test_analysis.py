@@ -138,7 +138,7 @@ def test_what_captions_name_of_photos_without_sentences(few, matcher, tmp_path):
     data.write_text("".join(json.dumps({"image": str(image)}) + "\n" for image in images))
     config = multimodal_rnn.Config(("a", "man"), **SIGHT, embedding=8, hidden=8, longest=5)
     model = multimodal_rnn.Model(config)
-    model.language.out.bias.data[-1] = 20.0  # whatever the photo
+    model.language.out.bias.data[-1] = 20.0  # for any photo
     file = tmp_path / "captioner.safetensors"
     checkpoint.save(file, "captioners", "multimodal_rnn", model, {})
     asked = ("--data", data, "--no-sentences")

@@ -95,7 +95,7 @@ class CaptionDataset:
 
 @dataclass(frozen=True, slots=True)
 class MixedDataset:
-    """Text alone in the first epochs, then photos with text beside them.
+    """Text alone in the first epochs, then photos and text together.
 
     The texts are vectors (N, D) in a matcher's joint space and word indices (T,). `epochs` have
     `alone` sentences a step, later ones `beside`; an epoch has as many steps as the photos.

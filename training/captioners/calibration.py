@@ -100,8 +100,8 @@ def judge_captions(
 ) -> JudgedCaptions:
     """Describe each photo as a service does, and judge captions by its sentences."""
     inputs, judge_inputs = (
-        frozen_inputs(one.model, examples, place, precision_of(one), progress)
-        for one in (loaded, judge)
+        frozen_inputs(source.model, examples, place, precision_of(source), progress)
+        for source in (loaded, judge)
     )
     captions = describe(
         loaded.model, examples, None, progress, inputs=inputs, judge=judge,
@@ -137,7 +137,7 @@ def choose_threshold(probabilities: NDArray[np.float64], right: NDArray[np.bool_
 
     ValueError where there is none.
 
-    >>> threshold(np.array([0.1, 0.2, 0.3, 0.4]), np.array([False, True, False, True]))
+    >>> choose_threshold(np.array([0.1, 0.2, 0.3, 0.4]), np.array([False, True, False, True]))
     0.4
     """
     order = np.argsort(-probabilities, kind="stable")

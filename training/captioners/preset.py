@@ -19,8 +19,8 @@ PRESETS = "captioners"  # the folder of captioners' presets
 class TextOptions:
     """Language from text alone, where sentences stand for photos in a joint space.
 
-    The first `epochs` have `alone` sentences a step and no photo, later ones `beside` the photos,
-    whose loss counts `weight`. With `names` the texts hold those of ImageNet's classes. `matcher`
+    The first `epochs` have `alone` sentences a step and no photo, later ones `beside` sentences next to
+    the photos, whose loss counts `weight`. With `names` the texts hold those of ImageNet's classes. `matcher`
     is one that ships, by its name.
     """
 
@@ -35,7 +35,7 @@ class TextOptions:
         if self.epochs < 0 or self.alone < 1 or self.beside < 0:
             raise ValueError(
                 f"[text] has {self.epochs} epochs of {self.alone} sentences alone and "
-                f"{self.beside} beside photos; use at least 0, 1 and 0"
+                f"{self.beside} next to photos; use at least 0, 1 and 0"
             )
 
 

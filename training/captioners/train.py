@@ -56,7 +56,7 @@ def train(
     """Train on split train, write the checkpoint to `place.out`, measure on val.
 
     `text` is a file of sentences without photos, for a preset with [text]. The averaged weights of
-    the last epoch are kept: val chooses nothing. The run's folder is beside the checkpoint;
+    the last epoch are kept: val chooses nothing. The run's folder is next to the checkpoint;
     ValueError if it holds a run that is not to be resumed, or of other options.
     """
     folder = claim_folder(corpus, place, preset, text, resume)

@@ -38,7 +38,7 @@ Queries = Annotated[
     typer.Option(exists=True, dir_okay=False, help="Search for each {text, id} of a .json file."),
 ]
 Occluded = Annotated[
-    int, typer.Option(min=0, help="Photos to embed anew with a linked region greyed out.")
+    int, typer.Option(min=0, help="Photos to embed again with a linked region greyed out.")
 ]
 
 FrozenFeatures = Annotated[

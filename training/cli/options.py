@@ -83,7 +83,7 @@ def read_boxes(data: Path, boxes: Path | None) -> GroundTruth:
 
     file = find_boxes(data, boxes)
     if file is None:
-        raise LookupError(f"no {' or '.join(entities.FILES)} beside {data}; give one by --boxes")
+        raise LookupError(f"no {' or '.join(entities.FILES)} next to {data}; give one by --boxes")
     return entities.read(file)
 
 

@@ -122,7 +122,7 @@ def describe_plan(trainings: Sequence[Training], paces: Mapping[str, float]) -> 
     lines = [f"{len(trainings) - len(to_do)} of {len(trainings)} trainings are finished."]
     lines += [
         f"{training.name} was made by an earlier form of its preset: delete "
-        f"{training.place.out / training.name} to train it anew."
+        f"{training.place.out / training.name} to train it again."
         for training in trainings
         if training.changed
     ]

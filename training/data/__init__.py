@@ -1,1 +1,5 @@
-"""The corpora that training reads, and the scenes it can make."""
+"""Data of training: readers of corpora and catalogues, true boxes, and synthetic scenes.
+
+`corpus` has the examples, `readers` finds the reader of a folder, `batches` mixes pairs,
+`templates` makes texts of a catalogue's fields, and `vocabulary` counts words.
+"""

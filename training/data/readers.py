@@ -12,7 +12,7 @@ def read(path: Path, images: Path | None = None) -> Corpus:
     """Read a corpus from its folder, or from its .json or .jsonl file.
 
     A folder holds captions.json, one dataset_*.json in Karpathy's format, or one .jsonl file.
-    `images` says where the photos are if they are not beside the file. Raises LookupError for a
+    `images` says where the photos are if they are not next to the file. Raises LookupError for a
     path without a corpus, ValueError, with the place, for a row that cannot be read.
     """
     file = path if path.is_file() else find_corpus(path)

@@ -114,7 +114,7 @@ def list_terms(metadata: Mapping[str, Any], roles: Roles) -> tuple[str, ...]:
 
 
 def generate_texts(metadata: Mapping[str, Any], roles: Roles) -> Iterator[str]:
-    """The texts of `texts`, some more than once."""
+    """Give the texts of `make_texts`, some more than once."""
     likes = list(filter(None, (value(metadata, field) for field in roles.attributes)))
     kinds = [form for field in roles.kinds for form in forms(value(metadata, field))]
     if roles.title:

@@ -9,7 +9,7 @@ from models.text.parsing import parse, parse_trees
 from training.data.corpus import Example
 
 LEAST_COUNT = 5
-LEAST_SHARE = 5e-4  # rarer words weigh nearly 1 whatever their share
+LEAST_SHARE = 5e-4  # rarer words weigh nearly 1 at any share
 LEAST_RELATION = 0.01  # a share of all relations (Karpathy et al. 2014, section 4)
 
 

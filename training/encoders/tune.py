@@ -254,9 +254,9 @@ def measure_trial(
 def choose(ways: Sequence[BoxMethod], tried: Sequence[Trial], cost: float) -> Trial:
     """Choose the way whose boxes matter most, and its largest cheap λ.
 
-    >>> ways = [Way("masked", "photo", 0.1, 0.0), Way("value", "boxes", 0.2, 0.0)]
+    >>> ways = [BoxMethod("masked", "photo", 0.1, 0.0), BoxMethod("value", "boxes", 0.2, 0.0)]
     >>> sums = {0.0: 500, 0.1: 499, 0.2: 480}
-    >>> tried = [Tried("value", "boxes", weight, 0, 0, total) for weight, total in sums.items()]
+    >>> tried = [Trial("value", "boxes", weight, 0, 0, total) for weight, total in sums.items()]
     >>> choose(ways, tried, 3.0).regions
     0.1
     """

@@ -59,7 +59,7 @@ def measure(
 ) -> MatcherMeasures:
     """Embed a split's photos and sentences, score all pairs exactly, and rank them.
 
-    `boxes` maps file names to grounded sentences. `occluded` photos are embedded anew without one
+    `boxes` maps file names to grounded sentences. `occluded` photos are embedded again without one
     of their regions. ValueError says which photo or sentence the matcher cannot take.
     """
     began = time.perf_counter()

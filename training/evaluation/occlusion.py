@@ -42,8 +42,8 @@ class RegionClaim:
 class Occlusion:
     """Linked regions, one a photo, and the fall of their links without them.
 
-    linked, added, removed: means of `Claim`. greyed: the mean fall when the box's pixels are grey
-    and the photo is embedded anew; elsewhere: the same for a box of this size in the farthest
+    linked, added, removed: means of `RegionClaim`. greyed: the mean fall when the box's pixels are grey
+    and the photo is embedded again; elsewhere: the same for a box of this size in the farthest
     corner, which is what greying costs wherever it happens. Correlations are Pearson's, over
     regions, between `added` and the fall; None where all values are alike.
     """

@@ -51,7 +51,8 @@ def query_search(
     is not there, ValueError for a NaN score.
 
     >>> scores = np.array([[2.0, 3.0], [1.0, 4.0]], dtype=np.float32)
-    >>> search = query_search(scores, ["dog", "cat"], [Query("a dog", "dog"), Query("pet", "dog")])
+    >>> asked = [NaturalQuery("a dog", "dog"), NaturalQuery("pet", "dog")]
+    >>> search = query_search(scores, ["dog", "cat"], asked)
     >>> search.right_1, search.right_5, [answer.rank for answer in search.answers]
     (50.0, 100.0, [1, 2])
     """

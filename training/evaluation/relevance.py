@@ -36,7 +36,7 @@ def relevance(
 ) -> list[Comparison]:
     """Compute measures over queries with an answer; absent queries count 0.
 
-    `measures` are those of ir_measures, by name. Items that nobody judged are no answers.
+    `measures` are those of ir_measures, by name. Unjudged items are no answers.
     ValueError for an unknown measure, or if no query has an item with a grade above 0.
 
     >>> judged = {"shirt": {"a": 1, "b": 0}, "shoes": {"c": 1}}

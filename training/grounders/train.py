@@ -98,7 +98,7 @@ def train(
     """Train on split train, write the checkpoint to `place.out`, localise on val.
 
     The last epoch's weights are kept: val chooses nothing. `truth` says where sentences have
-    phrases, and only under supervision where these are in a photo. The run's folder is beside the
+    phrases, and only under supervision where these are in a photo. The run's folder is next to the
     checkpoint; ValueError if it holds a run that is not to be resumed, or of other options.
     """
     facts = {"recipe": asdict(preset), "boxes": digest_truth(truth)}

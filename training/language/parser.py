@@ -173,7 +173,7 @@ def spell_out(vocab: Vocab) -> None:
 def strings_in_use(nlp: Language) -> set[str]:
     """Collect the strings of a pipeline's answers: labels, and parts of lemmas.
 
-    Training leaves the treebank's words beside them, and nothing looks those up.
+    Training also leaves the treebank's words, which nothing looks up.
     """
     labels = {label for name in ("tagger", "parser") for label in nlp.get_pipe(name).labels}
     nodes = srsly.msgpack_loads(nlp.get_pipe("trainable_lemmatizer").trees.to_bytes())["trees"]

@@ -39,7 +39,7 @@ MADE_ANEW = ("image.conse.", "text.conse.", "offsets.")  # by `begin` and `refer
 class VectorSizes:
     """Sizes of the averaged matcher's vectors: of the joint space, and of names.
 
-    None keeps those that there are, see `reduced`; `conse` is models.vision.conse's. With
+    None keeps those that there are, see `reduce_vectors`; `conse` is models.vision.conse's. With
     `reference_sentences` photos have offsets, see models.scores.offsets.
     """
 

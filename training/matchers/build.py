@@ -85,7 +85,7 @@ def begin(model: Matcher, start: Matcher) -> None:
     """Give a model another's weights; ValueError where they mean something else.
 
     Among them are the networks and proposals that no package brings: the model sees by those that
-    the weights were trained over, whatever ships by now. A model that has other numbers of
+    the weights were trained over, even if others ship by now. A model that has other numbers of
     references than the checkpoint measures its own on what it learns.
     """
     if start.tuned and not model.tuned:
@@ -101,8 +101,8 @@ def begin(model: Matcher, start: Matcher) -> None:
     if not fits or input_keys(model) != input_keys(start):
         raise ValueError(
             "the preset does not fit the checkpoint to start from: "
-            f"{describe_differences(model.config, start.config)}. Give the options of the checkpoint in a "
-            "preset that extends this one"
+            f"{describe_differences(model.config, start.config)}. Give the options of the "
+            "checkpoint in a preset that extends this one"
         )
 
 

@@ -81,7 +81,7 @@ def calibrate(
     if getattr(matcher, "terms", None) is not None:
         raise ValueError(
             "a matcher with a catalogue's terms has the calibration of its start: calibrate that "
-            "one, and train the terms anew"
+            "one, and train the terms again"
         )
     random = Random(SEED)  # noqa: S311 - a sample, no secret
     train, val = corpus.split("train"), ParsedPhotos.of(corpus.split("val"))

@@ -56,7 +56,7 @@ class ProductPhotos:
 def choose_texts(examples: Sequence[Example], terms: CatalogueTerms, least: int) -> list[str]:
     """Choose texts of terms alone that `least` examples have.
 
-    Of a title with further words nobody knows which other products it fits.
+    A title with further words fits unknown other products.
     """
     counts = Counter(text for example in examples for text in example.sentences)
     single, several = list[str](), list[str]()

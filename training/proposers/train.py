@@ -93,7 +93,7 @@ def train(
 ) -> dict[int, float]:
     """Train on split train, write the checkpoint to `place.out`, recall on val.
 
-    The averaged weights of the last epoch are kept: val chooses nothing. The run's folder is beside
+    The averaged weights of the last epoch are kept: val chooses nothing. The run's folder is next to
     the checkpoint; ValueError if it holds a run that is not to be resumed, or of other options.
     """
     facts = {"recipe": asdict(preset), "backbone": BACKBONE, "boxes": digest_truth(truth)}

@@ -108,12 +108,12 @@ def matcher_row(row: Measurement) -> str:
 
 def numbers(boxes: Sequence[Measurement]) -> tuple[str, ...]:
     """Format measurements, the mean over seeds."""
-    localised = slashed(mean(one[at] for one in boxes) for at in RECALLS)
+    localised = slashed(mean(phrases[at] for phrases in boxes) for at in RECALLS)
     return (
         f"{boxes[0]['phrases']:,}",
         f"{localised} (of {boxes[0]['bound']:.1f})",
-        f"{mean(one['pointed'] for one in boxes):.1f}",
-        over_seeds([one["mean_precision"] for one in boxes]),
+        f"{mean(phrases['pointed'] for phrases in boxes):.1f}",
+        over_seeds([phrases["mean_precision"] for phrases in boxes]),
     )
 
 

@@ -33,7 +33,7 @@ CAPTIONS_SAY = (
     "training keeps them. CIDEr-D takes the document "
     "frequencies of the split's own sentences. Ours are of val, published ones of the official "
     "test split and with other CNNs, so for orientation; of published METEOR no version is "
-    "stated, ours is 1.5. A number beside a dash was not published or not measured."
+    "stated, ours is 1.5. A dash stands for a number that was not published or not measured."
 )
 CAPTIONS_HEAD = ("captioner", "data", "seeds", "BLEU-1 / 2 / 3 / 4", "METEOR", "ROUGE-L",
                  "CIDEr-D")  # fmt: skip

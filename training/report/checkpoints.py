@@ -38,7 +38,7 @@ LINKS_SAY = (
     "A link is what the whole photo gives to a word plus what its region adds. One region of each "
     "sampled photo, with the words of the first sentence that link to it: the mean of these links, "
     "of it what the region adds, and what is lost without the region. Its vector is taken out of "
-    "the bag, or its pixels are grey and the photo is embedded anew; in brackets the loss as a "
+    "the bag, or its pixels are grey and the photo is embedded again; in brackets the loss as a "
     "share of what the region adds, and the correlation r of both over regions. Control: a box of "
     "the same size in the farthest corner is grey instead. Most linked: the share of the links of "
     "a pair's most linked region, whole photo included, that is lost without its vector."

@@ -136,7 +136,7 @@ def pair_results(
 ) -> list[tuple[Result, Result]]:
     """Pair the results of a claim's two presets by their common seeds.
 
-    A preset without epochs has one result, whatever the seed: it is compared with every seed of
+    A preset without epochs has one result for all seeds: it is compared with every seed of
     the other.
     """
     better, worse = runs.get(claim.better, {}), runs.get(claim.worse, {})

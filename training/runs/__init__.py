@@ -1,0 +1,5 @@
+"""Parts that every training shares.
+
+`loop` has the epochs, `folder` stores a run and resumes it, `optimization` moves the weights,
+`workers` share a batch between processes, `cache` stores frozen features, and `presets` inherit.
+"""

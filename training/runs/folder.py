@@ -99,13 +99,13 @@ class RunFolder:
                 "another --out"
             )
         if changed := self.changed:
-            again = "give the same --start" if changed == ["start"] else "start anew"
+            again = "give the same --start" if changed == ["start"] else "start again"
             raise ValueError(f"{self.path} was made with another {', '.join(changed)}: {again}")
 
     def record_teachers(self, fingerprints: list[str]) -> None:
         """Note the teachers; ValueError if the run there had others."""
         if self.resumable and json.loads(self.record.read_text())["teachers"] != fingerprints:
-            raise ValueError(f"{self.path} learned from other teachers: delete it to start anew")
+            raise ValueError(f"{self.path} learned from other teachers: delete it to start again")
         self.facts["teachers"] = fingerprints
         if not self.resumable:
             self.write([])  # a crash must not leave an epoch without its teachers
@@ -203,7 +203,7 @@ def fit(
     """Train until all epochs are done; return the last validation.
 
     Each finished epoch is in the folder before the next begins, so that a broken-off run loses one
-    at most. A run that broke off before its first epoch starts anew.
+    at most. A run that broke off before its first epoch starts again.
     """
     if resume and folder.resumable:
         trainer.resume(folder.load_last())

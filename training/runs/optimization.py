@@ -18,7 +18,7 @@ from torch.optim.lr_scheduler import LambdaLR
 from training.runs import workers
 
 OPTIMIZERS: dict[str, Callable[[Any], TorchOptimizer]] = {
-    "adamw": partial(AdamW, fused=True),  # one pass over the weights in place of six
+    "adamw": partial(AdamW, fused=True),  # one pass over the weights instead of six
     "adagrad": Adagrad,
     "rmsprop": RMSprop,
     "sgd": partial(SGD, lr=1e-3, momentum=0.9),
@@ -37,7 +37,7 @@ class Optimizer:
 
     rates: factors of the learning rate, by the prefix of a parameter's name. name is adamw,
     adagrad, rmsprop, or sgd with momentum 0.9; reset is after how many epochs adagrad's sums of
-    squares start anew (Socher et al. 2014, section 5), 0 for never.
+    squares restart (Socher et al. 2014, section 5), 0 for never.
     """
 
     name: str = "adamw"

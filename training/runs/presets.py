@@ -32,16 +32,17 @@ def read(part: str, preset: str, parse: Callable[[str, Mapping[str, Any]], Prese
         raise ValueError(f"{path}: {wrong}") from wrong
 
 
-def locate(preset: str, beside: Path = Path(), part: str = "") -> Path:
+def locate(preset: str, folder: Path = Path(), part: str = "") -> Path:
     """Find a shipped preset, or a path that ends in .toml, relative to a folder.
 
     Another part than a matcher has its presets in a folder of its own. LookupError where there is
     none.
     """
-    path = beside / preset if preset.endswith(".toml") else PRESETS / part / f"{preset}.toml"
+    path = folder / preset if preset.endswith(".toml") else PRESETS / part / f"{preset}.toml"
     if not path.is_file():
         raise LookupError(
-            f"no preset {preset!r}; there are: {', '.join(list_names(part))}, or give a path to a .toml"
+            f"no preset {preset!r}; there are: {', '.join(list_names(part))}, "
+            "or give a path to a .toml"
         )
     return path
 
@@ -73,9 +74,9 @@ def merge(inherited: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[st
     Lists are replaced whole, and so is a table whose `name` differs: another tower's options are
     not this one's.
 
-    >>> merged({"image": {"name": "regions", "sizes": [224]}}, {"image": {"sizes": [64]}})
+    >>> merge({"image": {"name": "regions", "sizes": [224]}}, {"image": {"sizes": [64]}})
     {'image': {'name': 'regions', 'sizes': [64]}}
-    >>> merged({"text": {"name": "brnn", "hidden": 64}}, {"text": {"name": "pairs"}})
+    >>> merge({"text": {"name": "brnn", "hidden": 64}}, {"text": {"name": "pairs"}})
     {'text': {'name': 'pairs'}}
     """
     tables = dict(inherited)

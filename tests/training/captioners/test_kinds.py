@@ -75,5 +75,5 @@ def test_a_captioner_learns_of_which_photos_it_must_name_no_person(wordnet):
     assert made.config.kinds == (PERSON, ANIMAL)
     assert made.language.kinds.words.tolist() == [[0, 0, 1, 1, 0], [0, 1, 0, 0, 0]]
     torch.testing.assert_close(made.language.out.weight, model.language.out.weight)
-    again = fit_kinds(made, inputs, examples, wordnet, (PERSON,))  # in place of those before
+    again = fit_kinds(made, inputs, examples, wordnet, (PERSON,))  # instead of the kinds before
     torch.testing.assert_close(again.language.kinds.shares, made.language.kinds.shares[:1])

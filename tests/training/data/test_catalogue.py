@@ -102,8 +102,8 @@ def test_clicks_are_texts_with_weights(tmp_path):
     weights = dict(third.weighted)
     assert (weights["summer top"], weights["shirt"], weights["shirts"]) == (2.5, 4.0, 1.0)
     assert "red shirts" not in weights
-    clicks.write_text("query,id\nshirt,nobody\n")
-    with pytest.raises(LookupError, match=r"no id of the catalogue, the first is nobody"):
+    clicks.write_text("query,id\nshirt,unknown\n")
+    with pytest.raises(LookupError, match=r"no id of the catalogue, the first is unknown"):
         catalogue.training_corpus(tmp_path, clicks=clicks)
 
 

@@ -64,8 +64,8 @@ def test_a_start_goes_on_seeing_with_its_own_backbone_whatever_ships_by_now(
     best = run.train(preset_of(), few, Place(tmp_path / "new", cache, start=start))
     assert backbone(best) == backbone(start)
     assert set(cache.glob("images/*.pt")) == features  # it sees what the start saw
-    anew = run.train(preset_of(), few, Place(tmp_path / "anew", cache))
-    assert backbone(anew) != backbone(start)
+    again = run.train(preset_of(), few, Place(tmp_path / "again", cache))
+    assert backbone(again) != backbone(start)
     assert len(set(cache.glob("images/*.pt"))) == 2 * len(features)
 
 
@@ -108,7 +108,7 @@ def test_the_shape_that_an_average_gave_to_vectors_stays_unless_the_preset_has_i
 
 
 def test_a_start_may_have_other_numbers_of_references_than_the_preset():
-    """They are measured anew; where the numbers are the same, they stay until then."""
+    """They are measured again; where the numbers are the same, they stay until then."""
     torch.manual_seed(0)
     photos = {"references": 4}
     former = Matcher(preset_of(views=["lite0@32"], references=photos).model)

@@ -55,7 +55,7 @@ def test_a_resumed_run_equals_an_unbroken_one(preset, few, cache, tmp_path, monk
     with pytest.raises(KeyboardInterrupt):
         run.train(preset, few, broken)
     monkeypatch.setattr(Trainer, "learn", learn)
-    torch.rand(7)  # whatever happens in between
+    torch.rand(7)  # other draws in between
     resumed = run.train(preset, few, broken, resume=True)
     expected = weights(whole)
     assert all(torch.equal(one, expected[name]) for name, one in weights(resumed).items())
@@ -133,7 +133,7 @@ def test_half_of_the_photos_are_learned_mirrored_and_a_resumed_run_equals_an_unb
 
     with pytest.raises(KeyboardInterrupt):
         run.train(turned, few, broken, reporter=Reporter(report=stop))
-    torch.rand(7)  # whatever happens in between
+    torch.rand(7)  # other draws in between
     expected = weights(whole)
     resumed = weights(run.train(turned, few, broken, resume=True))
     assert all(torch.equal(one, expected[name]) for name, one in resumed.items())

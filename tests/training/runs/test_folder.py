@@ -56,7 +56,7 @@ def test_a_broken_off_run_of_any_part_goes_on_and_equals_an_unbroken_one(
     assert not broken.out.exists()
     with pytest.raises(ValueError, match="holds a run: resume it"):
         train(few, truth, broken)
-    torch.rand(7)  # whatever happens in between
+    torch.rand(7)  # other draws in between
     assert train(few, truth, broken, resume=True) == measured
     expected = load_file(whole.out)
     assert all(torch.equal(one, expected[name]) for name, one in load_file(broken.out).items())
@@ -68,7 +68,7 @@ def test_a_run_of_other_options_is_not_resumed(few, cache, tmp_path):
     with pytest.raises(KeyboardInterrupt):
         captioning.train(few, place, CAPTIONER, reporter=Reporter(report=stop))
     other = replace(CAPTIONER, label_smoothing=0.2)
-    with pytest.raises(ValueError, match=r"\.run was made with another recipe: start anew"):
+    with pytest.raises(ValueError, match=r"\.run was made with another recipe: start again"):
         captioning.train(few, place, other, resume=True)
     with pytest.raises(LookupError, match="holds no run to resume"):
         captioning.train(few, Place(tmp_path / "x.safetensors", cache), CAPTIONER, resume=True)

@@ -71,7 +71,7 @@ def test_a_resumed_training_equals_an_unbroken_one():
     broken.run_epoch()
     state = broken.state()
     resumed = trainer()
-    torch.rand(7)  # whatever happens in between
+    torch.rand(7)  # other draws in between
     resumed.resume(state)
     resumed.run_epoch()
     resumed.run_epoch()

@@ -21,7 +21,7 @@ class CaptionedPhoto:
 
     attended and linked are the boxes of the caption's words by the captioner's attention and by a
     matcher, by the words' places in the text; names are further words for what the photo shows;
-    unsure says whether the caption is a guess, None where nobody knows.
+    unsure says whether the caption is a guess, None where it is unknown.
     """
 
     caption: str

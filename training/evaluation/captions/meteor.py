@@ -23,7 +23,7 @@ NORMALISED = (
     (re.compile(r"(?<=[^\W\d_])\.(?=[^\W\d_]\.)|(?<=\.[^\W\d_])\."), ""),  # "u.s." is "us"
 )
 
-Counts = NDArray[np.float64]  # (2, 11): of a caption and of its reference, see `counted`
+Counts = NDArray[np.float64]  # (2, 11): of a caption and of its reference, see `count_matches`
 
 
 def meteor(

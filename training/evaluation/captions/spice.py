@@ -49,15 +49,15 @@ class Program:
             json.dump(rows, file)
             file.flush()
             options = ["-Duser.language=en", MEMORY, "-jar", str(self.folder / PROGRAM)]
-            ended = subprocess.run(  # noqa: S603 - a file that we wrote, and a program that is installed
+            process = subprocess.run(  # noqa: S603 - a file that we wrote, and a program that is installed
                 [self.java, *options, file.name], capture_output=True, text=True, check=False
             )
-        found = F_SCORE.search(ended.stdout)
-        if ended.returncode or not found:
-            complaint = COMPLAINT.search(ended.stderr)
-            why = complaint[0].strip() if complaint else f"exit status {ended.returncode}"
+        f_score = F_SCORE.search(process.stdout)
+        if process.returncode or not f_score:
+            complaint = COMPLAINT.search(process.stderr)
+            why = complaint[0].strip() if complaint else f"exit status {process.returncode}"
             raise ChildProcessError(f"the program of SPICE failed: {why}")
-        return 100 * float(found[1])
+        return 100 * float(f_score[1])
 
 
 def find_program() -> Program:
