@@ -47,11 +47,10 @@ from training.runs.progress import Progress
 class Exam:
     """The examples of a measurement, the questions, and the place to compute.
 
-    fields and queries: searches over the photos. occluded: photos that lose a region. frozen:
-    matchers and captioners take the photos' features that training keeps, in `cache`, and have no
-    boxes. train: what a captioner may have learned by heart. judge: the matcher by
-    which a captioner's candidates are ranked and their words have boxes. beam: hypotheses that a
-    captioner follows. spice: what measures SPICE, where it is wanted.
+    fields and queries: searches over the photos. occluded: the number of photos that lose a region.
+    frozen: use the features in `cache`, which have no boxes. train: sentences that a captioner may
+    repeat. judge: the matcher that ranks a captioner's candidates and finds their words' boxes.
+    beam: hypotheses of a captioner. spice: the program that measures SPICE, if wanted.
     """
 
     examples: Sequence[Example]
@@ -91,7 +90,7 @@ def sample(
 ) -> tuple[Sequence[Example], str]:
     """Draw at most `limit` examples, always the same ones, and name the sample.
 
-    The examples keep their order. The name tells a part of a split from the whole split.
+    The examples keep their order. The name tells a part of a split from the whole.
     """
     if limit is None or limit >= len(examples):
         return examples, split
@@ -256,7 +255,7 @@ def calibrate(
 ) -> tuple[Mapping[str, Reliability], dict[str, Any]]:
     """Write the matcher or captioner of `place.out` into `out` with probabilities.
 
-    The first corpus is fitted and measured, the others measured only. ValueError for another kind
+    The calibration is fitted on the first corpus, and measured on all. ValueError for another kind
     of model.
     """
     if loaded.kind == "captioners":

@@ -24,7 +24,8 @@ PADDING = -1  # a target that is no word
 class CaptionBatch:
     """K photos' frozen inputs (K, F, C), and N sentences of these photos.
 
-    owners are (N,), given and targets (N, T), padded; `positions` are the photos' in the dataset.
+    owners (N,) are the photos of the sentences; given and targets (N, T) are padded words;
+    positions are the photos' places in the dataset.
     """
 
     photos: Tensor
@@ -97,8 +98,9 @@ class CaptionDataset:
 class MixedDataset:
     """Text alone in the first epochs, then photos and text together.
 
-    The texts are vectors (N, D) in a matcher's joint space and word indices (T,). `epochs` have
-    `alone` sentences a step, later ones `beside`; an epoch has as many steps as the photos.
+    The texts are vectors (N, D) in a matcher's joint space and word indices (T,). The first
+    `epochs` have `alone` texts a step, later ones `beside`. An epoch has as many steps as the
+    photos.
     """
 
     photos: CaptionDataset
@@ -138,7 +140,7 @@ class MixedDataset:
 def shift(sentences: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
     """Make given words and targets (N, T + 1) of sentences, padded.
 
-    The given ones start with END and the targets end with it, as in decoding.
+    Given words start with END and targets end with it, as in decoding.
     """
     end = torch.tensor([END])
     inputs = pad_sequence([torch.cat([end, line]) for line in sentences], True, END)

@@ -37,7 +37,7 @@ class TrainingData:
 def build(preset: CaptionerPreset, sentences: Sequence[str], start: Path | None) -> Captioner:
     """Build a preset's model with the vocabulary of sentences, or load a trained one.
 
-    ValueError for a checkpoint to start from that is of another model.
+    ValueError for a start of another model.
     """
     if start:
         loaded = checkpoint.load(start)
@@ -62,7 +62,7 @@ def build(preset: CaptionerPreset, sentences: Sequence[str], start: Path | None)
 def make_dataset(model: Captioner, preset: CaptionerPreset, data: TrainingData) -> Dataset[Batches]:
     """Make the dataset of a model; a new model is also prepared with it.
 
-    ValueError for text with a model that does not take sentences in the place of photos.
+    ValueError for text with a model that does not take sentences instead of photos.
     """
     config, place = model.config, data.place
     indices = [

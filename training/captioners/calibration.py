@@ -119,7 +119,7 @@ def judge_captions(
 def fit(sample: JudgedCaptions, start: CaptionCalibration) -> CaptionCalibration:
     """A calibration from one without coefficients, by logistic regression.
 
-    Features are scaled to deviation 1 while they are fitted.
+    Features are scaled to deviation 1 for the fit.
     """
     x, y = torch.from_numpy(sample.features), torch.from_numpy(sample.right).double()
     mean, deviation = x.mean(0), x.std(0).clamp_min(1e-6)

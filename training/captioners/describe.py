@@ -122,7 +122,7 @@ def judge_candidates(
 ) -> GeneratedCaption:
     """Choose the candidate that captioner and matcher rank first, with its boxes.
 
-    `bag` is the photo's by the matcher, `boxes` (R, 4) are those that the captioner attends to.
+    `bag` is the photo's by the matcher, `boxes` (R, 4) are the captioner's.
     """
     best = support(judge.model, judge.calibration, bag, candidates, boxes, calibrated)[0]
     linked = {word.span: word.box for word in best.words if word.box and boxes is not None}

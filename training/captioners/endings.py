@@ -25,7 +25,7 @@ RELATIONS = frozenset(
 def with_endings(loaded: Checkpoint, examples: Sequence[Example]) -> Captioner:
     """Copy a checkpoint's captioner so that no caption ends with an unfinished word.
 
-    Measured on the sentences of examples of train. ValueError for another kind of model.
+    The words are measured on sentences of train. ValueError for another kind of model.
     """
     if loaded.kind != "captioners":
         raise ValueError(f"only captioners write captions; this is one of the {loaded.kind}")

@@ -148,8 +148,7 @@ def find_usual_words(
 ) -> Tensor:
     """Find the words (G, W) that mostly stand with photos of a kind.
 
-    So "branch", a group of persons in WordNet, is no person. A word that no photo's sentences have
-    does.
+    So "branch", a group of persons in WordNet, is no person. Words that no sentence has pass, too.
     """
     places = {word: place for place, word in enumerate(words)}
     photos, with_kind = torch.zeros(len(words)), torch.zeros(kind_shares.shape[1], len(words))

@@ -24,7 +24,7 @@ from training.runs.progress import Progress
 def gather_sentences(corpus: Corpus, options: TextOptions | None, file: Path | None) -> list[str]:
     """Gather the sentences for a captioner's language: train's, and with text more.
 
-    These are a file's lines that are no sentence of another split, and names of classes.
+    More sentences are the lines of a file that no other split has, and names of classes.
     """
     train_sentences = [
         sentence for example in corpus.split("train") for sentence in example.sentences

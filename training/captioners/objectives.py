@@ -42,9 +42,9 @@ class CrossEntropy:
 class SelfCritical:
     """Drawn captions become more likely if they beat others of their photo.
 
-    −Σ_t (r(c) − b) log p(w_t), a mean over words: r is CIDEr-D of a drawn caption c against train's
-    sentences of its photo, its end counted as a word, and b the mean reward of the
-    photo's other ones (Rennie et al. 2017; Luo 2020). Text alone is learned as before.
+    −Σ_t (r(c) − b) log p(w_t), a mean over words. r is CIDEr-D of a drawn caption c, with its end
+    as a word, against train's sentences of its photo; b is the mean reward of the photo's other
+    captions (Rennie et al. 2017; Luo 2020). Text alone has the loss of CrossEntropy.
     """
 
     def __init__(

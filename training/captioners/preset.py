@@ -19,9 +19,9 @@ PRESETS = "captioners"  # the folder of captioners' presets
 class TextOptions:
     """Language from text alone, where sentences stand for photos in a joint space.
 
-    The first `epochs` have `alone` sentences a step and no photo, later ones `beside` sentences next to
-    the photos, whose loss counts `weight`. With `names` the texts hold those of ImageNet's classes. `matcher`
-    is one that ships, by its name.
+    The first `epochs` have `alone` sentences a step and no photo. Later ones have `beside`
+    sentences next to the photos, and their loss counts `weight`. With `names`, the texts include
+    sentences on ImageNet's classes. `matcher` is a shipped one, by its name.
     """
 
     epochs: int = 3
@@ -50,9 +50,9 @@ class Reward:
 class CaptionerPreset:
     """A training of a captioner: the model's name and options, and the rest.
 
-    least_count: how often a word of the vocabulary comes in train's sentences, or with `text` in
-    all texts, at least. With `snippets` it learns to describe regions, by the parts of
-    sentences that a matcher aligns with them. With `reward` it begins with a trained captioner.
+    least_count: occurrences of a word of the vocabulary in train's sentences, or with `text` in all
+    texts. With `snippets` the captioner learns regions with aligned parts of sentences. With
+    `reward` it begins with a trained captioner.
     """
 
     model: str
@@ -72,7 +72,7 @@ PARTS = {"snippets": SnippetOptions, "text": TextOptions, "reward": Reward}
 def read(preset: str) -> CaptionerPreset:
     """Read a preset in presets/captioners, or a path that ends in .toml.
 
-    LookupError where there is none, ValueError for an option that nothing knows.
+    LookupError for an absent preset, ValueError for an unknown option.
     """
     return inheritance.read(PRESETS, preset, parse)
 

@@ -46,8 +46,8 @@ class TrueRegion:
 class Regions:
     """True boxes of a split as a sight sees them.
 
-    rows (B, C) are the features in the boxes, in the order of `true`; inputs (F, C) are those of
-    each photo.
+    rows (B, C) are the features in the boxes, in the order of `true`; inputs (F, C) are each
+    photo's.
     """
 
     true: Sequence[TrueRegion]
@@ -219,7 +219,7 @@ def measure_region_captions(
 ) -> tuple[Bleu, dict[str, Any]]:
     """Measure BLEU of a captioner's, or a matcher's, texts for true boxes.
 
-    And the facts of the measurement. ValueError for another kind of checkpoint.
+    Also return the facts of the measurement. ValueError for another kind of checkpoint.
     """
     if loaded.kind not in ("captioners", "matchers"):
         raise ValueError(

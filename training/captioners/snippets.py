@@ -30,7 +30,7 @@ from training.runs.progress import Progress, silent
 class SnippetOptions:
     """The inference of snippets: a shipped matcher's name, and β of eq. 12.
 
-    most: words of a snippet; longer ones are left out.
+    most: the most words of a snippet; longer ones are left out.
     """
 
     matcher: str = "matcher"
@@ -62,8 +62,8 @@ def describe_by_snippets(
 ) -> tuple[list[Tensor], list[Example]]:
     """Find the regions of photos with snippets: their rows (1, C), and the snippets.
 
-    `inputs` (F, C) are what the sight sees of each photo. ValueError for a sight whose regions are
-    not the matcher's.
+    `inputs` (F, C) are the sight's features of each photo. ValueError for a sight with other
+    regions than the matcher's.
     """
     loaded = checkpoint.load(PRETRAINED / f"{options.matcher}.safetensors")
     other = loaded.model.sight
@@ -103,9 +103,8 @@ def group_by_region(
 def align(sentence: FragmentBag, beta: float) -> list[Snippet]:
     """Align segments of a sentence with regions (Karpathy & Fei-Fei 2015, section 3.1.4).
 
-    The sentence has the similarities (T, R) of its fragments with regions for vectors. The chain
-    runs over content words, each with the function words before it: these alone have next to no
-    region.
+    The sentence's vectors are the similarities (T, R) of its fragments with regions. The chain runs
+    over content words, each with the function words before it, which alone have almost no region.
     """
     groups = word_groups(sentence)
     heads = torch.stack([sentence.vectors[list(group.heads)].sum(0) for group in groups])  # (G, R)
@@ -121,7 +120,7 @@ def align(sentence: FragmentBag, beta: float) -> list[Snippet]:
 def trim(sentence: FragmentBag, fragments: Sequence[int]) -> Span | None:
     """Cut function words off both ends of a segment; None if no other is left.
 
-    Determiners before its first content word stay: "in the grass" is "the grass".
+    Determiners before the first content word stay: "in the grass" becomes "the grass".
     """
     words = [plain(sentence.labels[fragment]) for fragment in fragments]
     content = [at for at, word in enumerate(words) if not is_function_word(word)]
@@ -145,7 +144,7 @@ def compare_sentences(
 ) -> list[list[FragmentBag]]:
     """Compare each photo's sentences with its regions: similarities (T, R).
 
-    From the cache, or computed into it by the matcher.
+    The similarities come from the cache, or are computed into it by the matcher.
     """
     matcher = loaded.model
 

@@ -19,7 +19,7 @@ LIFELESS = ("{a} on a table", "{a} on a white background", "{a} lies on the grou
 def read_lines(file: Path) -> list[str]:
     """Read the lines of a text file, gzipped or not, without empty ones.
 
-    LookupError for a missing file, ValueError for one without any sentence or that is no text.
+    LookupError for a missing file, ValueError for a file that is no text or has no sentence.
     """
     if not file.is_file():
         raise LookupError(f"{file} is no file: give one with a sentence a line")
@@ -49,7 +49,7 @@ def drop_held_out(texts: Iterable[str], corpus: Corpus) -> list[str]:
 def name_classes(vocabulary: Set[str]) -> list[str]:
     """Write plain sentences that name ImageNet's classes and broader terms.
 
-    So a captioner has seen the names that a matcher may find, as far as their words are known.
+    So the captioner learns the names that a matcher may find, if all their words are known.
     """
     sentences: dict[str, None] = {}
     for levels in classes.names():

@@ -56,7 +56,7 @@ def train(
     """Train on split train, write the checkpoint to `place.out`, measure on val.
 
     `text` is a file of sentences without photos, for a preset with [text]. The averaged weights of
-    the last epoch are kept: val chooses nothing. The run's folder is next to the checkpoint;
+    the last epoch are stored: val chooses nothing. The run's folder is next to the checkpoint.
     ValueError if it holds a run that is not to be resumed, or of other options.
     """
     folder = claim_folder(corpus, place, preset, text, resume)
@@ -132,7 +132,7 @@ def gather_inputs(
 ) -> tuple[Sequence[Tensor], Sequence[Example]]:
     """Gather the frozen inputs (F, C) to describe, and their examples.
 
-    These are a split's photos, or with `snippets` the regions that have some.
+    They are a split's photos, or with `snippets` its regions with snippets.
     """
     inputs = frozen_inputs(model, examples, place, preset.schedule.precision, progress)
     if preset.snippets is None:
@@ -151,7 +151,7 @@ def frozen_inputs(
 ) -> Inputs:
     """Return the sight's features (F, C) of every photo, through the cache.
 
-    Those that a matcher of the same sight and precision left there are found.
+    A matcher of the same sight and precision shares the cache.
     """
 
     def features(paths: Sequence[Path]) -> list[Tensor]:

@@ -161,7 +161,7 @@ def calibrate(
 ) -> None:
     """Give a matcher, or a captioner, probabilities: fit on half of val, measure on the other.
 
-    A captioner's are those of its captions as a service ranks them, by --matcher.
+    A captioner's probabilities are for captions that --matcher ranks, as in a service.
 
     Example: tessera calibrate matcher.safetensors --data flickr8k/ --check pascal_part/
     """

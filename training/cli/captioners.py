@@ -85,9 +85,10 @@ def add_kinds(
 ) -> None:
     """Teach a captioner on which photos to name no person and no animal.
 
-    Measured on split train, with WordNet's nouns. Its captions are others then, so what
-    `tessera calibrate` measured is left out. Example: tessera add-kinds captioner.safetensors
-    --data flickr8k/
+    Measured on split train, with WordNet's nouns. The captions change, so the checkpoint loses the
+    results of `tessera calibrate`.
+
+    Example: tessera add-kinds captioner.safetensors --data flickr8k/
     """
     console = Console(stderr=True)
     with plain_errors(console):
@@ -115,8 +116,10 @@ def add_endings(
 ) -> None:
     """Teach a captioner which words end no caption, such as "a" and "large".
 
-    Measured on split train. Its captions are others then, so what `tessera calibrate` measured is
-    left out. Example: tessera add-endings captioner-regions.safetensors --data flickr8k/
+    Measured on split train. The captions change, so the checkpoint loses the results of `tessera
+    calibrate`.
+
+    Example: tessera add-endings captioner-regions.safetensors --data flickr8k/
     """
     with plain_errors(Console(stderr=True)):
         from training.captioners import endings
@@ -159,7 +162,7 @@ def evaluate_regions(
 ) -> None:
     """Measure captions of true boxes, or the texts that a matcher retrieves for them.
 
-    A matcher retrieves parts of train's sentences. BLEU is against the phrases that name a box.
+    A matcher retrieves parts of train's sentences. BLEU is against the phrases of a box.
 
     Example: tessera evaluate-regions captioner-regions.safetensors --data flickr8k/
     """

@@ -51,7 +51,8 @@ def adopt(
 ) -> None:
     """Serve a pretrained CLIP, SigLIP or TIPSv2: write a small checkpoint that names its weights.
 
-    Where the folder has moved, adopt it again into the same --out: it keeps what it has.
+    If the folder has moved, adopt it again into the same --out: tuned options, maps and calibration
+    stay.
 
     Examples: tessera adopt ~/models/tipsv2-b14 --out tips.safetensors
 
@@ -101,7 +102,7 @@ def tune(
 ) -> None:
     """Choose the weight, making and temperature of boxes on captioned photos.
 
-    Probabilities come after it, by `tessera calibrate`.
+    Run `tessera calibrate` afterwards for probabilities.
 
     Example: tessera tune tips.safetensors --data flickr8k/
     """

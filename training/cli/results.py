@@ -50,7 +50,9 @@ def reproduce_rows(
 ) -> None:
     """Train the rows of the results page that are left, and write the page.
 
-    Broken off, it goes on where it was. Example: tessera reproduce --data flickr8k/ --only dvsa
+    An interrupted run continues at the next call.
+
+    Example: tessera reproduce --data flickr8k/ --only dvsa
     """
     console = Console(stderr=True)
     with plain_errors(console, parser):

@@ -13,9 +13,8 @@ import torch
 class Sampling:
     """The part of a split that an epoch takes, and its mixing.
 
-    rounds: sentences of each photo, again if it has fewer; 0 for all it has. alike: photos of one
-    kind that stand together in a batch, so that a blue shirt is told from other shirts and not
-    from shoes alone.
+    rounds: sentences of each photo, repeated if it has fewer; 0 for all. alike: photos of one kind
+    in a row in a batch, so that shirts are told from shirts and not only from shoes.
     """
 
     rounds: int = 0
@@ -53,11 +52,10 @@ def batches(
     """Give every pair of an epoch once, shuffled; image k has counts[k] sentences.
 
     An epoch goes in rounds: a round takes `sentences` sentences of each image, one for pairs alone,
-    more for objectives that want neighbours (Wang et al. 2016, section 3.2). `size` images make
-    a batch. The order depends on seed and epoch alone, so a resumed run sees what an unbroken one
-    would. kinds[k] is the kind of image k, for a sampling that wants some together. Rests of one
-    image are left out: they have nothing to be ranked against. Sentence positions count through all
-    images' sentences in order.
+    more for objectives with neighbours (Wang et al. 2016, section 3.2). `size` images make a batch.
+    The order depends on seed and epoch alone, so a resumed run sees the same batches. kinds[k] is
+    the kind of image k, for a sampling that groups kinds. Batches of one image are left out: they
+    have no rivals. Sentence positions count through all images' sentences in order.
     """
     generator = torch.Generator().manual_seed(seed * 100_003 + epoch)
     starts = torch.tensor([0, *counts]).cumsum(0).tolist()

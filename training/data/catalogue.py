@@ -40,10 +40,10 @@ class CatalogueCorpus:
 def read(path: Path, images: Path | None = None) -> Corpus:
     """Read photos and fields from a .jsonl or .csv file, or a corpus of `folders`.
 
-    A row has an `image`; `id`, `split` and all other keys are optional. The other keys and those
-    of a `metadata` object are the photo's fields. A row without a split belongs to val. Ids are
-    unique within a split: nothing is learned from what this reads, so a photo may be in several.
-    Raises LookupError for a path without a corpus, ValueError, with the place, for a bad row.
+    A row has an `image`; `id`, `split` and all other keys are optional. Other keys and the keys of
+    a `metadata` object are the photo's fields. A row without a split belongs to val. Ids are unique
+    within a split; a photo may be in several splits, as nothing is learned from them. Raises
+    LookupError for a path without a corpus, ValueError, with the place, for a bad row.
     """
     file = path if path.is_file() else folders.find_corpus(path)
     if file.suffix not in (".jsonl", ".csv"):
@@ -64,9 +64,9 @@ def training_corpus(
 ) -> CatalogueCorpus:
     """Read a catalogue to learn from: photos with texts made of their fields.
 
-    `clicks` is a file of queries that products answer, with weights; a text of the fields weighs 1.
-    Rows without a split are divided by groups of products, so that no variant of a product in val
-    is learned. LookupError for an unknown field, or if no query is about a product of these.
+    `clicks` is a file of products' queries with weights; a text of the fields weighs 1. Rows
+    without a split are divided by groups of products, so that train has no variant of a product in
+    val. LookupError for an unknown field, or if no query is about one of the products.
     """
     file = path if path.is_file() else folders.find_corpus(path)
     rows = [(split or choose_split(example), example) for split, example in read_rows(file, images)]
@@ -82,7 +82,7 @@ def training_corpus(
 def drop_measured(rows: Sequence[tuple[str, Example]]) -> list[tuple[str, Example]]:
     """Drop from train the photos that another split has too.
 
-    What is measured on photos that were learned says nothing of new ones.
+    A measurement on learned photos says nothing of new ones.
     """
     measured = {example.image for split, example in rows if split != "train"}
     return [row for row in rows if row[0] != "train" or row[1].image not in measured]

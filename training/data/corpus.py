@@ -16,10 +16,9 @@ SPLITS = ("train", "val", "test", "restval")
 class Example:
     """A photo and its sentences.
 
-    `weights` say how much each sentence counts, where one may be true of several photos; `kind`
-    is that of a product, where batches are mixed by kinds. `terms` are those sentences that say
-    one thing about a product: a value of a field, or a query of customers. Variants of a product
-    share a `group`.
+    `weights` say how much each sentence counts, where one may be true of several photos. `kind` is
+    a product's, for batches by kinds. `terms` are the sentences that say one thing about a product:
+    a value of a field, or a customer's query. Variants of a product share a `group`.
     """
 
     id: str
@@ -59,8 +58,8 @@ class Corpus:
     def split(self, name: str) -> tuple[Example, ...]:
         """The examples of one split.
 
-        Raises LookupError if there is no such split, or if photos of it are missing: a number
-        measured on some of a split must not pass for a number measured on all of it.
+        Raises LookupError for an absent split, or if photos of it are missing: a number measured on
+        a part of a split must not pass for one of the whole.
         """
         if name not in self.splits:
             raise LookupError(

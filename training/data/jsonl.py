@@ -17,7 +17,7 @@ Split = TypeVar("Split", str, str | None)
 def read(file: Path, images: Path | None = None) -> Corpus:
     """Read a .jsonl; the default split is train, the default id the image.
 
-    Raises ValueError with the file, the line's number and what was wrong with it.
+    Raises ValueError with the file, the line's number and the mistake.
     """
     return Corpus.of(file.stem, read_rows(file, images or file.parent, parse_row))
 

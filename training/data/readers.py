@@ -12,8 +12,8 @@ def read(path: Path, images: Path | None = None) -> Corpus:
     """Read a corpus from its folder, or from its .json or .jsonl file.
 
     A folder holds captions.json, one dataset_*.json in Karpathy's format, or one .jsonl file.
-    `images` says where the photos are if they are not next to the file. Raises LookupError for a
-    path without a corpus, ValueError, with the place, for a row that cannot be read.
+    `images` is the photos' folder if it is not next to the file. Raises LookupError for a path
+    without a corpus, ValueError, with the place, for an unreadable row.
     """
     file = path if path.is_file() else find_corpus(path)
     if file.suffix == ".jsonl":

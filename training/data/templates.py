@@ -28,7 +28,7 @@ NO_LOOKS = {"id", "image", "split", "metadata", "url", "link"}  # what never des
 class Roles:
     """Roles of fields: title, kinds from the finest on, and attributes.
 
-    shared: whether several products have one title, so that it says what a product is.
+    shared: whether several products share a title, so that a title names a kind of product.
     """
 
     title: str | None
@@ -48,8 +48,8 @@ class Roles:
 def guess_roles(examples: Sequence[Example], fields: Sequence[str] = ()) -> Roles:
     """Guess the roles of `fields`, or of all, from their names and values.
 
-    A field whose values are short texts that repeat is an attribute, or a kind if its name says
-    so. The kind with most values is the finest. ValueError where no field can become a text.
+    A field of short texts that repeat is an attribute, or a kind if its name says so. The kind with
+    most values is the finest. ValueError where no field can become a text.
     """
     available = list_fields(examples)
     if unknown := [field for field in fields if field not in available]:

@@ -13,8 +13,8 @@ from training.data.corpus import Example
 class PairTruth:
     """The sentences of examples, in order, and their weights for every photo.
 
-    Two products with the text "blue shirt" are both right answers to it, so a batch that holds
-    both must not take one for a mistake. A pair's weight is 1 unless its example gives another.
+    Two products with the text "blue shirt" are both right answers to it: a batch with both must
+    take neither for a mistake. A pair's weight is 1 unless its example gives another.
     """
 
     def __init__(self, examples: Sequence[Example]) -> None:

@@ -16,9 +16,9 @@ LEAST_RELATION = 0.01  # a share of all relations (Karpathy et al. 2014, section
 def vocabulary(examples: Iterable[Example], least_count: int = LEAST_COUNT) -> tuple[str, ...]:
     """List the lower-cased words that train holds at least least_count times.
 
-    The filter of Karpathy & Fei-Fei 2015, section 4; the most frequent word comes first. Where
-    the paper deletes all characters but letters and digits, words here are split as a query's
-    are ("man's" is "man" and "'s"), so that a query finds the words that were trained.
+    The filter of Karpathy & Fei-Fei 2015, section 4; the most frequent word comes first. The paper
+    deletes all characters but letters and digits. Here words are split as a query's are ("man's" is
+    "man" and "'s"), so that a query finds the trained words.
     """
     frequent = [(-n, word) for word, n in count_words(examples).items() if n >= least_count]
     return tuple(word for _, word in sorted(frequent))
@@ -37,7 +37,7 @@ def frequencies(
 def relations(examples: Iterable[Example], least_share: float = LEAST_RELATION) -> tuple[str, ...]:
     """List the relations of at least a share of all, the most frequent first.
 
-    Each image's first sentence is parsed: a share of one in a hundred needs no more.
+    Each image's first sentence is parsed: shares of one in a hundred need no more.
     """
     trees = parse_trees([example.sentences[0] for example in examples if example.sentences])
     counted = Counter(word.relation for tree in trees for word in tree.words if word.head >= 0)

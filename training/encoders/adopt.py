@@ -30,7 +30,7 @@ NAMED = {"clip": "CLIP", "siglip": "SigLIP", "siglip2": "SigLIP 2 NaFlex", "tips
 class Choice:
     """Options of a model on a source of weights; see models.image_towers.pretrained.
 
-    Without a recipe it is the best of those that cost one pass, for the family.
+    Without a recipe, the best recipe of one pass for the family is taken.
     """
 
     regions: float = 0.2
@@ -52,7 +52,7 @@ class Adopted:
 def fetch(name: str, revision: str | None) -> tuple[Path, str]:
     """Fetch a hub's repository; return its folder and commit.
 
-    LookupError where it cannot be had. Only weights as safetensors and settings are fetched.
+    LookupError for an unreachable one. Only weights as safetensors and settings are fetched.
     """
     try:
         from huggingface_hub import errors, snapshot_download
@@ -87,8 +87,8 @@ def adopt(
 ) -> Adopted:
     """Write a checkpoint of a folder's weights, or update the folder of an old one.
 
-    A checkpoint that is there already keeps all that it has: tuned options, trained maps,
-    calibration, and its fingerprint. ValueError if it is of something else.
+    An old checkpoint keeps its tuned options, trained maps, calibration and fingerprint. ValueError
+    if it is of other weights.
     """
     source = EncoderSource.of(folder, revision)
     if out.exists():

@@ -1,9 +1,9 @@
 """Tuning of an adopted encoder on captioned photos: boxes' recipe and weight, and the temperature.
 
-Nothing is learned by gradient. With v_i = f + λ a_i, where f is the photo's vector and a_i what
-sets a box apart, a score is S = fᵀ Σ_t u_t + λ Σ_t max_i u_tᵀ a_i (a_0 = 0): two matrices, computed
-once for each recipe and each thing to compare boxes with, give the scores for every λ. Which
-way of making boxes explains best is told by masking (training.evaluation.masking).
+Nothing is learned by gradient. With v_i = f + λ a_i, where f is the photo's vector and a_i the
+difference of a box, a score is S = fᵀ Σ_t u_t + λ Σ_t max_i u_tᵀ a_i (a_0 = 0). Two matrices,
+computed once for each recipe and each thing to compare boxes with, give the scores for every λ.
+Masking tells which boxes explain best (training.evaluation.masking).
 """
 
 from __future__ import annotations
@@ -100,11 +100,11 @@ def tune(
 ) -> tuple[Matcher, Tuning]:
     """Choose the boxes, λ and scale for photos and their sentences.
 
-    Boxes are made and compared in the way whose best box costs the encoder's own score most when
-    it is grey. λ is the largest that costs no more than `cost` points of the sum of recalls against
-    the best λ, 0 included: boxes explain more the more they count. Of recipes those of one pass are
-    tried and the checkpoint's own, or the given ones. ValueError for a matcher that was not
-    adopted, or has been trained since, and for a recipe that its encoder lacks.
+    Chosen are the boxes whose best one costs the encoder's own score most when it is grey. λ is the
+    largest that costs at most `cost` points of the sum of recalls against the best λ, 0 included:
+    boxes explain more the more they count. The given recipes are tried, or those of one pass and
+    the checkpoint's own. ValueError for a matcher that was not adopted, or was trained since, and
+    for a recipe that its encoder lacks.
     """
     refuse_others(loaded)
     matcher: Matcher = loaded.model
@@ -273,7 +273,7 @@ def choose(ways: Sequence[BoxMethod], tried: Sequence[Trial], cost: float) -> Tr
 def likeliest_scale(scores: Floats, owners: Sequence[int]) -> float:
     """Find the factor of scores that makes softmax over photos likeliest.
 
-    For each sentence, over all photos, as in contrastive training.
+    The softmax is over all photos for each sentence, as in contrastive training.
     """
     logits = torch.from_numpy(scores.T)  # (L, K)
     true = torch.tensor(owners)

@@ -22,7 +22,7 @@ SENTENCES, SHORT = 2, 4  # texts of each photo
 class AskedText:
     """A text as people type it, its nouns, and the photo it is about.
 
-    `short` texts are one to three words. `photo` is None for a text about no photo of the split.
+    `short` texts have one to three words. `photo` is None for a text about no photo of the split.
     """
 
     text: str
@@ -67,7 +67,7 @@ def find_nouns(tree: ParsedSentence) -> frozenset[str]:
 def draw_texts(photos: ParsedPhotos, random: Random) -> list[AskedText]:
     """Draw texts of every photo: sentences, and short ones of nouns with modifiers.
 
-    A text that several photos lend comes once: else a few frequent nouns would be most of all.
+    A text of several photos comes once: otherwise a few frequent nouns would be most of all.
     """
     sampled: list[AskedText] = []
     for photo, trees in enumerate(photos.trees):

@@ -20,9 +20,9 @@ LEAST = 5  # photos of a category: with fewer, precision at 5 cannot be 100 %
 class CategorySearch:
     """Means over the categories of a field, in percent.
 
-    chance: the mean share of photos that belong to a category, so the expected precision of a
-    random order. rare: how many categories have fewer than LEAST photos; they are no queries,
-    and their photos stay among the answers.
+    chance: the mean share of photos in a category, which is the expected precision of a random
+    order. rare: the number of categories with fewer than LEAST photos; they are no queries, and
+    their photos stay among the answers.
     """
 
     field: str
@@ -72,9 +72,9 @@ def category_search(
 def members_of(examples: Sequence[Example], field: str) -> Mapping[str, list[int]]:
     """Group the positions of photos by a field's value, in lower case.
 
-    Fields that are joined by "+" make one category of their values together: "navy blue tshirts".
-    Photos without the field, or with a value that is no text, have no category. LookupError if
-    no photo has one.
+    Fields joined by "+" make one category of their values together: "navy blue tshirts". Photos
+    without the field, or with a value that is no text, have no category. LookupError if no photo
+    has one.
     """
     members: dict[str, list[int]] = defaultdict(list)
     for position, example in enumerate(examples):

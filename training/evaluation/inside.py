@@ -29,8 +29,8 @@ def rank_regions(
 ) -> list[RankedRegion]:
     """Rank regions by a snippet (Karpathy & Fei-Fei 2015, figures 9 and 10).
 
-    A region's value is the matcher's score of a photo that has this region alone: with sum_of_max
-    Σ_t v_iᵀ s_t.
+    A region's value is the matcher's score of a photo with this region alone: with sum_of_max Σ_t
+    v_iᵀ s_t.
     """
     single_regions = [vector[None] for bag in images for vector in bag.vectors]  # (1, D) each
     values = torch.from_numpy(score_matrix(single_regions, [snippet.vectors], score)[:, 0])  # (N,)
@@ -47,7 +47,7 @@ def choose_best(
 ) -> list[RankedRegion]:
     """Choose each photo's best region by values (R,), of these the `count` best.
 
-    One a photo, as boxes overlap; the whole frame only where a photo has nothing else.
+    There is one a photo, as boxes overlap; the whole frame only without any other region.
     """
     regions = []
     for photo, (bag, photo_values) in enumerate(zip(images, values, strict=True)):

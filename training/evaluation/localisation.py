@@ -68,7 +68,7 @@ class Localisation:
 def locate(image: FragmentBag, sentence: FragmentBag, phrase: TruePhrase) -> LocatedPhrase:
     """Score a photo's boxes for a phrase by a matcher's links, summed over fragments.
 
-    Where the sentence has no fragment in the phrase all boxes score alike, and the first is best.
+    Without a fragment in the phrase all boxes score alike, and the first is best.
     """
     words = fragments_in(sentence, phrase.span)
     scores: Tensor = (sentence.vectors[words] @ image.vectors.T).sum(dim=0)  # (R,)

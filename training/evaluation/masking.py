@@ -1,6 +1,6 @@
 """Masking: the loss of an encoder's own score with the explaining box grey.
 
-The referee knows nothing of boxes, so that it can tell which way of making them explains best.
+The referee knows nothing of boxes, so that it can tell which boxes explain best.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ class Masking:
     """Falls of cosines of photos and their first sentences, computed once.
 
     photos (K, D) and sentences, each (T, D) of parts, have vectors of length one; boxes (K, R, 4).
+    Results are stored in `cached`.
     """
 
     matcher: Matcher
@@ -37,8 +38,8 @@ class Masking:
     def falls(self, apart: Iterable[Tensor]) -> tuple[float, float]:
         """Compute mean falls with the best box grey, and with an equal box far away.
 
-        The second box lies in the farthest corner. `apart` (K, R, D) is what sets boxes apart. The
-        best box adds most to all words together.
+        The second box lies in the farthest corner. `apart` (K, R, D) are the boxes' differences.
+        The best box adds most to all words together.
         """
         chosen = [self.best(k, vectors) for k, vectors in enumerate(apart)]
         at_best = [self.fall(k, box) for k, box in enumerate(chosen)]

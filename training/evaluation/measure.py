@@ -33,9 +33,9 @@ class MatcherMeasures:
     """A split's metrics; None for those that do not apply.
 
     starred: retrieval with the first sentence of each photo alone. similarity: sentences ranked by
-    sentences, where every photo has several. grounding: where phrases have true boxes.
-    faithfulness: of each photo with its first sentence, where photos have several regions.
-    occlusion: of a sample of these pairs, if asked for.
+    sentences, if every photo has several. grounding: if phrases have true boxes. faithfulness: of
+    each photo with its first sentence, if photos have several regions. occlusion: of a sample of
+    these pairs, if asked for.
     """
 
     images: int
@@ -60,7 +60,7 @@ def measure(
     """Embed a split's photos and sentences, score all pairs exactly, and rank them.
 
     `boxes` maps file names to grounded sentences. `occluded` photos are embedded again without one
-    of their regions. ValueError says which photo or sentence the matcher cannot take.
+    of their regions. ValueError names a photo or sentence that the matcher cannot take.
     """
     began = time.perf_counter()
     images = embed_photos(matcher, examples, progress)
@@ -92,7 +92,7 @@ def measure_ranks(
 ) -> MatcherMeasures:
     """Measure what needs photos' vectors (R_k, D) alone: all but grounding and links.
 
-    `bags` are those of the sentences by their texts, if they are known.
+    `bags` are the sentences' bags by their texts, if known.
     """
     began = time.perf_counter()
     if bags is None:

@@ -1,8 +1,8 @@
 """Occlusion: the loss of words without their region, against its claim.
 
-A link of sum_of_max is what the whole photo gives to a word plus what its region adds. If that is
-true, a word loses what was added when the region is taken away: its vector from the bag, or its
-pixels from the photo.
+A link of sum_of_max is the whole photo's part of a word plus the region's. If that is true, a word
+loses the region's part without the region: without its vector in the bag, or without its pixels in
+the photo.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ GREY = 127  # the middle of the range of a pixel's values
 class RegionClaim:
     """A region of a photo and the words (fragments) that link to it.
 
-    linked: the sum of the links. added: the part of it that the region adds to the whole photo's.
-    removed: how far the links fall when the region's vector is taken out of the bag.
+    linked: the sum of the links. added: the region's part of it, beyond the whole photo's. removed:
+    the fall of the links without the region's vector in the bag.
     """
 
     box: Box
@@ -42,10 +42,10 @@ class RegionClaim:
 class Occlusion:
     """Linked regions, one a photo, and the fall of their links without them.
 
-    linked, added, removed: means of `RegionClaim`. greyed: the mean fall when the box's pixels are grey
-    and the photo is embedded again; elsewhere: the same for a box of this size in the farthest
-    corner, which is what greying costs wherever it happens. Correlations are Pearson's, over
-    regions, between `added` and the fall; None where all values are alike.
+    linked, added, removed: means of `RegionClaim`. greyed: the mean fall when the box's pixels are
+    grey and the photo is embedded again. elsewhere: the same for a box of this size in the farthest
+    corner, which is the cost of greying alone. Correlations are Pearson's, over regions, between
+    `added` and the fall; None if all values are equal.
     """
 
     regions: int
@@ -72,8 +72,8 @@ def occlusion(
 ) -> Occlusion | None:
     """Remove one region of each of `count` photos, drawn by the seed.
 
-    All photos take part if there are fewer. None where no region claims anything: for another score
-    than sum_of_max, and for photos without regions or without a fragment of the whole photo.
+    All photos take part if there are fewer. None without any claim: for another score than
+    sum_of_max, and for photos without regions or without a fragment of the whole photo.
     """
     if matcher.score != "sum_of_max":
         return None

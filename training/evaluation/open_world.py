@@ -37,8 +37,8 @@ def open_world(
 ) -> OpenWorld:
     """Embed photos once, and rank them for each field's value and each query.
 
-    `vectors` gives those of the photos, (R_k, D) each, if they are known otherwise. LookupError
-    for a field or a photo that is not there, ValueError for a text that the matcher cannot take.
+    `vectors` gives the photos' vectors, (R_k, D) each, if they are already known. LookupError for
+    an absent field or photo, ValueError for a text that the matcher cannot take.
     """
     values = {field: members_of(examples, field) for field in fields}
     common = {field: frequent(members) for field, members in values.items()}

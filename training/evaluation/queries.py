@@ -80,7 +80,8 @@ def query_search(
 def read(file: Path | None) -> tuple[NaturalQuery, ...]:
     """Read queries of {text, id} from .json, .jsonl or .toml.
 
-    Without a file there are none. ValueError says what is wrong with one.
+    Without a file there are none. A .json has a list, or a list `queries`, as has a .toml; a .jsonl
+    has a query a line. ValueError names a mistake.
     """
     if file is None:
         return ()

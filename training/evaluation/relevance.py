@@ -20,8 +20,8 @@ RESAMPLES = 9_999
 class Comparison:
     """One measure of one or two runs: its mean over queries, as a fraction.
 
-    `p` is the probability of a difference as large as this one if both runs were equally good,
-    None where there is one run or nothing differs.
+    `p` is the probability of a difference as large as this one if both runs were equally good. It
+    is None for one run, or without any difference.
     """
 
     measure: str

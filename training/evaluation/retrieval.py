@@ -39,8 +39,8 @@ class Retrieval:
 def retrieval(scores: Floats, owners: Sequence[int]) -> Retrieval:
     """Compute both directions' metrics of scores (K, L); owners[l] is l's image.
 
-    An image is answered by any of its sentences, the best of them counts. ValueError for a NaN
-    score, which would compare false with everything and so read as a perfect rank.
+    An image is answered by any of its sentences; the best one counts. ValueError for a NaN score,
+    which would compare false with everything and so read as a perfect rank.
     """
     if scores.ndim != 2 or len(owners) != scores.shape[1]:
         raise ValueError(f"scores are {scores.shape} for {len(owners)} sentences; expected (K, L)")

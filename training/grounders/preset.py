@@ -18,9 +18,9 @@ PRESETS = "grounders"  # the folder of grounders' presets
 class Supervision:
     """Full supervision by true boxes (Wang, Li & Lazebnik 2016, section 3.3).
 
-    margin and top are m and K of eq. 5, lambda_1 its weight of a phrase's regions, lambda_2 and
-    lambda_3 those of neighbouring regions and phrases. `mined` are the last epochs, with hard
-    negatives of weight `mining`.
+    margin and top are m and K of eq. 5. lambda_1 weighs a phrase's regions, lambda_2 neighbouring
+    regions, lambda_3 neighbouring phrases. The last `mined` epochs have hard negatives of weight
+    `mining`.
     """
 
     margin: float = 0.1
@@ -36,7 +36,7 @@ class Supervision:
 class Weak:
     """Weak supervision without phrases' boxes: a contrast between photos.
 
-    temperature: how sharply a phrase chooses among a photo's regions. sharpness: of the contrast.
+    temperature: of a phrase's attention to a photo's regions. sharpness: of the contrast.
     """
 
     temperature: float = 0.1
@@ -60,7 +60,7 @@ OBJECTIVES = {"supervised": Supervision, "weak": Weak}
 def read(preset: str) -> GrounderPreset:
     """Read a preset in presets/grounders, or a path that ends in .toml.
 
-    LookupError where there is none, ValueError for an option that nothing knows.
+    LookupError for an absent preset, ValueError for an unknown option.
     """
     return inheritance.read(PRESETS, preset, parse)
 

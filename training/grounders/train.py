@@ -97,9 +97,9 @@ def train(
 ) -> Localisation:
     """Train on split train, write the checkpoint to `place.out`, localise on val.
 
-    The last epoch's weights are kept: val chooses nothing. `truth` says where sentences have
-    phrases, and only under supervision where these are in a photo. The run's folder is next to the
-    checkpoint; ValueError if it holds a run that is not to be resumed, or of other options.
+    The last epoch's weights are stored: val chooses nothing. `truth` tells the phrases of
+    sentences; their boxes are used under full supervision alone. The run's folder is next to the
+    checkpoint. ValueError if it holds a run that is not to be resumed, or of other options.
     """
     facts = {"recipe": asdict(preset), "boxes": digest_truth(truth)}
     folder = RunFolder.of("grounders", "two_branch", corpus, place, facts)

@@ -104,8 +104,8 @@ def read_nouns(file: Path) -> Iterator[tuple[int, Synset]]:
 def synsets_of_classes(classes: Sequence[str], nouns: Mapping[int, Synset]) -> list[int]:
     """Find the offset of each class's synset by name; classes are sorted by offset.
 
-    A name may have many meanings; the longest row of increasing offsets picks among them.
-    ValueError if a class has no place in it.
+    A name may have many meanings; the longest increasing row of offsets picks one for each class.
+    ValueError if a class is missing from the row.
     """
     meanings = defaultdict(list)
     for offset, noun in sorted(nouns.items(), reverse=True):

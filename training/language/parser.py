@@ -142,9 +142,9 @@ def train(
 ) -> None:
     """Train the pipeline of presets/parser.cfg on a treebank, and write it.
 
-    The split dev chooses the step that is kept. The same seed gives the same pipeline. Overrides
-    are by name, such as "training.max_steps".
-    Raises LookupError where the folder lacks *-train.conllu or *-dev.conllu, gzipped or not.
+    Split dev chooses the stored step. The same seed gives the same pipeline. Overrides are by name,
+    such as "training.max_steps". Raises LookupError where the folder lacks *-train.conllu or
+    *-dev.conllu, gzipped or not.
     """
     paths = {f"paths.{split}": str(split_file(folder, split)) for split in ("train", "dev")}
     config = spacy.util.load_config(CONFIG, paths | {"system.seed": seed} | dict(overrides))

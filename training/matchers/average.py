@@ -39,7 +39,7 @@ MADE_ANEW = ("image.conse.", "text.conse.", "offsets.")  # by `begin` and `refer
 class VectorSizes:
     """Sizes of the averaged matcher's vectors: of the joint space, and of names.
 
-    None keeps those that there are, see `reduce_vectors`; `conse` is models.vision.conse's. With
+    None keeps the size, see `reduce_vectors`; `conse` is models.vision.conse's. With
     `reference_sentences` photos have offsets, see models.scores.offsets.
     """
 
@@ -66,7 +66,7 @@ def write(
 ) -> Retrieval:
     """Write the average of checkpoints to `place.out`, and validate it.
 
-    ValueError unless all are matchers of the same options, and for a shape that they cannot have.
+    ValueError unless all are matchers of the same options, and for sizes that they cannot have.
     """
     loaded = [checkpoint.load(file, place.device) for file in files]
     if start:
@@ -90,7 +90,7 @@ def write(
 def require_alike(loaded: Sequence[Checkpoint]) -> list[Matcher]:
     """Return the matchers of checkpoints; ValueError unless options and backbones agree.
 
-    Backbones that they tuned may differ: these are averaged, too.
+    Tuned backbones may differ: they are averaged, too.
     """
     first = loaded[0].model
     for run in loaded:
@@ -121,8 +121,8 @@ def average(models: Sequence[Matcher], start: float) -> Matcher:
     """θ = (1 − α) mean_i θ_i + α θ_0, the second part for weights with a known start θ_0.
 
     Model soups (Wortsman et al. 2022) and, with α = `start`, the line back to the pretrained
-    weights (WiSE-FT, Wortsman et al. 2022). Weights that begin at random have no
-    θ_0. Reference photos are the caller's to measure again.
+    weights (WiSE-FT, Wortsman et al. 2022). Weights that begin at random have no θ_0. The caller
+    measures reference photos again.
     """
     mean = deepcopy(models[0])
     untrained = Matcher(mean.config).to(mean.device)
@@ -144,7 +144,7 @@ def reduce_vectors(
     """Project a matcher's vectors by R^T, and set the size of its names.
 
     R has orthonormal columns: the directions that whole photos and sentences of `pairs` fill most,
-    both sides counting alike. What a photo or a sentence then lacks in length it is given again.
+    with equal weights of both sides. Projected photos and sentences are scaled to their length.
     """
     image, text = (tower.config for tower in (matcher.image, matcher.text))
     if not (isinstance(matcher.image, Contextual) and isinstance(matcher.text, MiniLM)):

@@ -11,8 +11,8 @@ from models.vision import backbones
 def extract(file: Path, out: Path) -> Path:
     """Write a matcher's tuned CNN to a file of its own, in half precision.
 
-    See models.shipped.BACKBONES for where matchers look for it. ValueError if the checkpoint is no
-    matcher or tuned no CNN, LookupError if it tuned one of torchvision's.
+    Matchers look for it in models.shipped.BACKBONES. ValueError if the checkpoint is no matcher or
+    tuned no CNN, LookupError if it tuned one of torchvision's.
     """
     loaded = checkpoint.load(file)
     if loaded.kind != registry.MATCHERS or not loaded.model.tuned:

@@ -29,8 +29,8 @@ LONGEST = 80  # characters of an option's value in a message
 def build(preset: Preset, examples: Sequence[Example], start: Checkpoint | None = None) -> Matcher:
     """Build a preset's model; its text tower learns words from the examples.
 
-    With a checkpoint to start from it is that one's, as all weights are; ValueError if these do
-    not fit the preset.
+    With a start, its learned words and all its weights are taken. ValueError if they do not fit the
+    preset.
     """
     config = preset.model
     if start:
@@ -46,7 +46,7 @@ def build(preset: Preset, examples: Sequence[Example], start: Checkpoint | None 
 def complete(preset: Config, start: Config) -> Config:
     """Complete a preset's options by the checkpoint's where the preset has none.
 
-    These are what train's sentences filled, and the shape that an average gave to vectors.
+    These are words learned from train, and sizes that an average gave to vectors.
     """
 
     def side(part: TowerOptions, trained: TowerOptions) -> TowerOptions:
@@ -84,9 +84,9 @@ def refuse_other_towers(preset: Preset, start: Checkpoint) -> None:
 def begin(model: Matcher, start: Matcher) -> None:
     """Give a model another's weights; ValueError where they mean something else.
 
-    Among them are the networks and proposals that no package brings: the model sees by those that
-    the weights were trained over, even if others ship by now. A model that has other numbers of
-    references than the checkpoint measures its own on what it learns.
+    They include the networks and proposals that no package brings, so that the model sees as in
+    their training, even if others ship by now. A model with another number of references than the
+    checkpoint measures its own.
     """
     if start.tuned and not model.tuned:
         raise ValueError(

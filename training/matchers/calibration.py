@@ -75,8 +75,8 @@ def calibrate(
 ) -> tuple[Calibration, dict[str, Reliability]]:
     """Fit on half of val's photos; measure on the other half and on the checks' val.
 
-    Raises LookupError for a corpus without train or val, ValueError for what cannot be embedded,
-    and for a matcher with terms of a catalogue, whose calibration is its start's.
+    Raises LookupError for a corpus without train or val, ValueError for photos or texts that cannot
+    be embedded, and for a matcher with a catalogue's terms, whose calibration is its start's.
     """
     if getattr(matcher, "terms", None) is not None:
         raise ValueError(
@@ -251,7 +251,7 @@ def choose_sides(
 def fit(pairs: LabelledPairs) -> Tensor:
     """The coefficients (4,) of a logistic regression, by Newton's method.
 
-    Features are scaled to deviation 1 while they are fitted.
+    Features are scaled to deviation 1 for the fit.
     """
     x, y = pairs.features.double(), torch.from_numpy(pairs.truth).double()
     deviation = x.std(0)

@@ -21,7 +21,7 @@ def open_folder(preset: Preset, corpus: Corpus, place: Place) -> RunFolder:
 def plan_teachers(preset: Preset, place: Place) -> list[tuple[Preset, Place]]:
     """List a preset's teachers and their places: seeds from its own on.
 
-    They begin with the weights that it begins with, if they are of its towers.
+    They begin with the preset's first weights, if they have its towers.
     """
     if not preset.teachers:
         return []

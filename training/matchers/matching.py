@@ -35,10 +35,10 @@ ENCODED = 128  # bags that the trained part sees at once in validation
 class Pairs:
     """A split's frozen inputs: counts[0] sentences of images[0], then others.
 
-    `truth` says where several images answer a sentence; without it each sentence has one. kinds[k]
-    is the kind of image k, where a sampling mixes batches by kinds. `fixed` and `fixed_images`:
-    sentences, and images, went through their tower's fixed part. mirrored[k] are the inputs of
-    image k with left and right changed, where half of the images of a batch are to be learned so.
+    `truth` tells which images answer a sentence; without it each sentence has one. kinds[k] is the
+    kind of image k, for a sampling by kinds. `fixed` and `fixed_images` tell whether inputs passed
+    their tower's fixed part. mirrored[k] are the inputs of image k with left and right changed, if
+    half of a batch's images are learned so.
     """
 
     images: Sequence[Tensor]
@@ -143,7 +143,7 @@ def validate_epoch(
 ) -> ValidationResult:
     """Measure retrieval over val, with references of the learned pairs.
 
-    A model that is drawn back by a share of its first weights keeps its general references.
+    With a share of its first weights, a model keeps its general references.
     """
     if not share:
         refer(model, train_pairs, device)
@@ -154,9 +154,8 @@ def validate_epoch(
 def refer(model: Matcher, pairs: Pairs, device: str = "cpu") -> None:
     """Give a matcher its reference photos and sentences; it is left in evaluation.
 
-    They are spread evenly over train. Half of the sentences are texts that name classes of
-    ImageNet, so that photos unlike train's are compared with what they show, too. Where train has
-    fewer, some are taken several times.
+    They are spread evenly over train, some repeated if train has fewer. Half of the sentences name
+    classes of ImageNet, so that photos unlike train's are compared with their content, too.
     """
     config = model.config
     model.eval()
@@ -183,8 +182,8 @@ def spread(inputs: Sequence[Tensor], count: int) -> list[Tensor]:
 def validate(model: Matcher, pairs: Pairs, device: str = "cpu") -> Retrieval:
     """Measure retrieval over a split's frozen inputs.
 
-    The model is left in evaluation mode. Where several images answer a sentence, sentences that
-    come again are left out.
+    The model is left in evaluation mode. Where several images answer a sentence, repeated sentences
+    are left out.
     """
     model.eval()
     positions = pairs.truth.distinct if pairs.truth else range(len(pairs.sentences))
@@ -213,7 +212,7 @@ def encode_all(
 def defer_fixed(pairs: Pairs, model: Matcher, device: str) -> Pairs:
     """Pass inputs through their tower's slow fixed part once.
 
-    They go when the first is asked for: a resumed run has its weights by then.
+    They pass at the first request, when a resumed run has its weights.
     """
 
     def once(tower: ImageTower | TextTower, inputs: Sequence[Tensor]) -> Deferred:

@@ -41,7 +41,7 @@ class Teachers:
 class StartOptions:
     """The shipped checkpoint that a preset begins with, by its name.
 
-    share: how much of these weights is in what is validated and kept.
+    share: the share of these weights in the validated and stored ones.
     """
 
     checkpoint: str
@@ -56,10 +56,10 @@ class StartOptions:
 class Preset:
     """One training, checked as far as it can be without data.
 
-    With `sampling` it learns from the fields of a catalogue; with `terms` it learns which photos
-    show what they name, and nothing else. hold_out: so many photos are not learned and choose the
-    best epoch, so that val chooses nothing. mirrored: half of a batch's photos are learned with
-    left and right changed.
+    With `sampling` it learns from the fields of a catalogue. With `terms` it learns which photos
+    show a catalogue's terms, and nothing else. hold_out: the number of photos that are not learned
+    and choose the best epoch, so that val chooses nothing. mirrored: half of a batch's photos are
+    learned with left and right changed.
     """
 
     name: str
@@ -95,9 +95,9 @@ class Preset:
 def read(preset: str, learner: Path | None = None, start: Path | None = None) -> Preset:
     """Read the preset of a name, or of a path that ends in .toml.
 
-    `learner` is the file of the preset that it teaches: paths start there. `start` is the
-    checkpoint to begin with instead of the preset's own. Raises LookupError
-    where there is none, ValueError for an option that nothing knows.
+    `learner` is the file of the preset that it teaches; paths are relative to its folder. `start`
+    is the checkpoint to begin with instead of the preset's own. Raises LookupError for an absent
+    preset, ValueError for an unknown option.
     """
     path = inheritance.locate(preset, learner.parent if learner else Path())
     try:

@@ -56,7 +56,8 @@ class ProductPhotos:
 def choose_texts(examples: Sequence[Example], terms: CatalogueTerms, least: int) -> list[str]:
     """Choose texts of terms alone that `least` examples have.
 
-    A title with further words fits unknown other products.
+    All texts of one term come first, then some of several. A title with further words is left out:
+    it may fit other products.
     """
     counts = Counter(text for example in examples for text in example.sentences)
     single, several = list[str](), list[str]()
@@ -73,8 +74,8 @@ def learn_strengths(
 ) -> None:
     """Learn the worth of terms next to the general score, for right probabilities.
 
-    A logistic regression of the truth on Σ_v n_lv z_kv, g_k and g_k Σ_v n_lv, on top of what the
-    calibration says without terms. Its slope turns probabilities' logits back into scores.
+    A logistic regression of the truth on Σ_v n_lv z_kv, g_k and g_k Σ_v n_lv, on top of the
+    calibration without terms. Its slope turns probabilities' logits back into scores.
     """
     assert matcher.terms is not None
     terms, shown = matcher.terms, shown.select(PHOTOS)

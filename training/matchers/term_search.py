@@ -29,7 +29,7 @@ FIELD = "terms"
 class TermSearch:
     """Frequent terms as queries, before and after learning, and the reliability.
 
-    `reliability` is that of texts with one term or more, the first hits and others at random.
+    `reliability` is for texts with at least one term: their first hits, and random ones.
     """
 
     before: CategorySearch

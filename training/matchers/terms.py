@@ -31,7 +31,7 @@ ENCODED = 128  # photos that are encoded at once
 class TermOptions:
     """The [terms] of a preset: the least products of a term, the most terms.
 
-    least: products that must have it; with fewer a photo's features say too little. most: the
+    least: the least products of a term; with fewer a photo's features say too little. most: the
     most frequent are taken, as every term is one more number of each fragment.
     """
 
@@ -59,7 +59,7 @@ class EncodedPhotos:
 def choose_terms(examples: Sequence[Example], options: TermOptions) -> tuple[tuple[str, ...], ...]:
     """Choose the terms of enough products, the most frequent first, in all forms.
 
-    What nearly all products have tells none apart. LookupError if there is no term.
+    Terms of nearly all products are left out. LookupError if there is no term.
     """
     counts = Counter(term for example in examples for term in example.terms)
     limit = len(examples) - options.least
@@ -81,9 +81,9 @@ def learn_terms(
 ) -> tuple[Matcher, Calibration]:
     """Give a checkpoint's matcher terms of a catalogue, and extend its calibration.
 
-    `inputs` are the frozen ones of the examples' photos. The general part stays as it is, and with
-    it what the calibration says of texts without terms and of other photos. ValueError for a
-    checkpoint without a calibration.
+    `inputs` are the frozen inputs of the examples' photos. The general part stays as it is, and so
+    do probabilities of texts without terms and of other photos. ValueError for a checkpoint without
+    a calibration.
     """
     if start.calibration is None:
         raise ValueError("terms need a calibrated start: run `tessera calibrate` on it first")
@@ -133,8 +133,8 @@ def learn_photos(terms: CatalogueTerms, features: Tensor, weights: Tensor, folds
     """Learn the photos of each term; return held-out probabilities (K, V).
 
     Ridge regressions of the weights, relative to a term's largest, then for each term a logistic
-    one (Platt 1999, with his targets) of what was held out: few photos of a term make its
-    probabilities modest. The penalty is the one that foretells best what was held out.
+    one (Platt 1999, with his targets) of the held-out predictions: few photos of a term make its
+    probabilities modest. The penalty is the one with the best held-out predictions.
     """
     true = (weights > 0).float()
     targets = weights / weights.amax(0)

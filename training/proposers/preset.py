@@ -26,7 +26,7 @@ class ProposerPreset:
 def read(preset: str) -> ProposerPreset:
     """Read a preset in presets/proposers, or a path that ends in .toml.
 
-    LookupError where there is none, ValueError for an option that nothing knows.
+    LookupError for an absent preset, ValueError for an unknown option.
     """
     return inheritance.read(PRESETS, preset, parse)
 

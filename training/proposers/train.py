@@ -93,8 +93,8 @@ def train(
 ) -> dict[int, float]:
     """Train on split train, write the checkpoint to `place.out`, recall on val.
 
-    The averaged weights of the last epoch are kept: val chooses nothing. The run's folder is next to
-    the checkpoint; ValueError if it holds a run that is not to be resumed, or of other options.
+    The averaged weights of the last epoch are stored: val chooses nothing. The run's folder is next
+    to the checkpoint. ValueError if it holds a run that is not to be resumed, or of other options.
     """
     facts = {"recipe": asdict(preset), "backbone": BACKBONE, "boxes": digest_truth(truth)}
     folder = RunFolder.of("proposers", "detector", corpus, place, facts)
@@ -167,7 +167,7 @@ def measure_recalls(
 def list_boxes(sentences: Iterable[GroundedSentence]) -> Tensor:
     """List the distinct boxes (N, 4) of a photo's phrases, single and together.
 
-    "Two dogs" has a box for each dog and one around both: phrases are looked for as the latter.
+    "Two dogs" has a box for each dog and one around both, which is the phrase's.
     """
     boxes = {
         box

@@ -88,7 +88,7 @@ def name_preset(row: Measurement) -> str:
 def grounder_row(rows: Sequence[Measurement]) -> str:
     """Write a grounder's mean over seeds, next to published numbers.
 
-    ValueError for two of the same seed: their mean would pass for two seeds'.
+    ValueError for two rows of the same seed.
     """
     name = name_preset(rows[0])
     refuse_same_seed(rows, f"{name} on {name_data(rows[0])}")

@@ -125,7 +125,7 @@ def content_row(seeds: Sequence[Measurement]) -> str:
 def name_rows(seeds: Sequence[Measurement]) -> tuple[str, str, str]:
     """Name a captioner, its data, and its number of seeds.
 
-    ValueError for two of the same seed: their mean would pass for two seeds'.
+    ValueError for two rows of the same seed.
     """
     name, asked, data = name_system(seeds[0])
     refuse_same_seed(seeds, f"{name} on {data}")

@@ -59,7 +59,7 @@ class Difference:
 class ClaimResult:
     """The result of common seeds: recalls and ranks gained, and the verdict.
 
-    seeds: how many, 0 where neither preset depends on one.
+    seeds: the number of common seeds, 0 where neither preset depends on one.
     """
 
     seeds: int
@@ -136,8 +136,8 @@ def pair_results(
 ) -> list[tuple[Result, Result]]:
     """Pair the results of a claim's two presets by their common seeds.
 
-    A preset without epochs has one result for all seeds: it is compared with every seed of
-    the other.
+    A preset without epochs has one result for all seeds, and is compared with every seed of the
+    other.
     """
     better, worse = runs.get(claim.better, {}), runs.get(claim.worse, {})
     alone = [set(results) == {SOLVED} for results in (better, worse)]

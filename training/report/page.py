@@ -88,7 +88,7 @@ def write_page(stored: Sequence[Measurement]) -> str:
 def group_results(stored: Iterable[Measurement]) -> dict[str, Runs]:
     """Group the last results of runs by data, preset and seed.
 
-    ValueError for two runs of the same seed: their mean would pass for two seeds'.
+    ValueError for two runs of the same seed, whose mean would pass for two seeds'.
     """
     by_corpus: dict[str, Runs] = defaultdict(lambda: defaultdict(dict))
     for run in stored:
@@ -126,7 +126,7 @@ def differ(run: Measurement, shipped: Measurement) -> bool:
 def agree(ours: Any, theirs: Any) -> bool:
     """Return whether two models agree in common options, except learned ones.
 
-    The models of the first run files are names alone, which say nothing.
+    The models of the first run files are only names, which say nothing.
     """
     if not (isinstance(ours, dict) and isinstance(theirs, dict)):
         return isinstance(theirs, dict) or ours == theirs

@@ -54,8 +54,8 @@ class Estimate:
 def plan(presets: Sequence[Preset], corpus: Corpus, place: Place, seeds: int) -> list[Training]:
     """List every preset with every seed after its teachers, with their progress.
 
-    What has no epochs is solved for and the same with every seed: it is done once.
-    ValueError for a run of other data, a broken-off one of other options, or a teacher of such.
+    A preset without epochs is the same with every seed, so it comes once. ValueError for a run of
+    other data, an interrupted one of other options, or such a teacher.
     """
     # All rows with one seed before any with two: broken off, the table is wide rather than deep.
     runs = [
@@ -150,7 +150,7 @@ def reproduce(
 ) -> dict[str, str]:
     """Train the rows that are left, and publish each; return failures by name.
 
-    A loss that is no number any more ends its own training alone.
+    A loss that is not finite ends its own training alone.
     """
     publisher.publish(job for job in trainings if job.row and not job.left)
     to_do = [job for job in trainings if job.left]

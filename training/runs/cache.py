@@ -137,7 +137,7 @@ def load_or_compute(
     """Load the tensors of all items, and compute the missing ones.
 
     A shard is named by the key and its items' digests, so a changed photo, sentence or network
-    never finds a stale one, and an interrupted run goes on at the first shard that is not there.
+    never finds a stale one, and an interrupted run continues at the first missing shard.
     """
     folder.mkdir(parents=True, exist_ok=True)
     starts = range(0, len(items), SHARD)

@@ -39,7 +39,7 @@ class Place:
 class RunFolder:
     """A run on disk: run.json, last.pt, and the best epoch's checkpoint.
 
-    `kind` and `name` are those of the checkpoint, `facts` what the run is made of.
+    `kind` and `name` are the checkpoint's; `facts` are the options and data of the run.
     """
 
     def __init__(self, path: Path, best: Path, kind: str, name: str, facts: dict[str, Any]) -> None:
@@ -113,7 +113,7 @@ class RunFolder:
     def save(self, trainer: Trainer[Any]) -> None:
         """Write the best checkpoint, last.pt to resume from, and run.json.
 
-        Of several workers the first does so, and all have their random state in last.pt.
+        Of several workers the first writes, and last.pt has the random state of all.
         """
         state = trainer.state()
         if not workers.is_first():
@@ -143,9 +143,9 @@ class RunFolder:
     def restore(self, model: nn.Module) -> None:
         """Give a model the frozen weights of the last finished epoch.
 
-        To be called before any frozen inputs are computed: the networks and proposals that these
-        learned from are among the weights, and others may ship by now. What trains stays as it
-        began, which a preset may draw it back to; the trainer resumes it.
+        Call it before any frozen inputs are computed: they depend on networks and proposals among
+        the weights, and others may ship by now. Trained weights stay as they began, as a preset may
+        draw them back; the trainer resumes them.
         """
         if self.resumable:
             trains = {
@@ -202,8 +202,8 @@ def fit(
 ) -> dict[str, Any]:
     """Train until all epochs are done; return the last validation.
 
-    Each finished epoch is in the folder before the next begins, so that a broken-off run loses one
-    at most. A run that broke off before its first epoch starts again.
+    Each finished epoch is stored before the next begins, so that an interrupted run loses at most
+    one. A run without a finished epoch starts again.
     """
     if resume and folder.resumable:
         trainer.resume(folder.load_last())

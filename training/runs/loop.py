@@ -1,7 +1,7 @@
 """Training loop of every part: epochs, averages, validation, and resuming to the bit.
 
-A part brings a model, a dataset, an objective and a validation; see run, captioning, grounding and
-proposals.
+A training brings a TrainingTask: a model, a dataset, an objective and a validation. See the files
+train.py of matchers, captioners, grounders and proposers.
 """
 
 from __future__ import annotations
@@ -59,8 +59,9 @@ class EpochRecord:
 class TrainingTask(Generic[Batch]):
     """A model in training, its dataset, its loss, and its validation.
 
-    objective: of a batch in an epoch, counted from 1, a scalar. validate: called with the averaged
-    weights in the model; with `once`, after the last epoch alone, and val chooses nothing.
+    objective: the loss of a batch in an epoch, counted from 1, a scalar. validate: is called with
+    the averaged weights in the model; with `once`, after the last epoch alone, so that val chooses
+    nothing.
     """
 
     model: nn.Module

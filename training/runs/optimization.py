@@ -57,10 +57,10 @@ class Optimizer:
 class Schedule:
     """The loop's options.
 
-    batch: images in a step, and sentences that each brings. warmup: a share of all steps. clip: the
-    most that gradients are, by `clipping`: the norm of all, or elementwise. drops: the epochs after
-    which the rate is a tenth of what it was, in steps; without any it falls by half a cosine.
-    average: a decay, 0 averages nothing. epochs = 0 is for a model that `prepare` makes whole.
+    batch: images in a step, with `sentences` each. warmup: a share of all steps. clip: the limit of
+    gradients by `clipping`, the norm of all, or elementwise. drops: epochs after which the rate
+    falls to a tenth; without any it falls by half a cosine. average: a decay, 0 averages nothing.
+    epochs = 0 is for a model that `prepare` solves for.
     """
 
     epochs: int = 20
@@ -151,8 +151,8 @@ def make_scheduler(optimizer: TorchOptimizer, schedule: Schedule, steps: int) ->
 class Average:
     """An exponential moving average of a model's trainable parameters.
 
-    With `start`, that share of it is what they were at first: the line from fine-tuned weights
-    back to general ones (WiSE-FT, Wortsman et al. 2022), which forgets less.
+    With `start`, that share of it is the first weights: the line from fine-tuned weights back to
+    general ones (WiSE-FT, Wortsman et al. 2022), which forgets less.
     """
 
     def __init__(self, model: nn.Module, decay: float, start: float = 0.0) -> None:

@@ -10,8 +10,8 @@ HALF = "bfloat16"
 def half_precision(device: str, precision: str) -> torch.autocast:
     """Multiply in bfloat16 if asked for and the device has instructions for it.
 
-    A processor without them computes each product many times slower than in float32, so there the
-    products are float32's, which are the same to bfloat16's rounding.
+    Other processors compute these products many times slower than in float32, so they take float32,
+    which agrees up to bfloat16's rounding.
     """
     enabled = precision == HALF and multiplies_halves(device)
     return torch.autocast(kind_of(device), torch.bfloat16, enabled=enabled)

@@ -22,8 +22,8 @@ def list_names(part: str = "") -> list[str]:
 def read(part: str, preset: str, parse: Callable[[str, Mapping[str, Any]], Preset]) -> Preset:
     """Read a part's preset and `parse` its name and tables.
 
-    It is one that ships in the part's folder, or a path that ends in .toml. LookupError where there
-    is none; what is wrong with it is said with its file.
+    It ships in the part's folder, or is a path that ends in .toml. LookupError for an absent one;
+    other mistakes are raised with the file's name.
     """
     path = locate(preset, part=part)
     try:
@@ -35,8 +35,7 @@ def read(part: str, preset: str, parse: Callable[[str, Mapping[str, Any]], Prese
 def locate(preset: str, folder: Path = Path(), part: str = "") -> Path:
     """Find a shipped preset, or a path that ends in .toml, relative to a folder.
 
-    Another part than a matcher has its presets in a folder of its own. LookupError where there is
-    none.
+    Parts other than matchers have a folder of presets. LookupError for an absent preset.
     """
     path = folder / preset if preset.endswith(".toml") else PRESETS / part / f"{preset}.toml"
     if not path.is_file():
@@ -50,7 +49,8 @@ def locate(preset: str, folder: Path = Path(), part: str = "") -> Path:
 def resolve(file: Path, heirs: tuple[Path, ...] = ()) -> dict[str, Any]:
     """Read a preset's tables over those of all that it extends.
 
-    `heirs` are the files that extend it. ValueError for a file that extends itself in the end.
+    The result has no `extends`. `heirs` are the files that extend it. ValueError for a file that
+    extends itself.
     """
     tables = tomllib.loads(file.read_text(encoding="utf-8"))
     taught = tables.get("teachers", {}).get("preset", "")
@@ -71,8 +71,8 @@ def resolve(file: Path, heirs: tuple[Path, ...] = ()) -> dict[str, Any]:
 def merge(inherited: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
     """Overriding values over inherited ones, table by table.
 
-    Lists are replaced whole, and so is a table whose `name` differs: another tower's options are
-    not this one's.
+    Lists are replaced whole, and so is a table with another `name`, whose options belong to another
+    tower.
 
     >>> merge({"image": {"name": "regions", "sizes": [224]}}, {"image": {"sizes": [64]}})
     {'image': {'name': 'regions', 'sizes': [64]}}

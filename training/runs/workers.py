@@ -1,8 +1,8 @@
 """Workers: processes that share every batch of a training and have equal weights.
 
-Each worker encodes a part of a batch. The bags of all are gathered, so that every worker sees the
-loss of the whole batch, with all of its negatives; its gradient reaches a worker's weights through
-its own bags, and the sum over workers is the gradient that one process would have. They talk by
+Each worker encodes a part of a batch. All bags are gathered, so that every worker sees the loss of
+the whole batch, with all of its negatives. Its gradient reaches a worker's weights through the
+worker's own bags, and the sum over workers is the gradient of one process. They communicate by
 torch.distributed: gloo between CPUs, NCCL between GPUs.
 """
 
@@ -61,7 +61,7 @@ def part_start(size: int, number: int) -> int:
 def encode(encode: Callable[[Sequence[int]], PaddedBags], positions: Sequence[int]) -> PaddedBags:
     """Encode a batch, each position by its worker; return all bags in float32.
 
-    Gradients go through this worker's own.
+    Gradients pass through this worker's own bags.
     """
     part = take_part(positions)
     bags = encode(part or positions[:1])  # who has none takes part, with nothing
@@ -114,7 +114,7 @@ def add_gradients(model: nn.Module) -> None:
 def share_weights(model: nn.Module) -> None:
     """Give every worker the first one's weights and buffers.
 
-    ValueError for batch normalisation, which would see a worker's part of a batch alone.
+    ValueError for batch normalisation, which would see only a part of a batch.
     """
     if count() == 1:
         return
@@ -169,9 +169,9 @@ def wait() -> None:
 def launch(workers: int, entry: Callable[..., Value], *arguments: Any) -> Value:
     """Run a function in new worker processes; return the first one's result.
 
-    It is called with whether they were started again, which happens when one is lost, and
-    `arguments`, and has to be importable. Its mistakes (ValueError, LookupError, ArithmeticError)
-    are raised here. ChildProcessError when workers are lost again and again.
+    The function must be importable. Its arguments are whether the workers were restarted after a
+    loss, and `arguments`. Its mistakes (ValueError, LookupError, ArithmeticError) are raised here.
+    ChildProcessError when workers are lost repeatedly.
     """
     config = LaunchConfig(
         min_nodes=1,

@@ -26,9 +26,9 @@ Found = TypeVar("Found")
 class GeneratedCaption:
     """A generated caption, and the boxes of its words by their places.
 
-    attended: by the captioner's attention; linked: by a matcher. probability: that it is right,
-    by a calibrated matcher; unsure: whether that makes it a guess; features: what a calibration of
-    captions weighs. None without a matcher.
+    attended: boxes by the captioner's attention; linked: by a matcher. probability: of being right,
+    by a calibrated matcher; unsure: whether the caption is a guess; features: the input of a
+    calibration of captions. All three are None without a matcher.
     """
 
     text: str
@@ -43,9 +43,8 @@ class GeneratedCaption:
 class Descriptions:
     """Measurements of captions, in percent except counts and the length in words.
 
-    cider: CIDEr-D as papers print it. copied: captions that are a sentence of train word for
-    word. None: what needs pycocoevalcap, WordNet or sentences of
-    train where they are not there, and SPICE where it was not asked for.
+    cider: CIDEr-D as papers print it. copied: captions that are a sentence of train word for word.
+    A value is None if pycocoevalcap, WordNet or train is missing, or SPICE was not asked for.
     """
 
     bleu: tuple[float, ...]
@@ -69,7 +68,7 @@ def descriptions(
 ) -> Descriptions:
     """Measure one caption of each example; `truth` has boxes by file name.
 
-    SPICE is measured where its program is given, for it takes minutes.
+    SPICE takes minutes, and is measured if its program is given.
     """
     texts = [caption.text for caption in captions]
     words = [treebank_words(text) for text in texts]

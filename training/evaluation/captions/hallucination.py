@@ -19,9 +19,9 @@ from training.evaluation.localisation import IOU
 class CaptionedPhoto:
     """A caption, its photo's sentences, and boxes where they are known.
 
-    attended and linked are the boxes of the caption's words by the captioner's attention and by a
-    matcher, by the words' places in the text; names are further words for what the photo shows;
-    unsure says whether the caption is a guess, None where it is unknown.
+    attended and linked are the boxes of the caption's words, by their places, from the captioner's
+    attention and from a matcher. names are more words for the photo's content. unsure says whether
+    the caption is a guess, None if unknown.
     """
 
     caption: str
@@ -69,8 +69,8 @@ class Noun:
 def hallucination(shown: Sequence[CaptionedPhoto], wordnet: WordNet) -> Hallucination:
     """Measure captions against the sentences of their photos; ValueError without any.
 
-    A noun is right where a sentence has it, a synonym in any sense, or a noun that WordNet has
-    below it. Sentences leave out much of what photos show: a share of hallucinated nouns compares
+    A noun is right if a sentence has it, a synonym in any sense, or a noun below it in WordNet.
+    Sentences leave out much of what photos show: the share of hallucinated nouns compares
     captioners, and is no share of errors.
     """
     if not shown:
@@ -166,7 +166,7 @@ class NamedContent:
     def grounds(self, noun: Noun, boxes: Mapping[Span, Box]) -> bool | None:
         """Return whether a noun's box is near a true one, or all of a phrase's together.
 
-        None where either is not known.
+        None if one of them is unknown.
         """
         box = boxes.get(noun.span)
         true = list(self.true_boxes(noun.name))

@@ -28,7 +28,7 @@ Phrase = tuple[str, ...]
 class Data:
     """Function words, WordNet's synsets and base forms, and paraphrases.
 
-    paraphrases maps a phrase to those that may replace it.
+    paraphrases maps a phrase to its replacements.
     """
 
     function_words: frozenset[str]

@@ -15,8 +15,8 @@ from training.evaluation.captions.wordnet import PERSONS, WordNet
 class Naming:
     """Percentages over captions, the captions by photo id, and ids of guesses.
 
-    persons, animals: that name one. sure: that are no guesses, None without a calibrated matcher;
-    sure_persons: that are none and name a person.
+    persons, animals: captions that name one. sure: captions that are no guesses, None without a
+    calibrated matcher. sure_persons: captions that are no guesses and name a person.
     """
 
     persons: float
@@ -30,7 +30,7 @@ class Naming:
 def naming(captions: Sequence[GeneratedCaption], ids: Sequence[str], wordnet: WordNet) -> Naming:
     """Measure the names in captions; ValueError without captions.
 
-    Where photos are known to show no person, `persons` is the share of captions that invent one.
+    For photos known to show no person, `persons` is the share of captions that invent one.
     """
     if not captions:
         raise ValueError("no captions to measure")

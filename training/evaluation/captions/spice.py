@@ -32,10 +32,10 @@ class Program:
     ) -> float:
         """SPICE in percent    (Anderson et al. 2016, section 3.3), of words of the Penn Treebank.
 
-        The mean over photos of the F-score of a caption's objects, attributes and relations
-        against those of all its references; the program gives three decimals of it. Neither its
-        cache nor its file of scores is asked for: these do not work from Java 15 on.
-        ChildProcessError, with what Java says, where it fails.
+        The mean over photos of the F-score of a caption's objects, attributes and relations against
+        those of all its references, with the program's three decimals. The program's cache and
+        score file are not used: they do not work from Java 15 on. ChildProcessError, with Java's
+        message, if it fails.
         """
         rows = [
             {

@@ -18,10 +18,10 @@ from models.types import PaddedBags
 class Match:
     """K images and L sentences, the images (L,) of sentences, and scores (K, L).
 
-    taught (K, L) are the scores that other matchers give, where a training has teachers.
-    weights (K, L) say how much each pair counts, 0 for one that is not true; without them the
-    pairs of images with their own sentences count 1. products (N, K, R) are v_iᵀ s_t of the N real
-    fragments of the sentences.
+    owners (L,) is the image of each sentence. taught (K, L) are other matchers' scores, if a
+    training has teachers. weights (K, L) say how much each pair counts, 0 for a false one; without
+    them an image's own sentences count 1. products (N, K, R) are v_iᵀ s_t of the N real fragments
+    of the sentences.
     """
 
     images: PaddedBags

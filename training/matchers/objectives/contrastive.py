@@ -11,10 +11,10 @@ from training.matchers.objectives import Match
 def contrastive(match: Match, temperature: float = 1.0, smoothing: float = 0.0) -> Tensor:
     """C = −½ [mean_k mean_{l of k} log softmax_l(S_kl / τ) + mean_l log softmax_k(S_kl / τ)].
 
-    Symmetric InfoNCE (Radford et al. 2021, section 2.3); an image with several sentences in the
-    batch wants each of them, and a sentence of several images each of these, as Khosla et al. 2020
-    (eq. 2) have it, in proportion to the pairs' weights. Gives a scalar. `smoothing` spreads that
-    share of each target evenly over the batch.
+    Symmetric InfoNCE (Radford et al. 2021, section 2.3). An image with several sentences in the
+    batch has all of them as targets, and a sentence with several images all of these, as in Khosla
+    et al. 2020 (eq. 2), in proportion to the pairs' weights. `smoothing` spreads that share of each
+    target evenly over the batch. Gives a scalar.
     """
     logits = match.scores / temperature
     true = (match.true if match.weights is None else match.weights).to(logits)
