@@ -216,7 +216,7 @@ TAKERS = {
     "occlude": ("matchers",),
     "beam": ("captioners",),
     "spice": ("captioners",),
-}  # what an option of `tessera evaluate` is for
+}  # kinds of checkpoint that take an option of `tessera evaluate`
 
 
 def refuse_unused(kind: str, **options: object) -> None:

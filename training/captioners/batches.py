@@ -17,7 +17,7 @@ from models.types import PaddedBags
 from training.captioners.captions import caption_words
 from training.runs.loop import shuffle
 
-PADDING = -1  # a target that is no word
+PADDING = -1  # the target of padding
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class TextBatch:
         return language.look_at_texts(self.vectors.to(device))
 
 
-Batches = tuple[CaptionBatch | TextBatch, ...]  # what a step learns
+Batches = tuple[CaptionBatch | TextBatch, ...]  # the batches of a step
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from models.types import ParsedSentence
 from training.data.corpus import Example
 
 WAITING = 0.95  # of a word's occurrences stand before the word that they belong to
-LEAST_COUNT = 5  # occurrences of a word, to say so
+LEAST_COUNT = 5  # occurrences of a word, at least
 # Universal Dependencies of words that stand before a noun, a verb or a clause for its sake.
 RELATIONS = frozenset(
     ("amod", "aux", "aux:pass", "case", "cc", "cop", "det", "mark", "nmod:poss", "nummod")

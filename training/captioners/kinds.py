@@ -23,7 +23,7 @@ from training.matchers.frozen import precision_of
 from training.runs.folder import Place
 from training.runs.progress import Progress
 
-# What captions invent most, with the temperatures and thresholds of decision 0012.
+# The kinds that captions invent most, with values of decision 0012.
 KINDS = (ThingKind(PERSONS, 2.0, 0.01), ThingKind(("animal",), 1.0, 0.01))
 NAMED = 3 / 4  # of the photos with a word that show its kind, so that it names the kind
 PREPARED = 64  # photos at once

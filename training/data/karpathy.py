@@ -9,7 +9,7 @@ from typing import Any
 
 from training.data.corpus import Corpus, Example, sentences_of, split_of, text_of
 
-# Where people keep the photos, relative to the file.
+# Usual folders of photos, relative to the file.
 FOLDERS = (".", "images", "Images", "Flicker8k_Dataset", "flickr30k-images", "flickr30k_images")
 
 

@@ -21,7 +21,14 @@ NOTHING = {"", "na", "n/a", "none", "null", "unknown", "other", "others"}
 LEAST_REPEATS = 3.0  # photos a value, on average: a field with fewer tells products apart
 MOST_WORDS = 4  # of an attribute's value; longer ones are sentences
 TITLE_WORDS = 32
-NO_LOOKS = {"id", "image", "split", "metadata", "url", "link"}  # what never describes a product
+NO_LOOKS = {
+    "id",
+    "image",
+    "split",
+    "metadata",
+    "url",
+    "link",
+}  # fields that never describe a product
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,9 +20,12 @@ from models.vision.proposals import REGIONS
 from training.encoders import licences
 
 TOWER = "pretrained"
-WHERE = ("folder", "revision")  # options that say where weights are, not what they are
+WHERE = (
+    "folder",
+    "revision",
+)  # options for the place of weights, which do not count in a fingerprint
 WANTED = ("*.json", "*.safetensors", "README.md")  # files of a repository: no pickles, no programs
-RECIPES = {"clip": "value"}  # of others "contributed" has more right boxes (decision 0026)
+RECIPES = {"clip": "value"}  # for other families "contributed" has more right boxes (decision 0026)
 NAMED = {"clip": "CLIP", "siglip": "SigLIP", "siglip2": "SigLIP 2 NaFlex", "tipsv2": "TIPSv2"}
 
 

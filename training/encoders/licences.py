@@ -9,7 +9,7 @@ import srsly
 
 from models.encoders.source import layout
 
-# Names that say whose weights these are, and what their owners allow. As published in 2025.
+# Names of weights, and the use that their owners allow, as published in 2025.
 RESTRICTED = {
     "mobileclip": "MobileCLIP's weights are for research only (Apple ML Research licence)",
     "metaclip": "MetaCLIP's weights are for non-commercial use only (CC-BY-NC-4.0)",

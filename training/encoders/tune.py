@@ -35,7 +35,7 @@ from training.runs.progress import Progress
 
 MASKED = 50  # photos whose boxes are made grey
 WEIGHTS = (0.0, 0.02, 0.05, *(round(0.1 * step, 1) for step in range(1, 11)))  # λ
-SCALES = np.geomspace(5, 500, 60)  # what cosines may be multiplied with
+SCALES = np.geomspace(5, 500, 60)  # factors of cosines
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from models.text.parsing import parse_trees
 from models.types import ParsedSentence
 from training.data.corpus import Example
 
-MODIFIERS = ("amod", "compound", "nummod")  # what a short text keeps of a noun's phrase
+MODIFIERS = ("amod", "compound", "nummod")  # relations of a noun's modifiers in short texts
 MOST_MODIFIERS = 2
 SENTENCES, SHORT = 2, 4  # texts of each photo
 

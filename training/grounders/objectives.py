@@ -11,7 +11,7 @@ from torchvision.ops import box_iou
 
 from training.matchers.objectives.structure import violations
 
-RIGHT = 0.5  # IoU from which a proposal is what a phrase means
+RIGHT = 0.5  # least IoU of a right proposal
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,7 @@ from training.runs.progress import Progress
 REFERENCES = 300  # photos and sentences of train whose vectors the checkpoint keeps
 FIRST, RANDOM = 10, 5  # pairs of each text: its first hits, and photos at random
 OUTSIDE = 0.5  # texts about photos of train for each text about a photo that is searched
-LEAST_COUNT = 2  # how often train says a word that the model then knows
+LEAST_COUNT = 2  # occurrences of a known word in train, at least
 SEED = 0
 LEAST_DEVIATION = 1e-6
 
@@ -255,7 +255,7 @@ def fit(pairs: LabelledPairs) -> Tensor:
     """
     x, y = pairs.features.double(), torch.from_numpy(pairs.truth).double()
     deviation = x.std(0)
-    deviation[deviation < LEAST_DEVIATION] = torch.inf  # what never varies says nothing
+    deviation[deviation < LEAST_DEVIATION] = torch.inf  # a constant feature says nothing
     deviation[-1] = 1.0  # the constant
     return (logistic(x / deviation, y) / deviation).float()
 

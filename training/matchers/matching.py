@@ -27,8 +27,8 @@ from training.runs.optimization import Schedule
 from training.runs.precision import half_precision
 
 Objective = Callable[[Match, int], Tensor]  # of a batch, in an epoch counted from 1
-TeacherScores = Callable[[Batch], Tensor]  # what teachers make of a batch, (K, L)
-ENCODED = 128  # bags that the trained part sees at once in validation
+TeacherScores = Callable[[Batch], Tensor]  # teachers' scores of a batch, (K, L)
+ENCODED = 128  # bags in a batch of validation
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,8 +21,8 @@ from training.matchers.calibration import FIRST, RANDOM
 from training.matchers.regression import logistic
 from training.runs.progress import Progress, silent
 
-TEXTS, PHOTOS = 400, 3000  # with several terms, and photos: most that strengths are measured with
-SEVERAL = 5  # products that a text is measured with, at least
+TEXTS, PHOTOS = 400, 3000  # the most texts of several terms, and photos, that measure strengths
+SEVERAL = 5  # products of a measured text, at least
 SEED = 0
 Item = TypeVar("Item")
 

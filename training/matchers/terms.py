@@ -24,7 +24,7 @@ from training.runs.progress import Progress, silent
 FOLDS = 4  # of groups of products, each judged by what learned from the others
 PENALTIES = (0.1, 0.3, 1.0)  # of ridge regressions, shares of the mean squared length
 SHRINKAGE = 0.1  # of a covariance towards its mean variance
-ENCODED = 128  # photos that are encoded at once
+ENCODED = 128  # photos encoded at once
 
 
 @dataclass(frozen=True, slots=True)

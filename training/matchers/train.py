@@ -122,7 +122,7 @@ def divide(total: int, count: int) -> tuple[list[int], list[int]]:
 def train_teachers(run: MatcherRun, reporter: Reporter) -> TeacherScores:
     """Train the missing teachers, and load the scores of all."""
     preset, place, folder = run.preset, run.place, run.folder
-    make_optimizer(run.model, preset.optimizer)  # wrong options show before hours of teachers
+    make_optimizer(run.model, preset.optimizer)  # wrong options fail before hours of teachers
     files = [
         train_teacher(teacher, run.corpus, teacher_place, reporter)
         for teacher, teacher_place in plan_teachers(preset, place)

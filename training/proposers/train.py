@@ -34,9 +34,9 @@ from training.runs.loop import Trainer, TrainingTask, ValidationResult, shuffle
 from training.runs.precision import half_precision
 from training.runs.progress import Progress, silent
 
-LARGEST = 0.6  # what covers more of the photo, the whole frame finds
+LARGEST = 0.6  # of the photo; larger things are left to the whole frame
 BACKBONE = "lite0"
-BATCH = 32  # photos that are looked at in one pass
+BATCH = 32  # photos in one pass
 
 
 @dataclass(frozen=True, slots=True)

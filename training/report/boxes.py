@@ -50,9 +50,9 @@ CLAIMS = (
     Claim("neighbouring phrases and regions help, with hard negatives after", TWO_BRANCH,
           "mined-both", "mined"),
 )  # fmt: skip
-GROUNDER = "two_branch"  # the architecture that has presets, and seeds
+GROUNDER = "two_branch"  # the architecture with presets and seeds
 
-Runs = Mapping[int, Measurement]  # what a preset localises, by seed
+Runs = Mapping[int, Measurement]  # a preset's localisation, by seed
 
 
 def sections(stored: Sequence[Measurement]) -> list[str]:

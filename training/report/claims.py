@@ -68,7 +68,7 @@ class ClaimResult:
     verdict: str
 
 
-SOLVED = -1  # the seed of a preset that has no epochs
+SOLVED = -1  # the seed of a preset without epochs
 DEFRAG, DTRNN = "Karpathy et al. 2014", "Socher et al. 2014"
 DVSA, TWO_BRANCH = "Karpathy & Fei-Fei 2015", "Wang et al. 2016"
 

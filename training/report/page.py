@@ -67,7 +67,7 @@ EARLIER = "§"
 CLAIMS_HEAD = ("claim", "paper", "presets", "seeds", "sum of recalls", "mean rank",
                "here")  # fmt: skip
 
-Runs = dict[str, dict[int, Result]]  # what runs came to on val, by preset and seed
+Runs = dict[str, dict[int, Result]]  # results of runs on val, by preset and seed
 
 
 def write_page(stored: Sequence[Measurement]) -> str:

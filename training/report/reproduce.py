@@ -57,7 +57,7 @@ def plan(presets: Sequence[Preset], corpus: Corpus, place: Place, seeds: int) ->
     A preset without epochs is the same with every seed, so it comes once. ValueError for a run of
     other data, an interrupted one of other options, or such a teacher.
     """
-    # All rows with one seed before any with two: broken off, the table is wide rather than deep.
+    # All rows with one seed come before any with two: interrupted, the table has many rows.
     runs = [
         (preset, replace(place, seed=seed))
         for seed in range(seeds)

@@ -17,7 +17,7 @@ from training.data.digests import digest
 from training.runs.progress import Progress, silent
 
 SHARD = 256  # inputs a file: what an interruption can lose
-BATCH = 32  # inputs that the frozen network sees at once
+BATCH = 32  # inputs in a batch of the frozen network
 HALF_MOST = 65504.0  # the largest number that float16 holds
 
 Item = TypeVar("Item")

@@ -20,9 +20,9 @@ from training.runs.loop import EpochRecord, Trainer
 from training.runs.precision import multiplies_halves
 from training.runs.progress import Progress, silent
 
-# What a resumed run must share.
+# Facts that a resumed run must share.
 MADE_OF = ("preset", "recipe", "seed", "start", "data", "boxes", "text")
-VAL = "val"  # what the best epoch came to on val, where epochs are chosen by photos of train
+VAL = "val"  # results of the best epoch on val, if photos of train choose the epoch
 
 
 @dataclass(frozen=True, slots=True)

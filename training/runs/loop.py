@@ -167,7 +167,7 @@ class Trainer(Generic[Batch]):
             self.descent.average.mean[name].copy_(mean)
         self.descent.average.steps = state["averaged"]
         random = state["random"]
-        if len(random) == workers.count():  # others than before draw what they draw
+        if len(random) == workers.count():  # another number of workers draws differently
             torch.set_rng_state(random[workers.rank()])
         if self.device.startswith("cuda"):
             torch.cuda.set_rng_state_all(state["random_cuda"])

@@ -24,7 +24,7 @@ OPTIMIZERS: dict[str, Callable[[Any], TorchOptimizer]] = {
     "sgd": partial(SGD, lr=1e-3, momentum=0.9),
 }
 
-# How gradients are clipped: all of them to a norm, or each number to a range.
+# Clipping of gradients: all of them to a norm, or each number to a range.
 CLIPPINGS: dict[str, Callable[[Iterable[Tensor], float], object]] = {
     "norm": nn.utils.clip_grad_norm_,
     "elementwise": nn.utils.clip_grad_value_,

@@ -64,7 +64,7 @@ def encode(encode: Callable[[Sequence[int]], PaddedBags], positions: Sequence[in
     Gradients pass through this worker's own bags.
     """
     part = take_part(positions)
-    bags = encode(part or positions[:1])  # who has none takes part, with nothing
+    bags = encode(part or positions[:1])  # a worker without positions takes part with no bag
     vectors = bags.vectors.float()
     if count() == 1:
         return PaddedBags(vectors, bags.mask)
@@ -195,7 +195,7 @@ def launch(workers: int, entry: Callable[..., Value], *arguments: Any) -> Value:
 
 def _join(entry: Callable[..., Value], arguments: Sequence[Any]) -> Value | Exception:
     """Join the group of workers, and run the function; mistakes are returned."""
-    # What is on a GPU goes by NCCL, and the rest by gloo.
+    # Tensors on a GPU go by NCCL, others by gloo.
     backends = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo"
     dist.init_process_group(backends, timeout=PATIENCE)
     again = int(os.environ["TORCHELASTIC_RESTART_COUNT"]) > 0

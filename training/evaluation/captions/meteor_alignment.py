@@ -11,7 +11,7 @@ import snowballstemmer
 from training.evaluation.captions.meteor_data import Data, Phrase
 
 EXACT, STEM, SYNONYM, PARAPHRASE = range(4)
-COUNTED = (1.0, 0.5, 0.5, 0.5)  # what a matched word weighs in the search, by kind
+COUNTED = (1.0, 0.5, 0.5, 0.5)  # weight of a matched word in the search, by kind
 BEAM = 40
 LONGEST = 7  # words of a phrase that has paraphrases
 

@@ -10,7 +10,7 @@ from training.language.class_names import Synset, read_nouns
 
 FOLDER = Path("/usr/share/wordnet")
 PERSONS = ("person", "social group")
-PLURALS = {"people": "person"}  # which WordNet has as a word of its own: a nation
+PLURALS = {"people": "person"}  # in WordNet "people" is a word of its own: a nation
 
 
 class WordNet:

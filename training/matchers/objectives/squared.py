@@ -6,7 +6,7 @@ from torch import Tensor
 
 from training.matchers.objectives import Match
 
-SLACK = 1e-3  # what rounding may lift a distance's negative above zero, as a share of the largest
+SLACK = 1e-3  # rounding error of a negative distance, as a share of the largest
 SIDES = ("both", "images", "sentences")
 
 
