@@ -22,7 +22,7 @@ FIRST_SEED = 10_000_000  # of training's scenes, beyond those of `tessera scenes
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """Sizes of an encoder: of both halves, but for photos' pixels and texts' tokens.
+    """Sizes of an encoder: of both halves, of photos in pixels, and of texts in tokens.
 
     The half that reads may be of another width and number of heads, and know more tokens than
     its tokenizer learns.
@@ -46,7 +46,7 @@ LEARNING = Size(hidden=64, layers=2, side=48, patch=8)
 def make_untrained(
     name: str, folder: Path, texts: Sequence[str], size: Size = UNTRAINED, seed: int = 0
 ) -> Any:
-    """A random encoder of a family, saved with its tokenizer and image processor; also returned.
+    """Save and return a random encoder of a family, with tokenizer and image processor.
 
     Weights are drawn wider than transformers does, so that no part of the network is idle.
     """
@@ -66,7 +66,7 @@ def save(model: Any, tokenizer: Any, processor: Any, folder: Path) -> None:
 
 
 def halves(size: Size, words: int) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Options that all families call alike, of the half that sees and of the half that reads."""
+    """Return the common options of all families, of the image half and of the text half."""
     layers = {"num_hidden_layers": size.layers}
     width = {"hidden_size": size.hidden, "num_attention_heads": size.heads}
     reading = size.reading or size.hidden
@@ -188,34 +188,44 @@ def train(
     torch.manual_seed(seed)
     pictures = [synthetic.make_scene(FIRST_SEED + number) for number in range(scenes)]
     model, tokenizer, processor = MAKERS[name](
-        sorted({text for scene in pictures for text in texts_of(scene)}), size
+        sorted({text for scene in pictures for text in list_texts(scene)}), size
     )
     if name == "siglip":  # as it begins (Zhai et al. 2023, section 3.2): most pairs are false
         nn.init.constant_(model.logit_scale, math.log(10))
         nn.init.constant_(model.logit_bias, -10)
-    dataset = dataset_of(pictures, tokenizer, processor, name, size)
+    dataset = make_dataset(pictures, tokenizer, processor, name, size)
+    descend(model, dataset, LOSSES.get(name, softmax_loss), steps, seed, progress)
+    save(model.eval(), tokenizer, processor, folder)
+
+
+def descend(
+    model: Any,
+    dataset: SceneDataset,
+    loss_of: Callable[[Tensor, Tensor], Tensor],
+    steps: int,
+    seed: int,
+    progress: Progress,
+) -> None:
+    """Take `steps` steps down a loss of logits (K, L) and true pairs (K, L)."""
     optimizer = torch.optim.AdamW(model.parameters(), lr=RATE, weight_decay=0.05)
     rates = torch.optim.lr_scheduler.OneCycleLR(optimizer, RATE, steps, pct_start=0.1)
     generator = torch.Generator().manual_seed(seed)
     model.train()
-    for _ in progress(range(steps), steps, name):
-        photos = torch.randperm(scenes, generator=generator)[:BATCH]
+    for _ in progress(range(steps), steps, "steps"):
+        photos = torch.randperm(len(dataset.pixels), generator=generator)[:BATCH]
         chosen = torch.multinomial(dataset.true[photos].float(), 1, generator=generator)[:, 0]
         inputs = {key: ids[chosen] for key, ids in dataset.texts.items()}
         output = model(pixel_values=dataset.pixels[photos], **inputs)
-        loss = LOSSES.get(name, softmax_loss)(
-            output.logits_per_image, dataset.true[photos][:, chosen]
-        )
+        loss = loss_of(output.logits_per_image, dataset.true[photos][:, chosen])
         optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call] # torch's
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         rates.step()
-    save(model.eval(), tokenizer, processor, folder)
 
 
-def texts_of(scene: synthetic.Scene) -> list[str]:
-    """The sentences of a scene, and its shapes alone."""
+def list_texts(scene: synthetic.Scene) -> list[str]:
+    """List the sentences of a scene, and its shapes alone."""
     sentences = [" ".join(sentence["tokens"]) for sentence in synthetic.make_sentences(scene)]
     return [
         *sentences,
@@ -223,10 +233,10 @@ def texts_of(scene: synthetic.Scene) -> list[str]:
     ]
 
 
-def dataset_of(
+def make_dataset(
     scenes: Sequence[synthetic.Scene], tokenizer: Any, processor: Any, name: str, size: Size
 ) -> SceneDataset:
-    """Scenes and all that can be said of them, prepared by the family's own processors."""
+    """Prepare scenes and their texts by the family's own processors."""
     photos = [synthetic.draw(scene) for scene in scenes]
     pixels = torch.cat(
         [
@@ -234,20 +244,22 @@ def dataset_of(
             for at in range(0, len(photos), 500)
         ]
     )
-    named = {text: shapes_of(scene, text) for scene in scenes for text in texts_of(scene)}
+    named = {text: name_shapes(scene, text) for scene in scenes for text in list_texts(scene)}
     padding = True if name == "clip" else "max_length"
     encoded = tokenizer(
         list(named), padding=padding, max_length=size.tokens, truncation=True, return_tensors="pt"
     )
     kinds = sorted({shape for shapes in named.values() for shape in shapes})
-    shown = torch.tensor([[(kind in shapes_of(scene, None)) for kind in kinds] for scene in scenes])
+    shown = torch.tensor(
+        [[(kind in name_shapes(scene, None)) for kind in kinds] for scene in scenes]
+    )
     in_text = torch.tensor([[(kind in shapes) for kind in kinds] for shapes in named.values()])
     true = (in_text.float() @ (~shown).float().T == 0).T  # (N, L): no shape of the text is absent
     return SceneDataset(pixels, dict(encoded), true)
 
 
-def shapes_of(scene: synthetic.Scene, text: str | None) -> frozenset[str]:
-    """The shapes of a scene that a text names, or all of them."""
+def name_shapes(scene: synthetic.Scene, text: str | None) -> frozenset[str]:
+    """Name the shapes of a scene that are in a text, or all of them."""
     shapes = {f"{shape.colour} {shape.kind}" for shape in (scene.first, scene.second)}
     return frozenset(shape for shape in shapes if text is None or shape in text)
 
