@@ -77,7 +77,7 @@ def fit_kinds(
     return model
 
 
-def replace_kinds(captioner: Model, kinds: tuple[Kind, ...]) -> Model:
+def replace_kinds(captioner: Model, kinds: tuple[ThingKind, ...]) -> Model:
     """Copy a captioner with other kinds, which are not fitted yet."""
     model = Model(replace(captioner.config, kinds=kinds)).eval()
     weights = captioner.state_dict().items()
@@ -90,7 +90,7 @@ def replace_kinds(captioner: Model, kinds: tuple[Kind, ...]) -> Model:
 def measure_shares(
     examples: Sequence[Example],
     parsed: Sequence[ParsedSentence],
-    kinds: Sequence[Kind],
+    kinds: Sequence[ThingKind],
     wordnet: WordNet,
 ) -> Tensor:
     """Measure the share (N, G) of each photo's sentences with a noun of each kind."""
@@ -102,7 +102,7 @@ def measure_shares(
 
 
 def find_members(
-    words: Sequence[str], singular: Nouns, kinds: Sequence[Kind], wordnet: WordNet
+    words: Sequence[str], singular: Nouns, kinds: Sequence[ThingKind], wordnet: WordNet
 ) -> Tensor:
     """Find the words (G, W) of each kind by WordNet."""
     return torch.tensor(

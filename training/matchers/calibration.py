@@ -111,9 +111,9 @@ def fit_calibration(
     raw: Calibration, matcher: Matcher, fitted: SearchedSplit, device: str
 ) -> Calibration:
     """Fit the coefficients of each kind of pair, and the threshold of weak hits."""
-    pairs = [choose_pairs(raw, matcher, fitted, kind, device) for kind in Kind]
+    pairs = [choose_pairs(raw, matcher, fitted, kind, device) for kind in PairKind]
     calibrated = replace(raw, coefficients=torch.stack([fit(kind_pairs) for kind_pairs in pairs]))
-    answered = pairs[Kind.TEXT_IN_PHOTO.value]
+    answered = pairs[PairKind.TEXT_IN_PHOTO.value]
     weak = best_threshold(probabilities(calibrated, answered), answered.truth)
     return replace(calibrated, weak_below=weak)
 

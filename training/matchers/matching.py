@@ -216,7 +216,7 @@ def defer_fixed(pairs: Pairs, model: Matcher, device: str) -> Pairs:
     """
 
     def once(tower: ImageTower | TextTower, inputs: Sequence[Tensor]) -> Deferred:
-        return Deferred(len(inputs), lambda: encode_all(tower.fixed, inputs, device))
+        return Deferred(len(inputs), lambda: encode_all(tower.precompute, inputs, device))
 
     if model.text.precomputes:
         pairs = replace(pairs, sentences=once(model.text, pairs.sentences), fixed=True)
