@@ -41,7 +41,7 @@ def occlude(
 def veil_pixels(pixels: Tensor, veil: Tensor, grid: tuple[int, int]) -> Tensor:
     """Pixels (K, 3, S, S) faded into the photo's mean colour by shares of patches (K, P).
 
-    >>> veiled(torch.tensor([[[[0.0, 4.0]]]]), torch.tensor([[0.5, 0.0]]), (1, 2))
+    >>> veil_pixels(torch.tensor([[[[0.0, 4.0]]]]), torch.tensor([[0.5, 0.0]]), (1, 2))
     tensor([[[[1., 4.]]]])
     """
     rows, columns = grid

@@ -87,7 +87,7 @@ class Spelling:
 def squeeze(text: str, lower: bool) -> tuple[str, list[int]]:
     """A text without runs of spaces, and the former places of its characters.
 
-    >>> squeezed(" A  dog", lower=True)
+    >>> squeeze(" A  dog", lower=True)
     ('a dog', [1, 2, 4, 5, 6])
     """
     places = [
