@@ -22,6 +22,7 @@ from index.database.tables import check_tables
 
 STATEMENT = 60_000  # milliseconds that a statement of PostgreSQL may take
 LOCK = 0x7E55E2A  # the number of our advisory lock in a database of PostgreSQL
+LOG_BYTES = 2**26  # of SQLite's write-ahead log that stay on the disk
 POSTGRESQL = "postgresql+psycopg"
 DRIVERS = {"sqlite": "sqlite"} | dict.fromkeys(("postgres", "postgresql", POSTGRESQL), POSTGRESQL)
 OLDEST = 15  # of PostgreSQL
@@ -239,6 +240,8 @@ def _prepare_sqlite(wait: float, marks: Marks | None) -> Callable[[Any, object],
             connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
         _enable_wal(connection, wait)
         connection.execute("PRAGMA synchronous = FULL")
+        # A log that a long reader let grow is cut back at the next checkpoint.
+        connection.execute(f"PRAGMA journal_size_limit = {LOG_BYTES}")
         connection.execute("PRAGMA foreign_keys = ON")
         # A file from elsewhere may define what computes; none of our tables does.
         connection.execute("PRAGMA trusted_schema = OFF")

@@ -330,3 +330,22 @@ def test_disk_that_takes_no_writes_is_told_in_our_words(tmp_path):
         refused = pytest.raises(DiskRefuses, match="read-only or fails, so nothing was stored")
         with refused, translating():
             connection.execute("DELETE FROM settings")
+
+
+@pytest.mark.sqlite
+def test_log_that_grew_while_others_read_is_cut_back(tmp_path, monkeypatch):
+    monkeypatch.setattr(databases, "LOG_BYTES", 2**16)
+    engines = connect(f"sqlite:///{tmp_path / 'a.sqlite'}")
+    log = tmp_path / "a.sqlite-wal"
+    with engines.reader.begin() as reader:
+        reader.exec_driver_sql("SELECT count(*) FROM settings").scalar()
+        for number in range(8):
+            with engines.exclusive.begin() as writer:
+                row = {"name": f"n{number}", "value": "x" * 2**19}
+                writer.execute(settings.insert(), row)
+        grown = log.stat().st_size
+    for number in range(3):  # one completes the checkpoint, the next begins the log again
+        with engines.exclusive.begin() as writer:
+            writer.execute(settings.insert(), {"name": f"small{number}", "value": ""})
+    assert grown > 2**22 > 2**20 > log.stat().st_size
+    engines.dispose()
