@@ -13,8 +13,7 @@ from itsdangerous import BadData, URLSafeSerializer
 from app.schemas.fields import LONGEST_CURSOR
 from app.schemas.search import Search
 from index.catalog.facets import canonical_filter
-from index.search.ranking import Key
-from index.search.requests import Answer, Request
+from index.search.requests import Answer, Key, Request
 from models.text.queries import Query
 
 

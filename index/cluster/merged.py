@@ -110,12 +110,12 @@ class ShardedIndex(Index):
             else:
                 break
         answer = Answer(
-            self._exact.hits(best.ranked[: request.limit], request),
+            tuple(best.hits[: request.limit]),
             exact=all(part.exact for part in parts),
             candidates=sum(part.candidates for part in parts),
             rows=sum(part.rows for part in parts),
             behind=newest - reached,
-            more=len(best.ranked) > request.limit,
+            more=len(best.hits) > request.limit,
             damaged=tuple(sorted(best.damaged)),
             coverage=gathered.coverage,
         )

@@ -9,13 +9,12 @@ from threading import Lock
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from pyroaring import BitMap
 
 from index.catalog.catalog import Catalog
 from index.filters import Condition, Either, Equals, Every, Not, Simple, parse
 from index.items import Collection
-from index.segments.rows import Numbers, Rows
+from index.segments.rows import Numbers
 
 MOST = 1_024  # bitmaps that are kept: of a million revisions each has up to 125 KB
 
@@ -92,18 +91,3 @@ class Filters:
             if len(cache) > MOST:
                 cache.popitem(last=False)
         return fresh.revisions
-
-
-def passing(rows: Rows, revisions: Numbers | None) -> NDArray[np.bool_]:
-    """Which rows (B,) are live and have one of some revisions, which come in order."""
-    if revisions is None or not len(rows):
-        return rows.live
-    first, last = int(rows.revisions[0]), int(rows.revisions[-1])
-    covered = revisions[
-        np.searchsorted(revisions, first) : np.searchsorted(revisions, last, "right")
-    ]
-    if last - first > 8 * len(rows) + 2**16:  # few rows are left of many revisions
-        return rows.live & np.isin(rows.revisions, covered)
-    mask = np.zeros(last - first + 1, np.bool_)
-    mask[covered - first] = True
-    return rows.live & mask[rows.revisions - first]

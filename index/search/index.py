@@ -16,7 +16,7 @@ from index.documents.reader import DocumentReader
 from index.items import Collection
 from index.search import scan as probable
 from index.search.contenders import SPARE, Contenders, ShardAnswer
-from index.search.exact import ExactScores, Ranked
+from index.search.exact import ExactScores
 from index.search.filter_bitmaps import Filters
 from index.search.overview import Overview
 from index.search.query import Role, Term, calibrated, checked, terms_of
@@ -128,12 +128,12 @@ class Index:
             else:
                 self._explain(best.vanished, snapshot)
         answer = Answer(
-            self._exact.hits(best.ranked[: request.limit], request),
+            tuple(best.hits[: request.limit]),
             exact=contending.exact,
             candidates=contending.candidates,
             rows=contending.rows,
             behind=snapshot.behind,
-            more=len(best.ranked) > request.limit,
+            more=len(best.hits) > request.limit,
             damaged=tuple(sorted(best.damaged)),
         )
         self._note(request, answer)
@@ -239,13 +239,13 @@ class Index:
         The items of those that are not as they were stored are added to `damaged`.
         """
         request = Request(side, self._checked(query, side))
-        ranked, refused = self._exact.ranked(rows, request, terms_of(request.query))
+        hits, refused = self._exact.score(rows, request, terms_of(request.query))
         if damaged is not None:
             damaged.update(refused.values())
-        best: dict[int, Ranked] = {}
-        for (revision, _), row in ranked.items():
-            best[revision] = min(best.get(revision, row), row, key=Ranked.by_probability)
-        return dict(zip(best, self._exact.hits(list(best.values()), request), strict=True))
+        best: dict[int, Hit] = {}
+        for hit in hits.values():
+            best[hit.revision] = min(best.get(hit.revision, hit), hit, key=Hit.by_probability)
+        return best
 
     def _scored(self, scan: Scan, chosen: Chosen) -> list[Scored]:
         """The scores of the rows of each segment, from their codes."""

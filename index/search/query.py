@@ -1,4 +1,4 @@
-"""Parts of a query: their vectors and weights, and their exact scores with bags of vectors."""
+"""Parts of a query: their weights, their exact scores with bags, and how probable these are."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from enum import Enum
 import numkong
 import numpy as np
 import torch
+from torch import Tensor
 
 from index.items import Collection
 from index.segments.rows import Numbers, Side, offsets_of
-from models.scores.calibration import Calibration
+from models.scores.calibration import Calibration, Kind
 from models.scores.kernels import Floats
 from models.scores.scoring import Score
 from models.text.queries import Query
@@ -122,3 +123,41 @@ def _checked_part(part: FragmentBag, collection: Collection) -> FragmentBag:
     if not np.isfinite(vectors).all():
         raise ValueError("the query has a fragment vector that is not finite")
     return replace(part, vectors=torch.from_numpy(vectors))
+
+
+def probabilities(
+    calibration: Calibration,
+    query: Query,
+    role: Role,
+    scores: Floats,
+    sums: Floats,
+    sizes: Numbers,
+    *,
+    in_photos: bool,
+) -> list[float]:
+    """How probable rows are as answers, from the scores (P, N) of the query's parts.
+
+    Where the rows are sentences, of `sizes` (N,) fragments with the sums (N, D).
+    """
+    if not scores.shape[1]:
+        return []
+    parts = torch.from_numpy(scores)
+    if role is Role.QUERY_IS_SENTENCE:
+        calibrated: Tensor = calibration.of_query(query, parts, in_photos)
+    else:
+        long = torch.from_numpy(sums.astype(np.float32))
+        counts = torch.from_numpy(sizes)
+        calibrated = calibration.probabilities(Kind.TEXT_IN_PHOTO, parts[0], long, counts)
+    listed: list[float] = calibrated.tolist()
+    return listed
+
+
+def totals(scores: Floats, weights: Sequence[float]) -> Floats:
+    """Σ_p w_p S_p (N,) of the scores (P, N) of a query's parts.
+
+    Each to the bit what it is among others: a product of matrices would round otherwise.
+    """
+    summed: Floats = np.zeros(scores.shape[1], np.float32)
+    for weight, part in zip(weights, scores, strict=True):
+        summed += np.float32(weight) * part
+    return summed

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from index.search import ranking
+from index.search import query as query_parts
 from index.search.estimates import Coded
 from index.search.query import Role, Term
 from index.search.requests import Request
@@ -150,8 +150,8 @@ class Scan:
             numbers,
             estimates.scores,
             estimates.errors,
-            ranking.totals(estimates.scores, weights),
-            ranking.totals(estimates.errors, np.abs(weights).tolist()),
+            query_parts.totals(estimates.scores, weights),
+            query_parts.totals(estimates.errors, np.abs(weights).tolist()),
         )
 
 
@@ -163,7 +163,7 @@ def probabilities(
 ) -> list[float]:
     """The probabilities of rows, if their scores are off by a share of their errors."""
     higher = share * np.sign(request.query.weights, dtype=np.float32)[:, None] * scored.errors
-    return ranking.probabilities(
+    return query_parts.probabilities(
         calibration,
         request.query,
         request.role,

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 from index.codes import single
 from index.search import query as query_parts
-from index.search import ranking
-from index.search.filter_bitmaps import passing
 from index.search.query import Role, Term
 from index.search.requests import Request
 from index.search.threads import Workers
@@ -44,7 +42,7 @@ def choose(
     collection's best are among.
     """
     sides = [segment.side(request.side) for segment in segments]
-    passed = [passing(rows, revisions) for rows in sides]
+    passed = [mask_rows(rows, revisions) for rows in sides]
     rows = sum(int(np.count_nonzero(mask)) for mask in passed)
     words = sum(len(term.vectors) for term in terms if not term.negated)
     whole = round(rows / share)
@@ -73,6 +71,21 @@ def choose(
             return chosen, False
         most *= 2  # photos of the same items crowd the others out
     return _not_empty(sides, [np.flatnonzero(mask) for mask in passed]), True
+
+
+def mask_rows(rows: Rows, revisions: Numbers | None) -> NDArray[np.bool_]:
+    """Mark the rows (B,) that are live and have one of the revisions, which come in order."""
+    if revisions is None or not len(rows):
+        return rows.live
+    first, last = int(rows.revisions[0]), int(rows.revisions[-1])
+    covered = revisions[
+        np.searchsorted(revisions, first) : np.searchsorted(revisions, last, "right")
+    ]
+    if last - first > 8 * len(rows) + 2**16:  # few rows are left of many revisions
+        return rows.live & np.isin(rows.revisions, covered)
+    mask = np.zeros(last - first + 1, np.bool_)
+    mask[covered - first] = True
+    return rows.live & mask[rows.revisions - first]
 
 
 def _rows(chosen: Chosen) -> int:
@@ -153,7 +166,7 @@ def _without(
         query_parts.exact_rows(score, vectors, alone, term, Role.QUERY_IS_SENTENCE)
         for term in negated
     ]
-    off = ranking.totals(np.stack(parts), [term.weight for term in negated])
+    off = query_parts.totals(np.stack(parts), [term.weight for term in negated])
     return replace(promising, products=promising.products + off)
 
 

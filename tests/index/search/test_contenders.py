@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from index.search.contenders import NONE, SPARE, Contenders
-from index.search.ranking import Key
-from index.search.requests import Request
+from index.search.requests import Key, Request
 from models.text.queries import Query
 
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from index.search.index import Index
-from index.search.ranking import Key, totals
-from index.search.requests import Request
+from index.search.query import totals
+from index.search.requests import Key, Request
 from models.scores.calibration import Calibration, Kind
 from models.scores.scoring import SCORES
 from models.text.queries import Query
