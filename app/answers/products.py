@@ -14,7 +14,6 @@ from app.answers.items import notes_of, photo_address, size_of
 from app.answers.queries import check_together, read_photo
 from app.engine import product_search as products
 from app.engine.engine import Engine
-from app.engine.product_search import Found, Sought
 from app.schemas.products import (
     FacetIn,
     FacetOut,
@@ -31,6 +30,7 @@ from index.catalog.facets import canonical_filter
 from index.documents.query_words import QueryWord
 from index.items import Item
 from index.products.requests import Boost, FacetRequest, Part, Product, ProductRequest, Weights
+from index.products.search import Found
 from models.scores import alignment
 from models.text.queries import Query
 from models.vision.images import Photo
@@ -43,8 +43,7 @@ def search_products(engine: Engine, search: ProductSearch, photo: Photo | None) 
     cursors, kind = Cursors(engine.catalog.secret), _kind(search, shown)
     offset = cursors.read(search.cursor, kind) if search.cursor is not None else 0
     request = _request(search, offset, engine.models.weak_below)
-    sought = Sought(search.text or None, shown)
-    result = products.search(engine, search.collection, request, sought)
+    result = products.search(engine, search.collection, request, search.text or None, shown)
     answer, end = result.answer, offset + search.limit
     return ProductsOut(
         collection=search.collection,
@@ -123,12 +122,12 @@ def _kind(search: ProductSearch, shown: Query | None) -> str:
 
 def _query_out(engine: Engine, search: ProductSearch, result: Found) -> ProductQueryOut:
     text, schema = result.request.text, result.schema
-    keys = result.request.keys if result.answer.hits else products.keys_of(result.request)
+    keys = result.request.keys if result.answer.hits else result.request.keys_with_filters
     notes = [*result.notes, *unknown_keys(keys, schema.keys, schema.uncompared.get)]
     weighed = [name for name, weight in search.fields.items() if weight]
     notes += unused(weighed, [boost.key for boost in search.boosts if boost.key], schema)
     if not result.answer.hits:
-        values = partial(products.values_of, engine, search.collection)
+        values = partial(products.list_values, engine, search.collection)
         notes += unknown_values(search.filter, schema.keys, values)
     notes += notes_of(result.items.values())
     return ProductQueryOut(

@@ -29,7 +29,7 @@ def read_query(engine: Engine, search: Search, photo: Photo | None) -> Query:
         query = engine.models.query(search.text)
     elif search.phrases is not None:
         note(query=", ".join(phrase.text for phrase in search.phrases))
-        query = engine.models.phrases([(phrase.text, phrase.weight) for phrase in search.phrases])
+        query = engine.models.query((phrase.text, phrase.weight) for phrase in search.phrases)
     else:
         assert shown is not None
         return shown

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypedDict, TypeVar
+from functools import partial
+from typing import TypedDict, TypeVar
 
 from app.answers.cursors import Cursors, following, placed
 from app.answers.filters import unknown_keys, unknown_values
@@ -21,7 +22,7 @@ from app.schemas.search import (
     SentenceHit,
     SentenceHits,
 )
-from index.filters import Scalar, parse, simple_parts
+from index.filters import parse, simple_parts
 from index.items import Item
 from index.search.requests import Hit, Request
 from index.segments.rows import Side
@@ -79,7 +80,7 @@ def _page(
     cursors = Cursors(engine.catalog.secret)
     request = placed(cursors, search, request)
     items: dict[str, Item]
-    answer, items = engine.hits(search.collection, request)
+    answer, items = engine.search_items(search.collection, request)
     hits: list[HitOut] = [
         hit_out(search, query, hit, items[hit.item])
         for hit in answer.hits
@@ -106,15 +107,9 @@ def _unknown(engine: Engine, search: Search, hits: Sequence[ImageHit | SentenceH
     missed = [key for key in search.fields or () if key not in carried]
     if not filtered and not missed:
         return []
-    home, catalog = search.collection, engine.catalog
-    known = engine.read(home, catalog.keys)
-
-    def example(key: str) -> Any:
-        return engine.read(home, lambda collection: catalog.example(collection, key))
-
-    def values(key: str, most: int) -> list[Scalar]:
-        return engine.read(home, lambda collection: catalog.values(collection, key, most))
-
+    read, catalog = partial(engine.read, search.collection), engine.catalog
+    known = read(catalog.keys)
+    example, values = partial(read, catalog.example), partial(read, catalog.values)
     notes = unknown_keys(dict.fromkeys(filtered), known, example)
     notes += unknown_keys((key for key in dict.fromkeys(missed) if key not in filtered), known)
     return notes + ([] if hits else unknown_values(search.filter, known, values))

@@ -1,4 +1,4 @@
-"""Search on a Ray cluster, as the settings describe it; the only way of `app` to index.cluster.cluster."""
+"""Search on a Ray cluster as the settings describe it; nothing else in app uses index.cluster."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def with_ray() -> ModuleType:
 
 
 def connected(settings: Settings) -> ModuleType:
-    """The module index.cluster.cluster, connected to the cluster; OSError where that does not answer."""
+    """Connect index.cluster.cluster; OSError where the cluster does not answer."""
     module = with_ray()
     if not settings.cluster:
         raise ValueError("name a cluster: --cluster HOST:6379, or TESSERA_CLUSTER")

@@ -7,7 +7,7 @@ from contextlib import suppress
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Concatenate, ParamSpec, TypeVar
 
 from app import process as memory
 from app.defaults import DEFAULT_COLLECTION
@@ -15,7 +15,7 @@ from app.engine import segment_process as follower
 from app.engine.bounds import Bounds, OutOfBounds
 from app.engine.drafts import Draft, embed
 from app.engine.inference import Models
-from app.engine.refusals import reason_of
+from app.engine.refusals import each
 from app.settings import Settings
 from app.telemetry.logs import note
 from app.telemetry.stages import stage
@@ -39,8 +39,8 @@ _REFUSED = (
     "another model made {}, so its searches are refused: serve with that model, or "
     "`tessera index --reembed`"
 )
-Part = TypeVar("Part")
 Result = TypeVar("Result")
+Arguments = ParamSpec("Arguments")
 
 
 class Engine:
@@ -182,44 +182,48 @@ class Engine:
         """What a collection is searched with."""
         return self.indexes.of(self.open(collection, reading=True))
 
-    def on(
+    def read(
         self,
         collection: str,
-        use: Callable[[Collection], Result],
-        *,
-        create: bool = False,
-        reading: bool = False,
+        use: Callable[Concatenate[Collection, Arguments], Result],
+        *args: Arguments.args,
+        **options: Arguments.kwargs,
     ) -> Result:
-        """Use a collection, or once more what has its name where it went in the meantime.
+        """Call a function with a collection, to read it, and with further arguments.
 
-        So a name that moves to another collection is there for everyone at every moment.
+        If the name moves to another collection meanwhile, calls it again with that one. So a name
+        that moves is there for everyone at every moment.
         """
         try:
-            return use(self.open(collection, create=create, reading=reading))
+            return use(self.open(collection, reading=True), *args, **options)
         except Replaced:
-            return use(self.open(collection, create=create, reading=reading))
+            return use(self.open(collection, reading=True), *args, **options)
 
-    def read(self, collection: str, use: Callable[[Collection], Result]) -> Result:
-        """Use a collection without writing into it, see `open`."""
-        return self.on(collection, use, reading=True)
+    def write(
+        self, collection: str, use: Callable[[Collection], Result], *, create: bool = False
+    ) -> Result:
+        """Call a function that writes into a collection; again if its name moves, like `read`."""
+        try:
+            return use(self.open(collection, create=create))
+        except Replaced:
+            return use(self.open(collection, create=create))
 
     def search(self, collection: str, request: Request) -> Answer:
-        """The best hits for a request; errors are those of index.search.index.Index.best.
+        """Search for the best hits; errors are those of index.search.index.Index.best.
 
-        None for a query without parts: nobody knows what it asks for.
+        There are none for a query without parts, which asks for nothing.
         """
-        return self.read(collection, lambda home: self._search(home, request))
+        return self.read(collection, self._search, request)
 
-    def hits(self, collection: str, request: Request) -> tuple[Answer, dict[str, Item]]:
-        """The best hits, and those of their items that are there still, by id."""
+    def search_items(self, collection: str, request: Request) -> tuple[Answer, dict[str, Item]]:
+        """Search for the best hits; also their items that are still there, by id."""
+        return self.read(collection, self._search_items, request)
 
-        def find(home: Collection) -> tuple[Answer, dict[str, Item]]:
-            answer, damaged = self._search(home, request), set[str]()
-            items = self.catalog.get_many(home, [hit.item for hit in answer.hits], damaged)
-            damaged.update(answer.damaged)
-            return replace(answer, damaged=tuple(sorted(damaged))), items
-
-        return self.read(collection, find)
+    def _search_items(self, home: Collection, request: Request) -> tuple[Answer, dict[str, Item]]:
+        answer, damaged = self._search(home, request), set[str]()
+        items = self.catalog.get_many(home, [hit.item for hit in answer.hits], damaged)
+        damaged.update(answer.damaged)
+        return replace(answer, damaged=tuple(sorted(damaged))), items
 
     def _search(self, home: Collection, request: Request) -> Answer:
         if not request.query.parts:
@@ -235,11 +239,11 @@ class Engine:
 
     def item_bag(self, collection: str, item: str, photo: int = 0) -> FragmentBag:
         """The bag of one of an item's photos; LookupError where there is none."""
-        return self.read(collection, lambda home: self.catalog.bag(home, item, photo))
+        return self.read(collection, self.catalog.bag, item, photo)
 
     def item_photo(self, collection: str, item: str, photo: int = 0) -> tuple[FragmentBag, Picture]:
         """One of an item's photos, its bag and picture; LookupError where there is none."""
-        entry = self.read(collection, lambda home: self.catalog.entry(home, item))
+        entry = self.read(collection, self.catalog.entry, item)
         check_photo(item, photo, len(entry.pictures))
         return entry.images[photo], entry.pictures[photo]
 
@@ -253,7 +257,7 @@ class Engine:
         Makes the collection if it is new. Raises ValueError for what cannot be embedded.
         """
         entries = self.embed(drafts)
-        self.on(collection, lambda home: self._store(home, entries), create=True)
+        self.write(collection, lambda home: self._store(home, entries), create=True)
 
     def _store(
         self, home: Collection, entries: Sequence[Entry], name: str | None = None
@@ -309,20 +313,3 @@ class Engine:
             keep=keep,
             **self.models.makes,
         )
-
-
-def each(
-    work: Callable[[Sequence[Part]], Sequence[Result]],
-    parts: Sequence[Part],
-    refusing: type[Exception] = ValueError,
-) -> list[Result | str]:
-    """The results of work on many parts at once; where it refuses, on each alone, or why not."""
-    if not parts:
-        return []
-    try:
-        return list(work(parts))
-    except refusing as refused:
-        # What is wrong with the collection is no item's fault.
-        if len(parts) == 1 or isinstance(refused, Replaced):
-            return [reason_of(refused)] * len(parts)
-        return [result for part in parts for result in each(work, [part], refusing)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -174,34 +174,31 @@ class Models:
         """The probability below which a caption is a guess; None where nobody knows."""
         return self.calibrated.unsure_below if self.calibrated else self.weak_below
 
-    def query(self, text: str) -> Query:
-        """A text as a query; ValueError for one without words or with too many."""
-        return self.phrases([(text, 1.0)])
+    def query(self, asked: str | Iterable[tuple[str, float]]) -> Query:
+        """Read and embed a text, or phrases with weights: scores are weighted sums of theirs.
+
+        ValueError for a text without words, or with too many.
+        """
+        phrases = ((asked, 1.0),) if isinstance(asked, str) else tuple(asked)
+        long = sum(len(text) for text, _ in phrases) > REMEMBERED_LENGTH
+        with stage("embed_text"):
+            return (self._embed if long else self._remembered)(phrases)[0]
 
     def notes(self, text: str) -> tuple[str, ...]:
         """What of a text the model does not read."""
         words = self.calibration.words if self.calibration else frozenset[str]()
         return () if self.matcher.any_word else tuple(queries.left_out_of(text, words))
 
-    def phrases(self, weighted: Sequence[tuple[str, float]]) -> Query:
-        """Phrases as one query: its score is the weighted sum of the phrases' own scores."""
-        phrases = tuple((text, weight) for text, weight in weighted)
-        long = sum(len(text) for text, _ in phrases) > REMEMBERED_LENGTH
-        with stage("embed_text"):
-            return self._embed(phrases) if long else self._remembered(phrases)
-
-    def _embed(self, weighted: tuple[tuple[str, float], ...]) -> Query:
-        """Phrases as one query."""
+    def _embed(self, *lists: Sequence[tuple[str, float]]) -> list[Query]:
+        """Embed lists of phrases together, each as one query."""
         words = self.calibration.words if self.calibration else frozenset[str]()
-        return queries.of_phrases(self.matcher, weighted, words)
+        return queries.of_several(self.matcher, lists, words)
 
     def _queries(self, texts: Sequence[str]) -> list[Query]:
         """Each text as a query, embedded at once."""
-        words = self.calibration.words if self.calibration else frozenset[str]()
         different = list(dict.fromkeys(texts))
         with stage("embed_text"):
-            lists = [[(text, 1.0)] for text in different]
-            embedded = queries.of_several(self.matcher, lists, words)
+            embedded = self._embed(*([(text, 1.0)] for text in different))
         query_of = dict(zip(different, embedded, strict=True))
         return [query_of[text] for text in texts]
 

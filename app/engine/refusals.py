@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from index.items import Replaced
 
 MISTAKES = (ValueError, LookupError, OSError)
 BUGS = (KeyError, IndexError)  # LookupErrors, but never the caller's mistake
+
+Part = TypeVar("Part")
+Result = TypeVar("Result")
 
 log = logging.getLogger(__name__)
 
@@ -16,3 +23,20 @@ def reason_of(failed: Exception) -> str:
         return str(failed) or type(failed).__name__
     log.error("an item failed, and the others go on", exc_info=failed)
     return f"the service failed on it ({type(failed).__name__}); its log says why"
+
+
+def each(
+    work: Callable[[Sequence[Part]], Sequence[Result]],
+    parts: Sequence[Part],
+    refusing: type[Exception] = ValueError,
+) -> list[Result | str]:
+    """The results of work on many parts at once; where it refuses, on each alone, or why not."""
+    if not parts:
+        return []
+    try:
+        return list(work(parts))
+    except refusing as refused:
+        # What is wrong with the collection is no item's fault.
+        if len(parts) == 1 or isinstance(refused, Replaced):
+            return [reason_of(refused)] * len(parts)
+        return [result for part in parts for result in each(work, [part], refusing)]

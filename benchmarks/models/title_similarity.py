@@ -26,7 +26,7 @@ from index.catalog.views import ItemRow
 from index.documents.documents import Documents
 from index.documents.words import stem, words
 from index.products.query import read_text
-from index.products.ranking import search
+from index.products.ranking import rank
 from index.products.requests import ProductRequest, Weights
 from index.search.requests import NONE, Promising
 from models.scores.scoring import score_named
@@ -115,7 +115,7 @@ class Titles:
         product_text = read_text(text, self.documents)
         used = way.weights.meaning and (way.always or product_text.unsaid is not None)
         request = ProductRequest(text=product_text, weights=way.weights, least=way.least, limit=TOP)
-        answer = search(self.documents, request, {"meaning": near} if used else {})
+        answer = rank(self.documents, request, {"meaning": near} if used else {})
         return [hit.id for hit in answer.hits]
 
 

@@ -89,7 +89,7 @@ class ShardedIndex(Index):
 
         Where a shard does not answer in time, those of the others, and their coverage.
         """
-        request = self._prepared(request)
+        request = self._prepare(request)
         terms = terms_of(request.query)
         newest = revision = self._catalog.revision(self._collection)
         for _ in range(TRIES):
@@ -119,7 +119,8 @@ class ShardedIndex(Index):
             damaged=tuple(sorted(best.damaged)),
             coverage=gathered.coverage,
         )
-        self._note(request, answer)
+        if not answer.exact:
+            self._recent.append(request)
         return answer
 
     def promising(
@@ -172,7 +173,7 @@ class ShardedIndexes(Indexes):
     def build(self) -> None:
         """Nothing: each shard builds what it is quick by."""
 
-    def _made(self, collection: Collection) -> Index:
+    def _open_index(self, collection: Collection) -> Index:
         return ShardedIndex(
             self._servers,
             self.catalog,
@@ -182,6 +183,6 @@ class ShardedIndexes(Indexes):
             synonyms=self._synonyms,
         )
 
-    def _needed(self) -> bool:
-        self._close_gone()
+    def _needs_follower(self) -> bool:
+        self._close_dropped()
         return False

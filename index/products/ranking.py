@@ -4,9 +4,9 @@
           + looks · P(the photo shows it) + likeness · P(the photo is like the one beside the text)
           + meaning · P(a sentence says it) + Σ boosts
 
-S_w / bound is the BM25F share of index.documents.bm25, from 0 to 1. P is the calibrated probability; it is
-known of the photos and sentences that promise most, and 0 beyond them. Each term is a part of a
-hit, or several.
+S_w / bound is the BM25F share of index.documents.bm25, from 0 to 1. P is the calibrated
+probability; it is known of the photos and sentences that promise most, and 0 beyond them. Each term
+is a part of a hit, or several.
 """
 
 from __future__ import annotations
@@ -31,7 +31,6 @@ from index.products.requests import (
     Product,
     ProductAnswer,
     ProductRequest,
-    Weights,
 )
 from index.search.requests import Promising
 
@@ -40,8 +39,8 @@ Gains = NDArray[np.float64]
 Neighbours = Mapping[Near, Promising]  # what is near the query in the joint space
 
 
-def passing(documents: Documents, where: Mapping[str, Any] | None) -> Mask:
-    """Which documents (N,) are live and pass a filter."""
+def mask_passing(documents: Documents, where: Mapping[str, Any] | None) -> Mask:
+    """Mark the documents (N,) that are live and pass a filter."""
     return documents.live & documents.passing(parse(where))
 
 
@@ -53,7 +52,7 @@ class Ranking:
 
     def __init__(self, documents: Documents, request: ProductRequest, near: Neighbours) -> None:
         self.documents, self.request = documents, request
-        self.passing = passing(documents, request.where)
+        self.passing = mask_passing(documents, request.where)
         text = request.text or ProductText("")
         self.words, self.weights = text.asked, request.field_weights
         self.lexical = self._scores(self.words)
@@ -63,12 +62,12 @@ class Ranking:
         )
         refused = (self._scores(text.refused).gains > 0).any(0)
         self.relevant: Mask = self.passing & ~refused
-        if self._finds(near):
-            self.relevant &= self._answering(self.relevant)
+        if self._is_selective(near):
+            self.relevant &= self._mask_answers(self.relevant)
         self.chosen = np.flatnonzero(self.relevant)
 
-    def _finds(self, near: Neighbours) -> bool:
-        """Whether there is something to find; else all that passes and is not refused is relevant.
+    def _is_selective(self, near: Neighbours) -> bool:
+        """Return whether there is something to find; else all that is not refused is relevant.
 
         A text that only refuses finds nothing: what its photos look like ranks all the rest.
         """
@@ -81,7 +80,7 @@ class Ranking:
     def _probabilities(self, rows: Promising) -> Gains:
         """The probability of each document's best row (N,)."""
         probabilities = np.zeros(len(self.documents))
-        places, present = located(self.documents.revisions, rows.revisions)
+        places, present = locate(self.documents.revisions, rows.revisions)
         np.maximum.at(probabilities, places, rows.probabilities[present])
         return probabilities
 
@@ -89,11 +88,11 @@ class Ranking:
         alternatives = [word.alternatives for word in words]
         return self.documents.lexical.scores(alternatives, self.weights)
 
-    def _answering(self, passing: Mask) -> Mask:
-        """Which documents have all words, or what answers near; failing that, half the words."""
+    def _mask_answers(self, passing: Mask) -> Mask:
+        """Mark the documents with all words, or a near answer; failing that, with half the words."""
         least = max(self.request.least, np.finfo(float).tiny)
         answering: Mask = np.zeros(len(self.documents), np.bool_)
-        for probabilities in self._deciding():
+        for probabilities in self._decisive_probabilities():
             answering |= probabilities >= least
         if not self.words:
             return answering
@@ -110,7 +109,7 @@ class Ranking:
             every = weight >= max(HALF * sum(idf), np.finfo(float).tiny)
         return answering | every
 
-    def _deciding(self) -> list[Gains]:
+    def _decisive_probabilities(self) -> list[Gains]:
         """Probabilities (N,), of which one that is high enough makes a document relevant.
 
         A photo beside a text finds what it finds alone, and the text ranks that: else a word that
@@ -135,10 +134,10 @@ class Ranking:
             exact |= mask
         total += weights.exact * exact[chosen]
         for boost in self.request.boosts:
-            total += self._boosted(boost)[chosen]
+            total += self._boost(boost)[chosen]
         return total
 
-    def _boosted(self, boost: Boost) -> Gains:
+    def _boost(self, boost: Boost) -> Gains:
         """What a boost gives to each document (N,)."""
         size = len(self.documents)
         if boost.key is None:
@@ -165,7 +164,7 @@ class Ranking:
             return np.arange(len(values))
         return np.flatnonzero(values <= np.partition(values, needed - 1)[needed - 1])
 
-    def collapsed(self, order: Codes) -> tuple[Codes, Codes]:
+    def collapse(self, order: Codes) -> tuple[Codes, Codes]:
         """The first of each group in an order, and how many each group has."""
         column = self.documents.columns.get(self.request.collapse or "")
         if column is None:
@@ -184,7 +183,15 @@ class Ranking:
             return Facet(request.key, (), 0, len(self.chosen))
         return column.facet(request.key, self.relevant, request.most, request.bounds)
 
-    def parts(self, chosen: Codes) -> list[list[Part]]:
+    def near(self, document: int) -> dict[Near, float]:
+        """The probabilities of a document's best photos and sentence that gave it something."""
+        return {
+            kind: probability
+            for kind, values in self.probabilities.items()
+            if self.request.weights.of(kind) * (probability := float(values[document]))
+        }
+
+    def stated_parts(self, chosen: Codes) -> list[list[Part]]:
         """The parts of some documents' scores, but for what is near."""
         parts: list[list[Part]] = [[] for _ in chosen]
         scale = self.request.weights.words / (self.lexical.bound or 1.0)
@@ -200,26 +207,33 @@ class Ranking:
             if fields:
                 parts[place].append(Part("exact", self.request.weights.exact, fields[0]))
         for boost in self.request.boosts:
-            boosted = self._boosted(boost)[chosen]
+            boosted = self._boost(boost)[chosen]
             for place in np.flatnonzero(boosted).tolist():
                 parts[place].append(Part("boost", float(boosted[place]), boost.name))
         return parts
 
 
-def search(documents: Documents, request: ProductRequest, near: Neighbours) -> ProductAnswer:
-    """A page of the items that answer a request, with facets over all of them.
+def rank(documents: Documents, request: ProductRequest, near: Neighbours) -> ProductAnswer:
+    """Rank the items that answer a request: a page of them, with facets over all.
 
     ValueError for what is no filter.
     """
     with documents.lock:
         ranking = Ranking(documents, request, near)
-        first, variants = ranking.collapsed(ranking.order(ranking.scores()))
+        first, variants = ranking.collapse(ranking.order(ranking.scores()))
         page = slice(request.offset, request.offset + request.limit)
         chosen = ranking.chosen[first[page]]
         hits = [
-            _product(ranking, document, parts, count)
+            Product(
+                documents.ids[document],
+                int(documents.revisions[document]),
+                tuple(parts),
+                ranking.near(document),
+                request.weights,
+                count,
+            )
             for document, parts, count in zip(
-                chosen.tolist(), ranking.parts(chosen), variants[page].tolist(), strict=True
+                chosen.tolist(), ranking.stated_parts(chosen), variants[page].tolist(), strict=True
             )
         ]
         return ProductAnswer(
@@ -232,35 +246,8 @@ def search(documents: Documents, request: ProductRequest, near: Neighbours) -> P
         )
 
 
-def _product(ranking: Ranking, document: int, parts: list[Part], variants: int) -> Product:
-    weights = ranking.request.weights
-    probabilities = {
-        kind: float(values[document]) for kind, values in ranking.probabilities.items()
-    }
-    near = {
-        kind: probability
-        for kind, probability in probabilities.items()
-        if weights.of(kind) * probability
-    }
-    parts = [*parts, *(near_part(weights, kind, probability) for kind, probability in near.items())]
-    return Product(
-        ranking.documents.ids[document],
-        int(ranking.documents.revisions[document]),
-        sum(part.gave for part in parts),
-        tuple(parts),
-        near,
-        variants,
-    )
-
-
-def near_part(weights: Weights, kind: Near, probability: float) -> Part:
-    """What a photo or a sentence of some probability gives."""
-    field = "sentences" if kind == "meaning" else None
-    return Part(kind, weights.of(kind) * probability, field)
-
-
-def located(revisions: Codes, wanted: Codes) -> tuple[Codes, Codes]:
-    """Where wanted revisions stand among others, which come in order; and which ones are there."""
+def locate(revisions: Codes, wanted: Codes) -> tuple[Codes, Codes]:
+    """Find the places of wanted revisions among sorted others; also which ones are there."""
     places = np.searchsorted(revisions, wanted)
     present = np.flatnonzero(places < len(revisions))
     present = present[revisions[places[present]] == wanted[present]]

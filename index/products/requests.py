@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from index.documents.columns import Facet
 from index.documents.documents import FIELDS
+from index.filters import parse, simple_parts
 from index.products.query import ProductText
 from index.search.requests import FARTHEST
 from index.segments.rows import Side
@@ -95,6 +96,13 @@ class ProductRequest:
         named = [facet.key for facet in self.facets] + [boost.key for boost in self.boosts]
         return dict.fromkeys(key for key in (*named, self.sort, self.collapse) if key)
 
+    @property
+    def keys_with_filters(self) -> list[str]:
+        """The metadata keys that it names, those of filters first."""
+        filters = [self.where, *(boost.where for boost in self.boosts)]
+        filtered = [part.key for where in filters for part in simple_parts(parse(where))]
+        return list(dict.fromkeys([*filtered, *self.keys]))
+
 
 @dataclass(frozen=True, slots=True)
 class Part:
@@ -110,15 +118,30 @@ class Part:
 class Product:
     """A hit; its parts add up to its score. `variants` are the relevant items of its group.
 
-    `probabilities` are those of its best photos and sentence, where they gave something.
+    `stated` are the parts that words and boosts gave. `probabilities` are those of its best photos
+    and sentence, where they gave something; `weights` say how much.
     """
 
     id: str
     revision: int
-    score: float
-    parts: tuple[Part, ...]
+    stated: tuple[Part, ...]
     probabilities: Mapping[Near, float]
+    weights: Weights
     variants: int = 1
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """All parts of its score."""
+        near = (
+            Part(kind, self.weights.of(kind) * chance, "sentences" if kind == "meaning" else None)
+            for kind, chance in self.probabilities.items()
+        )
+        return (*self.stated, *near)
+
+    @property
+    def score(self) -> float:
+        """How well it answers."""
+        return sum(part.gave for part in self.parts)
 
 
 @dataclass(frozen=True, slots=True)

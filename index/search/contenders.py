@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from index.search.requests import Request
-from index.search.scan import Scored, surely_probable
+from index.search.scan import Scored, mark_surely_probable
 from index.segments.rows import Numbers
 from models.scores.calibration import Calibration
 from models.scores.kernels import Floats
@@ -62,7 +62,7 @@ class Contenders:
             return every
         unseen = total - share * error <= request.after.score
         if request.side == "images":
-            shown = ~unseen & surely_probable(calibration, scored, request, share)
+            shown = ~unseen & mark_surely_probable(calibration, scored, request, share)
             # Of those that may not be probable enough, exact probabilities tell.
             unseen = ~np.isin(every.revisions, every.revisions[shown])
         return every.only(unseen)

@@ -50,31 +50,16 @@ class Block:
         return np.stack(factors, axis=1).astype(np.float32)
 
     @classmethod
-    def between(cls, rows: Rows, start: int, end: int, heads: Heads | None = None) -> Block:
-        """Neighbouring rows, not copied."""
-        offsets = rows.offsets[start : end + 1]
-        codes = (heads or rows).codes[offsets[0] : offsets[-1]]
-        return cls._with(codes, None, offsets - offsets[0], rows, slice(start, end), heads)
-
-    @classmethod
-    def of(cls, rows: Rows, numbers: Numbers, heads: Heads | None = None) -> Block:
-        """Chosen rows."""
-        fragments = fragments_of(rows.offsets, numbers)
-        sizes = rows.offsets[numbers + 1] - rows.offsets[numbers]
-        codes = (heads or rows).codes
-        return cls._with(codes, fragments, offsets_of(sizes), rows, numbers, heads)
-
-    @classmethod
-    def _with(
-        cls,
-        codes: NDArray[np.int8],
-        fragments: Numbers | None,
-        offsets: Numbers,
-        rows: Rows,
-        chosen: slice | Numbers,
-        heads: Heads | None,
-    ) -> Block:
+    def of(cls, rows: Rows, chosen: slice | Numbers, heads: Heads | None = None) -> Block:
+        """The neighbouring rows of a slice, not copied, or the rows with some numbers."""
         coded = heads or rows
+        if isinstance(chosen, slice):
+            offsets = rows.offsets[chosen.start : chosen.stop + 1]
+            codes, fragments = coded.codes[offsets[0] : offsets[-1]], None
+            offsets = offsets - offsets[0]
+        else:
+            codes, fragments = coded.codes, fragments_of(rows.offsets, chosen)
+            offsets = offsets_of(rows.offsets[chosen + 1] - rows.offsets[chosen])
         return cls(
             codes,
             fragments,

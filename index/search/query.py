@@ -79,21 +79,21 @@ def exact_rows(score: Score, vectors: Floats, offsets: Numbers, term: Term, role
     return scores
 
 
-def checked(
+def check_query(
     query: Query, side: Side, collection: Collection, calibration: Calibration | None
 ) -> Query:
-    """A query as the matcher of a collection asks it.
+    """Check a query, and give it as the matcher of a collection asks it.
 
     ValueError for one without fragments, of another dimension, or not finite.
     """
-    parts = tuple(_checked_part(part, collection) for part in query.parts)
+    parts = tuple(_check_part(part, collection) for part in query.parts)
     if not parts:
         raise ValueError("the query has no fragments; give one with at least a word or region")
     query = replace(query, parts=parts)
     return calibration.asked(query, side == "images") if calibration else query
 
 
-def calibrated(calibration: Calibration | None) -> Calibration:
+def need_calibration(calibration: Calibration | None) -> Calibration:
     """The calibration of a matcher; ValueError where it has none."""
     if calibration is None:
         raise ValueError(
@@ -111,7 +111,7 @@ def terms_of(query: Query) -> list[Term]:
     ]
 
 
-def _checked_part(part: FragmentBag, collection: Collection) -> FragmentBag:
+def _check_part(part: FragmentBag, collection: Collection) -> FragmentBag:
     vectors = np.ascontiguousarray(part.vectors.detach().cpu().numpy(), np.float32)
     if not len(vectors):
         raise ValueError("the query has no fragments; give one with at least a word or region")

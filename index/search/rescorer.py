@@ -45,10 +45,7 @@ class Rescorer:
 
         def estimate(start: int) -> None:
             places = slice(start, min(start + BLOCK, count))
-            if numbers is None:
-                block = Block.between(rows, places.start, places.stop, heads)
-            else:
-                block = Block.of(rows, numbers[places], heads)
+            block = Block.of(rows, places if numbers is None else numbers[places], heads)
             for number, part in enumerate(parts):
                 estimates = part.estimates(block)
                 scores[number, places] = estimates.scores
@@ -68,7 +65,7 @@ class Rescorer:
             )
             for part in parts
         ]
-        block = Block.between(rows, 0, len(rows))
+        block = Block.of(rows, slice(0, len(rows)))
         return Estimates(np.stack(scores), np.stack([part.errors(block) for part in parts]))
 
 
@@ -77,5 +74,5 @@ def compile_kernel(score: Score) -> None:
     vectors, role = np.ones((1, CHUNK), np.float32), Role.QUERY_IS_SENTENCE
     term = Term(vectors, 1.0)
     rows = of_vectors([vectors], [0], [0], "images", score, dimension=CHUNK)
-    Coded(term, score, role, rows_have_base=True).estimates(Block.between(rows, 0, 1))
+    Coded(term, score, role, rows_have_base=True).estimates(Block.of(rows, slice(0, 1)))
     exact(score, [vectors], term, role)

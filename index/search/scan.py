@@ -55,14 +55,25 @@ class Scan:
 
     def __init__(self, rescorer: Rescorer, request: Request, terms: Sequence[Term]) -> None:
         self._rescorer, self._request, self._terms = rescorer, request, terms
-        self._coded = self._parts(None)
+        self._coded = self._encode(None)
 
-    def scored(self, rows: Rows, numbers: Numbers) -> Scored:
-        """The scores of rows from their codes."""
-        return self._scored(rows, numbers, self._coded, None)
+    def score(self, rows: Rows, numbers: Numbers, heads: Heads | None = None) -> Scored:
+        """Score rows from their codes, or from those of their `heads`."""
+        query = self._coded if heads is None else self._encode(heads)
+        fewer = None if len(numbers) == len(rows) else numbers
+        estimates = self._rescorer.estimates(query, rows, fewer, heads)
+        weights = [part.term.weight for part in query]
+        return Scored(
+            rows,
+            numbers,
+            estimates.scores,
+            estimates.errors,
+            query_parts.totals(estimates.scores, weights),
+            query_parts.totals(estimates.errors, np.abs(weights).tolist()),
+        )
 
-    def narrowed(self, chosen: Chosen, count: int) -> Chosen:
-        """Those of the rows that can be among the best `count` hits that are asked for.
+    def narrow(self, chosen: Chosen, count: int) -> Chosen:
+        """Keep the rows that can be among the best `count` hits.
 
         A row's heads bound its score. Rows that promise most are scored from their codes: what the
         `count`-th best item of them reaches at least is what the bound of every other row has to
@@ -71,7 +82,10 @@ class Scan:
         rows = sum(len(numbers) for _, numbers in chosen)
         if rows <= max(MANY, PROMISING * count) or not self._bounded:
             return chosen
-        bounds = [self._by_heads(rows, numbers) for rows, numbers in chosen]
+        bounds = [
+            self.score(rows, numbers, rows.heads) if rows.heads is not None else None
+            for rows, numbers in chosen
+        ]
         least = self._reached([bound for bound in bounds if bound], count)
         return [
             (bound.rows, bound.numbers[bound.total + bound.error >= least]) if bound else every
@@ -89,11 +103,6 @@ class Scan:
             and self._rescorer.device is None
         )
 
-    def _by_heads(self, rows: Rows, numbers: Numbers) -> Scored | None:
-        if rows.heads is None:
-            return None
-        return self._scored(rows, numbers, self._parts(rows.heads), rows.heads)
-
     def _reached(self, bounds: Sequence[Scored], count: int) -> np.float32:
         """What the `count` best items reach at least; they come behind the page before."""
         bounds = [bound.only(self._behind(bound)) for bound in bounds]
@@ -110,7 +119,7 @@ class Scan:
 
     def _items(self, bounds: Scored) -> Floats:
         """What items reach at least that certainly come behind the page before, by codes."""
-        scored = self.scored(bounds.rows, bounds.numbers)
+        scored = self.score(bounds.rows, bounds.numbers)
         scored = scored.only(self._behind(scored))
         revisions, items = np.unique(scored.rows.revisions[scored.numbers], return_inverse=True)
         reached = np.full(len(revisions), -np.inf, np.float32)
@@ -127,7 +136,8 @@ class Scan:
         behind: NDArray[np.bool_] = ~np.isin(revisions, revisions[before])
         return behind
 
-    def _parts(self, heads: Heads | None) -> list[Coded]:
+    def _encode(self, heads: Heads | None) -> list[Coded]:
+        """The parts of the query in 8 bits, for the rows' own codes or for those of heads."""
         return [
             Coded(
                 term,
@@ -138,21 +148,6 @@ class Scan:
             )
             for term in self._terms
         ]
-
-    def _scored(
-        self, rows: Rows, numbers: Numbers, query: Sequence[Coded], heads: Heads | None
-    ) -> Scored:
-        fewer = None if len(numbers) == len(rows) else numbers
-        estimates = self._rescorer.estimates(query, rows, fewer, heads)
-        weights = [part.term.weight for part in query]
-        return Scored(
-            rows,
-            numbers,
-            estimates.scores,
-            estimates.errors,
-            query_parts.totals(estimates.scores, weights),
-            query_parts.totals(estimates.errors, np.abs(weights).tolist()),
-        )
 
 
 SLACK = 0.01  # by how much a probability may be too small as sums are kept in half precision
@@ -174,10 +169,10 @@ def probabilities(
     )
 
 
-def probable(
+def keep_probable(
     calibration: Calibration | None, scored: Scored, request: Request, share: np.float32
 ) -> Scored:
-    """Those of the rows whose probability may be as high as is asked for.
+    """Keep the rows whose probability may be as high as is asked for.
 
     Their scores may be off by a share of their errors.
     """
@@ -188,10 +183,10 @@ def probable(
     return scored.only(highest >= request.least - SLACK)
 
 
-def surely_probable(
+def mark_surely_probable(
     calibration: Calibration | None, scored: Sequence[Scored], request: Request, share: np.float32
 ) -> NDArray[np.bool_]:
-    """Which rows of all (N,) certainly are as probable as is asked for."""
+    """Mark the rows (N,) that certainly are as probable as is asked for."""
     if request.least is None:
         return np.ones(sum(len(part.total) for part in scored), np.bool_)
     assert calibration is not None
