@@ -1,4 +1,4 @@
-"""Search on a Ray cluster as the settings describe it; nothing else in app uses index.cluster."""
+"""Search on a Ray cluster, as the settings describe it."""
 
 from __future__ import annotations
 
