@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TypedDict, TypeVar
 
-from app.answers.cursors import Cursors, following, placed
+from app.answers.cursors import Cursors, start_page, write_next
 from app.answers.filters import unknown_keys, unknown_values
 from app.answers.fragments import links, own_words, phrases
 from app.answers.items import notes_of, photo_address, photo_address_of, size_of
-from app.answers.queries import query_out
+from app.answers.queries import query_out, read_query
 from app.engine.engine import Engine
 from app.schemas.search import (
     ImageHit,
@@ -29,21 +29,24 @@ from index.segments.rows import Side
 from models.scores import alignment
 from models.text.queries import Query
 from models.types import FragmentBag
+from models.vision.images import Photo
 
 
-def search_images(engine: Engine, search: Search, query: Query) -> ImageHits:
-    """A page of the photos that answer a query."""
-    hits, about = _page(engine, search, query, "images", _image_hit)
+def search_images(engine: Engine, search: Search, photo: Photo | None) -> ImageHits:
+    """Search for the photos that answer a request; gives a page of them."""
+    query = read_query(engine, search, photo)
+    hits, about = _find_page(engine, search, query, "images", _image_hit)
     return ImageHits(hits=hits, **about)
 
 
-def search_sentences(engine: Engine, search: Search, query: Query) -> SentenceHits:
-    """A page of the sentences that match a query."""
+def search_sentences(engine: Engine, search: Search, photo: Photo | None) -> SentenceHits:
+    """Search for the sentences that answer a request; gives a page of them."""
+    query = read_query(engine, search, photo)
     if search.photo_weight is not None:
         raise ValueError(
             "photo_weight: sentences answer a text or a photo; /search/image takes both"
         )
-    hits, about = _page(engine, search, query, "sentences", _sentence_hit)
+    hits, about = _find_page(engine, search, query, "sentences", _sentence_hit)
     return SentenceHits(hits=hits, **about)
 
 
@@ -61,14 +64,14 @@ class AboutHits(TypedDict):
     cursor: str | None
 
 
-def _page(
+def _find_page(
     engine: Engine,
     search: Search,
     query: Query,
     side: Side,
     hit_out: Callable[[Search, Query, Hit, Item], HitOut],
 ) -> tuple[list[HitOut], AboutHits]:
-    """A page of hits as JSON, and what there is to say about them."""
+    """Find a page of hits, as JSON; also what there is to say about them."""
     request = Request(
         side,
         query,
@@ -78,26 +81,27 @@ def _page(
         exact=search.exact,
     )
     cursors = Cursors(engine.catalog.secret)
-    request = placed(cursors, search, request)
-    items: dict[str, Item]
+    request = start_page(cursors, search, request)
     answer, items = engine.search_items(search.collection, request)
     hits: list[HitOut] = [
         hit_out(search, query, hit, items[hit.item])
         for hit in answer.hits
         if hit.item in items  # one that was deleted since the search is not
     ]
-    notes = [*_unknown(engine, search, hits), *notes_of(items.values())]
+    notes = [*_note_unknown(engine, search, hits), *notes_of(items.values())]
     return hits, AboutHits(
         collection=search.collection,
         model=engine.models.name,
         query=query_out(query, notes),
         weak_below=engine.models.weak_below,
         searched=SearchedOut.model_validate(answer, from_attributes=True),
-        cursor=following(cursors, search, request, answer),
+        cursor=write_next(cursors, search, request, answer),
     )
 
 
-def _unknown(engine: Engine, search: Search, hits: Sequence[ImageHit | SentenceHit]) -> list[str]:
+def _note_unknown(
+    engine: Engine, search: Search, hits: Sequence[ImageHit | SentenceHit]
+) -> list[str]:
     """Notes about keys that no item has, of those by which no hit has anything, and about values.
 
     The catalog is asked only where there are some.
@@ -124,7 +128,7 @@ def _image_hit(search: Search, query: Query, hit: Hit, stored: Item) -> ImageHit
         photo=hit.photo,
         image=photo_address(search.collection, hit.item, hit.photo),
         **size_of(stored, hit.photo),
-        metadata=search.chosen(stored.metadata),
+        metadata=search.choose_metadata(stored.metadata),
         sentences=list(stored.sentences),
         links=links(hit.links, query.bag, hit.bag),
         phrases=_phrases(query, query.text, hit.bag, hit),
@@ -140,7 +144,7 @@ def _sentence_hit(search: Search, query: Query, hit: Hit, stored: Item) -> Sente
         score=hit.score,
         probability=hit.probability,
         image=photo_address_of(search.collection, stored),
-        metadata=search.chosen(stored.metadata),
+        metadata=search.choose_metadata(stored.metadata),
         links=links(hit.links, hit.bag, query.bag) if query.text is None else own_words(hit),
         phrases=_phrases(Query.of(hit.bag), sentence, query.bag, hit)
         if query.text is None
