@@ -13,7 +13,7 @@ from itsdangerous import BadData, URLSafeSerializer
 from app.schemas.fields import LONGEST_CURSOR
 from app.schemas.search import Search
 from index.catalog.facets import canonical_filter
-from index.search.requests import Answer, Key, Request
+from index.search.requests import Answer, HitKey, Request
 from models.text.queries import Query
 
 
@@ -67,7 +67,7 @@ def start_page(cursors: Cursors, search: Search, request: Request) -> Request:
         search.cursor, kind_of_hits(search, request.query)
     )
     try:
-        return replace(request, after=Key(-score, item, position), seen=hits_before)
+        return replace(request, after=HitKey(-score, item, position), seen=hits_before)
     except ValueError as far:
         raise ValueError(f"cursor: {far}") from far
 

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from functools import partial
 
 from app.answers.cursors import Cursors, name_of_list
-from app.answers.filters import unknown_keys, unknown_values, unused
+from app.answers.filters import note_unknown_keys, note_unknown_values, note_unused
 from app.answers.fragments import links, own_words, phrases
 from app.answers.items import notes_of, photo_address, size_of
 from app.answers.queries import check_together, read_photo
@@ -29,8 +29,8 @@ from app.schemas.products import (
 from index.catalog.facets import canonical_filter
 from index.documents.query_words import QueryWord
 from index.items import Item
-from index.products.requests import Boost, FacetRequest, Part, Product, ProductRequest, Weights
-from index.products.search import Found
+from index.products.requests import Boost, FacetRequest, Product, ProductRequest, ScorePart, Weights
+from index.products.search import ProductResult
 from models.scores import alignment
 from models.text.queries import Query
 from models.vision.images import Photo
@@ -120,15 +120,15 @@ def _kind(search: ProductSearch, shown: Query | None) -> str:
     return name_of_list("products", fields, canonical_filter(search.filter), digest)
 
 
-def _query_out(engine: Engine, search: ProductSearch, result: Found) -> ProductQueryOut:
+def _query_out(engine: Engine, search: ProductSearch, result: ProductResult) -> ProductQueryOut:
     text, schema = result.request.text, result.schema
     keys = result.request.keys if result.answer.hits else result.request.keys_with_filters
-    notes = [*result.notes, *unknown_keys(keys, schema.keys, schema.uncompared.get)]
+    notes = [*result.notes, *note_unknown_keys(keys, schema.keys, schema.uncompared.get)]
     weighed = [name for name, weight in search.fields.items() if weight]
-    notes += unused(weighed, [boost.key for boost in search.boosts if boost.key], schema)
+    notes += note_unused(weighed, [boost.key for boost in search.boosts if boost.key], schema)
     if not result.answer.hits:
         values = partial(products.list_values, engine, search.collection)
-        notes += unknown_values(search.filter, schema.keys, values)
+        notes += note_unknown_values(search.filter, schema.keys, values)
     notes += notes_of(result.items.values())
     return ProductQueryOut(
         text=search.text,
@@ -151,7 +151,7 @@ def _words(text: str, words: Sequence[QueryWord]) -> list[WordOut]:
     ]
 
 
-def _hit(collection: str, result: Found, hit: Product, stored: Item) -> ProductHit:
+def _hit(collection: str, result: ProductResult, hit: Product, stored: Item) -> ProductHit:
     photos = (result.explained.get(kind, {}).get(hit.revision) for kind in ("looks", "likeness"))
     photo = next(filter(None, photos), None)
     number = (photo.photo if photo else None) or 0
@@ -169,7 +169,7 @@ def _hit(collection: str, result: Found, hit: Product, stored: Item) -> ProductH
     )
 
 
-def _probability(result: Found, hit: Product) -> float | None:
+def _probability(result: ProductResult, hit: Product) -> float | None:
     """How probable it is that a hit's photo answers: it is as probable as the least of its parts.
 
     Those are the text, and the photo beside it or, where its weight is below 0, its absence.
@@ -182,7 +182,7 @@ def _probability(result: Found, hit: Product) -> float | None:
     return likeness if looks is None else min(looks, likeness)
 
 
-def _part(part: Part, result: Found, revision: int) -> PartOut:
+def _part(part: ScorePart, result: ProductResult, revision: int) -> PartOut:
     part_out = PartOut(kind=part.kind, gave=part.gave, field=part.field, word=part.word)
     if part.kind not in ("looks", "likeness", "meaning"):
         return part_out

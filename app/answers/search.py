@@ -7,7 +7,7 @@ from functools import partial
 from typing import TypedDict, TypeVar
 
 from app.answers.cursors import Cursors, start_page, write_next
-from app.answers.filters import unknown_keys, unknown_values
+from app.answers.filters import note_unknown_keys, note_unknown_values
 from app.answers.fragments import links, own_words, phrases
 from app.answers.items import notes_of, photo_address, photo_address_of, size_of
 from app.answers.queries import query_out, read_query
@@ -114,9 +114,9 @@ def _note_unknown(
     read, catalog = partial(engine.read, search.collection), engine.catalog
     known = read(catalog.keys)
     example, values = partial(read, catalog.example), partial(read, catalog.values)
-    notes = unknown_keys(dict.fromkeys(filtered), known, example)
-    notes += unknown_keys((key for key in dict.fromkeys(missed) if key not in filtered), known)
-    return notes + ([] if hits else unknown_values(search.filter, known, values))
+    notes = note_unknown_keys(dict.fromkeys(filtered), known, example)
+    notes += note_unknown_keys((key for key in dict.fromkeys(missed) if key not in filtered), known)
+    return notes + ([] if hits else note_unknown_values(search.filter, known, values))
 
 
 def _image_hit(search: Search, query: Query, hit: Hit, stored: Item) -> ImageHit:

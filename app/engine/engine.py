@@ -78,7 +78,7 @@ class Engine:
         if settings.cluster:
             from app.engine import cluster  # needs Ray
 
-            indexes = cluster.indexes(settings, catalog, models, synonyms)
+            indexes = cluster.open_indexes(settings, catalog, models, synonyms)
         memory.give_back()  # what loading needed
         return cls(models, catalog, settings.data, settings.device, synonyms, indexes)
 
@@ -99,7 +99,7 @@ class Engine:
         self.indexes.close()
         self.catalog.close()
 
-    def limited_to(self, names: Sequence[str] | None) -> Engine:
+    def limit_to(self, names: Sequence[str] | None) -> Engine:
         """The same engine for those who may see these collections alone; None for all there are."""
         limited = copy(self)
         limited.bounds = Bounds(self.catalog.names, names)
@@ -129,7 +129,9 @@ class Engine:
         """
         homes = self.catalog.collections()
         refused = {
-            home.token for home in homes if self.served(home).fingerprint != self.models.fingerprint
+            home.token
+            for home in homes
+            if self.find_served(home).fingerprint != self.models.fingerprint
         }
         with suppress(LookupError):  # it is made by the first search
             if self.catalog.find(DEFAULT_COLLECTION).token in refused:
@@ -164,12 +166,12 @@ class Engine:
             if not create and collection != DEFAULT_COLLECTION:
                 raise
         else:
-            home = self.served(home) if reading else home
+            home = self.find_served(home) if reading else home
             if home.fingerprint == self.models.fingerprint:
                 return home
         return self.catalog.collection(collection, **self.models.makes)
 
-    def served(self, home: Collection) -> Collection:
+    def find_served(self, home: Collection) -> Collection:
         """What is read where a collection is named: what a re-embedding of it has kept, or itself.
 
         The former if this matcher has embedded that, and not the collection.

@@ -11,7 +11,7 @@ from index.filters import Scalar
 from index.items import Collection
 from index.products.completion import Completion, complete
 from index.products.requests import ProductRequest
-from index.products.search import Found, ItemSearch
+from index.products.search import ItemSearch, ProductResult
 from models.text.queries import Query
 
 
@@ -21,13 +21,13 @@ def search(
     request: ProductRequest,
     text: str | None = None,
     photo: Query | None = None,
-) -> Found:
+) -> ProductResult:
     """Find the items that answer a text, a photo or both; without one, all that pass the filter.
 
     ValueError for what is no filter, and for photos where the matcher is not calibrated.
     """
 
-    def find(home: Collection) -> Found:
+    def find(home: Collection) -> ProductResult:
         embed = None if engine.models.calibration is None else engine.models.query
         item_search = ItemSearch(engine.indexes.of(home), request, text, photo, embed)
         with stage("search"):

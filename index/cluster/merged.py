@@ -18,7 +18,7 @@ from index.search.index import Index
 from index.search.indexes import Indexes
 from index.search.overview import Overview
 from index.search.query import terms_of
-from index.search.requests import Answer, Promising, Request
+from index.search.requests import Answer, Request, Shortlist
 from index.segments.rows import Numbers, Side
 from models.scores.calibration import Calibration
 from models.text.queries import Query
@@ -123,10 +123,10 @@ class ShardedIndex(Index):
             self._recent.append(request)
         return answer
 
-    def promising(
+    def shortlist(
         self, side: Side, query: Query, count: int, revisions: Numbers | None = None
-    ) -> Promising:
-        """See Index.promising; of each shard so many."""
+    ) -> Shortlist:
+        """See Index.shortlist; of each shard so many."""
         gathered = self._servers.ask("promising", self._collection, side, query, count, revisions)
         return together(gathered.answers, gathered.coverage)
 

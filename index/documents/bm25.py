@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from index.documents.words import spelled, stem
+from index.documents.words import spell, stem
 
 SATURATION, LENGTH = 1.2, 0.5  # k and b
 Floats = NDArray[np.float32]
@@ -139,7 +139,7 @@ class Lexical:
         """Add a document, its texts by field; gives its number."""
         words: dict[str, str] = {}  # as they are written, by folded words
         for name, text in fields.items():
-            if found := list(spelled(text)):
+            if found := list(spell(text)):
                 postings = self._fields.get(name) or self._fields.setdefault(name, Postings())
                 for term in postings.add(self._size, found):
                     self._fields_of.setdefault(term, []).append(name)
@@ -247,7 +247,7 @@ class Lexical:
                 postings = self._fields[name]
                 documents, frequencies = postings.frequencies(alternative.term, self._size)
                 frequency[documents] += np.float32(weight) * frequencies
-        return self._saturated(alternative) * frequency / (np.float32(SATURATION) + frequency)
+        return self._most_gain(alternative) * frequency / (np.float32(SATURATION) + frequency)
 
     def _parts(
         self, documents: Rows, alternative: Alternative, weights: Mapping[str, float]
@@ -265,9 +265,9 @@ class Lexical:
                     parts[name] = np.zeros(len(documents), np.float32)
                     parts[name][matched] = np.float32(weight) * frequencies[places[matched]]
         total = sum(parts.values(), np.full(len(documents), SATURATION, np.float32))
-        scale = self._saturated(alternative) / total
+        scale = self._most_gain(alternative) / total
         return {name: scale * part for name, part in parts.items()}
 
-    def _saturated(self, alternative: Alternative) -> np.float32:
+    def _most_gain(self, alternative: Alternative) -> np.float32:
         """The most that an alternative can give."""
         return np.float32(alternative.weight * self.idf(alternative.term))

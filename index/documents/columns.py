@@ -18,7 +18,7 @@ from index.filters import Equals, Scalar, Simple, Within, fits, number_of
 LONGEST = 4  # words of a phrase
 
 
-def folded(text: str) -> str:
+def fold_words(text: str) -> str:
     """A text's words as they are compared."""
     return " ".join(word.folded for word in words(text))
 
@@ -35,7 +35,7 @@ class Phrases:
         if self._size == len(values):
             return
         self._sorted += [
-            (folded(value), code)
+            (fold_words(value), code)
             for code, value in enumerate(values[self._size :], self._size)
             if isinstance(value, str) and 0 < value.count(" ") < LONGEST
         ]
@@ -175,7 +175,7 @@ class Column:
         Of several values, the one that comes first counts. Numbers come before texts, in order.
         """
         documents, codes = self.entries
-        ranks = self._ranked()[codes]
+        ranks = self._rank_values()[codes]
         places = np.full(size, len(self.values), np.int64)
         np.minimum.at(places, documents, len(self.values) - 1 - ranks if descending else ranks)
         return places
@@ -203,7 +203,9 @@ class Column:
         documents, codes = documents[inside], codes[inside]
         counts = self.counts(counted)
         present = np.flatnonzero(counts)
-        values = tuple((self.values[code], int(counts[code])) for code in self._most(counts, most))
+        values = tuple(
+            (self.values[code], int(counts[code])) for code in self._find_most(counts, most)
+        )
         having = len(documents) - int(np.count_nonzero(np.diff(documents) == 0))
         missing = int(np.count_nonzero(counted)) - having
         numbers = self.numbers[inside] if self.numeric else np.empty(0)
@@ -216,17 +218,17 @@ class Column:
         ranges = _ranges(documents, numbers, edges)
         return Facet(key, values, len(present), missing, least, largest, ranges)
 
-    def _most(self, counts: Codes, most: int) -> list[int]:
+    def _find_most(self, counts: Codes, most: int) -> list[int]:
         """The codes that are counted most, those of one count in the order of their values."""
         present = np.flatnonzero(counts)
-        order = self._ranked()[present] - counts[present] * len(self.values)
+        order = self._rank_values()[present] - counts[present] * len(self.values)
         if most < len(present):
             present = present[np.argpartition(order, most)[:most]]
-            order = self._ranked()[present] - counts[present] * len(self.values)
+            order = self._rank_values()[present] - counts[present] * len(self.values)
         codes: list[int] = present[np.argsort(order)].tolist()
         return codes
 
-    def _ranked(self) -> Codes:
+    def _rank_values(self) -> Codes:
         """The place of each code among the sorted values: numbers, then texts, then others."""
         size, ranks = self._ranks
         if size != len(self.values):

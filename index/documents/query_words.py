@@ -16,7 +16,7 @@ from rapidfuzz.distance import OSA
 
 from index.documents import words as spelling
 from index.documents.bm25 import Alternative
-from index.documents.words import LONGEST_WORD, Word, fold, stem, words
+from index.documents.words import LONGEST_WORD, FoldedWord, fold, stem, words
 from models.text.lexicon import is_common, is_function_word
 from models.types import Span
 
@@ -138,7 +138,9 @@ class Wording:
             self._add_compounds(query_words, content_words)
         return tuple(query_words)
 
-    def _add_compounds(self, query_words: list[QueryWord], content_words: Sequence[Word]) -> None:
+    def _add_compounds(
+        self, query_words: list[QueryWord], content_words: Sequence[FoldedWord]
+    ) -> None:
         """Let two words in a row be looked up as the one that they make together, too."""
         for at, (left, right) in enumerate(pairwise(content_words)):
             joined = left.folded + right.folded
@@ -148,7 +150,7 @@ class Wording:
                     word = query_words[place]
                     query_words[place] = replace(word, alternatives=(*word.alternatives, compound))
 
-    def corrected(self, text: str, query_words: Sequence[QueryWord]) -> str:
+    def correct(self, text: str, query_words: Sequence[QueryWord]) -> str:
         """The text with the spellings that its words were corrected to."""
         for word in sorted(
             {(word.start, word.end, word.spelling) for word in query_words}, reverse=True
@@ -168,41 +170,37 @@ class Wording:
         """Whether any document has a term."""
         return term in self._terms
 
-    def _read(self, word: Word, corrections: Corrections) -> list[QueryWord]:
+    def _read(self, word: FoldedWord, corrections: Corrections) -> list[QueryWord]:
+        """Look a word up as it is, as it is spelled elsewhere, as two words, or corrected."""
         folded = word.folded
         variants = self._variants(folded)
-        if self._known(folded):
-            return [self._taken(word, folded, *variants)]
+        if self._is_known(folded):
+            return [self._take(word, folded, *variants)]
         if variants:
-            return [replace(self._taken(word, *variants), spelling=variants[0])]
+            return [replace(self._take(word, *variants), spelling=variants[0])]
         if halves := self._halves(folded):
             both = " ".join(halves)
-            return [self._word(word, [Alternative(stem(half))], both) for half in halves]
-        if nearest := corrections.spellings.get(folded):
-            return [self._word(word, [Alternative(stem(nearest))], nearest)]
-        return [self._word(word, [Alternative(stem(folded))])]
+            return [
+                QueryWord(word.start, word.end, (Alternative(stem(half)),), both) for half in halves
+            ]
+        nearest = corrections.spellings.get(folded)
+        term = Alternative(stem(nearest or folded))
+        return [QueryWord(word.start, word.end, (term,), nearest)]
 
     def _variants(self, folded: str) -> list[str]:
-        return [variant for variant in spelling.variants(folded) if self._known(variant)]
+        return [variant for variant in spelling.variants(folded) if self._is_known(variant)]
 
-    def _taken(self, word: Word, known: str, *variants: str) -> QueryWord:
-        """A word that is taken for a known one, with its synonyms, or for variants of that."""
+    def _take(self, word: FoldedWord, known: str, *variants: str) -> QueryWord:
+        """Take a word for a known one, with its synonyms, or for variants of that."""
+        synonyms = tuple(self._synonyms.get(known, ()))
         alternatives = [Alternative(stem(variant)) for variant in (known, *variants)]
-        query_word = self._word(word, [*alternatives, *self._synonymous(known)])
-        return replace(query_word, synonyms=tuple(self._synonyms.get(known, ())))
+        alternatives += [Alternative(stem(synonym), SYNONYM) for synonym in synonyms]
+        return QueryWord(word.start, word.end, tuple(alternatives), synonyms=synonyms)
 
-    def _word(
-        self, word: Word, alternatives: Sequence[Alternative], spelled: str | None = None
-    ) -> QueryWord:
-        return QueryWord(word.start, word.end, tuple(alternatives), spelled)
-
-    def _known(self, folded: str) -> bool:
+    def _is_known(self, folded: str) -> bool:
         return self.has(stem(folded)) or any(
             self.has(stem(synonym)) for synonym in self._synonyms.get(folded, ())
         )
-
-    def _synonymous(self, folded: str) -> list[Alternative]:
-        return [Alternative(stem(synonym), SYNONYM) for synonym in self._synonyms.get(folded, ())]
 
     def _halves(self, folded: str) -> tuple[str, str] | None:
         """The two known words that a compound is made of, those that most documents have."""
@@ -228,7 +226,7 @@ class Wording:
             and not any(sign.isdigit() for sign in folded)
             and not is_function_word(folded)
             and not (len(folded) < LONG and is_common(folded))
-            and not self._known(folded)
+            and not self._is_known(folded)
             and not self._variants(folded)
             and self._halves(folded) is None
         )

@@ -14,7 +14,7 @@ from heapq import nsmallest
 import numpy as np
 
 from index.documents.bm25 import Alternative
-from index.documents.columns import LONGEST, Column, Mask, folded
+from index.documents.columns import LONGEST, Column, Mask, fold_words
 from index.documents.documents import Documents, naming_fields
 from index.documents.query_words import UNCORRECTED, QueryWord, Wording
 from index.documents.words import fold, stem
@@ -53,25 +53,25 @@ def complete(documents: Documents, text: str, count: int) -> list[Completion]:
     typed = Typed(text, wording.read(text[:last]), last)
     begun = wording.beginning(typed.begun) if typed.begun else []
     with documents.lock:
-        return _completed(documents, wording, typed, begun)[:count]
+        return _list_completions(documents, wording, typed, begun)[:count]
 
 
-def _completed(
+def _list_completions(
     documents: Documents, wording: Wording, typed: Typed, begun: Sequence[str]
 ) -> list[Completion]:
     """All completions, best first, of which `begun` are words that go on as the last one begins."""
     fields = naming_fields(documents)
     before = _before(documents, typed, fields)
-    values = _values(documents, wording, typed, fields, before)
+    values = _complete_by_value(documents, wording, typed, fields, before)
     found = {completion.text: completion for completion in values}
-    for completion in _words(documents, typed, begun, fields, before[typed.last]):
+    for completion in _complete_by_word(documents, typed, begun, fields, before[typed.last]):
         found.setdefault(completion.text, completion)
     ranked = sorted(found.values(), key=lambda completion: (-completion.items, completion.text))
     whole = [completion for completion in ranked if not _goes_on(completion, ranked)]
     return [completion for completion in whole if completion.items]
 
 
-def _words(
+def _complete_by_word(
     documents: Documents, typed: Typed, begun: Sequence[str], fields: Sequence[str], having: Mask
 ) -> Iterator[Completion]:
     """The completions by a word, the most frequent one of those with one stem."""
@@ -88,7 +88,7 @@ def _words(
             yield Completion(text, int(np.count_nonzero(items)))
 
 
-def _values(
+def _complete_by_value(
     documents: Documents,
     wording: Wording,
     typed: Typed,
@@ -99,15 +99,15 @@ def _values(
     columns = [documents.columns[field] for field in fields if field in documents.columns]
     text = typed.text
     for start, having in before.items():
-        begun, there = folded(text[start:]), set(folded(text[:start]).split())
-        for value in _begun(columns, begun, having) if begun else ():
-            if there.isdisjoint(folded(value).split()):
+        begun, there = fold_words(text[start:]), set(fold_words(text[:start]).split())
+        for value in _find_values(columns, begun, having) if begun else ():
+            if there.isdisjoint(fold_words(value).split()):
                 value_words = wording.read(value, UNCORRECTED)
-                items = _narrowed(documents, having, value_words, fields)
+                items = _narrow(documents, having, value_words, fields)
                 yield Completion(text[:start] + value.lower(), int(np.count_nonzero(items)))
 
 
-def _begun(columns: Iterable[Column], begun: str, having: Mask) -> list[str]:
+def _find_values(columns: Iterable[Column], begun: str, having: Mask) -> list[str]:
     """The values of a few words that begin alike, those that most of some documents have."""
     most: dict[str, int] = {}
     for column in columns:
@@ -126,12 +126,12 @@ def _before(documents: Documents, typed: Typed, fields: Sequence[str]) -> dict[i
     having, before, end = documents.live, dict[int, Mask](), 0
     for start in starts[-LONGEST:]:
         passed = [word for word in typed.words if end <= word.start < start]
-        having, end = _narrowed(documents, having, passed, fields), start
+        having, end = _narrow(documents, having, passed, fields), start
         before[start] = having
     return before
 
 
-def _narrowed(
+def _narrow(
     documents: Documents, having: Mask, query_words: Iterable[QueryWord], fields: Sequence[str]
 ) -> Mask:
     """Those of some documents that have all of some words in some fields."""

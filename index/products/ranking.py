@@ -27,16 +27,16 @@ from index.products.requests import (
     Boost,
     FacetRequest,
     Near,
-    Part,
     Product,
     ProductAnswer,
     ProductRequest,
+    ScorePart,
 )
-from index.search.requests import Promising
+from index.search.requests import Shortlist
 
 HALF = 0.5  # of the words' weight, which items must have where none has all words
 Gains = NDArray[np.float64]
-Neighbours = Mapping[Near, Promising]  # what is near the query in the joint space
+Neighbours = Mapping[Near, Shortlist]  # what is near the query in the joint space
 
 
 def mask_passing(documents: Documents, where: Mapping[str, Any] | None) -> Mask:
@@ -77,7 +77,7 @@ class Ranking:
             return "likeness" in near and self.request.weights.likeness > 0
         return self.request.text is not None or any(rows.asked for rows in near.values())
 
-    def _probabilities(self, rows: Promising) -> Gains:
+    def _probabilities(self, rows: Shortlist) -> Gains:
         """The probability of each document's best row (N,)."""
         probabilities = np.zeros(len(self.documents))
         places, present = locate(self.documents.revisions, rows.revisions)
@@ -89,7 +89,7 @@ class Ranking:
         return self.documents.lexical.scores(alternatives, self.weights)
 
     def _mask_answers(self, passing: Mask) -> Mask:
-        """Mark the documents with all words, or a near answer; failing that, with half the words."""
+        """Mark the documents with all words or a near answer; if none has all, with half of them."""
         least = max(self.request.least, np.finfo(float).tiny)
         answering: Mask = np.zeros(len(self.documents), np.bool_)
         for probabilities in self._decisive_probabilities():
@@ -191,9 +191,9 @@ class Ranking:
             if self.request.weights.of(kind) * (probability := float(values[document]))
         }
 
-    def stated_parts(self, chosen: Codes) -> list[list[Part]]:
+    def list_stated_parts(self, chosen: Codes) -> list[list[ScorePart]]:
         """The parts of some documents' scores, but for what is near."""
-        parts: list[list[Part]] = [[] for _ in chosen]
+        parts: list[list[ScorePart]] = [[] for _ in chosen]
         scale = self.request.weights.words / (self.lexical.bound or 1.0)
         for word in self.words:
             typed = self.request.text.text[word.start : word.end] if self.request.text else ""
@@ -201,15 +201,15 @@ class Ranking:
             for name, gains in shares.items():
                 for place in np.flatnonzero(gains).tolist():
                     gave = scale * float(gains[place])
-                    parts[place].append(Part("words", gave, name, word.spelling or typed))
+                    parts[place].append(ScorePart("words", gave, name, word.spelling or typed))
         for place, document in enumerate(chosen.tolist()):
             fields = [name for name, mask in self.whole.items() if mask[document]]
             if fields:
-                parts[place].append(Part("exact", self.request.weights.exact, fields[0]))
+                parts[place].append(ScorePart("exact", self.request.weights.exact, fields[0]))
         for boost in self.request.boosts:
             boosted = self._boost(boost)[chosen]
             for place in np.flatnonzero(boosted).tolist():
-                parts[place].append(Part("boost", float(boosted[place]), boost.name))
+                parts[place].append(ScorePart("boost", float(boosted[place]), boost.name))
         return parts
 
 
@@ -233,7 +233,10 @@ def rank(documents: Documents, request: ProductRequest, near: Neighbours) -> Pro
                 count,
             )
             for document, parts, count in zip(
-                chosen.tolist(), ranking.stated_parts(chosen), variants[page].tolist(), strict=True
+                chosen.tolist(),
+                ranking.list_stated_parts(chosen),
+                variants[page].tolist(),
+                strict=True,
             )
         ]
         return ProductAnswer(

@@ -105,7 +105,7 @@ class ProductRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ScorePart:
     """What one thing gave to a score: a word in a field, a whole field, what is near, a boost."""
 
     kind: Literal["words", "exact", "looks", "likeness", "meaning", "boost"]
@@ -124,16 +124,18 @@ class Product:
 
     id: str
     revision: int
-    stated: tuple[Part, ...]
+    stated: tuple[ScorePart, ...]
     probabilities: Mapping[Near, float]
     weights: Weights
     variants: int = 1
 
     @property
-    def parts(self) -> tuple[Part, ...]:
+    def parts(self) -> tuple[ScorePart, ...]:
         """All parts of its score."""
         near = (
-            Part(kind, self.weights.of(kind) * chance, "sentences" if kind == "meaning" else None)
+            ScorePart(
+                kind, self.weights.of(kind) * chance, "sentences" if kind == "meaning" else None
+            )
             for kind, chance in self.probabilities.items()
         )
         return (*self.stated, *near)

@@ -13,7 +13,7 @@ from index.products.query import read_text
 from index.products.ranking import mask_passing, rank
 from index.products.requests import SIDE_OF, Near, Product, ProductAnswer, ProductRequest
 from index.search.index import Index
-from index.search.requests import BEST, NONE, Hit, Promising
+from index.search.requests import BEST, NONE, Hit, Shortlist
 from models.text.queries import Query
 
 NEAR_ORDER: tuple[Near, ...] = ("meaning", "likeness", "looks")  # the last depends on the second
@@ -23,7 +23,7 @@ Explained = dict[Near, dict[int, Hit]]  # photos and sentences by their items' r
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ProductResult:
     """The result of a product search: its answer, what explains it, and how the text was read.
 
     `explained` are the best photo and sentence of items by their revisions, for the `queries` that
@@ -77,7 +77,7 @@ class ItemSearch:
         if weights.meaning and product_text.unsaid is not None:
             self._queries["meaning"] = embed(product_text.unsaid)
 
-    def find(self) -> Found:
+    def find(self) -> ProductResult:
         """Find the page of items that is asked for.
 
         ValueError for what is no filter, and for photos where the matcher is not calibrated.
@@ -90,7 +90,7 @@ class ItemSearch:
             hits.sort(key=lambda hit: (-hit.score, hit.id))
         with self._documents.lock:
             schema = self._documents.schema()
-        return Found(
+        return ProductResult(
             replace(answer, hits=tuple(hits)),
             explained,
             self._request,
@@ -101,18 +101,18 @@ class ItemSearch:
             frozenset(self._damaged),
         )
 
-    def _shortlist(self) -> dict[Near, Promising]:
+    def _shortlist(self) -> dict[Near, Shortlist]:
         """Find the photos and sentences that promise most, of items that pass the filter."""
         revisions = None
         if self._queries and self._request.where:
             with self._documents.lock:
                 passing = mask_passing(self._documents, self._request.where)
                 revisions = self._documents.revisions[passing]
-        near: dict[Near, Promising] = {}
+        near: dict[Near, Shortlist] = {}
         for kind in sorted(self._queries, key=NEAR_ORDER.index):
             query = self._queries[kind]
             near[kind] = (
-                self._index.promising(SIDE_OF[kind], query, BEST, revisions)
+                self._index.shortlist(SIDE_OF[kind], query, BEST, revisions)
                 if query.parts
                 else replace(NONE, asked=True)
             )
@@ -121,12 +121,12 @@ class ItemSearch:
                 revisions = np.unique(near[kind].revisions)
         return near
 
-    def _explain(self, kind: Near, rows: Promising, answer: ProductAnswer) -> dict[int, Hit]:
+    def _explain(self, kind: Near, rows: Shortlist, answer: ProductAnswer) -> dict[int, Hit]:
         """Score exactly the best photos, or sentences, of hits that they gave something to."""
         shown = rows.of_items([hit.revision for hit in answer.hits if kind in hit.probabilities])
         if not shown:
             return {}
-        return self._index.explained(SIDE_OF[kind], self._queries[kind], shown, self._damaged)
+        return self._index.explain(SIDE_OF[kind], self._queries[kind], shown, self._damaged)
 
 
 def _with_exact_probabilities(product: Product, explained: Explained) -> Product:

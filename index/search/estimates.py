@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from index.codes import LOW, coded, halves, steps
-from index.search.query import Role, Term
+from index.search.query import QueryPart, SentenceRole
 from index.segments.heads import Heads
 from index.segments.rows import Numbers, Rows, fragments_of, offsets_of
 from models.scores.byte_dots import ByteDots
@@ -20,7 +20,7 @@ ROUNDING = np.float32(2**-23)  # of a number in single precision, up and down
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class RowBlock:
     """Some rows' arrays, as in Rows, cut or copied out.
 
     Codes are not copied: the rows' own are those of some `fragments` (N,), or all without these.
@@ -50,7 +50,7 @@ class Block:
         return np.stack(factors, axis=1).astype(np.float32)
 
     @classmethod
-    def of(cls, rows: Rows, chosen: slice | Numbers, heads: Heads | None = None) -> Block:
+    def of(cls, rows: Rows, chosen: slice | Numbers, heads: Heads | None = None) -> RowBlock:
         """The neighbouring rows of a slice, not copied, or the rows with some numbers."""
         coded = heads or rows
         if isinstance(chosen, slice):
@@ -94,9 +94,9 @@ class Coded:
 
     def __init__(
         self,
-        term: Term,
+        term: QueryPart,
         score: Score,
-        role: Role,
+        role: SentenceRole,
         *,
         rows_have_base: bool,
         directions: Floats | None = None,
@@ -104,11 +104,11 @@ class Coded:
         self.term, self.role, self.score = term, role, score
         vectors, rest = term.vectors, None
         if directions is not None:
-            assert role is Role.QUERY_IS_SENTENCE
+            assert role is SentenceRole.QUERY_IS_SENTENCE
             vectors = np.ascontiguousarray(term.vectors @ directions)
             rest = np.linalg.norm(term.vectors - vectors @ directions.T, axis=1)
         self.common: Floats | None = None
-        if role is Role.ROWS_ARE_SENTENCES:
+        if role is SentenceRole.ROWS_ARE_SENTENCES:
             self.common = score.image_summary(vectors, np.zeros(1, np.int64))[0]
             vectors = vectors - self.common
         self.scales = steps(vectors)
@@ -120,7 +120,7 @@ class Coded:
             codes += [coarse, coded(fine[None], self.common_scale / FINE)]
         self.codes = ByteDots(np.concatenate(codes))
         # What a row's base gives to all of the fragments together is as good, and found sooner.
-        together = score.adds_shifts and role is Role.QUERY_IS_SENTENCE and not term.floored
+        together = score.adds_shifts and role is SentenceRole.QUERY_IS_SENTENCE and not term.floored
         base_vectors = term.vectors.sum(axis=0, keepdims=True) if together else term.vectors
         self.base_scales = 127 * steps(base_vectors)  # half precision holds no large numbers
         self.base = halves(base_vectors / self.base_scales[:, None]) if rows_have_base else None
@@ -130,7 +130,7 @@ class Coded:
         return len(self.scales)
 
     def _errors_by_row(self, vectors: Floats, rest: Floats | None) -> Floats:
-        """What each of a row's errors (Block.errors) does to products with the fragments: (E, T).
+        """The effect (E, T) of each of RowBlock.errors on products with the fragments.
 
         |v·s − v'·s'| ≤ ‖v − v'‖∞ ‖s‖₁ + ‖v'‖₁ ‖s − s'‖∞; of heads also rest(v) · rest(s).
         """
@@ -145,7 +145,7 @@ class Coded:
             factors += [rest, np.abs(self.term.vectors).sum(axis=1)]
         return np.stack(factors).astype(np.float32)
 
-    def estimates(self, rows: Block) -> Estimates:
+    def estimates(self, rows: RowBlock) -> Estimates:
         """Scores of rows by their codes."""
         T, B = len(self), len(rows.scales)
         dots = self.codes(rows.codes, rows.fragments)  # (N, ≥ T [+ 2])
@@ -168,18 +168,18 @@ class Coded:
             self.scales,
             row_shifts,
             fragment_shifts,
-            self.role is Role.QUERY_IS_SENTENCE,
+            self.role is SentenceRole.QUERY_IS_SENTENCE,
             self.term.least,
             scores,
         )
         return Estimates(scores, self.errors(rows))
 
-    def errors(self, rows: Block) -> Floats:
+    def errors(self, rows: RowBlock) -> Floats:
         """How far the scores of rows by their codes can be off, (B,)."""
         sizes = np.diff(rows.offsets)
         return self.score.error(
             rows.errors(len(self), sizes),
             self.errors_by_row,
             sizes,
-            rows_are_images=self.role is Role.QUERY_IS_SENTENCE,
+            rows_are_images=self.role is SentenceRole.QUERY_IS_SENTENCE,
         )

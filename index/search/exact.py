@@ -12,8 +12,8 @@ from index.catalog.catalog import Catalog
 from index.items import Collection
 from index.search import query as query_parts
 from index.search.contenders import SPARE, Contenders
-from index.search.query import Term
-from index.search.requests import Hit, Key, Request
+from index.search.query import QueryPart
+from index.search.requests import Hit, HitKey, Request
 from index.segments.rows import Numbers, offsets_of
 from models.scores.calibration import Calibration
 from models.scores.kernels import Floats
@@ -52,7 +52,7 @@ class ExactScores:
         self._catalog, self._collection = catalog, collection
         self._score, self._calibration, self._report = score, calibration, report
 
-    def best(self, contenders: Contenders, request: Request, terms: Sequence[Term]) -> Best:
+    def best(self, contenders: Contenders, request: Request, terms: Sequence[QueryPart]) -> Best:
         """The best hits, one more than is asked for if there are so many, by the catalog's bags.
 
         Rows come by the scores that they may have, until none that is left can be among the best.
@@ -88,7 +88,7 @@ class ExactScores:
         return Best(hits, vanished, damaged)
 
     def _score_rows(
-        self, rows: Contenders, request: Request, terms: Sequence[Term]
+        self, rows: Contenders, request: Request, terms: Sequence[QueryPart]
     ) -> tuple[HitOfRow, Refused]:
         """Score rows exactly, and report those whose codes are too far off; see `score`."""
         photos = request.side == "images"  # of another side are rows of a disk that fails
@@ -102,7 +102,7 @@ class ExactScores:
         return hits, refused
 
     def score(
-        self, keys: Sequence[tuple[int, int]], request: Request, terms: Sequence[Term]
+        self, keys: Sequence[tuple[int, int]], request: Request, terms: Sequence[QueryPart]
     ) -> tuple[HitOfRow, Refused]:
         """Score bags by revision and position; those deleted meanwhile are left out.
 
@@ -121,7 +121,9 @@ class ExactScores:
         probabilities = self._probabilities(vectors, offsets, parts, request)
         name = self._collection.score
         hits = {
-            key: Hit(Key(-score, bag.item, bag.position), key[0], bag, request, name, probability)
+            key: Hit(
+                HitKey(-score, bag.item, bag.position), key[0], bag, request, name, probability
+            )
             for (key, bag), score, probability in zip(
                 stored.items(), total.tolist(), probabilities, strict=True
             )

@@ -19,7 +19,7 @@ BLOCK = 2**13  # rows whose fragments are made at a time: 170 MB of 20 × 256
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class DeviceRows:
     """A segment's side on the device; shapes as in Rows."""
 
     codes: Tensor
@@ -44,7 +44,7 @@ class Device:
 
     def __init__(self, name: str, score: Score) -> None:
         self._name, self._score = name, score
-        self._loaded: dict[int, tuple[weakref.ref[Any], Held]] = {}
+        self._loaded: dict[int, tuple[weakref.ref[Any], DeviceRows]] = {}
         self._lock = Lock()
 
     @property
@@ -66,7 +66,7 @@ class Device:
         scores: Floats = torch.cat(blocks).cpu().numpy()
         return scores
 
-    def _hold(self, rows: Rows) -> Held:
+    def _hold(self, rows: Rows) -> DeviceRows:
         """The rows on the device: kept there as long as their segment is used."""
         key = id(rows.codes)
         with self._lock:
@@ -74,10 +74,10 @@ class Device:
             if entry is None or entry[0]() is None:
                 gone = weakref.ref(rows.codes, lambda _: self._loaded.pop(key, None))
                 names = ("codes", "scales", "summaries")
-                arrays = {name: self._copied(getattr(rows, name)) for name in names}
-                entry = gone, Held(**arrays, offsets=self._copied(rows.offsets))
+                arrays = {name: self._copy(getattr(rows, name)) for name in names}
+                entry = gone, DeviceRows(**arrays, offsets=self._copy(rows.offsets))
                 self._loaded[key] = entry
             return entry[1]
 
-    def _copied(self, array: Floats | Numbers) -> Tensor:
+    def _copy(self, array: Floats | Numbers) -> Tensor:
         return torch.from_numpy(array.copy()).to(self._name)

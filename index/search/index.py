@@ -18,8 +18,8 @@ from index.search.contenders import SPARE, Contenders, ShardAnswer
 from index.search.exact import ExactScores
 from index.search.filter_bitmaps import Filters
 from index.search.overview import Overview
-from index.search.query import Role, Term, check_query, need_calibration, terms_of
-from index.search.requests import NONE, Answer, Hit, Promising, Request
+from index.search.query import QueryPart, SentenceRole, check_query, need_calibration, terms_of
+from index.search.requests import NONE, Answer, Hit, Request, Shortlist
 from index.search.rescorer import Rescorer
 from index.search.scan import Scan, Scored, keep_probable, probabilities
 from index.search.shortlist import Chosen, choose
@@ -33,7 +33,7 @@ from models.text.queries import Query
 
 # Of the bound of an error: over twice the largest of 3,000 real ones. Of a stored sentence the
 # errors of all fragments add up, and seldom have one sign.
-LIKELY = {Role.QUERY_IS_SENTENCE: 0.25, Role.ROWS_ARE_SENTENCES: 0.08}
+LIKELY = {SentenceRole.QUERY_IS_SENTENCE: 0.25, SentenceRole.ROWS_ARE_SENTENCES: 0.08}
 TRIES = 4  # to find what was replaced during a search
 RECENT = 200  # requests that are kept for an audit
 SHARED = 512  # rows up to which another thread costs more time than it saves
@@ -125,7 +125,7 @@ class Index:
             elif not best.vanished:
                 break
             else:
-                self._explain(best.vanished, snapshot)
+                self._handle_vanished(best.vanished, snapshot)
         answer = Answer(
             tuple(best.hits[: request.limit]),
             exact=contending.exact,
@@ -148,7 +148,7 @@ class Index:
         contending = self._find_contenders(request, terms_of(request.query), snapshot)
         return replace(contending, contenders=contending.contenders.among_best(request), gone=gone)
 
-    def _explain(self, vanished: Sequence[int], snapshot: Snapshot) -> None:
+    def _handle_vanished(self, vanished: Sequence[int], snapshot: Snapshot) -> None:
         """Take in why the catalog lacks rows of a snapshot; where nothing changed, report them."""
         # What a put replaced meanwhile is behind the snapshot, as what it was replaced by.
         self._reader.advance()
@@ -166,7 +166,7 @@ class Index:
         return replace(request, query=query)
 
     def _find_contenders(
-        self, request: Request, terms: Sequence[Term], snapshot: Snapshot
+        self, request: Request, terms: Sequence[QueryPart], snapshot: Snapshot
     ) -> ShardAnswer:
         """Find the rows of a snapshot that may be among the best."""
         revisions = (
@@ -191,9 +191,9 @@ class Index:
             revision=snapshot.revision,
         )
 
-    def promising(
+    def shortlist(
         self, side: Side, query: Query, count: int, revisions: Numbers | None = None
-    ) -> Promising:
+    ) -> Shortlist:
         """About the `count` rows that promise most, of items with some revisions, in order.
 
         Their probabilities are those of codes. ValueError without a calibration.
@@ -211,13 +211,13 @@ class Index:
         by_codes = [
             np.array(probabilities(calibration, segment, request, no_error)) for segment in scored
         ]
-        return Promising(
+        return Shortlist(
             np.concatenate([segment.rows.revisions[segment.numbers] for segment in scored]),
             np.concatenate([segment.rows.positions[segment.numbers] for segment in scored]),
             np.concatenate(by_codes),
         )
 
-    def explained(
+    def explain(
         self,
         side: Side,
         query: Query,
@@ -243,7 +243,11 @@ class Index:
         return self._workers.map(lambda pair: scan.score(*pair), chosen, alone=few)
 
     def _choose(
-        self, request: Request, terms: Sequence[Term], snapshot: Snapshot, revisions: Numbers | None
+        self,
+        request: Request,
+        terms: Sequence[QueryPart],
+        snapshot: Snapshot,
+        revisions: Numbers | None,
     ) -> tuple[Chosen, bool]:
         """Choose the rows that might be among the best; also says whether no others could."""
         every = request.exact or self._rescorer.device is not None  # a GPU scans in no time

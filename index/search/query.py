@@ -22,7 +22,7 @@ from models.types import FragmentBag
 FLOOR, NO_FLOOR = np.float32(0), np.float32(-np.inf)
 
 
-class Role(Enum):
+class SentenceRole(Enum):
     """Which side of a pair is the sentence: its fragments are the ones that are summed over."""
 
     QUERY_IS_SENTENCE = "query"
@@ -30,7 +30,7 @@ class Role(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Term:
+class QueryPart:
     """One part of a query, vectors (T, D), and its weight in the score: below 0 if negated.
 
     floored: whether it counts only where a row has it, see Query.floored.
@@ -51,7 +51,7 @@ class Term:
         return FLOOR if self.floored else NO_FLOOR
 
 
-def exact(score: Score, vectors: Sequence[Floats], term: Term, role: Role) -> Floats:
+def exact(score: Score, vectors: Sequence[Floats], term: QueryPart, role: SentenceRole) -> Floats:
     """Scores (B,) of some bags (F_b, D) and one part of a query, in single precision.
 
     Each is to the bit what it is among others, as a product of two vectors is.
@@ -60,7 +60,9 @@ def exact(score: Score, vectors: Sequence[Floats], term: Term, role: Role) -> Fl
     return exact_rows(score, np.concatenate(vectors), offsets, term, role)
 
 
-def exact_rows(score: Score, vectors: Floats, offsets: Numbers, term: Term, role: Role) -> Floats:
+def exact_rows(
+    score: Score, vectors: Floats, offsets: Numbers, term: QueryPart, role: SentenceRole
+) -> Floats:
     """As `exact`, of bags with the fragments offsets[b : b + 2] of vectors (N, D)."""
     scores = np.empty(len(offsets) - 1, np.float32)
     packed = numkong.dots_pack(np.ascontiguousarray(term.vectors))
@@ -72,7 +74,7 @@ def exact_rows(score: Score, vectors: Floats, offsets: Numbers, term: Term, role
         np.ones(len(term.vectors), np.float32),
         np.zeros((len(scores), len(term.vectors)), np.float32),
         np.zeros(len(products), np.float32),
-        role is Role.QUERY_IS_SENTENCE,
+        role is SentenceRole.QUERY_IS_SENTENCE,
         term.least,
         scores,
     )
@@ -103,10 +105,10 @@ def need_calibration(calibration: Calibration | None) -> Calibration:
     return calibration
 
 
-def terms_of(query: Query) -> list[Term]:
+def terms_of(query: Query) -> list[QueryPart]:
     """The parts of a query with their weights in its score."""
     return [
-        Term(part.vectors.numpy(), weight, floored)
+        QueryPart(part.vectors.numpy(), weight, floored)
         for part, weight, floored in zip(query.parts, query.weights, query.floored, strict=True)
     ]
 
@@ -128,7 +130,7 @@ def _check_part(part: FragmentBag, collection: Collection) -> FragmentBag:
 def probabilities(
     calibration: Calibration,
     query: Query,
-    role: Role,
+    role: SentenceRole,
     scores: Floats,
     sums: Floats,
     sizes: Numbers,
@@ -142,7 +144,7 @@ def probabilities(
     if not scores.shape[1]:
         return []
     parts = torch.from_numpy(scores)
-    if role is Role.QUERY_IS_SENTENCE:
+    if role is SentenceRole.QUERY_IS_SENTENCE:
         calibrated: Tensor = calibration.of_query(query, parts, in_photos)
     else:
         long = torch.from_numpy(sums.astype(np.float32))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from index.bags import photo_at
 from index.catalog.read_rows import Stored
-from index.search.query import Role
+from index.search.query import SentenceRole
 from index.segments.rows import Numbers, Side
 from models.scores import alignment
 from models.text.queries import Query
@@ -21,7 +21,7 @@ from models.types import FragmentBag, Link
 FARTHEST = 10_000  # hits that can be paged through, or looked at for their probability
 
 
-class Key(NamedTuple):  # no dataclass: these are compared in a tenth of the time
+class HitKey(NamedTuple):  # no dataclass: these are compared in a tenth of the time
     """Where a hit stands in a list: by score, the highest first, then by item id and position.
 
     Keys compare as their hits follow one another.
@@ -52,7 +52,7 @@ class Request:
     limit: int = 10
     where: Mapping[str, Any] | None = None
     least: float | None = None
-    after: Key | None = None
+    after: HitKey | None = None
     seen: int = 0
     exact: bool = False
 
@@ -63,11 +63,11 @@ class Request:
             raise ValueError(f"hits beyond {FARTHEST:,} are not given; narrow the search down")
 
     @property
-    def role(self) -> Role:
+    def role(self) -> SentenceRole:
         """A photo that is asked for sentences is described by them; else the query describes."""
         if self.side == "sentences" and self.query.text is None:
-            return Role.ROWS_ARE_SENTENCES
-        return Role.QUERY_IS_SENTENCE
+            return SentenceRole.ROWS_ARE_SENTENCES
+        return SentenceRole.QUERY_IS_SENTENCE
 
     @property
     def reach(self) -> int:
@@ -86,7 +86,7 @@ class Hit:
     Its bag and its links are made when they are first read: they take a third of a search's time.
     """
 
-    key: Key
+    key: HitKey
     revision: int
     stored: Stored
     request: Request
@@ -129,7 +129,7 @@ class Hit:
         image's role.
         """
         query = self.request.query
-        if self.request.role is Role.QUERY_IS_SENTENCE:
+        if self.request.role is SentenceRole.QUERY_IS_SENTENCE:
             return alignment.query_links(self.bag, query, self.score_name)
         return alignment.links(query.bag, self.bag, self.score_name)
 
@@ -169,7 +169,7 @@ BEST = 1_000  # photos, or sentences, of a search that are looked at
 
 
 @dataclass(frozen=True, slots=True)
-class Promising:
+class Shortlist:
     """Rows by their items' revisions and their positions (M,), with probabilities from codes.
 
     An item may have several of them. asked: whether any were searched at all. coverage: the
@@ -189,7 +189,7 @@ class Promising:
         return list(pairs)
 
 
-NONE = Promising(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0), asked=False)
+NONE = Shortlist(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0), asked=False)
 
 
 class Shard(Protocol):

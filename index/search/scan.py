@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from index.search import query as query_parts
 from index.search.estimates import Coded
-from index.search.query import Role, Term
+from index.search.query import QueryPart, SentenceRole
 from index.search.requests import Request
 from index.search.rescorer import Rescorer
 from index.search.shortlist import Chosen
@@ -53,7 +53,7 @@ class Scored:
 class Scan:
     """Scores rows of one collection for one request."""
 
-    def __init__(self, rescorer: Rescorer, request: Request, terms: Sequence[Term]) -> None:
+    def __init__(self, rescorer: Rescorer, request: Request, terms: Sequence[QueryPart]) -> None:
         self._rescorer, self._request, self._terms = rescorer, request, terms
         self._coded = self._encode(None)
 
@@ -86,7 +86,7 @@ class Scan:
             self.score(rows, numbers, rows.heads) if rows.heads is not None else None
             for rows, numbers in chosen
         ]
-        least = self._reached([bound for bound in bounds if bound], count)
+        least = self._find_least([bound for bound in bounds if bound], count)
         return [
             (bound.rows, bound.numbers[bound.total + bound.error >= least]) if bound else every
             for every, bound in zip(chosen, bounds, strict=True)
@@ -98,12 +98,12 @@ class Scan:
         request = self._request
         return (
             request.side == "images"
-            and request.role is Role.QUERY_IS_SENTENCE
+            and request.role is SentenceRole.QUERY_IS_SENTENCE
             and request.least is None
             and self._rescorer.device is None
         )
 
-    def _reached(self, bounds: Sequence[Scored], count: int) -> np.float32:
+    def _find_least(self, bounds: Sequence[Scored], count: int) -> np.float32:
         """What the `count` best items reach at least; they come behind the page before."""
         bounds = [bound.only(self._behind(bound)) for bound in bounds]
         totals = np.concatenate([*(bound.total for bound in bounds), np.empty(0, np.float32)])

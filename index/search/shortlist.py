@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from index.codes import single
 from index.search import query as query_parts
-from index.search.query import Role, Term
+from index.search.query import QueryPart, SentenceRole
 from index.search.requests import Request
 from index.search.threads import Workers
 from index.segments import candidates
@@ -29,7 +29,7 @@ SHARED = 2**17  # rows up to which another thread costs more time than it saves
 def choose(
     segments: Sequence[Segment],
     request: Request,
-    terms: Sequence[Term],
+    terms: Sequence[QueryPart],
     revisions: Numbers | None,
     score: Score | None,
     workers: Workers,
@@ -60,7 +60,7 @@ def choose(
     ):
         refined = portion(candidates.refined(whole, most))
         wider = candidates.WIDER if negated else 1
-        promising = _promising(segments, request, query, wider * refined, passed, workers)
+        promising = _shortlist(segments, request, query, wider * refined, passed, workers)
         if negated:
             promising = candidates.best(promising, wider * count)
             pairs = zip(sides, promising, strict=True)
@@ -101,7 +101,7 @@ def _hits(request: Request, chosen: Chosen) -> int:
     return sum(1 + int(np.count_nonzero(change)) for change in changes)
 
 
-def summary(request: Request, terms: Sequence[Term], score: Score) -> Floats | None:
+def summary(request: Request, terms: Sequence[QueryPart], score: Score) -> Floats | None:
     """The vector whose products with stored summaries rank like scores; None without one.
 
     Negated parts are left out: beside others they count only where a photo has them (`_without`).
@@ -109,7 +109,7 @@ def summary(request: Request, terms: Sequence[Term], score: Score) -> Floats | N
     """
     asked = [term for term in terms if not term.negated]
     start = np.zeros(1, np.int64)
-    if request.role is Role.ROWS_ARE_SENTENCES:
+    if request.role is SentenceRole.ROWS_ARE_SENTENCES:
         photo: Floats = score.image_summary(asked[0].vectors, start)[0]
         return photo
     if request.side == "sentences" or not asked:
@@ -119,7 +119,7 @@ def summary(request: Request, terms: Sequence[Term], score: Score) -> Floats | N
     return summed
 
 
-def _promising(
+def _shortlist(
     segments: Sequence[Segment],
     request: Request,
     query: Floats,
@@ -155,7 +155,7 @@ def _nearest(
 
 
 def _without(
-    negated: Sequence[Term], rows: Rows, promising: Candidates, score: Score
+    negated: Sequence[QueryPart], rows: Rows, promising: Candidates, score: Score
 ) -> Candidates:
     """What rows promise, less what negated parts take off a photo of its summary alone."""
     if not len(promising.rows):
@@ -163,7 +163,7 @@ def _without(
     vectors = single(rows.summaries[promising.rows])
     alone = np.arange(len(vectors) + 1)  # the offsets of bags of one fragment each
     parts = [
-        query_parts.exact_rows(score, vectors, alone, term, Role.QUERY_IS_SENTENCE)
+        query_parts.exact_rows(score, vectors, alone, term, SentenceRole.QUERY_IS_SENTENCE)
         for term in negated
     ]
     off = query_parts.totals(np.stack(parts), [term.weight for term in negated])

@@ -16,7 +16,7 @@ from index.documents.documents import Documents
 from index.products.query import read_text
 from index.products.ranking import rank
 from index.products.requests import Boost, FacetRequest, ProductRequest, Weights
-from index.search.requests import Promising
+from index.search.requests import Shortlist
 
 WORDS = ["red", "blue", "shirt", "shoe", "oak"]
 item = st.fixed_dictionaries(
@@ -43,7 +43,7 @@ def test_all_that_has_the_words_or_a_probable_photo_is_relevant_and_counted(meta
     gone = data.draw(st.sets(st.integers(1, size), max_size=2))
     documents.retire(np.array(sorted(gone), np.int64))
     chances = data.draw(st.lists(st.sampled_from([0.0, 0.2, 0.9]), min_size=size, max_size=size))
-    photos = Promising(np.arange(1, size + 1), np.full(size, -1), np.array(chances))
+    photos = Shortlist(np.arange(1, size + 1), np.full(size, -1), np.array(chances))
     facets = (FacetRequest("colour"), FacetRequest("price", bounds=(3, 6)))
     request = asked(
         documents, " ".join(words), where={"price": {"gte": 3}}, least=0.5, facets=facets
@@ -78,7 +78,7 @@ def test_all_that_has_the_words_or_a_probable_photo_is_relevant_and_counted(meta
 def test_a_text_that_only_refuses_finds_all_else_ranked_by_looks():
     titles = ["oak", "blue oak", "shirt", "shoe", "red shirt"]
     documents = documents_of([{"title": title} for title in titles])
-    photos = Promising(np.array([1, 3, 4]), np.full(3, -1), np.array([0.9, 0.1, 0.7]))
+    photos = Shortlist(np.array([1, 3, 4]), np.full(3, -1), np.array([0.9, 0.1, 0.7]))
     for text in ("not oak", "-oak"):
         request = asked(documents, text, least=0.5)
         answer = rank(documents, request, {"looks": photos})
@@ -128,7 +128,7 @@ def test_field_that_is_all_of_the_query_wins():
 
 def test_weights_scale_what_words_and_looks_give():
     documents = documents_of([{"title": "oak"}, {"title": "shoe"}])
-    photos = Promising(np.array([2, 2]), np.array([-1, -2]), np.array([0.8, 0.1]))
+    photos = Shortlist(np.array([2, 2]), np.array([-1, -2]), np.array([0.8, 0.1]))
     request = asked(documents, "oak", least=0.5, weights=Weights(words=0.0, exact=0.0, looks=2.0))
     best, other = rank(documents, request, {"looks": photos}).hits
     assert (best.id, best.score) == ("01", pytest.approx(1.6))
