@@ -89,7 +89,7 @@ class Ranking:
         return self.documents.lexical.scores(alternatives, self.weights)
 
     def _mask_answers(self, passing: Mask) -> Mask:
-        """Mark the documents with all words or a near answer; if none has all, with half of them."""
+        """Mark the documents with all words or a near answer; if none has all, with half."""
         least = max(self.request.least, np.finfo(float).tiny)
         answering: Mask = np.zeros(len(self.documents), np.bool_)
         for probabilities in self._decisive_probabilities():
