@@ -1,4 +1,4 @@
-"""Cursors: signed texts that say where the next page of a list begins, and of which list."""
+"""Cursors: signed texts that name a list and the place where its next page begins."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Cursors:
         return cursor if isinstance(cursor, str) else cursor.decode()
 
     def read(self, cursor: str, kind: str) -> Any:
-        """Read the value of a cursor; ValueError for another list's, or one that is not ours."""
+        """Read the value of a cursor; ValueError for a cursor of another list or service."""
         if len(cursor) > LONGEST_CURSOR:
             raise ValueError(f"cursor: longer than {LONGEST_CURSOR:,} characters; leave it out")
         try:

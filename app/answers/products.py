@@ -1,4 +1,4 @@
-"""Product searches as JSON: what is asked, a page of items, facets, and what there is to say."""
+"""Product searches as JSON: the query, a page of items, facets and notes."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def suggestions(engine: Engine, collection: str, text: str, limit: int) -> Sugge
 
 
 def _request(search: ProductSearch, offset: int, weak_below: float | None) -> ProductRequest:
-    """What is asked of the index, but for the query."""
+    """The request to the index, without its query."""
     least, likeness = search.min_probability, search.weights.looks * (search.photo_weight or 0.0)
     return ProductRequest(
         where=search.filter,
@@ -113,7 +113,7 @@ def _facet(facet: str | FacetIn) -> FacetRequest:
 
 
 def _kind(search: ProductSearch, shown: Query | None) -> str:
-    """A name of this very list, the same for every way to write the filter."""
+    """Name a list of products, in the same way however the filter is written."""
     fields = search.model_dump(mode="json", exclude={"cursor", "limit", "facets", "filter"})
     photo = shown.bag.vectors.numpy().tobytes() if shown else b""
     digest = hashlib.sha256(photo).hexdigest()
@@ -170,9 +170,9 @@ def _hit(collection: str, result: ProductResult, hit: Product, stored: Item) -> 
 
 
 def _probability(result: ProductResult, hit: Product) -> float | None:
-    """How probable it is that a hit's photo answers: it is as probable as the least of its parts.
+    """The probability that a hit's photo answers: that of its least probable part.
 
-    Those are the text, and the photo beside it or, where its weight is below 0, its absence.
+    The parts are the text and the query's photo or, where its weight is below 0, its absence.
     """
     looks, likeness = hit.probabilities.get("looks"), hit.probabilities.get("likeness")
     if likeness is None:

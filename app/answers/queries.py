@@ -1,4 +1,4 @@
-"""Queries of requests: a text, phrases, a stored photo or an upload, and where a page begins."""
+"""Queries of requests: a text, phrases, a stored photo or an upload."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from models.vision.images import Photo
 
 
 def read_query(engine: Engine, search: Search, photo: Photo | None) -> Query:
-    """The query that a request brought: a text or phrases, a photo, or both with a weight.
+    """Read the query of a request: a text or phrases, a photo, or both with a weight.
 
     ValueError where there is none, or more than belongs together.
     """
@@ -41,7 +41,7 @@ def read_query(engine: Engine, search: Search, photo: Photo | None) -> Query:
 def check_together(
     texts: Sequence[str], request: PhotoBody, photo: Photo | None, *, least: int = 1
 ) -> None:
-    """ValueError unless there is one query, or a photo that has a weight beside a text."""
+    """Raise ValueError unless there is one query, or a text and a photo with a weight."""
     photos = {"id": request.id, "image": photo}
     named = [*texts, *(name for name, value in photos.items() if value is not None)]
     weight = request.photo_weight
@@ -62,7 +62,7 @@ def check_together(
 
 
 def read_photo(engine: Engine, request: PhotoBody, photo: Photo | None) -> Query | None:
-    """The photo that a request names or brought, or the part of it that its box says."""
+    """Read the photo of a request, stored or uploaded, or the part of it in its box."""
     if request.photo and request.id is None:
         raise ValueError("photo: it chooses one of an item's photos; send the item's id with it")
     if request.id is None and photo is None:

@@ -1,4 +1,4 @@
-"""Hits of a search as JSON: a page of them, and what there is to say about it."""
+"""Hits of a search as JSON: a page of them, with notes."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ HitOut = TypeVar("HitOut", ImageHit, SentenceHit)
 
 
 class AboutHits(TypedDict):
-    """What every page of hits says."""
+    """The fields of every page of hits."""
 
     collection: str
     model: str
@@ -102,7 +102,7 @@ def _find_page(
 def _note_unknown(
     engine: Engine, search: Search, hits: Sequence[ImageHit | SentenceHit]
 ) -> list[str]:
-    """Notes about keys that no item has, of those by which no hit has anything, and about values.
+    """Write notes about keys and values that no item has.
 
     The catalog is asked only where there are some.
     """
@@ -153,7 +153,7 @@ def _sentence_hit(search: Search, query: Query, hit: Hit, stored: Item) -> Sente
 
 
 def _phrases(sentence: Query, text: str | None, image: FragmentBag, hit: Hit) -> list[PhraseOut]:
-    """A hit's links by the phrases of the text on the sentence's side; none for a photo there."""
+    """A hit's links by phrases of the sentence's text; none where that is a photo."""
     if text is None:
         return []
     return phrases(alignment.phrases(image, sentence, hit.links), text, image)

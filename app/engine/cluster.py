@@ -36,7 +36,7 @@ def connect(settings: Settings) -> ModuleType:
 
 
 def check(settings: Settings) -> None:
-    """Raise ValueError where no cluster can be used: without Ray or a database for all nodes."""
+    """Raise ValueError without Ray, or without a database for all nodes."""
     import_cluster()
     if not settings.database.startswith("postgres"):
         raise ValueError(

@@ -100,18 +100,18 @@ class Engine:
         self.catalog.close()
 
     def limit_to(self, names: Sequence[str] | None) -> Engine:
-        """The same engine for those who may see these collections alone; None for all there are."""
+        """The same engine, limited to these collections; None stands for all."""
         limited = copy(self)
         limited.bounds = Bounds(self.catalog.names, names)
         return limited
 
     def find(self, name: str) -> Collection:
-        """A collection of whichever matcher; errors are those of Bounds.find."""
+        """Find a collection of any matcher; errors are those of Bounds.find."""
         note(collection=name)
         return self.bounds.find(name)
 
     def check(self) -> dict[str, object]:
-        """Read the database, write to the disk and the picture store; what else there is to say.
+        """Check the database, the disk, the picture store and the indexes; gives more details.
 
         OSError where one of them does not work, the shards of a cluster do not answer, or searches
         of the default collection, or of all there are, are refused.
@@ -123,9 +123,9 @@ class Engine:
         return {"collections": answering, **self.indexes.check()}
 
     def _check_models(self) -> dict[str, int]:
-        """How many collections are searched here, and how many another model made.
+        """Count the collections that are searched here, and those that another model made.
 
-        Whoever reads it may know of no collection, so none is named but the default one.
+        The reader may know no collection, so none but the default one is named.
         """
         homes = self.catalog.collections()
         refused = {
@@ -141,7 +141,7 @@ class Engine:
         return {"searched": len(homes) - len(refused), "refused": len(refused)}
 
     def knows(self, name: str) -> bool:
-        """Whether a name stands for a collection; OutOfBounds if it may not be seen."""
+        """Return whether a name stands for a collection; OutOfBounds if it may not be seen."""
         try:
             self.find(name)
         except OutOfBounds:
@@ -151,12 +151,12 @@ class Engine:
         return True
 
     def open(self, collection: str, *, create: bool = False, reading: bool = False) -> Collection:
-        """A collection of this matcher's bags; LookupError if there is none, and none is made.
+        """Open a collection of this matcher's bags, and make it with `create`.
 
-        The default collection is always there, if empty. ModelMismatch for another model's,
-        OutOfBounds for one that this engine is not limited to. For `reading` alone, this matcher's
-        collection will do that the one of the name has replaced, if a re-embedding has kept it:
-        written there, nobody would find it later.
+        The default collection is always there, if empty. LookupError if there is none and `create`
+        is not set, ModelMismatch for another model's, OutOfBounds outside of this engine's limits.
+        With `reading`, also accepts the collection that a re-embedding replaced, if it is still
+        stored: what is written there is found by no one later.
         """
         try:
             home = self.find(collection)
@@ -172,16 +172,16 @@ class Engine:
         return self.catalog.collection(collection, **self.models.makes)
 
     def find_served(self, home: Collection) -> Collection:
-        """What is read where a collection is named: what a re-embedding of it has kept, or itself.
+        """Find the collection to read: the one before a re-embedding, or the named one.
 
-        The former if this matcher has embedded that, and not the collection.
+        The former if this matcher embedded it, and another one the collection.
         """
         if home.fingerprint == self.models.fingerprint:
             return home
         return self.catalog.names.kept(home, self.models.fingerprint) or home
 
     def index(self, collection: str) -> Index:
-        """What a collection is searched with."""
+        """Open the index of a collection."""
         return self.indexes.of(self.open(collection, reading=True))
 
     def read(
@@ -235,22 +235,22 @@ class Engine:
             return index.best(request)
 
     def audit(self, collection: str, requests: Sequence[Request] | None = None) -> Audit:
-        """The recall of requests, or of the newest ones whose answers left rows out."""
+        """Measure the recall of requests, or of the newest ones whose answers left rows out."""
         index = self.index(collection)
         return audit.audit(index, index.recent() if requests is None else requests)
 
     def item_bag(self, collection: str, item: str, photo: int = 0) -> FragmentBag:
-        """The bag of one of an item's photos; LookupError where there is none."""
+        """Read the bag of one of an item's photos; LookupError where there is none."""
         return self.read(collection, self.catalog.bag, item, photo)
 
     def item_photo(self, collection: str, item: str, photo: int = 0) -> tuple[FragmentBag, Picture]:
-        """One of an item's photos, its bag and picture; LookupError where there is none."""
+        """Read the bag and the picture of one of an item's photos; LookupError without one."""
         entry = self.read(collection, self.catalog.entry, item)
         check_photo(item, photo, len(entry.pictures))
         return entry.images[photo], entry.pictures[photo]
 
     def embed(self, drafts: Sequence[Draft]) -> list[Entry]:
-        """Drafts as entries of the catalog; ValueError for what cannot be embedded."""
+        """Embed drafts as entries of the catalog; ValueError if one cannot be embedded."""
         return list(embed(self.models.matcher, drafts))
 
     def put(self, collection: str, drafts: Sequence[Draft]) -> None:
@@ -268,13 +268,13 @@ class Engine:
             return self.catalog.put_many(home, entries, name)
 
     def embed_each(self, drafts: Sequence[Draft]) -> list[Entry | str]:
-        """Entries of drafts, each on its own merits: or what is wrong with it."""
+        """Embed drafts one by one where need be; gives entries, or what is wrong."""
         return each(self.embed, drafts, Exception)
 
     def store_each(
         self, collection: str, home: Collection, entries: Sequence[Entry]
     ) -> list[int | str]:
-        """Store items of an import that began with `home` under a name, each on its own merits.
+        """Store items of an import that began with `home` under a name.
 
         Gives its revision once it is on disk, or what is wrong. A full disk or a busy database is
         wrong with each, and so is a name that no longer stands for `home`: what was dropped while
@@ -288,7 +288,7 @@ class Engine:
     def put_each(
         self, collection: str, home: Collection, drafts: Sequence[Draft]
     ) -> list[str | None]:
-        """Embed and store items as `store_each` does: None for one on disk, or what is wrong."""
+        """Embed items and store them like `store_each`; None for success, or what is wrong."""
         embedded = self.embed_each(drafts)
         entries = [entry for entry in embedded if isinstance(entry, Entry)]
         stored = iter(self.store_each(collection, home, entries))

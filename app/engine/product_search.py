@@ -22,7 +22,7 @@ def search(
     text: str | None = None,
     photo: Query | None = None,
 ) -> ProductResult:
-    """Find the items that answer a text, a photo or both; without one, all that pass the filter.
+    """Find the items that answer a text, a photo or both; without either, all that pass.
 
     ValueError for what is no filter, and for photos where the matcher is not calibrated.
     """

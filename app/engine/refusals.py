@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 
 
 def reason_of(failed: Exception) -> str:
-    """The reason to give for an item, after logging what is no mistake of its sender."""
+    """Give the reason of a refusal, and log it unless it is the sender's mistake."""
     if isinstance(failed, MISTAKES) and not isinstance(failed, BUGS):
         return str(failed) or type(failed).__name__
     log.error("an item failed, and the others go on", exc_info=failed)
@@ -30,7 +30,7 @@ def each(
     parts: Sequence[Part],
     refusing: type[Exception] = ValueError,
 ) -> list[Result | str]:
-    """The results of work on many parts at once; where it refuses, on each alone, or why not."""
+    """Work on many parts together; if that is refused, on each alone, or give the reason."""
     if not parts:
         return []
     try:

@@ -34,10 +34,10 @@ Synonyms = Mapping[str, Sequence[str]]
 
 @dataclass(frozen=True, slots=True)
 class QueryWord:
-    """A word of a query, text[start:end], and the terms that it is looked up by, at least one.
+    """A word of a query, text[start:end], with the terms to look it up by, at least one.
 
     `spelling` is the known word that it was corrected to, or the two halves of a compound;
-    `synonyms` are looked up beside it.
+    `synonyms` are looked up as well.
     """
 
     start: int
@@ -70,9 +70,9 @@ def parse_synonyms(lines: Iterable[str]) -> dict[str, tuple[str, ...]]:
 
 @dataclass(frozen=True, slots=True)
 class Corrections:
-    """What unknown words of a text are taken for, by the folded words.
+    """The corrections of unknown words of a text, by the folded words.
 
-    complete: whether it was looked for of all that may be misspelt.
+    complete: whether every word that may be misspelt was compared.
     """
 
     spellings: Mapping[str, str]
@@ -106,7 +106,7 @@ class Wording:
         return [w for w in self._vocabulary if len(w) >= LEAST_LETTERS and w.isalpha()]
 
     def corrections(self, text: str) -> Corrections:
-        """What the first MOST_CORRECTED words are taken for that are near other words alone."""
+        """Correct the first MOST_CORRECTED unknown words to the nearest known ones."""
         misspelt = list(
             dict.fromkeys(word.folded for word in words(text) if self._is_misspelt(word.folded))
         )
@@ -120,7 +120,7 @@ class Wording:
         naming: Collection[int] = (),
         within: Span | None = None,
     ) -> tuple[QueryWord, ...]:
-        """The words of a query that say something; function words are left out.
+        """Read the content words of a query; function words are left out.
 
         The text may be a part of the one that the corrections are of. `naming` are the starts of
         function words that are parts of names. Only those words are read that are `within` a part.
@@ -141,7 +141,7 @@ class Wording:
     def _add_compounds(
         self, query_words: list[QueryWord], content_words: Sequence[FoldedWord]
     ) -> None:
-        """Let two words in a row be looked up as the one that they make together, too."""
+        """Also look two words in a row up as the one word that they form."""
         for at, (left, right) in enumerate(pairwise(content_words)):
             joined = left.folded + right.folded
             if joined in self._vocabulary:
@@ -151,7 +151,7 @@ class Wording:
                     query_words[place] = replace(word, alternatives=(*word.alternatives, compound))
 
     def correct(self, text: str, query_words: Sequence[QueryWord]) -> str:
-        """The text with the spellings that its words were corrected to."""
+        """Correct the spellings of the words in a text."""
         for word in sorted(
             {(word.start, word.end, word.spelling) for word in query_words}, reverse=True
         ):
@@ -161,13 +161,13 @@ class Wording:
         return text
 
     def beginning(self, prefix: str) -> list[str]:
-        """The folded words that begin with a prefix, in order."""
+        """List the folded words that begin with a prefix, in order."""
         first = bisect_left(self._sorted, prefix)
         last = bisect_left(self._sorted, prefix + "\U0010ffff")
         return self._sorted[first:last]
 
     def has(self, term: str) -> bool:
-        """Whether any document has a term."""
+        """Return whether any document has a term."""
         return term in self._terms
 
     def _read(self, word: FoldedWord, corrections: Corrections) -> list[QueryWord]:
@@ -217,7 +217,7 @@ class Wording:
         )
 
     def _is_misspelt(self, folded: str) -> bool:
-        """Whether a word may be a misspelling, as nothing else is known of it.
+        """Return whether a word may be a misspelling, as nothing else is known of it.
 
         Not a short English word, which near ones are other words of: "sofa" is not "soft".
         """

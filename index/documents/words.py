@@ -19,7 +19,7 @@ LONGEST_WORD = 100  # letters: a longer one is no word of a language
 
 @dataclass(frozen=True, slots=True)
 class FoldedWord:
-    """A word where it stands in a text: text[start:end], and as it is written there, folded."""
+    """A folded word, and its place in a text: text[start:end]."""
 
     folded: str
     start: int
@@ -38,7 +38,7 @@ def words(text: str, start: int = 0, end: int | None = None) -> Iterator[FoldedW
 
 
 def spell(text: str) -> Iterator[tuple[str, str]]:
-    """The words under which a text is found: its words, and the parts that signs join.
+    """List the words of a text, and the parts of words that signs join.
 
     Each as it is folded, and as it is written in lower case.
 
@@ -117,7 +117,7 @@ PATTERNS = tuple(
 
 
 def variants(word: str) -> Iterator[str]:
-    """Other spellings of a word, in lower case; some of them nobody uses.
+    """List other spellings of a word, in lower case; not all of them are in use.
 
     >>> [[*variants(word)] for word in ("grey", "color", "fibres", "catalog", "four", "flour")]
     [['gray'], ['colour'], ['fibers'], ['catalogue'], [], []]

@@ -1,4 +1,4 @@
-"""Completion: texts that go on where a typed one stops, by how many items each would find.
+"""Completions of a typed text, by how many items each would find.
 
 A typed text goes on by a word, or by a whole value of metadata such as "sour cream". Both are taken
 from fields that name things: titles, brands, kinds. What prose says by the way is no suggestion.
@@ -35,7 +35,7 @@ class Completion:
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """A text that someone types: the words before the last one, and how the last one begins."""
+    """A typed text: the words before the last one, and the beginning of the last one."""
 
     text: str
     words: tuple[QueryWord, ...]
@@ -48,7 +48,7 @@ class Typed:
 
 
 def complete(documents: Documents, text: str, count: int) -> list[Completion]:
-    """The completions of a text that find most items."""
+    """Complete a text: the completions that find most items."""
     wording, last = documents.wording(), text.rfind(" ") + 1
     typed = Typed(text, wording.read(text[:last]), last)
     begun = wording.beginning(typed.begun) if typed.begun else []
@@ -59,7 +59,7 @@ def complete(documents: Documents, text: str, count: int) -> list[Completion]:
 def _list_completions(
     documents: Documents, wording: Wording, typed: Typed, begun: Sequence[str]
 ) -> list[Completion]:
-    """All completions, best first, of which `begun` are words that go on as the last one begins."""
+    """List all completions, best first; `begun` are words that begin like the last one."""
     fields = naming_fields(documents)
     before = _before(documents, typed, fields)
     values = _complete_by_value(documents, wording, typed, fields, before)
@@ -74,7 +74,7 @@ def _list_completions(
 def _complete_by_word(
     documents: Documents, typed: Typed, begun: Sequence[str], fields: Sequence[str], having: Mask
 ) -> Iterator[Completion]:
-    """The completions by a word, the most frequent one of those with one stem."""
+    """Complete by words, the most frequent one of each stem."""
     lexical = documents.lexical
     counts = {word: lexical.frequency(word, fields) for word in begun}
     most = nsmallest(LOOKED_AT, filter(counts.get, counts), key=lambda word: (-counts[word], word))
@@ -95,7 +95,7 @@ def _complete_by_value(
     fields: Sequence[str],
     before: Mapping[int, Mask],
 ) -> Iterator[Completion]:
-    """The completions by a value of a few words, which all or the last of those typed begin."""
+    """Complete by values of a few words, which all or the last typed words begin."""
     columns = [documents.columns[field] for field in fields if field in documents.columns]
     text = typed.text
     for start, having in before.items():
@@ -108,7 +108,7 @@ def _complete_by_value(
 
 
 def _find_values(columns: Iterable[Column], begun: str, having: Mask) -> list[str]:
-    """The values of a few words that begin alike, those that most of some documents have."""
+    """Find values of a few words by their beginning, those that most documents have."""
     most: dict[str, int] = {}
     for column in columns:
         codes = column.beginning(begun) if len(column.values) <= MOST_VALUES else []
@@ -121,7 +121,7 @@ def _find_values(columns: Iterable[Column], begun: str, having: Mask) -> list[st
 
 
 def _before(documents: Documents, typed: Typed, fields: Sequence[str]) -> dict[int, Mask]:
-    """By where one of the last words starts: the live documents with all words before it."""
+    """Mark the live documents with all words before each of the last words, by its start."""
     starts = [match.start() for match in TYPED.finditer(typed.text, 0, typed.last)] + [typed.last]
     having, before, end = documents.live, dict[int, Mask](), 0
     for start in starts[-LONGEST:]:
@@ -134,7 +134,7 @@ def _before(documents: Documents, typed: Typed, fields: Sequence[str]) -> dict[i
 def _narrow(
     documents: Documents, having: Mask, query_words: Iterable[QueryWord], fields: Sequence[str]
 ) -> Mask:
-    """Those of some documents that have all of some words in some fields."""
+    """Keep the documents with all of some words in some fields."""
     for word in query_words:
         if not having.any():
             break
@@ -143,7 +143,7 @@ def _narrow(
 
 
 def _goes_on(completion: Completion, others: Sequence[Completion]) -> bool:
-    """Whether another one says more and finds as many items."""
+    """Return whether a longer completion finds as many items."""
     longer = completion.text + " "
     return any(
         other.items >= completion.items and other.text.startswith(longer) for other in others

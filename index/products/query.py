@@ -1,4 +1,4 @@
-"""Reading of product queries: which words are asked for, which are not, and the text for photos."""
+"""Reading of product queries: words to find, words to refuse, and the text for photos."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ class ProductText:
 
     @property
     def only_refuses(self) -> bool:
-        """Whether it asks for nothing, and leaves out."""
+        """Whether it refuses words, and asks for none."""
         return bool(self.refused) and not self.asked
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a person should know."""
+        """Notes for the person who searches."""
         words = {word.start: word for word in (*self.asked, *self.refused)}
         typed = {start: self.text[start : word.end] for start, word in words.items()}
         notes = [
@@ -160,19 +160,19 @@ def read_text(text: str, documents: Documents) -> ProductText:
 
 
 def _with_minus(shown: str, behind: Sequence[str]) -> str:
-    """A text, and what is behind a minus as photos are asked for it."""
+    """Add the words behind a minus to the text for photos, as "without"."""
     return " ".join(f"{shown}{''.join(f' without {part}' for part in behind)}".split())
 
 
 def _is_unsaid(text: str, word: QueryWord, unknown: Sequence[str]) -> bool:
-    """Whether no item has an English word, unless as another one of nearly the same letters."""
+    """Return whether no item has an English word, except as a similar word."""
     typed = _cut(text, word)
     halved = word.spelling is not None and " " in word.spelling
     return (typed in unknown or (word.spelling is not None and not halved)) and is_known(typed)
 
 
 def _find_negated(text: str) -> list[NegatedPhrase]:
-    """The negated phrases of a text."""
+    """Find the negated phrases of a text."""
     typed = plain(text)
     if NEGATIONS.isdisjoint(re.findall(r"\w+", typed)) and not CONTRACTED.search(typed):
         return []

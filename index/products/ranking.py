@@ -1,7 +1,7 @@
-"""Product search: one ranking of items by their words and by how their photos look.
+"""One ranking of items by their words and by how their photos look.
 
     score = words · S_w / bound + exact · [a field is all of the query]
-          + looks · P(the photo shows it) + likeness · P(the photo is like the one beside the text)
+          + looks · P(the photo shows it) + likeness · P(the photo is like the query's)
           + meaning · P(a sentence says it) + Σ boosts
 
 S_w / bound is the BM25F share of index.documents.bm25, from 0 to 1. P is the calibrated
@@ -110,9 +110,9 @@ class Ranking:
         return answering | every
 
     def _decisive_probabilities(self) -> list[Gains]:
-        """Probabilities (N,), of which one that is high enough makes a document relevant.
+        """The probabilities (N,) any of which, if high enough, makes a document relevant.
 
-        A photo beside a text finds what it finds alone, and the text ranks that: else a word that
+        A photo next to a text finds what it finds alone, and the text ranks that: else a word that
         no item has would leave nothing. A photo whose weight is below 0 finds nothing, and what is
         like it has to go.
         """
@@ -138,7 +138,7 @@ class Ranking:
         return total
 
     def _boost(self, boost: Boost) -> Gains:
-        """What a boost gives to each document (N,)."""
+        """The gain of each document (N,) by a boost."""
         size = len(self.documents)
         if boost.key is None:
             return boost.weight * self.documents.passing(parse(boost.where)).astype(np.float64)
@@ -146,7 +146,7 @@ class Ranking:
         return boost.weight * (np.zeros(size) if column is None else column.shares(size))
 
     def order(self, scores: Gains) -> Codes:
-        """The places of the chosen documents, best first: of all, or as many as are asked for."""
+        """Order the chosen documents, best first: all, or as many as are asked for."""
         column = self.documents.columns.get(self.request.sort or "")
         first = -scores
         if column is not None:
@@ -158,14 +158,14 @@ class Ranking:
         return order
 
     def _first(self, values: Gains) -> Codes:
-        """The places of the smallest values: of all, or of those that a page may need."""
+        """Find the places of the smallest values: of all, or of those that a page may need."""
         needed = self.request.offset + self.request.limit
         if self.request.collapse or needed >= len(values):
             return np.arange(len(values))
         return np.flatnonzero(values <= np.partition(values, needed - 1)[needed - 1])
 
     def collapse(self, order: Codes) -> tuple[Codes, Codes]:
-        """The first of each group in an order, and how many each group has."""
+        """Keep the first document of each group in an order; also the groups' sizes."""
         column = self.documents.columns.get(self.request.collapse or "")
         if column is None:
             return order, np.ones(len(order), np.int64)
@@ -177,7 +177,7 @@ class Ranking:
         return order[first[best]], counts[best]
 
     def facet(self, request: FacetRequest) -> Facet:
-        """The counts of a key's values among the relevant documents."""
+        """Count a key's values among the relevant documents."""
         column = self.documents.columns.get(request.key)
         if column is None:
             return Facet(request.key, (), 0, len(self.chosen))
@@ -192,7 +192,7 @@ class Ranking:
         }
 
     def list_stated_parts(self, chosen: Codes) -> list[list[ScorePart]]:
-        """The parts of some documents' scores, but for what is near."""
+        """List the parts of some documents' scores, without photos and sentences."""
         parts: list[list[ScorePart]] = [[] for _ in chosen]
         scale = self.request.weights.words / (self.lexical.bound or 1.0)
         for word in self.words:

@@ -1,4 +1,4 @@
-"""Requests and answers of product search: what is asked for, and what it gives, as values."""
+"""Requests and answers of product search."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SIDE_OF: Mapping[Near, Side] = {"looks": "images", "likeness": "images", "meanin
 
 @dataclass(frozen=True, slots=True)
 class Boost:
-    """What items earn that pass a filter, or for the number they have under a key: 0 to 1 of it."""
+    """A gain for items that pass a filter, or by their number under a key, scaled to 0 to 1."""
 
     weight: float
     where: Mapping[str, Any] | None = None
@@ -29,13 +29,13 @@ class Boost:
 
     @property
     def name(self) -> str:
-        """What a part of a score is named after."""
+        """The name of its part of a score."""
         return self.key or ", ".join(self.where or {})
 
 
 @dataclass(frozen=True, slots=True)
 class FacetRequest:
-    """A key to count values of: the `most` frequent ones; numbers in ranges that bounds part."""
+    """A key whose `most` frequent values are counted; numbers in ranges between bounds."""
 
     key: str
     most: int = 20
@@ -44,9 +44,9 @@ class FacetRequest:
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """What a perfect match earns: of all words, of a whole field, of a photo, and of a sentence.
+    """The gains of perfect matches: of all words, a whole field, a photo and a sentence.
 
-    likeness: of a photo that is like the one beside the text; below 0, it loses.
+    likeness: of a photo that is like the query's; below 0, it loses.
     """
 
     words: float = 1.0
@@ -56,7 +56,7 @@ class Weights:
     likeness: float = 0.0
 
     def of(self, near: Near) -> float:
-        """What a match in the joint space earns."""
+        """The gain of a perfect match in the joint space."""
         return {"looks": self.looks, "likeness": self.likeness, "meaning": self.meaning}[near]
 
 
@@ -106,7 +106,7 @@ class ProductRequest:
 
 @dataclass(frozen=True, slots=True)
 class ScorePart:
-    """What one thing gave to a score: a word in a field, a whole field, what is near, a boost."""
+    """A part of a score: by a word in a field, a whole field, a photo or sentence, a boost."""
 
     kind: Literal["words", "exact", "looks", "likeness", "meaning", "boost"]
     gave: float
@@ -142,13 +142,13 @@ class Product:
 
     @property
     def score(self) -> float:
-        """How well it answers."""
+        """The score: the sum of its parts."""
         return sum(part.gave for part in self.parts)
 
 
 @dataclass(frozen=True, slots=True)
 class ProductAnswer:
-    """A page of products, and what there is to say of all relevant ones that pass the filter."""
+    """A page of products, with counts of all relevant ones that pass the filter."""
 
     hits: tuple[Product, ...]
     total: int

@@ -24,7 +24,7 @@ Explained = dict[Near, dict[int, Hit]]  # photos and sentences by their items' r
 
 @dataclass(frozen=True, slots=True)
 class ProductResult:
-    """The result of a product search: its answer, what explains it, and how the text was read.
+    """The result of a product search: its answer, its explanation, and the read text.
 
     `explained` are the best photo and sentence of items by their revisions, for the `queries` that
     were asked of them. `coverage` is the share of the collection whose photos and sentences were
@@ -43,7 +43,7 @@ class ProductResult:
 
 
 class ItemSearch:
-    """One search of a collection's items: for a text, a photo, both, or all that pass a filter."""
+    """One search of a collection's items: for a text, a photo, both or neither."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class ItemSearch:
             self._read_text(text, photo, embed)
 
     def _read_text(self, text: str, photo: Query | None, embed: Embed | None) -> None:
-        """Ask photos for a text, and sentences where one of its English words is in no item."""
+        """Ask photos for a text, and sentences if an English word of it is in no item."""
         product_text, weights = read_text(text, self._documents), self._request.weights
         self._request = replace(self._request, text=product_text)
         self._notes, self._queries = (*product_text.notes, *self._notes), {}

@@ -1,4 +1,4 @@
-"""Queries in 8 bits, and the scores that rows have by their codes, with a bound of the error."""
+"""Queries in 8 bits, and scores of rows from their codes, with bounds of the error."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class RowBlock:
     noise: Floats | None = None
 
     def errors(self, fragments: int, sizes: Numbers) -> Floats:
-        """What products of rows with so many fragments of a query may be off by: (B, E)."""
+        """The errors (B, E) of products of rows with so many fragments of a query."""
         # Sums in single precision, here and in `exact`: of D products, and of what they give.
         width = self.summaries.shape[1]
         terms = ROUNDING * (width + fragments + sizes)
@@ -78,7 +78,7 @@ FINE = 254.0  # a vector's second code is of what its first leaves, which is hal
 
 @dataclass(frozen=True, slots=True)
 class Estimates:
-    """Scores of rows, (B,) or of P parts (P, B), and how far each can be from the exact one."""
+    """Scores of rows, (B,) or of P parts (P, B), and the bounds of their errors."""
 
     scores: Floats
     errors: Floats
@@ -164,7 +164,7 @@ class Coded:
         self.score.kernel(
             dots,
             rows.offsets,
-            rows.scales.copy(),  # of what nobody may write to, a kernel is compiled once more
+            rows.scales.copy(),  # of an array that is read-only, a kernel is compiled once more
             self.scales,
             row_shifts,
             fragment_shifts,
@@ -175,7 +175,7 @@ class Coded:
         return Estimates(scores, self.errors(rows))
 
     def errors(self, rows: RowBlock) -> Floats:
-        """How far the scores of rows by their codes can be off, (B,)."""
+        """The bounds (B,) of the errors of rows' scores from their codes."""
         sizes = np.diff(rows.offsets)
         return self.score.error(
             rows.errors(len(self), sizes),

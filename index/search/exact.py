@@ -1,4 +1,4 @@
-"""Exact scores: the best rows of a scan by the bags that the catalog has of them."""
+"""Exact scores: the best rows of a scan by their bags in the catalog."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Refused = Mapping[tuple[int, int], str]
 
 @dataclass(frozen=True, slots=True)
 class Best:
-    """The best hits of a search by the catalog's bags, and what is missing among them.
+    """The best hits of a search by the catalog's bags, and the rows that are missing.
 
     vanished: the revisions of rows that were looked for and that the catalog lacks. damaged: the
     items with a bag that is not as it was stored.
@@ -53,7 +53,7 @@ class ExactScores:
         self._score, self._calibration, self._report = score, calibration, report
 
     def best(self, contenders: Contenders, request: Request, terms: Sequence[QueryPart]) -> Best:
-        """The best hits, one more than is asked for if there are so many, by the catalog's bags.
+        """Find the best hits by the catalog's bags, up to one more than is asked for.
 
         Rows come by the scores that they may have, until none that is left can be among the best.
         Of an item's photos the best one counts, so an item is on the page before once any of its

@@ -21,7 +21,7 @@ MOST = 1_024  # bitmaps that are kept: of a million revisions each has up to 125
 
 @dataclass(frozen=True, slots=True)
 class Carriers:
-    """The revisions up to one of them that a condition holds for. Some may be retired since."""
+    """The revisions up to `until` for which a condition holds. Some may be retired since."""
 
     until: int
     revisions: BitMap
@@ -32,7 +32,7 @@ class Cache(OrderedDict[Simple | None, Carriers]):
 
 
 class Filters:
-    """Bitmaps of conditions on a collection's metadata, kept and brought up to date when asked for.
+    """Bitmaps of conditions on a collection's metadata, updated when they are used.
 
     Safe for many threads; no search waits for another one's bitmap.
     """
@@ -50,7 +50,7 @@ class Filters:
         """
         with self._lock:
             if history > self._history:
-                # Another one: whoever still looks at the history before has the cache of that.
+                # A search that still reads the history before has the cache of that.
                 self._cache, self._history = Cache(), history
             cache = self._cache if history == self._history else Cache()
         return np.array(self._passing(parse(where), revision, cache).to_array(), np.int64)

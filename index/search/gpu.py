@@ -1,4 +1,4 @@
-"""Scores of all rows on a GPU: their codes lie in its memory, and torch computes the score."""
+"""Scores of all rows on a GPU, which holds their codes in memory."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ class Device:
 
     @property
     def held(self) -> int:
-        """How many segments' sides lie on the device."""
+        """The number of segments' sides on the device."""
         return len(self._loaded)
 
     def scores(self, rows: Rows, query: Floats, *, rows_are_images: bool, floored: bool) -> Floats:
-        """Scores (B,) of rows for one part of a query (T, D); images are the ones with a base."""
+        """Score rows (B,) for one part of a query (T, D); images are the rows with a base."""
         queries = PaddedBags.of([torch.from_numpy(query).to(self._name)])
         loaded, blocks = self._hold(rows), []
         based = bool(len(rows)) and int(rows.positions[0]) < 0

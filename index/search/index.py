@@ -85,21 +85,21 @@ class Index:
         self.documents.close()
 
     def snapshot(self) -> Snapshot:
-        """What a search would look at now."""
+        """The snapshot that a search would read now."""
         return self._reader.current()
 
     def overview(self) -> Overview:
-        """How the collection is searched."""
+        """Describe how the collection is searched."""
         return Overview.of(self.snapshot())
 
     @property
     def unpublished(self) -> int:
-        """How many changes of the catalog no published segment has, as of the last look."""
+        """The number of changes of the catalog in no published segment, as of the last look."""
         return self._reader.latest.unpublished
 
     @property
     def behind(self) -> int:
-        """How many changes of the catalog are not searched, as of the last look."""
+        """The number of changes of the catalog that are not searched, as of the last look."""
         return self._reader.latest.behind
 
     def recent(self) -> list[Request]:
@@ -107,7 +107,7 @@ class Index:
         return list(self._recent)
 
     def best(self, request: Request) -> Answer:
-        """The best hits for a request.
+        """Find the best hits for a request.
 
         Raises ValueError for a query without fragments, of another dimension or not finite, for a
         filter that cannot be compared, and for `least` without a calibration; ModelMismatch once
@@ -140,7 +140,7 @@ class Index:
         return answer
 
     def best_at(self, request: Request, revision: int) -> ShardAnswer:
-        """What may be among the best of what was there at a revision; errors are those of `best`.
+        """Find rows that may be among the best as of a revision; errors are those of `best`.
 
         Whoever asked has checked the request.
         """
@@ -149,7 +149,7 @@ class Index:
         return replace(contending, contenders=contending.contenders.among_best(request), gone=gone)
 
     def _handle_vanished(self, vanished: Sequence[int], snapshot: Snapshot) -> None:
-        """Take in why the catalog lacks rows of a snapshot; where nothing changed, report them."""
+        """Read the changes by which the catalog lacks rows; without any, report the rows."""
         # What a put replaced meanwhile is behind the snapshot, as what it was replaced by.
         self._reader.advance()
         latest = self._reader.latest
@@ -194,7 +194,7 @@ class Index:
     def shortlist(
         self, side: Side, query: Query, count: int, revisions: Numbers | None = None
     ) -> Shortlist:
-        """About the `count` rows that promise most, of items with some revisions, in order.
+        """Shortlist about `count` rows that promise most, of items with some sorted revisions.
 
         Their probabilities are those of codes. ValueError without a calibration.
         """
@@ -224,7 +224,7 @@ class Index:
         rows: Sequence[tuple[int, int]],
         damaged: set[str] | None = None,
     ) -> dict[int, Hit]:
-        """Of rows by revision and position, the best of each revision, if it is still there.
+        """Find the best hit of each revision among rows by revision and position.
 
         The items of those that are not as they were stored are added to `damaged`.
         """

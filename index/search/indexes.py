@@ -52,7 +52,7 @@ class Indexes:
         self._verification: Thread | None = None
 
     def of(self, collection: Collection) -> Index:
-        """What a collection is searched with."""
+        """The index of a collection, opened if need be."""
         with self._lock:
             if collection.token in self._open:
                 return self._open[collection.token]
@@ -78,7 +78,7 @@ class Indexes:
         following.catch_up(self.catalog, self._folder)
 
     def check(self) -> dict[str, str]:
-        """What there is to say of being ready; NotReady where nothing can be searched."""
+        """Details about being ready; NotReady where nothing can be searched."""
         return {}
 
     def follow(self) -> None:

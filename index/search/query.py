@@ -23,7 +23,7 @@ FLOOR, NO_FLOOR = np.float32(0), np.float32(-np.inf)
 
 
 class SentenceRole(Enum):
-    """Which side of a pair is the sentence: its fragments are the ones that are summed over."""
+    """The side of a pair that is the sentence: its fragments are summed over."""
 
     QUERY_IS_SENTENCE = "query"
     ROWS_ARE_SENTENCES = "rows"
@@ -31,7 +31,7 @@ class SentenceRole(Enum):
 
 @dataclass(frozen=True, slots=True)
 class QueryPart:
-    """One part of a query, vectors (T, D), and its weight in the score: below 0 if negated.
+    """One part of a query, vectors (T, D), and its weight, which is below 0 if negated.
 
     floored: whether it counts only where a row has it, see Query.floored.
     """
@@ -42,17 +42,17 @@ class QueryPart:
 
     @property
     def negated(self) -> bool:
-        """Whether what a row has of it takes away from the score."""
+        """Whether the part lowers the score of rows that have it."""
         return self.weight < 0
 
     @property
     def least(self) -> np.float32:
-        """What no maximum over fragments counts less than."""
+        """The lower bound of a maximum over fragments."""
         return FLOOR if self.floored else NO_FLOOR
 
 
 def exact(score: Score, vectors: Sequence[Floats], term: QueryPart, role: SentenceRole) -> Floats:
-    """Scores (B,) of some bags (F_b, D) and one part of a query, in single precision.
+    """Score bags (F_b, D) for one part of a query, in single precision: (B,).
 
     Each is to the bit what it is among others, as a product of two vectors is.
     """
@@ -63,7 +63,7 @@ def exact(score: Score, vectors: Sequence[Floats], term: QueryPart, role: Senten
 def exact_rows(
     score: Score, vectors: Floats, offsets: Numbers, term: QueryPart, role: SentenceRole
 ) -> Floats:
-    """As `exact`, of bags with the fragments offsets[b : b + 2] of vectors (N, D)."""
+    """Score bags like `exact`, with the fragments offsets[b : b + 2] of vectors (N, D)."""
     scores = np.empty(len(offsets) - 1, np.float32)
     packed = numkong.dots_pack(np.ascontiguousarray(term.vectors))
     products = np.asarray(numkong.dots_packed(vectors, packed))  # (N, T)
@@ -137,7 +137,7 @@ def probabilities(
     *,
     in_photos: bool,
 ) -> list[float]:
-    """How probable rows are as answers, from the scores (P, N) of the query's parts.
+    """The probabilities of rows as answers, from the scores (P, N) of the query's parts.
 
     Where the rows are sentences, of `sizes` (N,) fragments with the sums (N, D).
     """

@@ -1,4 +1,4 @@
-"""Requests and answers: what a search asks for, and what it gives, as one value each."""
+"""Requests and answers of searches."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FARTHEST = 10_000  # hits that can be paged through, or looked at for their prob
 
 
 class HitKey(NamedTuple):  # no dataclass: these are compared in a tenth of the time
-    """Where a hit stands in a list: by score, the highest first, then by item id and position.
+    """The place of a hit in a list: by score, highest first, then by item id and position.
 
     Keys compare as their hits follow one another.
     """
@@ -71,7 +71,7 @@ class Request:
 
     @property
     def reach(self) -> int:
-        """How many of the best hits must be known."""
+        """The number of best hits that must be known."""
         return self.seen + self.limit if self.least is None else FARTHEST
 
     def behind(self, hit: Hit | None, seen: int) -> Request:
@@ -100,20 +100,20 @@ class Hit:
 
     @property
     def position(self) -> int:
-        """Which of the item's photos or sentences it is, as in the catalog."""
+        """The position among the item's photos or sentences, as in the catalog."""
         return self.key.position
 
     @property
     def score(self) -> float:
-        """How well it answers."""
+        """The hit's score."""
         return self.key.score
 
     def by_score(self) -> tuple[float, int]:
-        """A key by which the best of an item's photos comes first, and of two alike the first."""
+        """A key to sort an item's photos by score; of two alike the first comes first."""
         return self.key.minus_score, -self.key.position
 
     def by_probability(self) -> tuple[float, float, int]:
-        """As by_score, with the most probable photo first."""
+        """A key like by_score, with the most probable photo first."""
         return -(self.probability or 0.0), *self.by_score()
 
     @cached_property
@@ -135,7 +135,7 @@ class Hit:
 
     @property
     def photo(self) -> int | None:
-        """Which of the item's photos it is, counted from 0; None for a sentence."""
+        """The number of its photo in the item, from 0; None for a sentence."""
         return photo_at(self.position)
 
 

@@ -1,4 +1,4 @@
-"""Scores of stored rows by their codes: block after block, by several threads or on a GPU."""
+"""Scores of stored rows from their codes, block by block, by threads or on a GPU."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Rescorer:
         numbers: Numbers | None = None,
         heads: Heads | None = None,
     ) -> Estimates:
-        """Scores (P, B) for a query's parts of the rows of some numbers, in order, or of all rows.
+        """Score the rows of some sorted numbers, or all rows, for a query's parts: (P, B).
 
         By the codes of `heads` instead of the rows' own, if the parts are for these.
         """

@@ -1,4 +1,4 @@
-"""Scans: scores of rows from their codes, and which rows need them, by bounds from their heads."""
+"""Scans: scores of rows from their codes, for rows that need them by bounds from heads."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PROMISING = 4  # times as many rows as are asked for say how high a score has to
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """Rows of a segment with their scores (P, N) for the query's parts, from their codes.
+    """Rows of a segment, and their scores (P, N) for the query's parts from their codes.
 
     `total` (N,) is the weighted sum. `errors` (P, N) and `error` (N,) say how far each can be from
     the exact one.
@@ -39,7 +39,7 @@ class Scored:
     error: Floats
 
     def only(self, mask: NDArray[np.bool_]) -> Scored:
-        """Those rows that a mask (N,) keeps."""
+        """Keep the rows of a mask (N,)."""
         return Scored(
             self.rows,
             self.numbers[mask],
@@ -104,7 +104,7 @@ class Scan:
         )
 
     def _find_least(self, bounds: Sequence[Scored], count: int) -> np.float32:
-        """What the `count` best items reach at least; they come behind the page before."""
+        """Find a score that the `count` best items behind the page before reach at least."""
         bounds = [bound.only(self._behind(bound)) for bound in bounds]
         totals = np.concatenate([*(bound.total for bound in bounds), np.empty(0, np.float32)])
         wanted = count
@@ -118,7 +118,7 @@ class Scan:
         return np.float32(-np.inf)
 
     def _items(self, bounds: Scored) -> Floats:
-        """What items reach at least that certainly come behind the page before, by codes."""
+        """Find the least scores, by codes, of items that certainly come behind the page before."""
         scored = self.score(bounds.rows, bounds.numbers)
         scored = scored.only(self._behind(scored))
         revisions, items = np.unique(scored.rows.revisions[scored.numbers], return_inverse=True)
@@ -127,7 +127,7 @@ class Scan:
         return reached
 
     def _behind(self, scored: Scored) -> NDArray[np.bool_]:
-        """Which rows certainly come behind the page before, with all photos of their items."""
+        """Mark rows that certainly come behind the page before, with all photos of their items."""
         after = self._request.after
         if after is None:
             return np.ones(len(scored.total), np.bool_)
@@ -137,7 +137,7 @@ class Scan:
         return behind
 
     def _encode(self, heads: Heads | None) -> list[Coded]:
-        """The parts of the query in 8 bits, for the rows' own codes or for those of heads."""
+        """Encode the parts of the query in 8 bits, for the rows' own codes or those of heads."""
         return [
             Coded(
                 term,

@@ -1,4 +1,4 @@
-"""Choice of the rows that are scored: all that pass a filter, or the candidates among them."""
+"""Choice of the rows to score: all that pass a filter, or the candidates among them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def choose(
     workers: Workers,
     share: float = 1.0,
 ) -> tuple[Chosen, bool]:
-    """The rows that might be among the best, and whether no others could.
+    """Choose the rows that may be among the best; also says whether no others can be.
 
     Where `revisions` are given, no others pass; without a score every row that passes is chosen.
     Of a shard that holds a share of the items, as many as it has of those that the whole
@@ -93,7 +93,7 @@ def _rows(chosen: Chosen) -> int:
 
 
 def _hits(request: Request, chosen: Chosen) -> int:
-    """How many hits rows can become: of an item's photos one does."""
+    """Count the hits that rows can become: one for all photos of an item."""
     if request.side == "sentences":
         return _rows(chosen)
     # Numbers come in order, and so do their revisions.
@@ -104,7 +104,7 @@ def _hits(request: Request, chosen: Chosen) -> int:
 def summary(request: Request, terms: Sequence[QueryPart], score: Score) -> Floats | None:
     """The vector whose products with stored summaries rank like scores; None without one.
 
-    Negated parts are left out: beside others they count only where a photo has them (`_without`).
+    Negated parts are left out: next to others they count only where a photo has them (`_without`).
     Sentences have the summaries of the sentence's role alone.
     """
     asked = [term for term in terms if not term.negated]
@@ -127,7 +127,7 @@ def _shortlist(
     passed: Sequence[NDArray[np.bool_]],
     workers: Workers,
 ) -> list[Candidates]:
-    """The rows of all segments that promise most by their codes, and what their summaries do."""
+    """Find the rows that promise most by their codes, with the products of their summaries."""
     alone = sum(len(mask) for mask in passed) < SHARED
 
     def by_codes(number: int) -> Candidates:
@@ -146,7 +146,7 @@ def _shortlist(
 def _nearest(
     segment: Segment, request: Request, query: Floats, count: int, mask: NDArray[np.bool_]
 ) -> Candidates:
-    """The rows of a segment that promise most by their codes, or all of few."""
+    """Find the rows of a segment that promise most by their codes, or all of few."""
     rows, structure = segment.side(request.side), segment.structures.get(request.side)
     passing = int(np.count_nonzero(mask))
     if structure is None or passing <= candidates.SCANNED:
@@ -157,7 +157,7 @@ def _nearest(
 def _without(
     negated: Sequence[QueryPart], rows: Rows, promising: Candidates, score: Score
 ) -> Candidates:
-    """What rows promise, less what negated parts take off a photo of its summary alone."""
+    """Subtract the scores of negated parts, for photos of their summaries alone."""
     if not len(promising.rows):
         return promising
     vectors = single(rows.summaries[promising.rows])
