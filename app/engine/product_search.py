@@ -26,31 +26,33 @@ def search(
 
     ValueError for what is no filter, and for photos where the matcher is not calibrated.
     """
+    return engine.read(collection, _search, engine, request, text, photo)
 
-    def find(home: Collection) -> ProductResult:
-        embed = None if engine.models.calibration is None else engine.models.query
-        item_search = ItemSearch(engine.indexes.of(home), request, text, photo, embed)
-        with stage("search"):
-            found = item_search.find()
-        damaged = set(found.damaged)
-        items = engine.catalog.get_many(home, [hit.id for hit in found.answer.hits], damaged)
-        sound = {id_: item for id_, item in items.items() if id_ not in damaged}
-        return replace(found, items=sound, damaged=frozenset(damaged))
 
-    return engine.read(collection, find)
+def _search(
+    home: Collection, engine: Engine, request: ProductRequest, text: str | None, photo: Query | None
+) -> ProductResult:
+    embed = None if engine.models.calibration is None else engine.models.query
+    item_search = ItemSearch(engine.indexes.of(home), request, text, photo, embed)
+    with stage("search"):
+        result = item_search.find()
+    damaged = set(result.damaged)
+    items = engine.catalog.get_many(home, [hit.id for hit in result.answer.hits], damaged)
+    sound = {id_: item for id_, item in items.items() if id_ not in damaged}
+    return replace(result, items=sound, damaged=frozenset(damaged))
 
 
 def suggest(engine: Engine, collection: str, text: str, count: int) -> list[Completion]:
     """Complete a text; says how many items each completion finds."""
-    return complete(_read_documents(engine, collection), text, count)
+    return complete(engine.read(collection, _read_documents, engine), text, count)
 
 
 def list_values(engine: Engine, collection: str, key: str, most: int) -> list[Scalar]:
     """List the different values that items have under a metadata key, up to so many."""
-    documents = _read_documents(engine, collection)
+    documents = engine.read(collection, _read_documents, engine)
     with documents.lock:
         return documents.values(key, most)
 
 
-def _read_documents(engine: Engine, collection: str) -> Documents:
-    return engine.read(collection, lambda home: engine.indexes.of(home).documents.current())
+def _read_documents(home: Collection, engine: Engine) -> Documents:
+    return engine.indexes.of(home).documents.current()
