@@ -47,10 +47,10 @@ def check_together(
     weight = request.photo_weight
     if len(named) == 2 and len(texts) == 1:
         if not weight:
-            given = "without one" if weight is None else "and photo_weight 0"
+            detail = "without one" if weight is None else "and photo_weight 0"
             raise ValueError(
                 "a text and a photo are searched together with a photo_weight that is not 0; "
-                f"got {' and '.join(named)}, {given}"
+                f"got {' and '.join(named)}, {detail}"
             )
     elif not least <= len(named) <= 1:
         raise ValueError(

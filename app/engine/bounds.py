@@ -46,13 +46,13 @@ class Bounds:
         owners = {alias.name: alias.collection for alias in self.names.aliases()}
         shown = {owners.get(name, name): name for name in self.visible}
         shown |= {name: name for name in self.visible}
-        seen = [
+        visible = [
             replace(home, name=shown[home.name]) for home in self.names.all() if home.name in shown
         ]
-        return sorted(seen, key=lambda home: home.name)
+        return sorted(visible, key=lambda home: home.name)
 
     def aliases(self, home: Collection) -> list[str]:
         """List the other visible names of a collection."""
-        own = self.names.find(home.name).name
-        aliases = [alias.name for alias in self.names.aliases() if alias.collection == own]
-        return [name for name in aliases if name != home.name and self.sees(name)]
+        name = self.names.find(home.name).name
+        aliases = [alias.name for alias in self.names.aliases() if alias.collection == name]
+        return [alias for alias in aliases if alias != home.name and self.sees(alias)]

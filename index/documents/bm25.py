@@ -139,11 +139,11 @@ class Lexical:
         """Add a document, its texts by field; gives its number."""
         words: dict[str, str] = {}  # as they are written, by folded words
         for name, text in fields.items():
-            if found := list(spell(text)):
+            if spellings := list(spell(text)):
                 postings = self._fields.get(name) or self._fields.setdefault(name, Postings())
-                for term in postings.add(self._size, found):
+                for term in postings.add(self._size, spellings):
                     self._fields_of.setdefault(term, []).append(name)
-                words |= dict(found)
+                words |= dict(spellings)
         for folded, spelling in words.items():
             if folded != spelling:
                 self._spelled.setdefault(folded, Counter())[spelling] += 1

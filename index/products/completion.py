@@ -63,10 +63,10 @@ def _list_completions(
     fields = naming_fields(documents)
     before = _before(documents, typed, fields)
     values = _complete_by_value(documents, wording, typed, fields, before)
-    found = {completion.text: completion for completion in values}
+    by_text = {completion.text: completion for completion in values}
     for completion in _complete_by_word(documents, typed, begun, fields, before[typed.last]):
-        found.setdefault(completion.text, completion)
-    ranked = sorted(found.values(), key=lambda completion: (-completion.items, completion.text))
+        by_text.setdefault(completion.text, completion)
+    ranked = sorted(by_text.values(), key=lambda completion: (-completion.items, completion.text))
     whole = [completion for completion in ranked if not _goes_on(completion, ranked)]
     return [completion for completion in whole if completion.items]
 

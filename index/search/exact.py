@@ -74,9 +74,8 @@ class ExactScores:
             scored, refused = self._score_rows(rows, request, terms)
             damaged.update(refused.values())
             if len(scored) < len(rows):
-                vanished += [
-                    key[0] for key in rows.keys if key not in scored.keys() | refused.keys()
-                ]
+                there = scored.keys() | refused.keys()
+                vanished += [key[0] for key in rows.keys if key not in there]
             for hit in scored.values():
                 if request.least is None or (hit.probability or 0.0) >= request.least:
                     place = hit.item, 0 if request.side == "images" else hit.position
@@ -108,12 +107,12 @@ class ExactScores:
 
         Also the items of those that are not as they were stored.
         """
-        found = self._catalog.look_up(self._collection, keys)
-        stored = found.sound
-        if not stored:
-            return {}, found.damaged
-        bags = [bag.vectors for bag in stored.values()]
-        vectors, offsets = np.concatenate(bags), offsets_of([len(bag) for bag in bags])
+        bags = self._catalog.look_up(self._collection, keys)
+        if not bags.sound:
+            return {}, bags.damaged
+        bag_vectors = [bag.vectors for bag in bags.sound.values()]
+        vectors = np.concatenate(bag_vectors)
+        offsets = offsets_of([len(fragments) for fragments in bag_vectors])
         parts = np.stack(
             [query_parts.exact_rows(self._score, vectors, offsets, t, request.role) for t in terms]
         )
@@ -125,10 +124,10 @@ class ExactScores:
                 HitKey(-score, bag.item, bag.position), key[0], bag, request, name, probability
             )
             for (key, bag), score, probability in zip(
-                stored.items(), total.tolist(), probabilities, strict=True
+                bags.sound.items(), total.tolist(), probabilities, strict=True
             )
         }
-        return hits, found.damaged
+        return hits, bags.damaged
 
     def _probabilities(
         self, vectors: Floats, offsets: Numbers, parts: Floats, request: Request

@@ -107,10 +107,10 @@ class Scan:
         """Find a score that the `count` best items behind the page before reach at least."""
         bounds = [bound.only(self._behind(bound)) for bound in bounds]
         totals = np.concatenate([*(bound.total for bound in bounds), np.empty(0, np.float32)])
-        wanted = count
-        while wanted < len(totals):
-            wanted *= PROMISING  # or more, where photos of the same items crowd the others out
-            least = np.partition(totals, -wanted)[-wanted] if wanted < len(totals) else -np.inf
+        rows = count
+        while rows < len(totals):
+            rows *= PROMISING  # or more, where photos of the same items crowd the others out
+            least = np.partition(totals, -rows)[-rows] if rows < len(totals) else -np.inf
             promising = [bound.only(bound.total >= least) for bound in bounds]
             reached = np.concatenate([self._items(bound) for bound in promising])
             if len(reached) >= count:
