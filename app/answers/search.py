@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import TypedDict, TypeVar
 
 from app.answers.cursors import Cursors, start_page, write_next
@@ -82,6 +81,7 @@ def _find_page(
     )
     cursors = Cursors(engine.catalog.secret)
     request = start_page(cursors, search, request)
+    items: dict[str, Item]
     answer, items = engine.search_items(search.collection, request)
     hits: list[HitOut] = [
         hit_out(search, query, hit, items[hit.item])
@@ -111,12 +111,17 @@ def _note_unknown(
     missed = [key for key in search.fields or () if key not in carried]
     if not filtered and not missed:
         return []
-    read, catalog = partial(engine.read, search.collection), engine.catalog
-    known = read(catalog.keys)
-    example, values = partial(read, catalog.example), partial(read, catalog.values)
-    notes = note_unknown_keys(dict.fromkeys(filtered), known, example)
+    name, catalog = search.collection, engine.catalog
+    known = engine.read(name, catalog.keys)
+    notes = note_unknown_keys(
+        dict.fromkeys(filtered), known, lambda key: engine.read(name, catalog.example, key)
+    )
     notes += note_unknown_keys((key for key in dict.fromkeys(missed) if key not in filtered), known)
-    return notes + ([] if hits else note_unknown_values(search.filter, known, values))
+    if hits:
+        return notes
+    return notes + note_unknown_values(
+        search.filter, known, lambda key, most: engine.read(name, catalog.values, key, most)
+    )
 
 
 def _image_hit(search: Search, query: Query, hit: Hit, stored: Item) -> ImageHit:
