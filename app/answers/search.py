@@ -104,7 +104,7 @@ def _note_unknown(
 ) -> list[str]:
     """Write notes about keys and values that no item has.
 
-    The catalog is asked only where there are some.
+    The catalog is read only where a filter without hits, or a list of fields, may name some.
     """
     filtered = [] if hits else [part.key for part in simple_parts(parse(search.filter))]
     carried = {key for hit in hits for key in hit.metadata}
