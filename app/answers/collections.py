@@ -20,7 +20,7 @@ def collection(engine: Engine, name: str) -> CollectionOut:
     return _out(engine, engine.find(name))
 
 
-def made(engine: Engine, name: str) -> bool:
+def make(engine: Engine, name: str) -> bool:
     """Open a collection; says whether it was made for that."""
     known = {collection.token for collection in engine.bounds.collections()}
     return engine.open(name, create=True).token not in known
@@ -40,7 +40,7 @@ def alias(engine: Engine, name: str) -> AliasOut:
 
 
 def _out(engine: Engine, home: Collection) -> CollectionOut:
-    served = engine.served(home)
+    served = engine.find_served(home)
     return CollectionOut(
         name=home.name,
         aliases=engine.bounds.aliases(home),

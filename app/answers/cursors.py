@@ -1,4 +1,4 @@
-"""Cursors: signed texts that say where the next page of a list begins, and of which list."""
+"""Cursors: signed texts that name a list and the place where its next page begins."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from itsdangerous import BadData, URLSafeSerializer
 from app.schemas.fields import LONGEST_CURSOR
 from app.schemas.search import Search
 from index.catalog.facets import canonical_filter
-from index.search.ranking import Key
-from index.search.requests import Answer, Request
+from index.search.requests import Answer, HitKey, Request
 from models.text.queries import Query
 
 
@@ -29,12 +28,12 @@ class Cursors:
         self._serializer = URLSafeSerializer(secret, salt="tessera.cursor", signer_kwargs=signing)
 
     def write(self, kind: str, value: Any) -> str:
-        """A cursor that means: go on from `value`, plain JSON, in the list that `kind` names."""
+        """Write a cursor: continue from `value`, plain JSON, in the list that `kind` names."""
         cursor = self._serializer.dumps([kind, value])
         return cursor if isinstance(cursor, str) else cursor.decode()
 
     def read(self, cursor: str, kind: str) -> Any:
-        """The value that was written; ValueError for a cursor of another list, or not ours."""
+        """Read the value of a cursor; ValueError for a cursor of another list or service."""
         if len(cursor) > LONGEST_CURSOR:
             raise ValueError(f"cursor: longer than {LONGEST_CURSOR:,} characters; leave it out")
         try:
@@ -47,12 +46,12 @@ class Cursors:
 
 
 def kind_of_items(collection: str, where: Mapping[str, Any] | None) -> str:
-    """A name of the list of a collection's items, the same for every way to write the filter."""
+    """Name the list of a collection's items, in the same way however the filter is written."""
     return name_of_list("items", collection, canonical_filter(where))
 
 
 def kind_of_hits(request: Search, query: Query) -> str:
-    """A name of this very list of hits, the same for every way to write the filter."""
+    """Name a list of hits, in the same way however the filter is written."""
     parts = [(len(part), weight) for part, weight in zip(query.parts, query.weights, strict=True)]
     vectors = hashlib.sha256(query.bag.vectors.numpy().tobytes()).hexdigest()
     filter_ = canonical_filter(request.filter)
@@ -60,21 +59,21 @@ def kind_of_hits(request: Search, query: Query) -> str:
     return name_of_list("hits", *settings, parts, vectors)
 
 
-def placed(cursors: Cursors, search: Search, request: Request) -> Request:
-    """The request, behind the hit that its cursor names; ValueError for another query's."""
+def start_page(cursors: Cursors, search: Search, request: Request) -> Request:
+    """Let a request start behind the hit of its cursor; ValueError for another query's cursor."""
     if search.cursor is None:
         return request
     score, item, position, hits_before = cursors.read(
         search.cursor, kind_of_hits(search, request.query)
     )
     try:
-        return replace(request, after=Key(-score, item, position), seen=hits_before)
+        return replace(request, after=HitKey(-score, item, position), seen=hits_before)
     except ValueError as far:
         raise ValueError(f"cursor: {far}") from far
 
 
-def following(cursors: Cursors, search: Search, request: Request, answer: Answer) -> str | None:
-    """The cursor of the next page, if there is one."""
+def write_next(cursors: Cursors, search: Search, request: Request, answer: Answer) -> str | None:
+    """Write the cursor of the next page, if there is one."""
     if not answer.more:
         return None
     last = answer.hits[-1].key
@@ -83,5 +82,5 @@ def following(cursors: Cursors, search: Search, request: Request, answer: Answer
 
 
 def name_of_list(*parts: object) -> str:
-    """A name for what a list is made by."""
+    """Name a list by the values that define it."""
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]

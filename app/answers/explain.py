@@ -25,7 +25,7 @@ WHOLE: Corners = (0, 0, 1, 1)
 
 
 class About(TypedDict):
-    """What every explanation of a photo says."""
+    """The fields of every explanation of a photo."""
 
     text: str
     image: str | None
@@ -50,7 +50,7 @@ def alignment(aligned: Alignment, about: About) -> AlignmentOut:
 
 
 def grounding(grounded: Sequence[GroundedPhrase], about: About) -> GroundingOut:
-    """What phrases mean as JSON."""
+    """Grounded phrases as JSON."""
     text = about["text"]
     return GroundingOut(
         **about,

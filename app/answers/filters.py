@@ -1,4 +1,4 @@
-"""Notes on filters that find nothing: keys and values that no item has, with the nearest ones."""
+"""Notes on filters that find nothing: unknown keys and values, with the nearest ones."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ MOST_VALUES = 10_000  # of a key that are looked through; of one with more, noth
 ValuesOf = Callable[[str, int], list[Scalar]]
 
 
-def unknown_keys(
+def note_unknown_keys(
     keys: Iterable[str], known: Collection[str], example: Callable[[str], Any] = lambda _: None
 ) -> list[str]:
-    """Notes about metadata keys that are not `known`: no item has them, or nothing to compare.
+    """Write notes about metadata keys that are not `known`.
 
     `example` gives what an item has under a key that is not known, None if none has it.
     """
     unknown = islice((key for key in keys if key not in known), MOST_NOTES)
-    return [_unknown(key, known, example) for key in unknown]
+    return [_note_unknown(key, known, example) for key in unknown]
 
 
-def unused(fields: Iterable[str], boosts: Iterable[str], schema: Schema) -> list[str]:
-    """Notes about weights of fields that have no words, and boosts by keys that have no numbers."""
+def note_unused(fields: Iterable[str], boosts: Iterable[str], schema: Schema) -> list[str]:
+    """Write notes about weights of fields without words, and boosts by keys without numbers."""
     return [
         f"fields: no item has words in {name!r:.100}{nearest(name, schema.fields, 'field')}."
         for name in fields
@@ -51,10 +51,10 @@ def unused(fields: Iterable[str], boosts: Iterable[str], schema: Schema) -> list
     ]
 
 
-def unknown_values(
+def note_unknown_values(
     where: Mapping[str, Any] | None, known: Collection[str], values: ValuesOf
 ) -> list[str]:
-    """Notes about a filter's values that no item has under a key that some have.
+    """Write notes about a filter's values that no item has under a known key.
 
     `values` gives the different values under a key, up to so many; it is asked for few keys.
     """
@@ -66,21 +66,21 @@ def unknown_values(
     notes = (
         note
         for key in islice(by_key, MOST_NOTES)
-        for note in _unmatched(by_key[key], values(key, MOST_VALUES + 1))
+        for note in _note_unmatched(by_key[key], values(key, MOST_VALUES + 1))
     )
     return list(islice(notes, MOST_NOTES))
 
 
-def _unknown(key: str, known: Collection[str], example: Callable[[str], Any]) -> str:
+def _note_unknown(key: str, known: Collection[str], example: Callable[[str], Any]) -> str:
     for name in dict.fromkeys((key, key.partition(".")[0])):  # "size.height" is in "size"
         value = None if name in known else example(name)
         if value is not None:
-            return _why_none(name, value)
+            return _explain_none(name, value)
     return f"No item has {key!r:.100} in its metadata{nearest(key, known)}."
 
 
-def _why_none(key: str, value: Any) -> str:
-    """Why nothing under a key can be compared, by what one item has there."""
+def _explain_none(key: str, value: Any) -> str:
+    """Explain why nothing under a key can be compared, by one item's value."""
     start = f"Items have {key!r:.100}, but filters, facets and orders compare"
     values = value if isinstance(value, list) else [value]
     inner = next((inner for part in values if isinstance(part, Mapping) for inner in part), None)
@@ -92,22 +92,23 @@ def _why_none(key: str, value: Any) -> str:
     return f"{start} only numbers, true, false, null and texts of up to {LONGEST_VALUE} characters."
 
 
-def _unmatched(parts: Iterable[Simple], values: list[Scalar]) -> Iterator[str]:
-    """What to say of conditions on a key, or of some of their values, that no item meets."""
+def _note_unmatched(parts: Iterable[Simple], values: list[Scalar]) -> Iterator[str]:
+    """Write notes about conditions on a key, or values in them, that no item meets."""
     if 0 < len(values) <= MOST_VALUES:
         for part in parts:
-            yield from _unmet(part, values)
+            yield from _note_unmet(part, values)
 
 
-def _unmet(part: Simple, values: list[Scalar]) -> Iterator[str]:
+def _note_unmet(part: Simple, values: list[Scalar]) -> Iterator[str]:
     match part:
         case Equals(key, asked):
             known = {canonical(value) for value in values}
             for text in asked:
                 if text not in known:
-                    yield f"No item has {text:.100} under {key!r:.100}{_nearest(text, values)}."
+                    hint = _hint_nearest(text, values)
+                    yield f"No item has {text:.100} under {key!r:.100}{hint}."
         case Prefix(key, text) if not any(fits(part, value) for value in values):
-            other = next(filter(None, (_started(text, value) for value in values)), None)
+            other = next(filter(None, (_match_start(text, value) for value in values)), None)
             hint = "" if other is None else f"; some start with {canonical(other)}: case counts"
             yield f"No item has a text under {key!r:.100} that starts with {canonical(text)}{hint}."
         case Within(key):
@@ -117,8 +118,8 @@ def _unmet(part: Simple, values: list[Scalar]) -> Iterator[str]:
                 yield f"No item has a {kind} under {key!r:.100}: {example:.100} is none."
 
 
-def _nearest(asked: str, values: list[Scalar]) -> str:
-    """The end of a sentence about a value that no item has: the nearest one, how it differs."""
+def _hint_nearest(asked: str, values: list[Scalar]) -> str:
+    """End a sentence about an unknown value: with the nearest one, and how it differs."""
     of_name = {canonical(value).strip('"'): canonical(value) for value in reversed(values)}
     name = nearest_name(asked.strip('"'), of_name)
     if name is None:
@@ -131,8 +132,8 @@ def _nearest(asked: str, values: list[Scalar]) -> str:
     return f"; the nearest value is {text:.100}{differs}"
 
 
-def _started(text: str, value: Scalar) -> str | None:
-    """The start of a value that is a text but for its case."""
+def _match_start(text: str, value: Scalar) -> str | None:
+    """Find the start of a value that equals a text but for its case."""
     if isinstance(value, str) and value.casefold().startswith(text.casefold()):
         return value[: len(text)]
     return None

@@ -21,7 +21,7 @@ def fragments(bag: FragmentBag) -> list[FragmentOut]:
 
 
 def links(links: Sequence[Link], sentence: FragmentBag, image: FragmentBag) -> list[LinkOut]:
-    """Links with the places of both their ends; `sentence` is the side that is summed over."""
+    """Links with the places of both ends; `sentence` is the side that is summed over."""
     return [
         LinkOut(
             label=sentence.labels[link.fragment],
@@ -68,7 +68,7 @@ def ends(place: Box | Span) -> tuple[int, int] | None:
 
 
 def own_words(hit: Hit) -> list[LinkOut]:
-    """The links of a sentence found by a text, which plays the sentence's role: its own words."""
+    """Links to the words of a found sentence, where a text has the sentence's role."""
     return [
         LinkOut(
             label=hit.bag.labels[link.region],

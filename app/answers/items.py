@@ -24,7 +24,7 @@ def item_out(collection: str, stored: Item) -> ItemOut:
 
 
 def stored_item(collection: str, entry: Entry, notes: Sequence[str]) -> StoredItem:
-    """An item as it was just stored, whatever became of it since."""
+    """An item as it was just stored, as JSON."""
     return StoredItem(
         id=entry.id,
         metadata=dict(entry.metadata),
@@ -36,7 +36,7 @@ def stored_item(collection: str, entry: Entry, notes: Sequence[str]) -> StoredIt
 
 
 class AboutPhotos(TypedDict):
-    """What is said of an item's photos, and first of its first one."""
+    """Fields about an item's photos; those of the first one come first."""
 
     image: str | None
     width: int
@@ -64,7 +64,7 @@ def notes_of(shown: Iterable[Item]) -> list[str]:
 
 
 def photo_address(collection: str, item: str, photo: int = 0) -> str:
-    """Where one of an item's photos is."""
+    """The address of one of an item's photos."""
     parameters = {"collection": collection} if collection != DEFAULT_COLLECTION else {}
     parameters |= {"photo": str(photo)} if photo else {}
     query = f"?{urlencode(parameters, quote_via=quote, safe='')}" if parameters else ""
@@ -72,12 +72,12 @@ def photo_address(collection: str, item: str, photo: int = 0) -> str:
 
 
 def photo_address_of(collection: str, stored: Item) -> str | None:
-    """Where a stored item's first photo is; None for an item without one."""
+    """The address of a stored item's first photo; None without one."""
     return photo_address(collection, stored.id) if stored.photos else None
 
 
 def size_of(stored: Item, photo: int) -> dict[str, int]:
-    """The size of one of an item's photos; 0 where it was taken away since a search found it."""
+    """The size of one of an item's photos; 0 for a photo removed since the search."""
     if photo >= len(stored.photos):
         return {"width": 0, "height": 0}
     return {"width": stored.photos[photo].width, "height": stored.photos[photo].height}

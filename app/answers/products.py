@@ -1,4 +1,4 @@
-"""Product searches as JSON: what is asked, a page of items, facets, and what there is to say."""
+"""Product searches as JSON: the query, a page of items, facets and notes."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from dataclasses import asdict
 from functools import partial
 
 from app.answers.cursors import Cursors, name_of_list
-from app.answers.filters import unknown_keys, unknown_values, unused
+from app.answers.filters import note_unknown_keys, note_unknown_values, note_unused
 from app.answers.fragments import links, own_words, phrases
 from app.answers.items import notes_of, photo_address, size_of
 from app.answers.queries import check_together, read_photo
 from app.engine import product_search as products
 from app.engine.engine import Engine
-from app.engine.product_search import Found, Sought
 from app.schemas.products import (
     FacetIn,
     FacetOut,
@@ -30,7 +29,8 @@ from app.schemas.products import (
 from index.catalog.facets import canonical_filter
 from index.documents.query_words import QueryWord
 from index.items import Item
-from index.products.requests import Boost, FacetRequest, Part, Product, ProductRequest, Weights
+from index.products.requests import Boost, FacetRequest, Product, ProductRequest, ScorePart, Weights
+from index.products.search import ProductResult
 from models.scores import alignment
 from models.text.queries import Query
 from models.vision.images import Photo
@@ -43,8 +43,7 @@ def search_products(engine: Engine, search: ProductSearch, photo: Photo | None) 
     cursors, kind = Cursors(engine.catalog.secret), _kind(search, shown)
     offset = cursors.read(search.cursor, kind) if search.cursor is not None else 0
     request = _request(search, offset, engine.models.weak_below)
-    sought = Sought(search.text or None, shown)
-    result = products.search(engine, search.collection, request, sought)
+    result = products.search(engine, search.collection, request, search.text or None, shown)
     answer, end = result.answer, offset + search.limit
     return ProductsOut(
         collection=search.collection,
@@ -84,7 +83,7 @@ def suggestions(engine: Engine, collection: str, text: str, limit: int) -> Sugge
 
 
 def _request(search: ProductSearch, offset: int, weak_below: float | None) -> ProductRequest:
-    """What is asked of the index, but for the query."""
+    """The request to the index, without its query."""
     least, likeness = search.min_probability, search.weights.looks * (search.photo_weight or 0.0)
     return ProductRequest(
         where=search.filter,
@@ -114,22 +113,22 @@ def _facet(facet: str | FacetIn) -> FacetRequest:
 
 
 def _kind(search: ProductSearch, shown: Query | None) -> str:
-    """A name of this very list, the same for every way to write the filter."""
+    """Name a list of products, in the same way however the filter is written."""
     fields = search.model_dump(mode="json", exclude={"cursor", "limit", "facets", "filter"})
     photo = shown.bag.vectors.numpy().tobytes() if shown else b""
     digest = hashlib.sha256(photo).hexdigest()
     return name_of_list("products", fields, canonical_filter(search.filter), digest)
 
 
-def _query_out(engine: Engine, search: ProductSearch, result: Found) -> ProductQueryOut:
+def _query_out(engine: Engine, search: ProductSearch, result: ProductResult) -> ProductQueryOut:
     text, schema = result.request.text, result.schema
-    keys = result.request.keys if result.answer.hits else products.keys_of(result.request)
-    notes = [*result.notes, *unknown_keys(keys, schema.keys, schema.uncompared.get)]
+    keys = result.request.keys if result.answer.hits else result.request.keys_with_filters
+    notes = [*result.notes, *note_unknown_keys(keys, schema.keys, schema.uncompared.get)]
     weighed = [name for name, weight in search.fields.items() if weight]
-    notes += unused(weighed, [boost.key for boost in search.boosts if boost.key], schema)
+    notes += note_unused(weighed, [boost.key for boost in search.boosts if boost.key], schema)
     if not result.answer.hits:
-        values = partial(products.values_of, engine, search.collection)
-        notes += unknown_values(search.filter, schema.keys, values)
+        values = partial(products.list_values, engine, search.collection)
+        notes += note_unknown_values(search.filter, schema.keys, values)
     notes += notes_of(result.items.values())
     return ProductQueryOut(
         text=search.text,
@@ -152,7 +151,7 @@ def _words(text: str, words: Sequence[QueryWord]) -> list[WordOut]:
     ]
 
 
-def _hit(collection: str, result: Found, hit: Product, stored: Item) -> ProductHit:
+def _hit(collection: str, result: ProductResult, hit: Product, stored: Item) -> ProductHit:
     photos = (result.explained.get(kind, {}).get(hit.revision) for kind in ("looks", "likeness"))
     photo = next(filter(None, photos), None)
     number = (photo.photo if photo else None) or 0
@@ -170,10 +169,10 @@ def _hit(collection: str, result: Found, hit: Product, stored: Item) -> ProductH
     )
 
 
-def _probability(result: Found, hit: Product) -> float | None:
-    """How probable it is that a hit's photo answers: it is as probable as the least of its parts.
+def _probability(result: ProductResult, hit: Product) -> float | None:
+    """The probability that a hit's photo answers: that of its least probable part.
 
-    Those are the text, and the photo beside it or, where its weight is below 0, its absence.
+    The parts are the text and the query's photo or, where its weight is below 0, its absence.
     """
     looks, likeness = hit.probabilities.get("looks"), hit.probabilities.get("likeness")
     if likeness is None:
@@ -183,7 +182,7 @@ def _probability(result: Found, hit: Product) -> float | None:
     return likeness if looks is None else min(looks, likeness)
 
 
-def _part(part: Part, result: Found, revision: int) -> PartOut:
+def _part(part: ScorePart, result: ProductResult, revision: int) -> PartOut:
     part_out = PartOut(kind=part.kind, gave=part.gave, field=part.field, word=part.word)
     if part.kind not in ("looks", "likeness", "meaning"):
         return part_out

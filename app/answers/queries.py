@@ -1,4 +1,4 @@
-"""Queries of requests: a text, phrases, a stored photo or an upload, and where a page begins."""
+"""Queries of requests: a text, phrases, a stored photo or an upload."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from models.vision.images import Photo
 
 
 def read_query(engine: Engine, search: Search, photo: Photo | None) -> Query:
-    """The query that a request brought: a text or phrases, a photo, or both with a weight.
+    """Read the query of a request: a text or phrases, a photo, or both with a weight.
 
     ValueError where there is none, or more than belongs together.
     """
@@ -29,7 +29,7 @@ def read_query(engine: Engine, search: Search, photo: Photo | None) -> Query:
         query = engine.models.query(search.text)
     elif search.phrases is not None:
         note(query=", ".join(phrase.text for phrase in search.phrases))
-        query = engine.models.phrases([(phrase.text, phrase.weight) for phrase in search.phrases])
+        query = engine.models.query((phrase.text, phrase.weight) for phrase in search.phrases)
     else:
         assert shown is not None
         return shown
@@ -43,16 +43,16 @@ def read_query(engine: Engine, search: Search, photo: Photo | None) -> Query:
 def check_together(
     texts: Sequence[str], request: PhotoBody, photo: Photo | None, *, least: int = 1
 ) -> None:
-    """ValueError unless there is one query, or a photo that has a weight beside a text."""
+    """Raise ValueError unless there is one query, or a text and a photo with a weight."""
     photos = {"id": request.id, "image": photo}
     named = [*texts, *(name for name, value in photos.items() if value is not None)]
     weight = request.photo_weight
     if len(named) == 2 and len(texts) == 1:
         if not weight:
-            given = "without one" if weight is None else "and photo_weight 0"
+            detail = "without one" if weight is None else "and photo_weight 0"
             raise ValueError(
                 "a text and a photo are searched together with a photo_weight that is not 0; "
-                f"got {' and '.join(named)}, {given}"
+                f"got {' and '.join(named)}, {detail}"
             )
     elif not least <= len(named) <= 1:
         raise ValueError(
@@ -64,7 +64,7 @@ def check_together(
 
 
 def read_photo(engine: Engine, request: PhotoBody, photo: Photo | None) -> Query | None:
-    """The photo that a request names or brought, or the part of it that its box says."""
+    """Read the photo of a request, stored or uploaded, or the part of it in its box."""
     if request.photo and request.id is None:
         raise ValueError("photo: it chooses one of an item's photos; send the item's id with it")
     if request.id is None and photo is None:

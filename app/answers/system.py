@@ -12,7 +12,7 @@ NO_WORD = "no query has a word that the model knows; send others"
 
 
 def index(engine: Engine, collection: str) -> IndexOut:
-    """How a collection is searched."""
+    """Describe how a collection is searched."""
     home, overview = engine.open(collection, reading=True), engine.index(collection).overview()
     return IndexOut(
         collection=collection,
@@ -29,7 +29,7 @@ def index(engine: Engine, collection: str) -> IndexOut:
 
 
 def audit(engine: Engine, request: AuditRequest) -> AuditOut:
-    """How much of exact answers the usual ones hold."""
+    """Measure the share of exact answers that the usual answers have."""
     requests = None
     if request.queries is not None:
         queries = [engine.models.query(text) for text in request.queries]

@@ -23,9 +23,9 @@ def groups(cluster: OnCluster = None) -> None:
     """
     settings = settings_for(cluster=cluster)
     with plain_errors():
-        from app.engine.cluster import connected
+        from app.engine.cluster import connect
 
-        for name, count in sorted(connected(settings).groups().items()):
+        for name, count in sorted(connect(settings).groups().items()):
             typer.echo(f"{name}  {count} actors")
 
 
@@ -40,6 +40,6 @@ def remove(
     """
     settings = settings_for(cluster=cluster)
     with plain_errors():
-        from app.engine.cluster import connected
+        from app.engine.cluster import connect
 
-        connected(settings).remove(group)
+        connect(settings).remove(group)

@@ -1,4 +1,4 @@
-"""Bounds of a caller: the collections that a key may use, by the names that it may know."""
+"""Bounds of a caller: the collections that a key may use."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class Bounds:
     visible: Sequence[str] | None = None
 
     def sees(self, name: str) -> bool:
-        """Whether a name, or an alias, is one of those that may be seen."""
+        """Return whether a name or an alias may be seen."""
         return self.visible is None or name in self.visible
 
     def find(self, name: str) -> Collection:
-        """The collection that a name stands for, under that name if its own may not be seen.
+        """Find the collection of a name, under that name if its own may not be seen.
 
         LookupError if there is none, OutOfBounds for a name that may not be seen.
         """
@@ -40,19 +40,19 @@ class Bounds:
         return home if self.sees(home.name) else replace(home, name=name)
 
     def collections(self) -> list[Collection]:
-        """The collections that may be seen, by name, or by an alias that alone may be seen."""
+        """List the visible collections by name, or by an alias if only that is visible."""
         if self.visible is None:
             return self.names.all()
         owners = {alias.name: alias.collection for alias in self.names.aliases()}
         shown = {owners.get(name, name): name for name in self.visible}
         shown |= {name: name for name in self.visible}
-        seen = [
+        visible = [
             replace(home, name=shown[home.name]) for home in self.names.all() if home.name in shown
         ]
-        return sorted(seen, key=lambda home: home.name)
+        return sorted(visible, key=lambda home: home.name)
 
     def aliases(self, home: Collection) -> list[str]:
-        """The other names of a collection that may be seen."""
-        own = self.names.find(home.name).name
-        aliases = [alias.name for alias in self.names.aliases() if alias.collection == own]
-        return [name for name in aliases if name != home.name and self.sees(name)]
+        """List the other visible names of a collection."""
+        name = self.names.find(home.name).name
+        aliases = [alias.name for alias in self.names.aliases() if alias.collection == name]
+        return [alias for alias in aliases if alias != home.name and self.sees(alias)]

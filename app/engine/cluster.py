@@ -1,4 +1,4 @@
-"""Search on a Ray cluster, as the settings describe it; the only way of `app` to index.cluster.cluster."""
+"""Search on a Ray cluster, as the settings describe it."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from index.documents.query_words import Synonyms
 
 
-def with_ray() -> ModuleType:
-    """The module index.cluster.cluster; ValueError where Ray is not installed."""
+def import_cluster() -> ModuleType:
+    """Import index.cluster.cluster; ValueError where Ray is not installed."""
     try:
         return import_module("index.cluster.cluster")
     except ModuleNotFoundError as absent:
@@ -26,9 +26,9 @@ def with_ray() -> ModuleType:
         raise ValueError("a cluster needs Ray: pip install 'tessera[cluster]'") from absent
 
 
-def connected(settings: Settings) -> ModuleType:
-    """The module index.cluster.cluster, connected to the cluster; OSError where that does not answer."""
-    module = with_ray()
+def connect(settings: Settings) -> ModuleType:
+    """Connect index.cluster.cluster; OSError where the cluster does not answer."""
+    module = import_cluster()
     if not settings.cluster:
         raise ValueError("name a cluster: --cluster HOST:6379, or TESSERA_CLUSTER")
     module.connect(settings.cluster)
@@ -36,8 +36,8 @@ def connected(settings: Settings) -> ModuleType:
 
 
 def check(settings: Settings) -> None:
-    """ValueError where a cluster cannot be used: without Ray, or without a database for all."""
-    with_ray()
+    """Raise ValueError without Ray, or without a database for all nodes."""
+    import_cluster()
     if not settings.database.startswith("postgres"):
         raise ValueError(
             "a cluster's nodes share a database: set TESSERA_DATABASE=postgresql://…, "
@@ -45,10 +45,10 @@ def check(settings: Settings) -> None:
         )
 
 
-def indexes(
+def open_indexes(
     settings: Settings, catalog: Catalog, models: Models, synonyms: Synonyms | None
 ) -> ShardedIndexes:
-    """Indexes whose shards are actors; errors are those of `check`, OSError without a cluster."""
+    """Open indexes whose shards are actors; errors as of `check`, OSError without a cluster."""
     check(settings)
     from index.cluster.cluster import Cluster, Layout
     from index.cluster.merged import ShardedIndexes

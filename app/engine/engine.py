@@ -7,7 +7,7 @@ from contextlib import suppress
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Concatenate, ParamSpec, TypeVar
 
 from app import process as memory
 from app.defaults import DEFAULT_COLLECTION
@@ -15,7 +15,7 @@ from app.engine import segment_process as follower
 from app.engine.bounds import Bounds, OutOfBounds
 from app.engine.drafts import Draft, embed
 from app.engine.inference import Models
-from app.engine.refusals import reason_of
+from app.engine.refusals import each
 from app.settings import Settings
 from app.telemetry.logs import note
 from app.telemetry.stages import stage
@@ -39,8 +39,8 @@ _REFUSED = (
     "another model made {}, so its searches are refused: serve with that model, or "
     "`tessera index --reembed`"
 )
-Part = TypeVar("Part")
 Result = TypeVar("Result")
+Arguments = ParamSpec("Arguments")
 
 
 class Engine:
@@ -78,7 +78,7 @@ class Engine:
         if settings.cluster:
             from app.engine import cluster  # needs Ray
 
-            indexes = cluster.indexes(settings, catalog, models, synonyms)
+            indexes = cluster.open_indexes(settings, catalog, models, synonyms)
         memory.give_back()  # what loading needed
         return cls(models, catalog, settings.data, settings.device, synonyms, indexes)
 
@@ -99,19 +99,19 @@ class Engine:
         self.indexes.close()
         self.catalog.close()
 
-    def limited_to(self, names: Sequence[str] | None) -> Engine:
-        """The same engine for those who may see these collections alone; None for all there are."""
+    def limit_to(self, names: Sequence[str] | None) -> Engine:
+        """The same engine, limited to these collections; None stands for all."""
         limited = copy(self)
         limited.bounds = Bounds(self.catalog.names, names)
         return limited
 
     def find(self, name: str) -> Collection:
-        """A collection of whichever matcher; errors are those of Bounds.find."""
+        """Find a collection of any matcher; errors are those of Bounds.find."""
         note(collection=name)
         return self.bounds.find(name)
 
     def check(self) -> dict[str, object]:
-        """Read the database, write to the disk and the picture store; what else there is to say.
+        """Check the database, the disk, the picture store and the indexes; gives more details.
 
         OSError where one of them does not work, the shards of a cluster do not answer, or searches
         of the default collection, or of all there are, are refused.
@@ -123,13 +123,15 @@ class Engine:
         return {"collections": answering, **self.indexes.check()}
 
     def _check_models(self) -> dict[str, int]:
-        """How many collections are searched here, and how many another model made.
+        """Count the collections that are searched here, and those that another model made.
 
-        Whoever reads it may know of no collection, so none is named but the default one.
+        The reader may know no collection, so none but the default one is named.
         """
         homes = self.catalog.collections()
         refused = {
-            home.token for home in homes if self.served(home).fingerprint != self.models.fingerprint
+            home.token
+            for home in homes
+            if self.find_served(home).fingerprint != self.models.fingerprint
         }
         with suppress(LookupError):  # it is made by the first search
             if self.catalog.find(DEFAULT_COLLECTION).token in refused:
@@ -139,7 +141,7 @@ class Engine:
         return {"searched": len(homes) - len(refused), "refused": len(refused)}
 
     def knows(self, name: str) -> bool:
-        """Whether a name stands for a collection; OutOfBounds if it may not be seen."""
+        """Return whether a name stands for a collection; OutOfBounds if it may not be seen."""
         try:
             self.find(name)
         except OutOfBounds:
@@ -149,12 +151,12 @@ class Engine:
         return True
 
     def open(self, collection: str, *, create: bool = False, reading: bool = False) -> Collection:
-        """A collection of this matcher's bags; LookupError if there is none, and none is made.
+        """Open a collection of this matcher's bags, and make it with `create`.
 
-        The default collection is always there, if empty. ModelMismatch for another model's,
-        OutOfBounds for one that this engine is not limited to. For `reading` alone, this matcher's
-        collection will do that the one of the name has replaced, if a re-embedding has kept it:
-        written there, nobody would find it later.
+        The default collection is always there, if empty. LookupError if there is none and `create`
+        is not set, ModelMismatch for another model's, OutOfBounds outside of this engine's limits.
+        With `reading`, also accepts the collection that a re-embedding replaced, if it is still
+        stored: what is written there is found by no one later.
         """
         try:
             home = self.find(collection)
@@ -164,62 +166,66 @@ class Engine:
             if not create and collection != DEFAULT_COLLECTION:
                 raise
         else:
-            home = self.served(home) if reading else home
+            home = self.find_served(home) if reading else home
             if home.fingerprint == self.models.fingerprint:
                 return home
         return self.catalog.collection(collection, **self.models.makes)
 
-    def served(self, home: Collection) -> Collection:
-        """What is read where a collection is named: what a re-embedding of it has kept, or itself.
+    def find_served(self, home: Collection) -> Collection:
+        """Find the collection to read: the one before a re-embedding, or the named one.
 
-        The former if this matcher has embedded that, and not the collection.
+        The former if this matcher embedded it, and another one the collection.
         """
         if home.fingerprint == self.models.fingerprint:
             return home
         return self.catalog.names.kept(home, self.models.fingerprint) or home
 
     def index(self, collection: str) -> Index:
-        """What a collection is searched with."""
+        """Open the index of a collection."""
         return self.indexes.of(self.open(collection, reading=True))
 
-    def on(
+    def read(
         self,
         collection: str,
-        use: Callable[[Collection], Result],
-        *,
-        create: bool = False,
-        reading: bool = False,
+        use: Callable[Concatenate[Collection, Arguments], Result],
+        *args: Arguments.args,
+        **options: Arguments.kwargs,
     ) -> Result:
-        """Use a collection, or once more what has its name where it went in the meantime.
+        """Call a function with a collection, to read it, and with further arguments.
 
-        So a name that moves to another collection is there for everyone at every moment.
+        If the name moves to another collection meanwhile, calls it again with that one. So a name
+        that moves is there for everyone at every moment.
         """
         try:
-            return use(self.open(collection, create=create, reading=reading))
+            return use(self.open(collection, reading=True), *args, **options)
         except Replaced:
-            return use(self.open(collection, create=create, reading=reading))
+            return use(self.open(collection, reading=True), *args, **options)
 
-    def read(self, collection: str, use: Callable[[Collection], Result]) -> Result:
-        """Use a collection without writing into it, see `open`."""
-        return self.on(collection, use, reading=True)
+    def write(
+        self, collection: str, use: Callable[[Collection], Result], *, create: bool = False
+    ) -> Result:
+        """Call a function that writes into a collection; again if its name moves, like `read`."""
+        try:
+            return use(self.open(collection, create=create))
+        except Replaced:
+            return use(self.open(collection, create=create))
 
     def search(self, collection: str, request: Request) -> Answer:
-        """The best hits for a request; errors are those of index.search.index.Index.best.
+        """Search for the best hits; errors are those of index.search.index.Index.best.
 
-        None for a query without parts: nobody knows what it asks for.
+        There are none for a query without parts, which asks for nothing.
         """
-        return self.read(collection, lambda home: self._search(home, request))
+        return self.read(collection, self._search, request)
 
-    def hits(self, collection: str, request: Request) -> tuple[Answer, dict[str, Item]]:
-        """The best hits, and those of their items that are there still, by id."""
+    def search_items(self, collection: str, request: Request) -> tuple[Answer, dict[str, Item]]:
+        """Search for the best hits; also their items that are still there, by id."""
+        return self.read(collection, self._search_items, request)
 
-        def find(home: Collection) -> tuple[Answer, dict[str, Item]]:
-            answer, damaged = self._search(home, request), set[str]()
-            items = self.catalog.get_many(home, [hit.item for hit in answer.hits], damaged)
-            damaged.update(answer.damaged)
-            return replace(answer, damaged=tuple(sorted(damaged))), items
-
-        return self.read(collection, find)
+    def _search_items(self, home: Collection, request: Request) -> tuple[Answer, dict[str, Item]]:
+        answer, damaged = self._search(home, request), set[str]()
+        items = self.catalog.get_many(home, [hit.item for hit in answer.hits], damaged)
+        damaged.update(answer.damaged)
+        return replace(answer, damaged=tuple(sorted(damaged))), items
 
     def _search(self, home: Collection, request: Request) -> Answer:
         if not request.query.parts:
@@ -229,22 +235,22 @@ class Engine:
             return index.best(request)
 
     def audit(self, collection: str, requests: Sequence[Request] | None = None) -> Audit:
-        """The recall of requests, or of the newest ones whose answers left rows out."""
+        """Measure the recall of requests, or of the newest ones whose answers left rows out."""
         index = self.index(collection)
         return audit.audit(index, index.recent() if requests is None else requests)
 
     def item_bag(self, collection: str, item: str, photo: int = 0) -> FragmentBag:
-        """The bag of one of an item's photos; LookupError where there is none."""
-        return self.read(collection, lambda home: self.catalog.bag(home, item, photo))
+        """Read the bag of one of an item's photos; LookupError where there is none."""
+        return self.read(collection, self.catalog.bag, item, photo)
 
     def item_photo(self, collection: str, item: str, photo: int = 0) -> tuple[FragmentBag, Picture]:
-        """One of an item's photos, its bag and picture; LookupError where there is none."""
-        entry = self.read(collection, lambda home: self.catalog.entry(home, item))
+        """Read the bag and the picture of one of an item's photos; LookupError without one."""
+        entry = self.read(collection, self.catalog.entry, item)
         check_photo(item, photo, len(entry.pictures))
         return entry.images[photo], entry.pictures[photo]
 
     def embed(self, drafts: Sequence[Draft]) -> list[Entry]:
-        """Drafts as entries of the catalog; ValueError for what cannot be embedded."""
+        """Embed drafts as entries of the catalog; ValueError if one cannot be embedded."""
         return list(embed(self.models.matcher, drafts))
 
     def put(self, collection: str, drafts: Sequence[Draft]) -> None:
@@ -253,7 +259,7 @@ class Engine:
         Makes the collection if it is new. Raises ValueError for what cannot be embedded.
         """
         entries = self.embed(drafts)
-        self.on(collection, lambda home: self._store(home, entries), create=True)
+        self.write(collection, lambda home: self._store(home, entries), create=True)
 
     def _store(
         self, home: Collection, entries: Sequence[Entry], name: str | None = None
@@ -262,13 +268,13 @@ class Engine:
             return self.catalog.put_many(home, entries, name)
 
     def embed_each(self, drafts: Sequence[Draft]) -> list[Entry | str]:
-        """Entries of drafts, each on its own merits: or what is wrong with it."""
+        """Embed drafts one by one where need be; gives entries, or what is wrong."""
         return each(self.embed, drafts, Exception)
 
     def store_each(
         self, collection: str, home: Collection, entries: Sequence[Entry]
     ) -> list[int | str]:
-        """Store items of an import that began with `home` under a name, each on its own merits.
+        """Store items of an import that began with `home` under a name.
 
         Gives its revision once it is on disk, or what is wrong. A full disk or a busy database is
         wrong with each, and so is a name that no longer stands for `home`: what was dropped while
@@ -282,7 +288,7 @@ class Engine:
     def put_each(
         self, collection: str, home: Collection, drafts: Sequence[Draft]
     ) -> list[str | None]:
-        """Embed and store items as `store_each` does: None for one on disk, or what is wrong."""
+        """Embed items and store them like `store_each`; None for success, or what is wrong."""
         embedded = self.embed_each(drafts)
         entries = [entry for entry in embedded if isinstance(entry, Entry)]
         stored = iter(self.store_each(collection, home, entries))
@@ -309,20 +315,3 @@ class Engine:
             keep=keep,
             **self.models.makes,
         )
-
-
-def each(
-    work: Callable[[Sequence[Part]], Sequence[Result]],
-    parts: Sequence[Part],
-    refusing: type[Exception] = ValueError,
-) -> list[Result | str]:
-    """The results of work on many parts at once; where it refuses, on each alone, or why not."""
-    if not parts:
-        return []
-    try:
-        return list(work(parts))
-    except refusing as refused:
-        # What is wrong with the collection is no item's fault.
-        if len(parts) == 1 or isinstance(refused, Replaced):
-            return [reason_of(refused)] * len(parts)
-        return [result for part in parts for result in each(work, [part], refusing)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -73,7 +73,7 @@ class GroundedPhrase:
 
     @property
     def present(self) -> bool:
-        """Whether the photo shows it."""
+        """Whether the photo shows the phrase."""
         return bool(self.boxes)
 
 
@@ -123,7 +123,7 @@ class Models:
 
     @classmethod
     def of(cls, settings: Settings) -> Models:
-        """The models that the settings name, with their parser."""
+        """Load the models and the parser that the settings name."""
         if settings.parser:
             parsing.choose(settings.parser)
         if settings.threads:
@@ -157,7 +157,7 @@ class Models:
 
     @property
     def makes(self) -> dict[str, Any]:
-        """What the catalog must know of the bags that the matcher makes."""
+        """The properties of the matcher's bags that the catalog stores."""
         return {
             "fingerprint": self.fingerprint,
             "dimension": self.matcher.dimension,
@@ -171,42 +171,39 @@ class Models:
 
     @property
     def unsure_below(self) -> float | None:
-        """The probability below which a caption is a guess; None where nobody knows."""
+        """The probability below which a caption is a guess; None if unknown."""
         return self.calibrated.unsure_below if self.calibrated else self.weak_below
 
-    def query(self, text: str) -> Query:
-        """A text as a query; ValueError for one without words or with too many."""
-        return self.phrases([(text, 1.0)])
+    def query(self, asked: str | Iterable[tuple[str, float]]) -> Query:
+        """Read and embed a text, or phrases with weights: scores are weighted sums of theirs.
+
+        ValueError for a text without words, or with too many.
+        """
+        phrases = ((asked, 1.0),) if isinstance(asked, str) else tuple(asked)
+        long = sum(len(text) for text, _ in phrases) > REMEMBERED_LENGTH
+        with stage("embed_text"):
+            return (self._embed if long else self._remembered)(phrases)[0]
 
     def notes(self, text: str) -> tuple[str, ...]:
-        """What of a text the model does not read."""
+        """Notes about the words and symbols of a text that the model does not read."""
         words = self.calibration.words if self.calibration else frozenset[str]()
         return () if self.matcher.any_word else tuple(queries.left_out_of(text, words))
 
-    def phrases(self, weighted: Sequence[tuple[str, float]]) -> Query:
-        """Phrases as one query: its score is the weighted sum of the phrases' own scores."""
-        phrases = tuple((text, weight) for text, weight in weighted)
-        long = sum(len(text) for text, _ in phrases) > REMEMBERED_LENGTH
-        with stage("embed_text"):
-            return self._embed(phrases) if long else self._remembered(phrases)
-
-    def _embed(self, weighted: tuple[tuple[str, float], ...]) -> Query:
-        """Phrases as one query."""
+    def _embed(self, *lists: Sequence[tuple[str, float]]) -> list[Query]:
+        """Embed lists of phrases together, each as one query."""
         words = self.calibration.words if self.calibration else frozenset[str]()
-        return queries.of_phrases(self.matcher, weighted, words)
+        return queries.of_several(self.matcher, lists, words)
 
     def _queries(self, texts: Sequence[str]) -> list[Query]:
-        """Each text as a query, embedded at once."""
-        words = self.calibration.words if self.calibration else frozenset[str]()
+        """Embed texts together, each as one query."""
         different = list(dict.fromkeys(texts))
         with stage("embed_text"):
-            lists = [[(text, 1.0)] for text in different]
-            embedded = queries.of_several(self.matcher, lists, words)
+            embedded = self._embed(*([(text, 1.0)] for text in different))
         query_of = dict(zip(different, embedded, strict=True))
         return [query_of[text] for text in texts]
 
     def photo(self, photo: Photo, part: Box | None = None) -> FragmentBag:
-        """The fragments of a photo, or of a part of it; boxes are in fractions of the whole."""
+        """Embed a photo, or a part of it; boxes are in fractions of the whole."""
         bag = self.bag(Look(photo.pixels if part is None else images.crop(photo.pixels, part)))
         if part is None:
             return bag
@@ -214,14 +211,14 @@ class Models:
         return replace(bag, places=boxes)
 
     def bag(self, look: Look) -> FragmentBag:
-        """The fragments of a photo."""
+        """Embed a photo."""
         with stage("embed_photo"):
             inputs, boxes = look.by(self.matcher.sight)
             # Uploads score as items do.
             return as_stored(self.matcher.embed_inputs([inputs], [boxes])[0])
 
     def probability(self, image: FragmentBag, query: Query) -> float | None:
-        """How probable it is that a photo shows what a query asks for; None if nobody knows."""
+        """The probability that a photo answers a query; None without a calibration."""
         if self.calibration is None:
             return None
         return self.calibration.of_pair(image, query, self.matcher.score)
@@ -240,7 +237,7 @@ class Models:
         regions: int = 0,
         bag: FragmentBag | None = None,
     ) -> Description:
-        """Captions of a photo with what the matcher finds for their words, and of its regions.
+        """Write captions of a photo, with the matcher's support for their words, and of regions.
 
         `regions` is how many regions to describe at most: those whose caption is improbable are
         left out. `bag` is the photo's own, where it is known. NoCaptioner and
@@ -269,7 +266,7 @@ class Models:
     def _describe_regions(
         self, look: Look, generation: Generation, count: int, bag: FragmentBag
     ) -> list[RegionCaption]:
-        """The best `count` captions of a photo's regions, none that is weak."""
+        """Write the best `count` captions of a photo's regions, without weak ones."""
         assert self.region_captioner is not None
         with stage("caption_regions"):
             inputs, boxes = look.by(self.region_captioner.sight)
@@ -288,7 +285,7 @@ class Models:
         count: int,
         bag: FragmentBag | None = None,
     ) -> list[GroundedPhrase]:
-        """The `count` boxes of a photo that each phrase of a text means most likely.
+        """Find the `count` likeliest boxes of a photo for each phrase of a text.
 
         Without phrases, those of its noun phrases, or of all of it where it names nothing. `bag` is
         the photo's, where it is known. A phrase that the photo does not show, or of which

@@ -3,16 +3,40 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from index.items import Replaced
 
 MISTAKES = (ValueError, LookupError, OSError)
 BUGS = (KeyError, IndexError)  # LookupErrors, but never the caller's mistake
+
+Part = TypeVar("Part")
+Result = TypeVar("Result")
 
 log = logging.getLogger(__name__)
 
 
 def reason_of(failed: Exception) -> str:
-    """The reason to give for an item, after logging what is no mistake of its sender."""
+    """Give the reason of a refusal, and log it unless it is the sender's mistake."""
     if isinstance(failed, MISTAKES) and not isinstance(failed, BUGS):
         return str(failed) or type(failed).__name__
     log.error("an item failed, and the others go on", exc_info=failed)
     return f"the service failed on it ({type(failed).__name__}); its log says why"
+
+
+def each(
+    work: Callable[[Sequence[Part]], Sequence[Result]],
+    parts: Sequence[Part],
+    refusing: type[Exception] = ValueError,
+) -> list[Result | str]:
+    """Work on many parts together; if that is refused, on each alone, or give the reason."""
+    if not parts:
+        return []
+    try:
+        return list(work(parts))
+    except refusing as refused:
+        # What is wrong with the collection is no item's fault.
+        if len(parts) == 1 or isinstance(refused, Replaced):
+            return [reason_of(refused)] * len(parts)
+        return [result for part in parts for result in each(work, [part], refusing)]

@@ -57,7 +57,7 @@ async def make_collection(
 ) -> CollectionOut:
     """Make a collection for the loaded model, empty; one that is there stays as it is."""
     with lanes.writes.place(caller):
-        new = await lanes.writes.run(answers.made, engine, name)
+        new = await lanes.writes.run(answers.make, engine, name)
     response.status_code = 201 if new else 200
     return await lanes.writes.run(answers.collection, engine, name)
 

@@ -21,7 +21,7 @@ from index.items import check_id
 async def engine(request: Request) -> Engine:
     """The engine, limited to the collections of the caller; Unavailable until a model is loaded."""
     caller: Caller = request.state.caller  # set by the role that the route declares
-    return loaded_engine(request).limited_to(caller.collections)
+    return loaded_engine(request).limit_to(caller.collections)
 
 
 async def lanes(request: Request) -> Lanes:

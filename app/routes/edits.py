@@ -76,7 +76,7 @@ async def patch_item(
     elif sent.images is not None:
         photos = [image for image in sent.images if isinstance(image, int)]
     with lanes.writes.place(caller):
-        home, item = await lanes.writes.run(engine.on, collection, patch)
+        home, item = await lanes.writes.run(engine.write, collection, patch)
     response.headers["ETag"] = etag(home, item.revision)
     return item_out(collection, item)
 
@@ -103,6 +103,6 @@ async def delete_items(
 
     work = count if sent.dry_run else delete
     with lanes.writes.place(caller):
-        matched = await lanes.writes.run(engine.on, sent.collection, work)
+        matched = await lanes.writes.run(engine.write, sent.collection, work)
     deleted = 0 if sent.dry_run else matched
     return DeletionOut(collection=sent.collection, matched=matched, deleted=deleted)

@@ -80,7 +80,7 @@ async def put_item(
         draft, entry = await upload.lane.run(embedded, named)
     # It waits for no turn to compute.
     home, revision, replaced = await lanes.writes.run(
-        engine.on, sent.collection, store, create=not known
+        engine.write, sent.collection, store, create=not known
     )
     response.status_code = 200 if replaced else 201
     response.headers["ETag"] = etag(home, revision)
@@ -121,7 +121,7 @@ async def delete_item(
         return engine.catalog.delete(home, id, conditions.expected(home))
 
     with lanes.writes.place(caller):
-        await lanes.writes.run(engine.on, collection, delete)
+        await lanes.writes.run(engine.write, collection, delete)
 
 
 @router.get(
@@ -138,13 +138,13 @@ def get_image(
     collection: CollectionDep = DEFAULT,
 ) -> Response:
     """The display copy of one of an item's photos, a JPEG."""
-    item = engine.read(collection, lambda home: engine.catalog.get(home, id))
+    item = engine.read(collection, engine.catalog.get, id)
     tag = f'"{item.photo(photo).digest}"'
     # Revalidated each time: an item may be replaced, and asking costs a row.
     headers = {"ETag": tag, "Cache-Control": "private, no-cache"}
     if is_named(request.headers.getlist("if-none-match"), tag):
         return Response(status_code=304, headers=headers)
-    picture = engine.read(collection, lambda home: engine.catalog.picture(home, id, photo))
+    picture = engine.read(collection, engine.catalog.picture, id, photo)
     return Response(picture.jpeg, headers=headers, media_type="image/jpeg")
 
 
@@ -165,9 +165,11 @@ def list_items(
     damaged = set[str]()
     items = engine.read(
         collection,
-        lambda home: engine.catalog.list_items(
-            home, after=after, limit=limit + 1, where=where, damaged=damaged
-        ),
+        engine.catalog.list_items,
+        after=after,
+        limit=limit + 1,
+        where=where,
+        damaged=damaged,
     )
     ids = sorted([*(item.id for item in items), *damaged])
     page = ids[:limit]

@@ -26,7 +26,7 @@ def examples(engine: EngineDep, collection: CollectionDep = DEFAULT) -> Examples
     """Example queries whose demonstration item is in a collection."""
     queries = [(demo, query) for demo in demos.ALL.values() for query in demo.examples()]
     ids = [query.id for _, query in queries]
-    items = engine.read(collection, lambda home: engine.catalog.get_many(home, ids))
+    items = engine.read(collection, engine.catalog.get_many, ids)
     return ExamplesOut(
         queries=[
             ExampleOut(text=query.text, id=query.id)

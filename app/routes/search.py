@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated, TypeVar
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Response
 
 from app.access.door import may
-from app.answers.queries import read_query
 from app.answers.search import search_images, search_sentences
-from app.engine.engine import Engine
 from app.http.openapi import OF_COLLECTION, OF_UPLOAD, body_of, problems
 from app.routes.bodies import Upload, answer, reads
 from app.routes.dependencies import EngineDep
-from app.schemas.search import ImageHits, ImageSearch, Search, SentenceHits, TextSearch
+from app.schemas.search import ImageHits, ImageSearch, SentenceHits, TextSearch
 from index.catalog.pictures import PictureLost
-from models.text.queries import Query
 
 router = APIRouter(tags=["search"], responses=problems(*OF_COLLECTION, *OF_UPLOAD, PictureLost))
-
-Asked = TypeVar("Asked", bound=Search)
 
 
 @router.post(
@@ -33,7 +28,7 @@ async def search_image(
     engine: EngineDep,
 ) -> Response:
     """Rank the indexed photos against a text, weighted phrases, or a photo, best first."""
-    return await answer(upload, lambda: search_images(engine, *_query(engine, upload)))
+    return await answer(upload, lambda: search_images(engine, upload.fields, upload.photo()))
 
 
 @router.post(
@@ -47,9 +42,4 @@ async def search_text(
     engine: EngineDep,
 ) -> Response:
     """Rank the indexed sentences against a photo, a text, or weighted phrases, best first."""
-    return await answer(upload, lambda: search_sentences(engine, *_query(engine, upload)))
-
-
-def _query(engine: Engine, upload: Upload[Asked]) -> tuple[Asked, Query]:
-    """What was asked, and the query in it."""
-    return upload.fields, read_query(engine, upload.fields, upload.photo())
+    return await answer(upload, lambda: search_sentences(engine, upload.fields, upload.photo()))

@@ -60,7 +60,7 @@ class Search(PhotoBody):
             )
         return fields
 
-    def chosen(self, metadata: dict[str, Any]) -> dict[str, Any]:
+    def choose_metadata(self, metadata: dict[str, Any]) -> dict[str, Any]:
         """What a hit carries of its item's metadata, in the order of `fields`."""
         if self.fields is None:
             return metadata

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from index.search import query as query_parts
-from index.search.query import Role, Term
+from index.search.query import QueryPart, SentenceRole
 from models import checkpoint, shipped
 from models.registry import Matcher
 from models.scores.scoring import score_named
@@ -63,8 +63,8 @@ class World:
         score = score_named(self.matcher.score)
         total = np.zeros(len(vectors), np.float32)
         for part, part_weight in zip(query.parts, query.weights, strict=True):
-            term = Term(part.vectors.numpy(), part_weight, floored and part_weight < 0)
-            scores = query_parts.exact(score, vectors, term, Role.QUERY_IS_SENTENCE)
+            term = QueryPart(part.vectors.numpy(), part_weight, floored and part_weight < 0)
+            scores = query_parts.exact(score, vectors, term, SentenceRole.QUERY_IS_SENTENCE)
             total += (part_weight if part_weight > 0 else -weight) * scores
         return total
 

@@ -26,9 +26,9 @@ from index.catalog.views import ItemRow
 from index.documents.documents import Documents
 from index.documents.words import stem, words
 from index.products.query import read_text
-from index.products.ranking import search
+from index.products.ranking import rank
 from index.products.requests import ProductRequest, Weights
-from index.search.requests import NONE, Promising
+from index.search.requests import NONE, Shortlist
 from models.scores.scoring import score_named
 from models.types import PaddedBags
 
@@ -95,7 +95,7 @@ class Titles:
             for bag in models.matcher.embed_sentences(texts[at : at + BATCH])
         ]
 
-    def near(self, text: str) -> Promising:
+    def near(self, text: str) -> Shortlist:
         """The probability of each title as an answer to a text."""
         calibration = self.models.calibration
         assert calibration is not None
@@ -106,16 +106,16 @@ class Titles:
         parts = [PaddedBags.of([part.vectors.float()]) for part in query.parts]
         scores = torch.stack([score(titles, part)[:, 0] for part in parts])  # (P, N)
         probabilities = calibration.of_query(query, scores, in_photos=False).double().numpy()
-        return Promising(
+        return Shortlist(
             self.documents.revisions, np.zeros(len(probabilities), np.int64), probabilities
         )
 
-    def hits(self, way: RankingWay, text: str, near: Promising) -> list[str]:
+    def hits(self, way: RankingWay, text: str, near: Shortlist) -> list[str]:
         """The ids of the best products."""
         product_text = read_text(text, self.documents)
         used = way.weights.meaning and (way.always or product_text.unsaid is not None)
         request = ProductRequest(text=product_text, weights=way.weights, least=way.least, limit=TOP)
-        answer = search(self.documents, request, {"meaning": near} if used else {})
+        answer = rank(self.documents, request, {"meaning": near} if used else {})
         return [hit.id for hit in answer.hits]
 
 

@@ -28,7 +28,6 @@ import torch
 from app.engine import product_search as products
 from app.engine.drafts import Draft
 from app.engine.engine import Engine
-from app.engine.product_search import Sought
 from app.settings import Settings
 from benchmarks.index.bags import Bags
 from index.documents.words import words
@@ -107,7 +106,7 @@ def precision(engine: Engine, judged: Sequence[JudgedQuery], request: ProductReq
     """The mean share of right answers among the first hits."""
     shares = []
     for query in judged:
-        hits = products.search(engine, "fashion", request, Sought(query.text)).answer.hits
+        hits = products.search(engine, "fashion", request, query.text).answer.hits
         shares.append(sum(hit.id in query.ids for hit in hits) / TOP)
     return fmean(shares)
 
@@ -137,7 +136,7 @@ def typos(engine: Engine, items: dict[str, Row], count: int) -> float:
     request = ProductRequest(weights=Weights(looks=0), limit=TOP)
 
     def top(text: str) -> list[str]:
-        answer = products.search(engine, "fashion", request, Sought(text)).answer
+        answer = products.search(engine, "fashion", request, text).answer
         return [hit.id for hit in answer.hits]
 
     same = []
@@ -204,13 +203,11 @@ def speed(engine: Engine, texts: Sequence[str]) -> Iterator[str]:
     def search(number: int, request: ProductRequest = request) -> object:
         where = {"price": {"gte": 10 + number % 30, "lt": 60 + number % 50}}
         filtered = replace(request, where=where)
-        return products.search(engine, "many", filtered, Sought(texts[number % len(texts)]))
+        return products.search(engine, "many", filtered, texts[number % len(texts)])
 
     def browse(number: int) -> object:
         where = {"price": {"gte": 10 + number % 30}}
-        return products.search(
-            engine, "many", replace(request, where=where, sort="price"), Sought()
-        )
+        return products.search(engine, "many", replace(request, where=where, sort="price"))
 
     words_alone = replace(request, weights=Weights(looks=0))
     odd = misspell_texts(texts, 10)
@@ -218,7 +215,7 @@ def speed(engine: Engine, texts: Sequence[str]) -> Iterator[str]:
         "words and looks": search,
         "words": lambda number: search(number, words_alone),
         f"{ODD} misspelt words": lambda number: products.search(
-            engine, "many", words_alone, Sought(odd[number % len(odd)])
+            engine, "many", words_alone, odd[number % len(odd)]
         ),
         "browse, sorted": browse,
         "completions": lambda number: products.suggest(

@@ -18,7 +18,7 @@ from index.search.index import Index
 from index.search.indexes import Indexes
 from index.search.overview import Overview
 from index.search.query import terms_of
-from index.search.requests import Answer, Promising, Request
+from index.search.requests import Answer, Request, Shortlist
 from index.segments.rows import Numbers, Side
 from models.scores.calibration import Calibration
 from models.text.queries import Query
@@ -89,7 +89,7 @@ class ShardedIndex(Index):
 
         Where a shard does not answer in time, those of the others, and their coverage.
         """
-        request = self._prepared(request)
+        request = self._prepare(request)
         terms = terms_of(request.query)
         newest = revision = self._catalog.revision(self._collection)
         for _ in range(TRIES):
@@ -110,22 +110,23 @@ class ShardedIndex(Index):
             else:
                 break
         answer = Answer(
-            self._exact.hits(best.ranked[: request.limit], request),
+            tuple(best.hits[: request.limit]),
             exact=all(part.exact for part in parts),
             candidates=sum(part.candidates for part in parts),
             rows=sum(part.rows for part in parts),
             behind=newest - reached,
-            more=len(best.ranked) > request.limit,
+            more=len(best.hits) > request.limit,
             damaged=tuple(sorted(best.damaged)),
             coverage=gathered.coverage,
         )
-        self._note(request, answer)
+        if not answer.exact:
+            self._recent.append(request)
         return answer
 
-    def promising(
+    def shortlist(
         self, side: Side, query: Query, count: int, revisions: Numbers | None = None
-    ) -> Promising:
-        """See Index.promising; of each shard so many."""
+    ) -> Shortlist:
+        """See Index.shortlist; of each shard so many."""
         gathered = self._servers.ask("promising", self._collection, side, query, count, revisions)
         return together(gathered.answers, gathered.coverage)
 
@@ -172,7 +173,7 @@ class ShardedIndexes(Indexes):
     def build(self) -> None:
         """Nothing: each shard builds what it is quick by."""
 
-    def _made(self, collection: Collection) -> Index:
+    def _open_index(self, collection: Collection) -> Index:
         return ShardedIndex(
             self._servers,
             self.catalog,
@@ -182,6 +183,6 @@ class ShardedIndexes(Indexes):
             synonyms=self._synonyms,
         )
 
-    def _needed(self) -> bool:
-        self._close_gone()
+    def _needs_follower(self) -> bool:
+        self._close_dropped()
         return False

@@ -23,7 +23,7 @@ from index.search.contenders import ShardAnswer
 from index.search.index import Index
 from index.search.indexes import Indexes
 from index.search.overview import Overview
-from index.search.requests import Promising, Request
+from index.search.requests import Request, Shortlist
 from index.segments.reader import STEP
 from index.segments.rows import SIDES, Numbers, Side
 from models.scores.calibration import Calibration
@@ -71,9 +71,9 @@ class ShardServer:
         query: Query,
         count: int,
         revisions: Numbers | None,
-    ) -> Promising:
-        """See index.search.index.Index.promising."""
-        return self._index(collection).promising(side, query, count, revisions)
+    ) -> Shortlist:
+        """See index.search.index.Index.shortlist."""
+        return self._index(collection).shortlist(side, query, count, revisions)
 
     def report(self, collection: Collection, revision: int) -> None:
         """Say that a row does not agree with the catalog; see index.segments.reader.Reader.report."""
@@ -149,9 +149,9 @@ def storage_of(storage: Storage, buckets: Buckets) -> Storage:
     )
 
 
-def together(parts: Sequence[Promising], coverage: float) -> Promising:
+def together(parts: Sequence[Shortlist], coverage: float) -> Shortlist:
     """What the rows of several shards promise, as one."""
-    return Promising(
+    return Shortlist(
         np.concatenate([np.empty(0, np.int64), *(part.revisions for part in parts)]),
         np.concatenate([np.empty(0, np.int64), *(part.positions for part in parts)]),
         np.concatenate([np.empty(0), *(part.probabilities for part in parts)]),

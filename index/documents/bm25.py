@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from index.documents.words import spelled, stem
+from index.documents.words import spell, stem
 
 SATURATION, LENGTH = 1.2, 0.5  # k and b
 Floats = NDArray[np.float32]
@@ -30,7 +30,7 @@ NO_NORMS = np.empty(0, np.float32)
 
 @dataclass(frozen=True, slots=True)
 class Alternative:
-    """A term, a stemmed word, that a query word is looked up by; 1 is the word's own weight."""
+    """A term, a stemmed word, to look a query word up by; 1 is the word's own weight."""
 
     term: str
     weight: float = 1.0
@@ -55,7 +55,7 @@ class Scores:
 
 
 class Postings:
-    """Which documents have a term in a field, and how often. Documents are numbered from 0.
+    """The documents that have a term in a field, and how often; numbered from 0.
 
     There may be a field for each key of each item, so a document without a text costs nothing.
     """
@@ -76,11 +76,11 @@ class Postings:
 
     @property
     def mean_length(self) -> float:
-        """How many words the documents have that have any."""
+        """The mean number of words of documents that have any."""
         return self.size / len(self._having)
 
     def add(self, number: int, words: Sequence[tuple[str, str]]) -> list[str]:
-        """Add the words of a document, folded and as they are written; gives the new terms."""
+        """Add the words of a document, folded and as written; gives the new terms."""
         new = []
         for term, count in Counter(stem(folded) for folded, _ in words).items():
             if term not in self._terms:
@@ -96,16 +96,16 @@ class Postings:
         return new
 
     def documents(self, term: str) -> Rows:
-        """The documents with a term, in order."""
+        """List the documents with a term, in order."""
         return np.array(self._terms[term][0], np.int64)
 
     def of_length(self, length: int) -> Rows:
-        """The documents with so many words."""
+        """List the documents with so many words."""
         having: Rows = np.array(self._having, np.int64)[np.array(self._lengths) == length]
         return having
 
     def frequencies(self, term: str, total: int) -> tuple[Rows, Floats]:
-        """Of `total` documents those with a term, and tf / (1 - b + b · length / average) of each.
+        """List documents with a term, of `total`, and tf / (1 - b + b · length / average).
 
         The average is that of all documents, of which those without the field have no words.
         """
@@ -139,11 +139,11 @@ class Lexical:
         """Add a document, its texts by field; gives its number."""
         words: dict[str, str] = {}  # as they are written, by folded words
         for name, text in fields.items():
-            if found := list(spelled(text)):
+            if spellings := list(spell(text)):
                 postings = self._fields.get(name) or self._fields.setdefault(name, Postings())
-                for term in postings.add(self._size, found):
+                for term in postings.add(self._size, spellings):
                     self._fields_of.setdefault(term, []).append(name)
-                words |= dict(found)
+                words |= dict(spellings)
         for folded, spelling in words.items():
             if folded != spelling:
                 self._spelled.setdefault(folded, Counter())[spelling] += 1
@@ -153,7 +153,7 @@ class Lexical:
         return self._size - 1
 
     def spelling(self, folded: str) -> str:
-        """How a folded word is written most often: with signs and accents, or without."""
+        """Find the most frequent spelling of a folded word, with signs and accents or without."""
         spellings = self._spelled.get(folded)
         if not spellings:
             return folded
@@ -161,23 +161,23 @@ class Lexical:
         return usual if 2 * count >= self.vocabulary[folded] else folded
 
     def idf(self, term: str) -> float:
-        """How much a term says: more for one that few documents have."""
+        """The weight of a term: higher for one that few documents have."""
         having = self.having.get(term, 0)
         return math.log1p((self._size - having + 0.5) / (having + 0.5))
 
     def mean_lengths(self) -> dict[str, float]:
-        """By field, how many words it has in the documents that have any there."""
+        """The mean number of words of each field, over documents that have any there."""
         return {name: postings.mean_length for name, postings in self._fields.items()}
 
     def frequency(self, folded: str, fields: Iterable[str]) -> int:
-        """How many documents have a folded word in the one of some fields where most have it."""
+        """Count the documents with a folded word in that of some fields where most have it."""
         names = set(self._fields_of.get(stem(folded), ())).intersection(fields)
         return max((self._fields[name].vocabulary.get(folded, 0) for name in names), default=0)
 
     def having_any(
         self, alternatives: Iterable[Alternative], fields: Iterable[str]
     ) -> NDArray[np.bool_]:
-        """Which documents (N,) have any of some terms in any of some fields."""
+        """Mark the documents (N,) with any of some terms in any of some fields."""
         having, chosen = np.zeros(self._size, np.bool_), frozenset(fields)
         for alternative in alternatives:
             for name in chosen.intersection(self._fields_of.get(alternative.term, ())):
@@ -187,7 +187,7 @@ class Lexical:
     def scores(
         self, words: Sequence[Sequence[Alternative]], weights: Mapping[str, float]
     ) -> Scores:
-        """Scores of all documents for words, each with its alternatives, the best of which counts.
+        """Score all documents for words; of a word's alternatives the best counts.
 
         `weights` of fields are 1 where they are not given; a field of weight 0 is not looked at.
         """
@@ -203,7 +203,7 @@ class Lexical:
     def shares(
         self, documents: Rows, word: Sequence[Alternative], weights: Mapping[str, float]
     ) -> dict[str, Floats]:
-        """What a word gives to some documents (M,), by field: the parts of its gain."""
+        """Split the gain of a word in some documents (M,) by field."""
         parts = [self._parts(documents, alternative, weights) for alternative in word]
         gains = [sum(part.values(), np.zeros(len(documents), np.float32)) for part in parts]
         best = np.argmax(np.stack(gains), axis=0)
@@ -218,7 +218,7 @@ class Lexical:
     def whole(
         self, words: Sequence[Sequence[Alternative]], length: int, weights: Mapping[str, float]
     ) -> dict[str, NDArray[np.bool_]]:
-        """By field, the documents (N,) whose text there has all words and is no longer."""
+        """Mark by field the documents (N,) whose text there has all words and is no longer."""
         matches = {}
         for name in self._having_all(words):
             if not weights.get(name, 1.0):
@@ -232,7 +232,7 @@ class Lexical:
         return matches
 
     def _having_all(self, words: Sequence[Sequence[Alternative]]) -> list[str]:
-        """The fields that have all words, in any documents."""
+        """List the fields that have all words, in any documents."""
         having = [
             {name for each in alternatives for name in self._fields_of.get(each.term, ())}
             for alternatives in words
@@ -240,19 +240,19 @@ class Lexical:
         return sorted(set.intersection(*having)) if having else []
 
     def _gain(self, alternative: Alternative, weights: Mapping[str, float]) -> Floats:
-        """What an alternative gives to each document."""
+        """The gain of an alternative in each document."""
         frequency = np.zeros(self._size, np.float32)
         for name in self._fields_of.get(alternative.term, ()):
             if weight := weights.get(name, 1.0):
                 postings = self._fields[name]
                 documents, frequencies = postings.frequencies(alternative.term, self._size)
                 frequency[documents] += np.float32(weight) * frequencies
-        return self._saturated(alternative) * frequency / (np.float32(SATURATION) + frequency)
+        return self._most_gain(alternative) * frequency / (np.float32(SATURATION) + frequency)
 
     def _parts(
         self, documents: Rows, alternative: Alternative, weights: Mapping[str, float]
     ) -> dict[str, Floats]:
-        """What an alternative gives to some documents by field."""
+        """The gain of an alternative in some documents, by field."""
         parts: dict[str, Floats] = {}
         for name in self._fields_of.get(alternative.term, ()):
             if weight := weights.get(name, 1.0):
@@ -265,9 +265,9 @@ class Lexical:
                     parts[name] = np.zeros(len(documents), np.float32)
                     parts[name][matched] = np.float32(weight) * frequencies[places[matched]]
         total = sum(parts.values(), np.full(len(documents), SATURATION, np.float32))
-        scale = self._saturated(alternative) / total
+        scale = self._most_gain(alternative) / total
         return {name: scale * part for name, part in parts.items()}
 
-    def _saturated(self, alternative: Alternative) -> np.float32:
+    def _most_gain(self, alternative: Alternative) -> np.float32:
         """The most that an alternative can give."""
         return np.float32(alternative.weight * self.idf(alternative.term))

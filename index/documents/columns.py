@@ -1,4 +1,4 @@
-"""Columns: the metadata values of one key in memory, to filter, count and sort documents by."""
+"""Columns: the metadata values of a key in memory, to filter, count and sort by."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from index.filters import Equals, Scalar, Simple, Within, fits, number_of
 LONGEST = 4  # words of a phrase
 
 
-def folded(text: str) -> str:
-    """A text's words as they are compared."""
+def fold_words(text: str) -> str:
+    """Fold the words of a text for comparison."""
     return " ".join(word.folded for word in words(text))
 
 
 class Phrases:
-    """Values of two to LONGEST words, found by how they begin; values are added, never removed."""
+    """Values of two to LONGEST words by their beginnings; values are never removed."""
 
     def __init__(self) -> None:
         self._sorted: list[tuple[str, int]] = []
@@ -35,7 +35,7 @@ class Phrases:
         if self._size == len(values):
             return
         self._sorted += [
-            (folded(value), code)
+            (fold_words(value), code)
             for code, value in enumerate(values[self._size :], self._size)
             if isinstance(value, str) and 0 < value.count(" ") < LONGEST
         ]
@@ -58,7 +58,7 @@ RANGES = 6  # at most, where a client names no bounds
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """How many documents have a number from `start` on and below `end`; None is without end."""
+    """A count of documents with a number from `start` to below `end`; None is no bound."""
 
     start: float | None
     end: float | None
@@ -67,7 +67,7 @@ class Range:
 
 @dataclass(frozen=True, slots=True)
 class Facet:
-    """What documents have under a key: values with their documents' counts, most first.
+    """The values of documents under a key, with their counts, most first.
 
     distinct: how many values there are. missing: how many documents have none. Numbers have a
     smallest, a largest, and ranges.
@@ -170,18 +170,18 @@ class Column:
         return first
 
     def sort_keys(self, size: int, descending: bool) -> Codes:
-        """Where each of the first `size` documents stands by its value; those without come last.
+        """The place of each of the first `size` documents by its value; without one, the last.
 
         Of several values, the one that comes first counts. Numbers come before texts, in order.
         """
         documents, codes = self.entries
-        ranks = self._ranked()[codes]
+        ranks = self._rank_values()[codes]
         places = np.full(size, len(self.values), np.int64)
         np.minimum.at(places, documents, len(self.values) - 1 - ranks if descending else ranks)
         return places
 
     def shares(self, size: int) -> NDArray[np.float64]:
-        """The numbers of the first `size` documents, from 0 for the smallest to 1, else 0."""
+        """The numbers of the first `size` documents, scaled to 0 to 1; 0 without one."""
         (documents, _), numbers = self.entries, self.numbers
         numeric = ~np.isnan(numbers)
         shares = np.zeros(size)
@@ -192,18 +192,20 @@ class Column:
         return shares
 
     def counts(self, counted: Mask) -> Codes:
-        """How many documents of a mask (N,) have the value of each code."""
+        """Count the documents of a mask (N,) by the code of their value."""
         documents, codes = self.entries
         return np.bincount(codes[counted[documents]], minlength=len(self.values))
 
     def facet(self, key: str, counted: Mask, most: int, bounds: Iterable[float] = ()) -> Facet:
-        """What the documents of a mask (N,) have, with up to `most` values."""
+        """Count the values of the documents of a mask (N,), up to `most` of them."""
         documents, codes = self.entries
         inside = np.flatnonzero(counted[documents])
         documents, codes = documents[inside], codes[inside]
         counts = self.counts(counted)
         present = np.flatnonzero(counts)
-        values = tuple((self.values[code], int(counts[code])) for code in self._most(counts, most))
+        values = tuple(
+            (self.values[code], int(counts[code])) for code in self._find_most(counts, most)
+        )
         having = len(documents) - int(np.count_nonzero(np.diff(documents) == 0))
         missing = int(np.count_nonzero(counted)) - having
         numbers = self.numbers[inside] if self.numeric else np.empty(0)
@@ -216,17 +218,17 @@ class Column:
         ranges = _ranges(documents, numbers, edges)
         return Facet(key, values, len(present), missing, least, largest, ranges)
 
-    def _most(self, counts: Codes, most: int) -> list[int]:
-        """The codes that are counted most, those of one count in the order of their values."""
+    def _find_most(self, counts: Codes, most: int) -> list[int]:
+        """The codes with the highest counts; equal counts in the order of their values."""
         present = np.flatnonzero(counts)
-        order = self._ranked()[present] - counts[present] * len(self.values)
+        order = self._rank_values()[present] - counts[present] * len(self.values)
         if most < len(present):
             present = present[np.argpartition(order, most)[:most]]
-            order = self._ranked()[present] - counts[present] * len(self.values)
+            order = self._rank_values()[present] - counts[present] * len(self.values)
         codes: list[int] = present[np.argsort(order)].tolist()
         return codes
 
-    def _ranked(self) -> Codes:
+    def _rank_values(self) -> Codes:
         """The place of each code among the sorted values: numbers, then texts, then others."""
         size, ranks = self._ranks
         if size != len(self.values):
@@ -262,7 +264,7 @@ def round_bounds(least: float, most: float) -> list[float]:
 def _ranges(
     documents: Codes, numbers: NDArray[np.float64], bounds: list[float]
 ) -> tuple[Range, ...]:
-    """How many documents have a number in each range that bounds part."""
+    """Count the documents with a number in each range between bounds."""
     if not bounds:
         return ()
     width = len(bounds) + 1

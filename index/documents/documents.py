@@ -1,4 +1,4 @@
-"""Documents: what items say in their metadata and sentences, in memory, to search and count."""
+"""Documents: items' metadata and sentences in memory, to search and count."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from index.documents.words import fold, stem
 from index.filters import Condition, Either, Every, Not, Scalar
 from index.segments.rows import Numbers
 
-FEW = 512  # documents that are read anew whenever one of them is gone
-WASTE = 8  # one in so many may be gone before all are read anew
+FEW = 512  # documents that are read again whenever one of them is gone
+WASTE = 8  # one in so many may be gone before all are read again
 
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """What items have in their metadata.
+    """The keys and fields of a collection's items.
 
     keys: those with values that filters compare. numeric: those of them with numbers. fields: those
     with words, the id and sentences. uncompared: what an item has under a key that a filter finds
@@ -39,7 +39,7 @@ class Schema:
 
 
 class Documents:
-    """The items of a collection up to a revision, numbered in the order of their revisions.
+    """The items of a collection up to a revision, in the order of their revisions.
 
     Hold `lock` while reading. `newest` is the revision of the catalog that retirements are known
     to, `mark` that of its history (see View.mark).
@@ -68,23 +68,23 @@ class Documents:
 
     @property
     def live(self) -> Mask:
-        """Which documents (N,) are still there."""
+        """The mask (N,) of documents that are still there."""
         live: Mask = np.array(self._gone) == 0
         return live
 
     @property
     def behind(self) -> int:
-        """How many changes of the catalog are not in here yet, as far as is known."""
+        """The number of known changes of the catalog that are not in here yet."""
         return self.newest - self.revision
 
     @property
     def wasteful(self) -> bool:
-        """Whether so many documents are gone that all should be read anew."""
+        """Whether so many documents are gone that all should be read again."""
         gone = sum(self._gone)
         return gone > 0 and (len(self) <= FEW or gone * WASTE > len(self))
 
     def wording(self) -> Wording:
-        """What queries are read with: the words up to now. Takes the lock; reading needs none."""
+        """The reader of queries, with all words up to now. Takes the lock; its methods do not."""
         with self.lock:
             if self._wording is None:
                 terms = frozenset(self.lexical.having)
@@ -119,7 +119,7 @@ class Documents:
         self.retire(np.setdiff1d(self.revisions, revisions))
 
     def schema(self) -> Schema:
-        """What the items have."""
+        """The keys and fields of the items."""
         numeric = (key for key, column in self.columns.items() if column.numeric)
         return Schema(
             frozenset(self.columns),
@@ -129,7 +129,7 @@ class Documents:
         )
 
     def values(self, key: str, most: int) -> list[Scalar]:
-        """The different values that live documents have under a key, up to so many."""
+        """List the different values of live documents under a key, up to so many."""
         if key not in self.columns:
             return []
         column = self.columns[key]
@@ -137,7 +137,7 @@ class Documents:
         return [column.values[code] for code in codes.tolist()]
 
     def passing(self, condition: Condition) -> Mask:
-        """Which documents (N,) a condition holds for, whether they are live or not."""
+        """Mark the documents (N,) for which a condition holds, live or not."""
         match condition:
             case Every(parts):
                 every = np.ones(len(self), np.bool_)
@@ -158,7 +158,7 @@ class Documents:
                 return having
 
     def places(self) -> Codes:
-        """Where each document (N,) stands by its id."""
+        """The place of each document (N,) by its id."""
         if len(self._places) != len(self):
             self._places = np.empty(len(self), np.int64)
             self._places[sorted(range(len(self)), key=self.ids.__getitem__)] = np.arange(len(self))
@@ -166,7 +166,7 @@ class Documents:
 
 
 def texts_of(row: ItemRow) -> dict[str, str]:
-    """The texts of an item by field: its metadata, its id, and its sentences but for its title."""
+    """The texts of an item by field: metadata, id, and sentences without the title."""
     texts = {key: _text(value) for key, value in row.metadata.items()}
     titles = {texts.get("title"), texts.get("name")}
     sentences = " ".join(sentence for sentence in row.sentences if sentence not in titles)
@@ -185,7 +185,7 @@ LONGEST_NAME = 10.0  # words that a field has on average which names something, 
 
 
 def naming_fields(documents: Documents) -> list[str]:
-    """The fields that name things; all of them in a collection that has nothing but prose.
+    """List the fields that name things; all fields in a collection of prose alone.
 
     No names are: a description, sentences, long texts, addresses, and a value that all items share.
     """
@@ -205,7 +205,7 @@ def naming_fields(documents: Documents) -> list[str]:
 
 
 def _tells_apart(documents: Documents, field: str) -> bool:
-    """Whether a field has several values, and no addresses; ids are in no column."""
+    """Return whether a field has several values, and no addresses; ids are in no column."""
     column = documents.columns.get(field)
     if column is None or len(documents) == 1:
         return True
@@ -213,7 +213,7 @@ def _tells_apart(documents: Documents, field: str) -> bool:
 
 
 def is_named(documents: Documents, words: Iterable[str]) -> bool:
-    """Whether an item has all of some words in a field that names it."""
+    """Return whether an item has all of some words in a field that names it."""
     terms = [Alternative(stem(fold(word))) for word in words]
     with documents.lock:
         for field in naming_fields(documents):

@@ -16,7 +16,7 @@ from rapidfuzz.distance import OSA
 
 from index.documents import words as spelling
 from index.documents.bm25 import Alternative
-from index.documents.words import LONGEST_WORD, Word, fold, stem, words
+from index.documents.words import LONGEST_WORD, FoldedWord, fold, stem, words
 from models.text.lexicon import is_common, is_function_word
 from models.types import Span
 
@@ -34,10 +34,10 @@ Synonyms = Mapping[str, Sequence[str]]
 
 @dataclass(frozen=True, slots=True)
 class QueryWord:
-    """A word of a query, text[start:end], and the terms that it is looked up by, at least one.
+    """A word of a query, text[start:end], with the terms to look it up by, at least one.
 
     `spelling` is the known word that it was corrected to, or the two halves of a compound;
-    `synonyms` are looked up beside it.
+    `synonyms` are looked up as well.
     """
 
     start: int
@@ -70,9 +70,9 @@ def parse_synonyms(lines: Iterable[str]) -> dict[str, tuple[str, ...]]:
 
 @dataclass(frozen=True, slots=True)
 class Corrections:
-    """What unknown words of a text are taken for, by the folded words.
+    """The corrections of unknown words of a text, by the folded words.
 
-    complete: whether it was looked for of all that may be misspelt.
+    complete: whether every word that may be misspelt was compared.
     """
 
     spellings: Mapping[str, str]
@@ -106,7 +106,7 @@ class Wording:
         return [w for w in self._vocabulary if len(w) >= LEAST_LETTERS and w.isalpha()]
 
     def corrections(self, text: str) -> Corrections:
-        """What the first MOST_CORRECTED words are taken for that are near other words alone."""
+        """Correct the first MOST_CORRECTED unknown words to the nearest known ones."""
         misspelt = list(
             dict.fromkeys(word.folded for word in words(text) if self._is_misspelt(word.folded))
         )
@@ -120,7 +120,7 @@ class Wording:
         naming: Collection[int] = (),
         within: Span | None = None,
     ) -> tuple[QueryWord, ...]:
-        """The words of a query that say something; function words are left out.
+        """Read the content words of a query; function words are left out.
 
         The text may be a part of the one that the corrections are of. `naming` are the starts of
         function words that are parts of names. Only those words are read that are `within` a part.
@@ -138,8 +138,10 @@ class Wording:
             self._add_compounds(query_words, content_words)
         return tuple(query_words)
 
-    def _add_compounds(self, query_words: list[QueryWord], content_words: Sequence[Word]) -> None:
-        """Let two words in a row be looked up as the one that they make together, too."""
+    def _add_compounds(
+        self, query_words: list[QueryWord], content_words: Sequence[FoldedWord]
+    ) -> None:
+        """Also look two words in a row up as the one word that they form."""
         for at, (left, right) in enumerate(pairwise(content_words)):
             joined = left.folded + right.folded
             if joined in self._vocabulary:
@@ -148,8 +150,8 @@ class Wording:
                     word = query_words[place]
                     query_words[place] = replace(word, alternatives=(*word.alternatives, compound))
 
-    def corrected(self, text: str, query_words: Sequence[QueryWord]) -> str:
-        """The text with the spellings that its words were corrected to."""
+    def correct(self, text: str, query_words: Sequence[QueryWord]) -> str:
+        """Correct the spellings of the words in a text."""
         for word in sorted(
             {(word.start, word.end, word.spelling) for word in query_words}, reverse=True
         ):
@@ -159,50 +161,46 @@ class Wording:
         return text
 
     def beginning(self, prefix: str) -> list[str]:
-        """The folded words that begin with a prefix, in order."""
+        """List the folded words that begin with a prefix, in order."""
         first = bisect_left(self._sorted, prefix)
         last = bisect_left(self._sorted, prefix + "\U0010ffff")
         return self._sorted[first:last]
 
     def has(self, term: str) -> bool:
-        """Whether any document has a term."""
+        """Return whether any document has a term."""
         return term in self._terms
 
-    def _read(self, word: Word, corrections: Corrections) -> list[QueryWord]:
+    def _read(self, word: FoldedWord, corrections: Corrections) -> list[QueryWord]:
+        """Look a word up as it is, as it is spelled elsewhere, as two words, or corrected."""
         folded = word.folded
         variants = self._variants(folded)
-        if self._known(folded):
-            return [self._taken(word, folded, *variants)]
+        if self._is_known(folded):
+            return [self._take(word, folded, *variants)]
         if variants:
-            return [replace(self._taken(word, *variants), spelling=variants[0])]
+            return [replace(self._take(word, *variants), spelling=variants[0])]
         if halves := self._halves(folded):
             both = " ".join(halves)
-            return [self._word(word, [Alternative(stem(half))], both) for half in halves]
-        if nearest := corrections.spellings.get(folded):
-            return [self._word(word, [Alternative(stem(nearest))], nearest)]
-        return [self._word(word, [Alternative(stem(folded))])]
+            return [
+                QueryWord(word.start, word.end, (Alternative(stem(half)),), both) for half in halves
+            ]
+        nearest = corrections.spellings.get(folded)
+        term = Alternative(stem(nearest or folded))
+        return [QueryWord(word.start, word.end, (term,), nearest)]
 
     def _variants(self, folded: str) -> list[str]:
-        return [variant for variant in spelling.variants(folded) if self._known(variant)]
+        return [variant for variant in spelling.variants(folded) if self._is_known(variant)]
 
-    def _taken(self, word: Word, known: str, *variants: str) -> QueryWord:
-        """A word that is taken for a known one, with its synonyms, or for variants of that."""
+    def _take(self, word: FoldedWord, known: str, *variants: str) -> QueryWord:
+        """Take a word for a known one, with its synonyms, or for variants of that."""
+        synonyms = tuple(self._synonyms.get(known, ()))
         alternatives = [Alternative(stem(variant)) for variant in (known, *variants)]
-        query_word = self._word(word, [*alternatives, *self._synonymous(known)])
-        return replace(query_word, synonyms=tuple(self._synonyms.get(known, ())))
+        alternatives += [Alternative(stem(synonym), SYNONYM) for synonym in synonyms]
+        return QueryWord(word.start, word.end, tuple(alternatives), synonyms=synonyms)
 
-    def _word(
-        self, word: Word, alternatives: Sequence[Alternative], spelled: str | None = None
-    ) -> QueryWord:
-        return QueryWord(word.start, word.end, tuple(alternatives), spelled)
-
-    def _known(self, folded: str) -> bool:
+    def _is_known(self, folded: str) -> bool:
         return self.has(stem(folded)) or any(
             self.has(stem(synonym)) for synonym in self._synonyms.get(folded, ())
         )
-
-    def _synonymous(self, folded: str) -> list[Alternative]:
-        return [Alternative(stem(synonym), SYNONYM) for synonym in self._synonyms.get(folded, ())]
 
     def _halves(self, folded: str) -> tuple[str, str] | None:
         """The two known words that a compound is made of, those that most documents have."""
@@ -219,7 +217,7 @@ class Wording:
         )
 
     def _is_misspelt(self, folded: str) -> bool:
-        """Whether a word may be a misspelling, as nothing else is known of it.
+        """Return whether a word may be a misspelling, as nothing else is known of it.
 
         Not a short English word, which near ones are other words of: "sofa" is not "soft".
         """
@@ -228,7 +226,7 @@ class Wording:
             and not any(sign.isdigit() for sign in folded)
             and not is_function_word(folded)
             and not (len(folded) < LONG and is_common(folded))
-            and not self._known(folded)
+            and not self._is_known(folded)
             and not self._variants(folded)
             and self._halves(folded) is None
         )

@@ -22,7 +22,7 @@ class DocumentReader:
     """The documents of one collection, for many threads.
 
     Until `start`, every `current` takes in all that the catalog has. From then on the first one
-    starts a thread that does: so nothing is read of collections that nobody asks for.
+    starts a thread that does: so nothing is read of collections that no one asks for.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class DocumentReader:
         return self._documents
 
     def advance(self) -> bool:
-        """Take in some of what is newer in the catalog; False where there is no more."""
+        """Read some newer items from the catalog; False if there are no more."""
         with self._advancing, self._catalog.reading(self._collection) as view:
             documents = self._documents
             if not _same_history(documents, view) or documents.wasteful:
@@ -84,7 +84,7 @@ class DocumentReader:
         return fresh
 
     def _take(self, documents: Documents, view: View) -> bool:
-        """Add a step of newer items, and note which are gone; says whether there was anything."""
+        """Add some newer items, and retire those that are gone; False if there are none."""
         if documents.revision == view.revision:
             return False
         rows, end = view.items(documents.revision, STEP)
@@ -111,6 +111,6 @@ class DocumentReader:
 
 
 def _same_history(documents: Documents, view: View) -> bool:
-    """Whether documents are of the history that a view shows; marks may be forgotten."""
+    """Return whether documents are of a view's history; marks may be forgotten."""
     forgotten = documents.newest < view.floor
     return not documents.newest or forgotten or view.mark(documents.newest) == documents.mark

@@ -18,15 +18,15 @@ LONGEST_WORD = 100  # letters: a longer one is no word of a language
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
-    """A word where it stands in a text: text[start:end], and as it is written there, folded."""
+class FoldedWord:
+    """A folded word, and its place in a text: text[start:end]."""
 
     folded: str
     start: int
     end: int
 
 
-def words(text: str, start: int = 0, end: int | None = None) -> Iterator[Word]:
+def words(text: str, start: int = 0, end: int | None = None) -> Iterator[FoldedWord]:
     """The words of text[start:end]; one with signs inside counts as a whole.
 
     >>> [word.folded for word in words("Women's T-Shirts, size 4.5")]
@@ -34,15 +34,15 @@ def words(text: str, start: int = 0, end: int | None = None) -> Iterator[Word]:
     """
     for match in WORD.finditer(text, start, len(text) if end is None else end):
         if folded := fold(match.group()):
-            yield Word(folded, match.start(), match.end())
+            yield FoldedWord(folded, match.start(), match.end())
 
 
-def spelled(text: str) -> Iterator[tuple[str, str]]:
-    """The words under which a text is found: its words, and the parts that signs join.
+def spell(text: str) -> Iterator[tuple[str, str]]:
+    """List the words of a text, and the parts of words that signs join.
 
     Each as it is folded, and as it is written in lower case.
 
-    >>> dict(spelled("Café T-Shirts AB-12"))  # doctest: +NORMALIZE_WHITESPACE
+    >>> dict(spell("Café T-Shirts AB-12"))  # doctest: +NORMALIZE_WHITESPACE
     {'cafe': 'café', 'tshirts': 't-shirts', 't': 't', 'shirts': 'shirts', 'ab12': 'ab-12',
      'ab': 'ab', '12': '12'}
     """
@@ -117,7 +117,7 @@ PATTERNS = tuple(
 
 
 def variants(word: str) -> Iterator[str]:
-    """Other spellings of a word, in lower case; some of them nobody uses.
+    """List other spellings of a word, in lower case; not all of them are in use.
 
     >>> [[*variants(word)] for word in ("grey", "color", "fibres", "catalog", "four", "flour")]
     [['gray'], ['colour'], ['fibers'], ['catalogue'], [], []]

@@ -1,4 +1,4 @@
-"""Completion: texts that go on where a typed one stops, by how many items each would find.
+"""Completions of a typed text, by how many items each would find.
 
 A typed text goes on by a word, or by a whole value of metadata such as "sour cream". Both are taken
 from fields that name things: titles, brands, kinds. What prose says by the way is no suggestion.
@@ -14,7 +14,7 @@ from heapq import nsmallest
 import numpy as np
 
 from index.documents.bm25 import Alternative
-from index.documents.columns import LONGEST, Column, Mask, folded
+from index.documents.columns import LONGEST, Column, Mask, fold_words
 from index.documents.documents import Documents, naming_fields
 from index.documents.query_words import UNCORRECTED, QueryWord, Wording
 from index.documents.words import fold, stem
@@ -35,7 +35,7 @@ class Completion:
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """A text that someone types: the words before the last one, and how the last one begins."""
+    """A typed text: the words before the last one, and the beginning of the last one."""
 
     text: str
     words: tuple[QueryWord, ...]
@@ -48,33 +48,33 @@ class Typed:
 
 
 def complete(documents: Documents, text: str, count: int) -> list[Completion]:
-    """The completions of a text that find most items."""
+    """Complete a text: the completions that find most items."""
     wording, last = documents.wording(), text.rfind(" ") + 1
     typed = Typed(text, wording.read(text[:last]), last)
     begun = wording.beginning(typed.begun) if typed.begun else []
     with documents.lock:
-        return _completed(documents, wording, typed, begun)[:count]
+        return _list_completions(documents, wording, typed, begun)[:count]
 
 
-def _completed(
+def _list_completions(
     documents: Documents, wording: Wording, typed: Typed, begun: Sequence[str]
 ) -> list[Completion]:
-    """All completions, best first, of which `begun` are words that go on as the last one begins."""
+    """List all completions, best first; `begun` are words that begin like the last one."""
     fields = naming_fields(documents)
     before = _before(documents, typed, fields)
-    values = _values(documents, wording, typed, fields, before)
-    found = {completion.text: completion for completion in values}
-    for completion in _words(documents, typed, begun, fields, before[typed.last]):
-        found.setdefault(completion.text, completion)
-    ranked = sorted(found.values(), key=lambda completion: (-completion.items, completion.text))
+    values = _complete_by_value(documents, wording, typed, fields, before)
+    by_text = {completion.text: completion for completion in values}
+    for completion in _complete_by_word(documents, typed, begun, fields, before[typed.last]):
+        by_text.setdefault(completion.text, completion)
+    ranked = sorted(by_text.values(), key=lambda completion: (-completion.items, completion.text))
     whole = [completion for completion in ranked if not _goes_on(completion, ranked)]
     return [completion for completion in whole if completion.items]
 
 
-def _words(
+def _complete_by_word(
     documents: Documents, typed: Typed, begun: Sequence[str], fields: Sequence[str], having: Mask
 ) -> Iterator[Completion]:
-    """The completions by a word, the most frequent one of those with one stem."""
+    """Complete by words, the most frequent one of each stem."""
     lexical = documents.lexical
     counts = {word: lexical.frequency(word, fields) for word in begun}
     most = nsmallest(LOOKED_AT, filter(counts.get, counts), key=lambda word: (-counts[word], word))
@@ -88,27 +88,27 @@ def _words(
             yield Completion(text, int(np.count_nonzero(items)))
 
 
-def _values(
+def _complete_by_value(
     documents: Documents,
     wording: Wording,
     typed: Typed,
     fields: Sequence[str],
     before: Mapping[int, Mask],
 ) -> Iterator[Completion]:
-    """The completions by a value of a few words, which all or the last of those typed begin."""
+    """Complete by values of a few words, which all or the last typed words begin."""
     columns = [documents.columns[field] for field in fields if field in documents.columns]
     text = typed.text
     for start, having in before.items():
-        begun, there = folded(text[start:]), set(folded(text[:start]).split())
-        for value in _begun(columns, begun, having) if begun else ():
-            if there.isdisjoint(folded(value).split()):
+        begun, there = fold_words(text[start:]), set(fold_words(text[:start]).split())
+        for value in _find_values(columns, begun, having) if begun else ():
+            if there.isdisjoint(fold_words(value).split()):
                 value_words = wording.read(value, UNCORRECTED)
-                items = _narrowed(documents, having, value_words, fields)
+                items = _narrow(documents, having, value_words, fields)
                 yield Completion(text[:start] + value.lower(), int(np.count_nonzero(items)))
 
 
-def _begun(columns: Iterable[Column], begun: str, having: Mask) -> list[str]:
-    """The values of a few words that begin alike, those that most of some documents have."""
+def _find_values(columns: Iterable[Column], begun: str, having: Mask) -> list[str]:
+    """Find values of a few words by their beginning, those that most documents have."""
     most: dict[str, int] = {}
     for column in columns:
         codes = column.beginning(begun) if len(column.values) <= MOST_VALUES else []
@@ -121,20 +121,20 @@ def _begun(columns: Iterable[Column], begun: str, having: Mask) -> list[str]:
 
 
 def _before(documents: Documents, typed: Typed, fields: Sequence[str]) -> dict[int, Mask]:
-    """By where one of the last words starts: the live documents with all words before it."""
+    """Mark the live documents with all words before each of the last words, by its start."""
     starts = [match.start() for match in TYPED.finditer(typed.text, 0, typed.last)] + [typed.last]
     having, before, end = documents.live, dict[int, Mask](), 0
     for start in starts[-LONGEST:]:
         passed = [word for word in typed.words if end <= word.start < start]
-        having, end = _narrowed(documents, having, passed, fields), start
+        having, end = _narrow(documents, having, passed, fields), start
         before[start] = having
     return before
 
 
-def _narrowed(
+def _narrow(
     documents: Documents, having: Mask, query_words: Iterable[QueryWord], fields: Sequence[str]
 ) -> Mask:
-    """Those of some documents that have all of some words in some fields."""
+    """Keep the documents with all of some words in some fields."""
     for word in query_words:
         if not having.any():
             break
@@ -143,7 +143,7 @@ def _narrowed(
 
 
 def _goes_on(completion: Completion, others: Sequence[Completion]) -> bool:
-    """Whether another one says more and finds as many items."""
+    """Return whether a longer completion finds as many items."""
     longer = completion.text + " "
     return any(
         other.items >= completion.items and other.text.startswith(longer) for other in others

@@ -1,4 +1,4 @@
-"""Reading of product queries: which words are asked for, which are not, and the text for photos."""
+"""Reading of product queries: words to find, words to refuse, and the text for photos."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from itertools import chain
 
 from index.documents.documents import Documents, is_named
 from index.documents.query_words import MOST_CORRECTED, QueryWord
-from index.documents.words import spelled, words
+from index.documents.words import spell, words
 from models.text.lexicon import is_known, plain, split_words
 from models.text.limits import MOST_WORDS, refuse_huge
 from models.text.negation import NEGATIONS, Negated, negations
@@ -49,12 +49,12 @@ class ProductText:
 
     @property
     def only_refuses(self) -> bool:
-        """Whether it asks for nothing, and leaves out."""
+        """Whether it refuses words, and asks for none."""
         return bool(self.refused) and not self.asked
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a person should know."""
+        """Notes for the person who searches."""
         words = {word.start: word for word in (*self.asked, *self.refused)}
         typed = {start: self.text[start : word.end] for start, word in words.items()}
         notes = [
@@ -99,11 +99,11 @@ class Parts:
     def of(cls, text: str, documents: Documents) -> Parts:
         """The parts of a text, by what the items of some documents are named."""
         minus = tuple(Span(match.start() + 1, match.end()) for match in MINUS.finditer(text))
-        phrases = _negated(_without_minus(text, minus))
+        phrases = _find_negated(_without_minus(text, minus))
         names = tuple(
             phrase.name
             for phrase in phrases
-            if phrase.name and is_named(documents, [_of(text, span) for span in phrase.name])
+            if phrase.name and is_named(documents, [_cut(text, span) for span in phrase.name])
         )
         denied = tuple(phrase for phrase in phrases if phrase.name not in names)
         return cls(text, minus, denied, names)
@@ -137,21 +137,21 @@ def read_text(text: str, documents: Documents) -> ProductText:
     minus = [wording.read(text, corrections, within=span) for span in parts.minus]
     denied = [wording.read(text, corrections, within=part.phrase) for part in parts.denied]
     unknown = tuple(
-        _of(text, word)
+        _cut(text, word)
         for word in asked
         if not any(wording.has(alternative.term) for alternative in word.alternatives)
     )
-    unsaid = any(_unsaid(text, word, unknown) for word in asked)
-    shown = wording.corrected(parts.shown, [*asked, *chain.from_iterable(denied)])
+    unsaid = any(_is_unsaid(text, word, unknown) for word in asked)
+    shown = wording.correct(parts.shown, [*asked, *chain.from_iterable(denied)])
     spans = zip(parts.minus, minus, strict=True)
-    behind = [wording.corrected(_only(text, span), words) for span, words in spans]
-    typed = _with_minus(parts.shown, [_of(text, span) for span in parts.minus])
+    behind = [wording.correct(_blank_around(text, span), words) for span, words in spans]
+    typed = _with_minus(parts.shown, [_cut(text, span) for span in parts.minus])
     return ProductText(
         text,
         asked,
         tuple(chain.from_iterable(minus + denied)),
         corrected=_with_minus(shown, behind),
-        length=len(list(spelled(wording.corrected(parts.asked, asked)))),
+        length=len(list(spell(wording.correct(parts.asked, asked)))),
         unknown=unknown,
         unsaid=typed if unsaid else None,
         names=tuple(text[negation.start : word.end] for negation, word in parts.names),
@@ -160,19 +160,19 @@ def read_text(text: str, documents: Documents) -> ProductText:
 
 
 def _with_minus(shown: str, behind: Sequence[str]) -> str:
-    """A text, and what is behind a minus as photos are asked for it."""
+    """Add the words behind a minus to the text for photos, as "without"."""
     return " ".join(f"{shown}{''.join(f' without {part}' for part in behind)}".split())
 
 
-def _unsaid(text: str, word: QueryWord, unknown: Sequence[str]) -> bool:
-    """Whether no item has an English word, unless as another one of nearly the same letters."""
-    typed = _of(text, word)
+def _is_unsaid(text: str, word: QueryWord, unknown: Sequence[str]) -> bool:
+    """Return whether no item has an English word, except as a similar word."""
+    typed = _cut(text, word)
     halved = word.spelling is not None and " " in word.spelling
     return (typed in unknown or (word.spelling is not None and not halved)) and is_known(typed)
 
 
-def _negated(text: str) -> list[NegatedPhrase]:
-    """The negated phrases of a text."""
+def _find_negated(text: str) -> list[NegatedPhrase]:
+    """Find the negated phrases of a text."""
     typed = plain(text)
     if NEGATIONS.isdisjoint(re.findall(r"\w+", typed)) and not CONTRACTED.search(typed):
         return []
@@ -199,10 +199,10 @@ def _without_minus(text: str, minus: Sequence[Span]) -> str:
     return blank(text, [Span(span.start - 1, span.end) for span in minus])
 
 
-def _of(text: str, place: Span | QueryWord) -> str:
+def _cut(text: str, place: Span | QueryWord) -> str:
     return text[place.start : place.end]
 
 
-def _only(text: str, span: Span) -> str:
+def _blank_around(text: str, span: Span) -> str:
     """A text of the same length with nothing but a part."""
-    return " " * span.start + _of(text, span)
+    return " " * span.start + _cut(text, span)

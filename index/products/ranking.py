@@ -1,12 +1,12 @@
-"""Product search: one ranking of items by their words and by how their photos look.
+"""One ranking of items by their words and by how their photos look.
 
     score = words · S_w / bound + exact · [a field is all of the query]
-          + looks · P(the photo shows it) + likeness · P(the photo is like the one beside the text)
+          + looks · P(the photo shows it) + likeness · P(the photo is like the query's)
           + meaning · P(a sentence says it) + Σ boosts
 
-S_w / bound is the BM25F share of index.documents.bm25, from 0 to 1. P is the calibrated probability; it is
-known of the photos and sentences that promise most, and 0 beyond them. Each term is a part of a
-hit, or several.
+S_w / bound is the BM25F share of index.documents.bm25, from 0 to 1. P is the calibrated
+probability; it is known of the photos and sentences that promise most, and 0 beyond them. Each term
+is a part of a hit, or several.
 """
 
 from __future__ import annotations
@@ -27,21 +27,20 @@ from index.products.requests import (
     Boost,
     FacetRequest,
     Near,
-    Part,
     Product,
     ProductAnswer,
     ProductRequest,
-    Weights,
+    ScorePart,
 )
-from index.search.requests import Promising
+from index.search.requests import Shortlist
 
 HALF = 0.5  # of the words' weight, which items must have where none has all words
 Gains = NDArray[np.float64]
-Neighbours = Mapping[Near, Promising]  # what is near the query in the joint space
+Neighbours = Mapping[Near, Shortlist]  # what is near the query in the joint space
 
 
-def passing(documents: Documents, where: Mapping[str, Any] | None) -> Mask:
-    """Which documents (N,) are live and pass a filter."""
+def mask_passing(documents: Documents, where: Mapping[str, Any] | None) -> Mask:
+    """Mark the documents (N,) that are live and pass a filter."""
     return documents.live & documents.passing(parse(where))
 
 
@@ -53,7 +52,7 @@ class Ranking:
 
     def __init__(self, documents: Documents, request: ProductRequest, near: Neighbours) -> None:
         self.documents, self.request = documents, request
-        self.passing = passing(documents, request.where)
+        self.passing = mask_passing(documents, request.where)
         text = request.text or ProductText("")
         self.words, self.weights = text.asked, request.field_weights
         self.lexical = self._scores(self.words)
@@ -63,12 +62,12 @@ class Ranking:
         )
         refused = (self._scores(text.refused).gains > 0).any(0)
         self.relevant: Mask = self.passing & ~refused
-        if self._finds(near):
-            self.relevant &= self._answering(self.relevant)
+        if self._is_selective(near):
+            self.relevant &= self._mask_answers(self.relevant)
         self.chosen = np.flatnonzero(self.relevant)
 
-    def _finds(self, near: Neighbours) -> bool:
-        """Whether there is something to find; else all that passes and is not refused is relevant.
+    def _is_selective(self, near: Neighbours) -> bool:
+        """Return whether there is something to find; else all that is not refused is relevant.
 
         A text that only refuses finds nothing: what its photos look like ranks all the rest.
         """
@@ -78,10 +77,10 @@ class Ranking:
             return "likeness" in near and self.request.weights.likeness > 0
         return self.request.text is not None or any(rows.asked for rows in near.values())
 
-    def _probabilities(self, rows: Promising) -> Gains:
+    def _probabilities(self, rows: Shortlist) -> Gains:
         """The probability of each document's best row (N,)."""
         probabilities = np.zeros(len(self.documents))
-        places, present = located(self.documents.revisions, rows.revisions)
+        places, present = locate(self.documents.revisions, rows.revisions)
         np.maximum.at(probabilities, places, rows.probabilities[present])
         return probabilities
 
@@ -89,11 +88,11 @@ class Ranking:
         alternatives = [word.alternatives for word in words]
         return self.documents.lexical.scores(alternatives, self.weights)
 
-    def _answering(self, passing: Mask) -> Mask:
-        """Which documents have all words, or what answers near; failing that, half the words."""
+    def _mask_answers(self, passing: Mask) -> Mask:
+        """Mark the documents with all words or a near answer; if none has all, with half."""
         least = max(self.request.least, np.finfo(float).tiny)
         answering: Mask = np.zeros(len(self.documents), np.bool_)
-        for probabilities in self._deciding():
+        for probabilities in self._decisive_probabilities():
             answering |= probabilities >= least
         if not self.words:
             return answering
@@ -110,10 +109,10 @@ class Ranking:
             every = weight >= max(HALF * sum(idf), np.finfo(float).tiny)
         return answering | every
 
-    def _deciding(self) -> list[Gains]:
-        """Probabilities (N,), of which one that is high enough makes a document relevant.
+    def _decisive_probabilities(self) -> list[Gains]:
+        """The probabilities (N,) any of which, if high enough, makes a document relevant.
 
-        A photo beside a text finds what it finds alone, and the text ranks that: else a word that
+        A photo next to a text finds what it finds alone, and the text ranks that: else a word that
         no item has would leave nothing. A photo whose weight is below 0 finds nothing, and what is
         like it has to go.
         """
@@ -135,11 +134,11 @@ class Ranking:
             exact |= mask
         total += weights.exact * exact[chosen]
         for boost in self.request.boosts:
-            total += self._boosted(boost)[chosen]
+            total += self._boost(boost)[chosen]
         return total
 
-    def _boosted(self, boost: Boost) -> Gains:
-        """What a boost gives to each document (N,)."""
+    def _boost(self, boost: Boost) -> Gains:
+        """The gain of each document (N,) by a boost."""
         size = len(self.documents)
         if boost.key is None:
             return boost.weight * self.documents.passing(parse(boost.where)).astype(np.float64)
@@ -147,7 +146,7 @@ class Ranking:
         return boost.weight * (np.zeros(size) if column is None else column.shares(size))
 
     def order(self, scores: Gains) -> Codes:
-        """The places of the chosen documents, best first: of all, or as many as are asked for."""
+        """Order the chosen documents, best first: all, or as many as are asked for."""
         column = self.documents.columns.get(self.request.sort or "")
         first = -scores
         if column is not None:
@@ -159,14 +158,14 @@ class Ranking:
         return order
 
     def _first(self, values: Gains) -> Codes:
-        """The places of the smallest values: of all, or of those that a page may need."""
+        """Find the places of the smallest values: of all, or of those that a page may need."""
         needed = self.request.offset + self.request.limit
         if self.request.collapse or needed >= len(values):
             return np.arange(len(values))
         return np.flatnonzero(values <= np.partition(values, needed - 1)[needed - 1])
 
-    def collapsed(self, order: Codes) -> tuple[Codes, Codes]:
-        """The first of each group in an order, and how many each group has."""
+    def collapse(self, order: Codes) -> tuple[Codes, Codes]:
+        """Keep the first document of each group in an order; also the groups' sizes."""
         column = self.documents.columns.get(self.request.collapse or "")
         if column is None:
             return order, np.ones(len(order), np.int64)
@@ -178,15 +177,23 @@ class Ranking:
         return order[first[best]], counts[best]
 
     def facet(self, request: FacetRequest) -> Facet:
-        """The counts of a key's values among the relevant documents."""
+        """Count a key's values among the relevant documents."""
         column = self.documents.columns.get(request.key)
         if column is None:
             return Facet(request.key, (), 0, len(self.chosen))
         return column.facet(request.key, self.relevant, request.most, request.bounds)
 
-    def parts(self, chosen: Codes) -> list[list[Part]]:
-        """The parts of some documents' scores, but for what is near."""
-        parts: list[list[Part]] = [[] for _ in chosen]
+    def near(self, document: int) -> dict[Near, float]:
+        """The probabilities of a document's best photos and sentence that gave it something."""
+        return {
+            kind: probability
+            for kind, values in self.probabilities.items()
+            if self.request.weights.of(kind) * (probability := float(values[document]))
+        }
+
+    def list_stated_parts(self, chosen: Codes) -> list[list[ScorePart]]:
+        """List the parts of some documents' scores, without photos and sentences."""
+        parts: list[list[ScorePart]] = [[] for _ in chosen]
         scale = self.request.weights.words / (self.lexical.bound or 1.0)
         for word in self.words:
             typed = self.request.text.text[word.start : word.end] if self.request.text else ""
@@ -194,32 +201,42 @@ class Ranking:
             for name, gains in shares.items():
                 for place in np.flatnonzero(gains).tolist():
                     gave = scale * float(gains[place])
-                    parts[place].append(Part("words", gave, name, word.spelling or typed))
+                    parts[place].append(ScorePart("words", gave, name, word.spelling or typed))
         for place, document in enumerate(chosen.tolist()):
             fields = [name for name, mask in self.whole.items() if mask[document]]
             if fields:
-                parts[place].append(Part("exact", self.request.weights.exact, fields[0]))
+                parts[place].append(ScorePart("exact", self.request.weights.exact, fields[0]))
         for boost in self.request.boosts:
-            boosted = self._boosted(boost)[chosen]
+            boosted = self._boost(boost)[chosen]
             for place in np.flatnonzero(boosted).tolist():
-                parts[place].append(Part("boost", float(boosted[place]), boost.name))
+                parts[place].append(ScorePart("boost", float(boosted[place]), boost.name))
         return parts
 
 
-def search(documents: Documents, request: ProductRequest, near: Neighbours) -> ProductAnswer:
-    """A page of the items that answer a request, with facets over all of them.
+def rank(documents: Documents, request: ProductRequest, near: Neighbours) -> ProductAnswer:
+    """Rank the items that answer a request: a page of them, with facets over all.
 
     ValueError for what is no filter.
     """
     with documents.lock:
         ranking = Ranking(documents, request, near)
-        first, variants = ranking.collapsed(ranking.order(ranking.scores()))
+        first, variants = ranking.collapse(ranking.order(ranking.scores()))
         page = slice(request.offset, request.offset + request.limit)
         chosen = ranking.chosen[first[page]]
         hits = [
-            _product(ranking, document, parts, count)
+            Product(
+                documents.ids[document],
+                int(documents.revisions[document]),
+                tuple(parts),
+                ranking.near(document),
+                request.weights,
+                count,
+            )
             for document, parts, count in zip(
-                chosen.tolist(), ranking.parts(chosen), variants[page].tolist(), strict=True
+                chosen.tolist(),
+                ranking.list_stated_parts(chosen),
+                variants[page].tolist(),
+                strict=True,
             )
         ]
         return ProductAnswer(
@@ -232,35 +249,8 @@ def search(documents: Documents, request: ProductRequest, near: Neighbours) -> P
         )
 
 
-def _product(ranking: Ranking, document: int, parts: list[Part], variants: int) -> Product:
-    weights = ranking.request.weights
-    probabilities = {
-        kind: float(values[document]) for kind, values in ranking.probabilities.items()
-    }
-    near = {
-        kind: probability
-        for kind, probability in probabilities.items()
-        if weights.of(kind) * probability
-    }
-    parts = [*parts, *(near_part(weights, kind, probability) for kind, probability in near.items())]
-    return Product(
-        ranking.documents.ids[document],
-        int(ranking.documents.revisions[document]),
-        sum(part.gave for part in parts),
-        tuple(parts),
-        near,
-        variants,
-    )
-
-
-def near_part(weights: Weights, kind: Near, probability: float) -> Part:
-    """What a photo or a sentence of some probability gives."""
-    field = "sentences" if kind == "meaning" else None
-    return Part(kind, weights.of(kind) * probability, field)
-
-
-def located(revisions: Codes, wanted: Codes) -> tuple[Codes, Codes]:
-    """Where wanted revisions stand among others, which come in order; and which ones are there."""
+def locate(revisions: Codes, wanted: Codes) -> tuple[Codes, Codes]:
+    """Find the places of wanted revisions among sorted others; also which ones are there."""
     places = np.searchsorted(revisions, wanted)
     present = np.flatnonzero(places < len(revisions))
     present = present[revisions[places[present]] == wanted[present]]

@@ -1,4 +1,4 @@
-"""Requests and answers of product search: what is asked for, and what it gives, as values."""
+"""Requests and answers of product search."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from index.documents.columns import Facet
 from index.documents.documents import FIELDS
+from index.filters import parse, simple_parts
 from index.products.query import ProductText
 from index.search.requests import FARTHEST
 from index.segments.rows import Side
@@ -20,7 +21,7 @@ SIDE_OF: Mapping[Near, Side] = {"looks": "images", "likeness": "images", "meanin
 
 @dataclass(frozen=True, slots=True)
 class Boost:
-    """What items earn that pass a filter, or for the number they have under a key: 0 to 1 of it."""
+    """A gain for items that pass a filter, or by their number under a key, scaled to 0 to 1."""
 
     weight: float
     where: Mapping[str, Any] | None = None
@@ -28,13 +29,13 @@ class Boost:
 
     @property
     def name(self) -> str:
-        """What a part of a score is named after."""
+        """The name of its part of a score."""
         return self.key or ", ".join(self.where or {})
 
 
 @dataclass(frozen=True, slots=True)
 class FacetRequest:
-    """A key to count values of: the `most` frequent ones; numbers in ranges that bounds part."""
+    """A key whose `most` frequent values are counted; numbers in ranges between bounds."""
 
     key: str
     most: int = 20
@@ -43,9 +44,9 @@ class FacetRequest:
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """What a perfect match earns: of all words, of a whole field, of a photo, and of a sentence.
+    """The gains of perfect matches: of all words, a whole field, a photo and a sentence.
 
-    likeness: of a photo that is like the one beside the text; below 0, it loses.
+    likeness: of a photo that is like the query's; below 0, it loses.
     """
 
     words: float = 1.0
@@ -55,7 +56,7 @@ class Weights:
     likeness: float = 0.0
 
     def of(self, near: Near) -> float:
-        """What a match in the joint space earns."""
+        """The gain of a perfect match in the joint space."""
         return {"looks": self.looks, "likeness": self.likeness, "meaning": self.meaning}[near]
 
 
@@ -95,10 +96,17 @@ class ProductRequest:
         named = [facet.key for facet in self.facets] + [boost.key for boost in self.boosts]
         return dict.fromkeys(key for key in (*named, self.sort, self.collapse) if key)
 
+    @property
+    def keys_with_filters(self) -> list[str]:
+        """The metadata keys that it names, those of filters first."""
+        filters = [self.where, *(boost.where for boost in self.boosts)]
+        filtered = [part.key for where in filters for part in simple_parts(parse(where))]
+        return list(dict.fromkeys([*filtered, *self.keys]))
+
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """What one thing gave to a score: a word in a field, a whole field, what is near, a boost."""
+class ScorePart:
+    """A part of a score: by a word in a field, a whole field, a photo or sentence, a boost."""
 
     kind: Literal["words", "exact", "looks", "likeness", "meaning", "boost"]
     gave: float
@@ -110,20 +118,37 @@ class Part:
 class Product:
     """A hit; its parts add up to its score. `variants` are the relevant items of its group.
 
-    `probabilities` are those of its best photos and sentence, where they gave something.
+    `stated` are the parts that words and boosts gave. `probabilities` are those of its best photos
+    and sentence, where they gave something; `weights` say how much.
     """
 
     id: str
     revision: int
-    score: float
-    parts: tuple[Part, ...]
+    stated: tuple[ScorePart, ...]
     probabilities: Mapping[Near, float]
+    weights: Weights
     variants: int = 1
+
+    @property
+    def parts(self) -> tuple[ScorePart, ...]:
+        """All parts of its score."""
+        near = (
+            ScorePart(
+                kind, self.weights.of(kind) * chance, "sentences" if kind == "meaning" else None
+            )
+            for kind, chance in self.probabilities.items()
+        )
+        return (*self.stated, *near)
+
+    @property
+    def score(self) -> float:
+        """The score: the sum of its parts."""
+        return sum(part.gave for part in self.parts)
 
 
 @dataclass(frozen=True, slots=True)
 class ProductAnswer:
-    """A page of products, and what there is to say of all relevant ones that pass the filter."""
+    """A page of products, with counts of all relevant ones that pass the filter."""
 
     hits: tuple[Product, ...]
     total: int

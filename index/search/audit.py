@@ -1,4 +1,4 @@
-"""Audits: how much of the truth the answers of searches hold, by repeating them exactly."""
+"""Audits: the recall of searches, by repeating them exactly."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from index.search.requests import Request, Shard
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """Of each request, the share of the exact answer's hits that the usual answer had."""
+    """The share of each request's exact hits that its usual answer had."""
 
     recalls: tuple[float, ...]
 

@@ -1,4 +1,4 @@
-"""Contenders: rows that may be among the best hits, by what their codes say of their scores."""
+"""Contenders: rows that may be among the best hits, by scores from their codes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from index.search.requests import Request
-from index.search.scan import Scored, surely_probable
+from index.search.scan import Scored, mark_surely_probable
 from index.segments.rows import Numbers
 from models.scores.calibration import Calibration
 from models.scores.kernels import Floats
@@ -47,7 +47,7 @@ class Contenders:
         calibration: Calibration | None,
         share: np.float32,
     ) -> Contenders:
-        """The rows that may come after the page before, if scores are off by a share of errors."""
+        """Keep rows that may come after the page before, if scores are off by a share of errors."""
         numbers = np.empty(0, np.int64)
         total = np.concatenate([*(part.total for part in scored), np.empty(0, np.float32)])
         error = np.concatenate([*(part.error for part in scored), total[:0]])
@@ -62,14 +62,14 @@ class Contenders:
             return every
         unseen = total - share * error <= request.after.score
         if request.side == "images":
-            shown = ~unseen & surely_probable(calibration, scored, request, share)
+            shown = ~unseen & mark_surely_probable(calibration, scored, request, share)
             # Of those that may not be probable enough, exact probabilities tell.
             unseen = ~np.isin(every.revisions, every.revisions[shown])
         return every.only(unseen)
 
     @classmethod
     def together(cls, parts: Sequence[Contenders]) -> Contenders:
-        """Those of several shards."""
+        """Join the contenders of several shards."""
         columns = (
             np.concatenate([getattr(part, column.name) for part in (NONE, *parts)])
             for column in fields(cls)
@@ -77,11 +77,11 @@ class Contenders:
         return cls(*columns)
 
     def only(self, chosen: NDArray[np.bool_] | Numbers) -> Contenders:
-        """Those rows that a mask keeps, or those at some places."""
+        """Keep the rows of a mask, or at some places."""
         return Contenders(*(getattr(self, column.name)[chosen] for column in fields(self)))
 
     def among_best(self, request: Request) -> Contenders:
-        """Those that may be among the best hits, one more than is asked for, and a few to spare.
+        """Keep the rows that may be among the best hits, one more than asked for, and a few.
 
         A row is left out if that many others certainly come before it. Which rows are probable
         enough is not certain, so for `least` all of them stay.
@@ -104,7 +104,7 @@ NONE = Contenders(*np.empty((2, 0), np.int64), *np.empty((3, 0), np.float32))
 
 @dataclass(frozen=True, slots=True)
 class ShardAnswer:
-    """What of a shard may be among the best, of what it held at a revision; see Answer.
+    """The rows of a shard that may be among the best, as of a revision; see Answer.
 
     gone: whether some of what it held has gone since. That might have been among the hits, and its
     successor is newer than the revision.

@@ -1,4 +1,4 @@
-"""Queries in 8 bits, and the scores that rows have by their codes, with a bound of the error."""
+"""Queries in 8 bits, and scores of rows from their codes, with bounds of the error."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from index.codes import LOW, coded, halves, steps
-from index.search.query import Role, Term
+from index.search.query import QueryPart, SentenceRole
 from index.segments.heads import Heads
 from index.segments.rows import Numbers, Rows, fragments_of, offsets_of
 from models.scores.byte_dots import ByteDots
@@ -20,7 +20,7 @@ ROUNDING = np.float32(2**-23)  # of a number in single precision, up and down
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class RowBlock:
     """Some rows' arrays, as in Rows, cut or copied out.
 
     Codes are not copied: the rows' own are those of some `fragments` (N,), or all without these.
@@ -39,7 +39,7 @@ class Block:
     noise: Floats | None = None
 
     def errors(self, fragments: int, sizes: Numbers) -> Floats:
-        """What products of rows with so many fragments of a query may be off by: (B, E)."""
+        """The errors (B, E) of products of rows with so many fragments of a query."""
         # Sums in single precision, here and in `exact`: of D products, and of what they give.
         width = self.summaries.shape[1]
         terms = ROUNDING * (width + fragments + sizes)
@@ -50,31 +50,16 @@ class Block:
         return np.stack(factors, axis=1).astype(np.float32)
 
     @classmethod
-    def between(cls, rows: Rows, start: int, end: int, heads: Heads | None = None) -> Block:
-        """Neighbouring rows, not copied."""
-        offsets = rows.offsets[start : end + 1]
-        codes = (heads or rows).codes[offsets[0] : offsets[-1]]
-        return cls._with(codes, None, offsets - offsets[0], rows, slice(start, end), heads)
-
-    @classmethod
-    def of(cls, rows: Rows, numbers: Numbers, heads: Heads | None = None) -> Block:
-        """Chosen rows."""
-        fragments = fragments_of(rows.offsets, numbers)
-        sizes = rows.offsets[numbers + 1] - rows.offsets[numbers]
-        codes = (heads or rows).codes
-        return cls._with(codes, fragments, offsets_of(sizes), rows, numbers, heads)
-
-    @classmethod
-    def _with(
-        cls,
-        codes: NDArray[np.int8],
-        fragments: Numbers | None,
-        offsets: Numbers,
-        rows: Rows,
-        chosen: slice | Numbers,
-        heads: Heads | None,
-    ) -> Block:
+    def of(cls, rows: Rows, chosen: slice | Numbers, heads: Heads | None = None) -> RowBlock:
+        """The neighbouring rows of a slice, not copied, or the rows with some numbers."""
         coded = heads or rows
+        if isinstance(chosen, slice):
+            offsets = rows.offsets[chosen.start : chosen.stop + 1]
+            codes, fragments = coded.codes[offsets[0] : offsets[-1]], None
+            offsets = offsets - offsets[0]
+        else:
+            codes, fragments = coded.codes, fragments_of(rows.offsets, chosen)
+            offsets = offsets_of(rows.offsets[chosen + 1] - rows.offsets[chosen])
         return cls(
             codes,
             fragments,
@@ -93,7 +78,7 @@ FINE = 254.0  # a vector's second code is of what its first leaves, which is hal
 
 @dataclass(frozen=True, slots=True)
 class Estimates:
-    """Scores of rows, (B,) or of P parts (P, B), and how far each can be from the exact one."""
+    """Scores of rows, (B,) or of P parts (P, B), and the bounds of their errors."""
 
     scores: Floats
     errors: Floats
@@ -109,9 +94,9 @@ class Coded:
 
     def __init__(
         self,
-        term: Term,
+        term: QueryPart,
         score: Score,
-        role: Role,
+        role: SentenceRole,
         *,
         rows_have_base: bool,
         directions: Floats | None = None,
@@ -119,11 +104,11 @@ class Coded:
         self.term, self.role, self.score = term, role, score
         vectors, rest = term.vectors, None
         if directions is not None:
-            assert role is Role.QUERY_IS_SENTENCE
+            assert role is SentenceRole.QUERY_IS_SENTENCE
             vectors = np.ascontiguousarray(term.vectors @ directions)
             rest = np.linalg.norm(term.vectors - vectors @ directions.T, axis=1)
         self.common: Floats | None = None
-        if role is Role.ROWS_ARE_SENTENCES:
+        if role is SentenceRole.ROWS_ARE_SENTENCES:
             self.common = score.image_summary(vectors, np.zeros(1, np.int64))[0]
             vectors = vectors - self.common
         self.scales = steps(vectors)
@@ -135,7 +120,7 @@ class Coded:
             codes += [coarse, coded(fine[None], self.common_scale / FINE)]
         self.codes = ByteDots(np.concatenate(codes))
         # What a row's base gives to all of the fragments together is as good, and found sooner.
-        together = score.adds_shifts and role is Role.QUERY_IS_SENTENCE and not term.floored
+        together = score.adds_shifts and role is SentenceRole.QUERY_IS_SENTENCE and not term.floored
         base_vectors = term.vectors.sum(axis=0, keepdims=True) if together else term.vectors
         self.base_scales = 127 * steps(base_vectors)  # half precision holds no large numbers
         self.base = halves(base_vectors / self.base_scales[:, None]) if rows_have_base else None
@@ -145,7 +130,7 @@ class Coded:
         return len(self.scales)
 
     def _errors_by_row(self, vectors: Floats, rest: Floats | None) -> Floats:
-        """What each of a row's errors (Block.errors) does to products with the fragments: (E, T).
+        """The effect (E, T) of each of RowBlock.errors on products with the fragments.
 
         |v·s − v'·s'| ≤ ‖v − v'‖∞ ‖s‖₁ + ‖v'‖₁ ‖s − s'‖∞; of heads also rest(v) · rest(s).
         """
@@ -160,7 +145,7 @@ class Coded:
             factors += [rest, np.abs(self.term.vectors).sum(axis=1)]
         return np.stack(factors).astype(np.float32)
 
-    def estimates(self, rows: Block) -> Estimates:
+    def estimates(self, rows: RowBlock) -> Estimates:
         """Scores of rows by their codes."""
         T, B = len(self), len(rows.scales)
         dots = self.codes(rows.codes, rows.fragments)  # (N, ≥ T [+ 2])
@@ -179,19 +164,19 @@ class Coded:
         self.score.kernel(
             dots,
             rows.offsets,
-            rows.scales.copy(),  # of what nobody may write to, a kernel is compiled once more
+            rows.scales.copy(),  # of an array that is read-only, a kernel is compiled once more
             self.scales,
             row_shifts,
             fragment_shifts,
-            self.role is Role.QUERY_IS_SENTENCE,
+            self.role is SentenceRole.QUERY_IS_SENTENCE,
             self.term.least,
             scores,
         )
         return Estimates(scores, self.errors(rows))
 
-    def errors(self, rows: Block) -> Floats:
-        """How far the scores of rows by their codes can be off, (B,)."""
+    def errors(self, rows: RowBlock) -> Floats:
+        """The bounds (B,) of the errors of rows' scores from their codes."""
         sizes = np.diff(rows.offsets)
         errors_by_part = rows.errors(len(self), sizes), self.errors_by_row
-        images = self.role is Role.QUERY_IS_SENTENCE
+        images = self.role is SentenceRole.QUERY_IS_SENTENCE
         return self.score.error(ProductErrors(*errors_by_part, sizes, images))

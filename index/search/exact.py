@@ -1,4 +1,4 @@
-"""Exact scores: the best rows of a scan by the bags that the catalog has of them."""
+"""Exact scores: the best rows of a scan by their bags in the catalog."""
 
 from __future__ import annotations
 
@@ -9,49 +9,30 @@ import numpy as np
 
 from index.bags import IMAGE
 from index.catalog.catalog import Catalog
-from index.catalog.read_rows import Stored
 from index.items import Collection
 from index.search import query as query_parts
-from index.search import ranking
 from index.search.contenders import SPARE, Contenders
-from index.search.query import Term
-from index.search.ranking import Key
-from index.search.requests import Hit, Request
+from index.search.query import QueryPart
+from index.search.requests import Hit, HitKey, Request
 from index.segments.rows import Numbers, offsets_of
 from models.scores.calibration import Calibration
 from models.scores.kernels import Floats
 from models.scores.scoring import Score
 
-Refused = Mapping[tuple[int, int], str]  # items by the revisions and positions of damaged bags
-
-
-@dataclass(frozen=True, slots=True)
-class Ranked:
-    """A row's bag as the catalog has it, and its exact place among the hits."""
-
-    key: Key
-    revision: int
-    stored: Stored
-    probability: float | None
-
-    def by_score(self) -> tuple[float, int]:
-        """A key by which the best of an item's photos comes first, and of two alike the first."""
-        return self.key.minus_score, -self.key.position
-
-    def by_probability(self) -> tuple[float, float, int]:
-        """As by_score, with the most probable photo first."""
-        return -(self.probability or 0.0), *self.by_score()
+# By the revisions and positions of bags: hits, and the items of damaged bags.
+HitOfRow = Mapping[tuple[int, int], Hit]
+Refused = Mapping[tuple[int, int], str]
 
 
 @dataclass(frozen=True, slots=True)
 class Best:
-    """The best hits of a search by the catalog's bags, and what is missing among them.
+    """The best hits of a search by the catalog's bags, and the rows that are missing.
 
     vanished: the revisions of rows that were looked for and that the catalog lacks. damaged: the
     items with a bag that is not as it was stored.
     """
 
-    ranked: list[Ranked]
+    hits: list[Hit]
     vanished: list[int]
     damaged: set[str]
 
@@ -71,8 +52,8 @@ class ExactScores:
         self._catalog, self._collection = catalog, collection
         self._score, self._calibration, self._report = score, calibration, report
 
-    def best(self, contenders: Contenders, request: Request, terms: Sequence[Term]) -> Best:
-        """The best hits, one more than is asked for if there are so many, by the catalog's bags.
+    def best(self, contenders: Contenders, request: Request, terms: Sequence[QueryPart]) -> Best:
+        """Find the best hits by the catalog's bags, up to one more than is asked for.
 
         Rows come by the scores that they may have, until none that is left can be among the best.
         Of an item's photos the best one counts, so an item is on the page before once any of its
@@ -80,84 +61,80 @@ class ExactScores:
         """
         highest = contenders.highest
         needed = request.limit + 1
-        best: dict[tuple[str, int], Ranked] = {}  # by item, and by position where it tells hits
-        ranked: list[Ranked] = []
+        best: dict[tuple[str, int], Hit] = {}  # by item, and by position where it tells hits apart
+        hits: list[Hit] = []
         vanished: list[int] = []
         damaged = set[str]()
         for batch in batches(highest, needed + SPARE):
-            if len(ranked) >= needed:
-                batch = batch[highest[batch] >= ranked[needed - 1].key.score]
+            if len(hits) >= needed:
+                batch = batch[highest[batch] >= hits[needed - 1].score]
             if not len(batch):
                 break
-            asked = contenders.only(batch)
-            fetched, refused = self._fetched(asked, request, terms)
+            rows = contenders.only(batch)
+            scored, refused = self._score_rows(rows, request, terms)
             damaged.update(refused.values())
-            if len(fetched) < len(asked):
-                there = refused.keys() | {(row.revision, row.key.position) for row in fetched}
-                vanished += [key[0] for key in asked.keys if key not in there]
-            for candidate in fetched:
-                if request.least is None or (candidate.probability or 0.0) >= request.least:
-                    hit = (
-                        candidate.key.item,
-                        0 if request.side == "images" else candidate.key.position,
-                    )
-                    best[hit] = min(best.get(hit, candidate), candidate, key=Ranked.by_score)
-            ranked = [
-                candidate
-                for candidate in best.values()
-                if request.after is None or candidate.key > request.after
+            if len(scored) < len(rows):
+                there = scored.keys() | refused.keys()
+                vanished += [key[0] for key in rows.keys if key not in there]
+            for hit in scored.values():
+                if request.least is None or (hit.probability or 0.0) >= request.least:
+                    place = hit.item, 0 if request.side == "images" else hit.position
+                    best[place] = min(best.get(place, hit), hit, key=Hit.by_score)
+            hits = [
+                hit for hit in best.values() if request.after is None or hit.key > request.after
             ]
-            ranked.sort(key=lambda candidate: candidate.key)
-        return Best(ranked, vanished, damaged)
+            hits.sort(key=lambda hit: hit.key)
+        return Best(hits, vanished, damaged)
 
-    def _fetched(
-        self, contenders: Contenders, request: Request, terms: Sequence[Term]
-    ) -> tuple[list[Ranked], Refused]:
-        """Rows with their bags and exact scores, and those that are damaged.
-
-        Those deleted meanwhile are in neither.
-        """
-        keys = contenders.keys
+    def _score_rows(
+        self, rows: Contenders, request: Request, terms: Sequence[QueryPart]
+    ) -> tuple[HitOfRow, Refused]:
+        """Score rows exactly, and report those whose codes are too far off; see `score`."""
         photos = request.side == "images"  # of another side are rows of a disk that fails
-        own = [key for key in keys if (key[1] <= IMAGE) == photos]
-        ranked, refused = self.ranked(own, request, terms)
-        for key, total, error in zip(keys, contenders.total, contenders.error, strict=True):
-            if key in ranked and abs(ranked[key].key.score - total) > error:
+        keys = rows.keys
+        hits, refused = self.score(
+            [key for key in keys if (key[1] <= IMAGE) == photos], request, terms
+        )
+        for key, total, error in zip(keys, rows.total, rows.error, strict=True):
+            if key in hits and abs(hits[key].score - total) > error:
                 self._report(key[0])
-        return list(ranked.values()), refused
+        return hits, refused
 
-    def ranked(
-        self, keys: Sequence[tuple[int, int]], request: Request, terms: Sequence[Term]
-    ) -> tuple[dict[tuple[int, int], Ranked], Refused]:
-        """Bags by revision and position with their exact scores, if they are still there.
+    def score(
+        self, keys: Sequence[tuple[int, int]], request: Request, terms: Sequence[QueryPart]
+    ) -> tuple[HitOfRow, Refused]:
+        """Score bags by revision and position; those deleted meanwhile are left out.
 
         Also the items of those that are not as they were stored.
         """
-        found = self._catalog.look_up(self._collection, keys)
-        stored = found.sound
-        if not stored:
-            return {}, found.damaged
-        bags = [bag.vectors for bag in stored.values()]
-        vectors, offsets = np.concatenate(bags), offsets_of([len(bag) for bag in bags])
+        bags = self._catalog.look_up(self._collection, keys)
+        if not bags.sound:
+            return {}, bags.damaged
+        bag_vectors = [bag.vectors for bag in bags.sound.values()]
+        vectors = np.concatenate(bag_vectors)
+        offsets = offsets_of([len(fragments) for fragments in bag_vectors])
         parts = np.stack(
             [query_parts.exact_rows(self._score, vectors, offsets, t, request.role) for t in terms]
         )
-        total = ranking.totals(parts, [term.weight for term in terms])
+        total = query_parts.totals(parts, [term.weight for term in terms])
         probabilities = self._probabilities(vectors, offsets, parts, request)
-        ranked = {
-            key: Ranked(Key(-score, bag.item, bag.position), key[0], bag, probability)
+        name = self._collection.score
+        hits = {
+            key: Hit(
+                HitKey(-score, bag.item, bag.position), key[0], bag, request, name, probability
+            )
             for (key, bag), score, probability in zip(
-                stored.items(), total.tolist(), probabilities, strict=True
+                bags.sound.items(), total.tolist(), probabilities, strict=True
             )
         }
-        return ranked, found.damaged
+        return hits, bags.damaged
 
     def _probabilities(
         self, vectors: Floats, offsets: Numbers, parts: Floats, request: Request
     ) -> Sequence[float | None]:
         if self._calibration is None:
             return [None] * (len(offsets) - 1)
-        return ranking.probabilities(
+        return query_parts.probabilities(
             self._calibration,
             request.query,
             request.role,
@@ -166,11 +143,6 @@ class ExactScores:
             np.diff(offsets),
             in_photos=request.side == "images",
         )
-
-    def hits(self, ranked: Sequence[Ranked], request: Request) -> tuple[Hit, ...]:
-        """Rows as hits of a request."""
-        score = self._collection.score
-        return tuple(Hit(row.key, row.stored, request, score, row.probability) for row in ranked)
 
 
 def batches(values: Floats, first: int) -> Iterator[Numbers]:

@@ -9,20 +9,19 @@ from threading import Lock
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from pyroaring import BitMap
 
 from index.catalog.catalog import Catalog
 from index.filters import Condition, Either, Equals, Every, Not, Simple, parse
 from index.items import Collection
-from index.segments.rows import Numbers, Rows
+from index.segments.rows import Numbers
 
 MOST = 1_024  # bitmaps that are kept: of a million revisions each has up to 125 KB
 
 
 @dataclass(frozen=True, slots=True)
 class Carriers:
-    """The revisions up to one of them that a condition holds for. Some may be retired since."""
+    """The revisions up to `until` for which a condition holds. Some may be retired since."""
 
     until: int
     revisions: BitMap
@@ -33,7 +32,7 @@ class Cache(OrderedDict[Simple | None, Carriers]):
 
 
 class Filters:
-    """Bitmaps of conditions on a collection's metadata, kept and brought up to date when asked for.
+    """Bitmaps of conditions on a collection's metadata, updated when they are used.
 
     Safe for many threads; no search waits for another one's bitmap.
     """
@@ -51,7 +50,7 @@ class Filters:
         """
         with self._lock:
             if history > self._history:
-                # Another one: whoever still looks at the history before has the cache of that.
+                # A search that still reads the history before has the cache of that.
                 self._cache, self._history = Cache(), history
             cache = self._cache if history == self._history else Cache()
         return np.array(self._passing(parse(where), revision, cache).to_array(), np.int64)
@@ -92,18 +91,3 @@ class Filters:
             if len(cache) > MOST:
                 cache.popitem(last=False)
         return fresh.revisions
-
-
-def passing(rows: Rows, revisions: Numbers | None) -> NDArray[np.bool_]:
-    """Which rows (B,) are live and have one of some revisions, which come in order."""
-    if revisions is None or not len(rows):
-        return rows.live
-    first, last = int(rows.revisions[0]), int(rows.revisions[-1])
-    covered = revisions[
-        np.searchsorted(revisions, first) : np.searchsorted(revisions, last, "right")
-    ]
-    if last - first > 8 * len(rows) + 2**16:  # few rows are left of many revisions
-        return rows.live & np.isin(rows.revisions, covered)
-    mask = np.zeros(last - first + 1, np.bool_)
-    mask[covered - first] = True
-    return rows.live & mask[rows.revisions - first]

@@ -1,4 +1,4 @@
-"""Scores of all rows on a GPU: their codes lie in its memory, and torch computes the score."""
+"""Scores of all rows on a GPU, which holds their codes in memory."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BLOCK = 2**13  # rows whose fragments are made at a time: 170 MB of 20 × 256
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class DeviceRows:
     """A segment's side on the device; shapes as in Rows."""
 
     codes: Tensor
@@ -44,16 +44,16 @@ class Device:
 
     def __init__(self, name: str, score: Score) -> None:
         self._name, self._score = name, score
-        self._loaded: dict[int, tuple[weakref.ref[Any], Held]] = {}
+        self._loaded: dict[int, tuple[weakref.ref[Any], DeviceRows]] = {}
         self._lock = Lock()
 
     @property
     def held(self) -> int:
-        """How many segments' sides lie on the device."""
+        """The number of segments' sides on the device."""
         return len(self._loaded)
 
     def scores(self, rows: Rows, query: Floats, *, rows_are_images: bool, floored: bool) -> Floats:
-        """Scores (B,) of rows for one part of a query (T, D); images are the ones with a base."""
+        """Score rows (B,) for one part of a query (T, D); images are the rows with a base."""
         queries = PaddedBags.of([torch.from_numpy(query).to(self._name)])
         loaded, blocks = self._hold(rows), []
         based = bool(len(rows)) and int(rows.positions[0]) < 0
@@ -66,7 +66,7 @@ class Device:
         scores: Floats = torch.cat(blocks).cpu().numpy()
         return scores
 
-    def _hold(self, rows: Rows) -> Held:
+    def _hold(self, rows: Rows) -> DeviceRows:
         """The rows on the device: kept there as long as their segment is used."""
         key = id(rows.codes)
         with self._lock:
@@ -74,10 +74,10 @@ class Device:
             if entry is None or entry[0]() is None:
                 gone = weakref.ref(rows.codes, lambda _: self._loaded.pop(key, None))
                 names = ("codes", "scales", "summaries")
-                arrays = {name: self._copied(getattr(rows, name)) for name in names}
-                entry = gone, Held(**arrays, offsets=self._copied(rows.offsets))
+                arrays = {name: self._copy(getattr(rows, name)) for name in names}
+                entry = gone, DeviceRows(**arrays, offsets=self._copy(rows.offsets))
                 self._loaded[key] = entry
             return entry[1]
 
-    def _copied(self, array: Floats | Numbers) -> Tensor:
+    def _copy(self, array: Floats | Numbers) -> Tensor:
         return torch.from_numpy(array.copy()).to(self._name)

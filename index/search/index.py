@@ -14,15 +14,14 @@ from index.catalog.catalog import Catalog
 from index.documents.query_words import Synonyms
 from index.documents.reader import DocumentReader
 from index.items import Collection
-from index.search import scan as probable
 from index.search.contenders import SPARE, Contenders, ShardAnswer
-from index.search.exact import ExactScores, Ranked
+from index.search.exact import ExactScores
 from index.search.filter_bitmaps import Filters
 from index.search.overview import Overview
-from index.search.query import Role, Term, calibrated, checked, terms_of
-from index.search.requests import NONE, Answer, Hit, Promising, Request
+from index.search.query import QueryPart, SentenceRole, check_query, need_calibration, terms_of
+from index.search.requests import NONE, Answer, Hit, Request, Shortlist
 from index.search.rescorer import Rescorer
-from index.search.scan import Scan, Scored
+from index.search.scan import Scan, Scored, keep_probable, probabilities
 from index.search.shortlist import Chosen, choose
 from index.search.threads import Workers
 from index.segments.candidates import PER_HIT
@@ -34,7 +33,7 @@ from models.text.queries import Query
 
 # Of the bound of an error: over twice the largest of 3,000 real ones. Of a stored sentence the
 # errors of all fragments add up, and seldom have one sign.
-LIKELY = {Role.QUERY_IS_SENTENCE: 0.25, Role.ROWS_ARE_SENTENCES: 0.08}
+LIKELY = {SentenceRole.QUERY_IS_SENTENCE: 0.25, SentenceRole.ROWS_ARE_SENTENCES: 0.08}
 TRIES = 4  # to find what was replaced during a search
 RECENT = 200  # requests that are kept for an audit
 SHARED = 512  # rows up to which another thread costs more time than it saves
@@ -86,21 +85,21 @@ class Index:
         self.documents.close()
 
     def snapshot(self) -> Snapshot:
-        """What a search would look at now."""
+        """The snapshot that a search would read now."""
         return self._reader.current()
 
     def overview(self) -> Overview:
-        """How the collection is searched."""
+        """Describe how the collection is searched."""
         return Overview.of(self.snapshot())
 
     @property
     def unpublished(self) -> int:
-        """How many changes of the catalog no published segment has, as of the last look."""
+        """The number of changes of the catalog in no published segment, as of the last look."""
         return self._reader.latest.unpublished
 
     @property
     def behind(self) -> int:
-        """How many changes of the catalog are not searched, as of the last look."""
+        """The number of changes of the catalog that are not searched, as of the last look."""
         return self._reader.latest.behind
 
     def recent(self) -> list[Request]:
@@ -108,48 +107,49 @@ class Index:
         return list(self._recent)
 
     def best(self, request: Request) -> Answer:
-        """The best hits for a request.
+        """Find the best hits for a request.
 
         Raises ValueError for a query without fragments, of another dimension or not finite, for a
         filter that cannot be compared, and for `least` without a calibration; ModelMismatch once
         another model has re-embedded the collection.
         """
-        request = self._prepared(request)
+        request = self._prepare(request)
         terms = terms_of(request.query)
         for _ in range(TRIES):
             faults = page_faults.count()
             snapshot = self._reader.current()
-            contending = self._contending(request, terms, snapshot)
+            contending = self._find_contenders(request, terms, snapshot)
             best = self._exact.best(contending.contenders, request, terms)
             if page_faults.count() != faults:  # zeros may have been read, and rows missed
                 self._reader.publish()
             elif not best.vanished:
                 break
             else:
-                self._explain(best.vanished, snapshot)
+                self._handle_vanished(best.vanished, snapshot)
         answer = Answer(
-            self._exact.hits(best.ranked[: request.limit], request),
+            tuple(best.hits[: request.limit]),
             exact=contending.exact,
             candidates=contending.candidates,
             rows=contending.rows,
             behind=snapshot.behind,
-            more=len(best.ranked) > request.limit,
+            more=len(best.hits) > request.limit,
             damaged=tuple(sorted(best.damaged)),
         )
-        self._note(request, answer)
+        if not answer.exact:
+            self._recent.append(request)
         return answer
 
     def best_at(self, request: Request, revision: int) -> ShardAnswer:
-        """What may be among the best of what was there at a revision; errors are those of `best`.
+        """Find rows that may be among the best as of a revision; errors are those of `best`.
 
         Whoever asked has checked the request.
         """
         snapshot, gone = self._reader.at(revision)
-        contending = self._contending(request, terms_of(request.query), snapshot)
+        contending = self._find_contenders(request, terms_of(request.query), snapshot)
         return replace(contending, contenders=contending.contenders.among_best(request), gone=gone)
 
-    def _explain(self, vanished: Sequence[int], snapshot: Snapshot) -> None:
-        """Take in why the catalog lacks rows of a snapshot; where nothing changed, report them."""
+    def _handle_vanished(self, vanished: Sequence[int], snapshot: Snapshot) -> None:
+        """Read the changes by which the catalog lacks rows; without any, report the rows."""
         # What a put replaced meanwhile is behind the snapshot, as what it was replaced by.
         self._reader.advance()
         latest = self._reader.latest
@@ -158,40 +158,31 @@ class Index:
                 self.report(revision)
             self._reader.publish()
 
-    def _prepared(self, request: Request) -> Request:
-        """The request, checked, with its query as this matcher asks it."""
+    def _prepare(self, request: Request) -> Request:
+        """Check a request, and give it the query as this matcher asks it."""
         if request.least is not None:
-            calibrated(self._calibration)
-        return replace(request, query=self._checked(request.query, request.side))
+            need_calibration(self._calibration)
+        query = check_query(request.query, request.side, self._collection, self._calibration)
+        return replace(request, query=query)
 
-    def _checked(self, query: Query, side: Side) -> Query:
-        return checked(query, side, self._collection, self._calibration)
-
-    def _note(self, request: Request, answer: Answer) -> None:
-        """Keep a request whose answer left rows out, for an audit."""
-        if not answer.exact:
-            self._recent.append(request)
-
-    def _contending(
-        self, request: Request, terms: Sequence[Term], snapshot: Snapshot
+    def _find_contenders(
+        self, request: Request, terms: Sequence[QueryPart], snapshot: Snapshot
     ) -> ShardAnswer:
-        """What of a snapshot may be among the best."""
+        """Find the rows of a snapshot that may be among the best."""
         revisions = (
             self._filters.matching(request.where, snapshot.revision, snapshot.histories)
             if request.where
             else None
         )
-        chosen, exact = self._chosen(request, terms, snapshot, revisions)
+        chosen, exact = self._choose(request, terms, snapshot, revisions)
         scan = Scan(self._rescorer, request, terms)
         if exact:
-            chosen = scan.narrowed(chosen, request.limit + 1 + SPARE)
-        scored = self._scored(scan, chosen)
+            chosen = scan.narrow(chosen, request.limit + 1 + SPARE)
+        scored = self._score_segments(scan, chosen)
         candidates = sum(len(segment.numbers) for segment in scored)
         # Where rows were left out before, so can be what only the bound of the error would let in.
         share = np.float32(1 if exact else LIKELY[request.role])
-        scored = [
-            probable.probable(self._calibration, segment, request, share) for segment in scored
-        ]
+        scored = [keep_probable(self._calibration, segment, request, share) for segment in scored]
         return ShardAnswer(
             Contenders.of(scored, request, self._calibration, share),
             exact=exact,
@@ -200,62 +191,65 @@ class Index:
             revision=snapshot.revision,
         )
 
-    def promising(
+    def shortlist(
         self, side: Side, query: Query, count: int, revisions: Numbers | None = None
-    ) -> Promising:
-        """About the `count` rows that promise most, of items with some revisions, in order.
+    ) -> Shortlist:
+        """Shortlist about `count` rows that promise most, of items with some sorted revisions.
 
         Their probabilities are those of codes. ValueError without a calibration.
         """
-        request = Request(side, self._checked(query, side), limit=max(count // PER_HIT, 1))
-        calibration = calibrated(self._calibration)
+        request = self._prepare(Request(side, query, limit=max(count // PER_HIT, 1)))
+        calibration = need_calibration(self._calibration)
         snapshot = self._reader.current()
         terms = terms_of(request.query)
-        chosen, _ = self._chosen(request, terms, snapshot, revisions)
+        chosen, _ = self._choose(request, terms, snapshot, revisions)
         if not chosen:
             return replace(NONE, asked=True)
         scan = Scan(self._rescorer, request, terms)
-        scored = self._scored(scan, chosen)
+        scored = self._score_segments(scan, chosen)
         no_error = np.float32(0)
-        probabilities = [
-            np.array(probable.probabilities(calibration, segment, request, no_error))
-            for segment in scored
+        by_codes = [
+            np.array(probabilities(calibration, segment, request, no_error)) for segment in scored
         ]
-        return Promising(
+        return Shortlist(
             np.concatenate([segment.rows.revisions[segment.numbers] for segment in scored]),
             np.concatenate([segment.rows.positions[segment.numbers] for segment in scored]),
-            np.concatenate(probabilities),
+            np.concatenate(by_codes),
         )
 
-    def explained(
+    def explain(
         self,
         side: Side,
         query: Query,
         rows: Sequence[tuple[int, int]],
         damaged: set[str] | None = None,
     ) -> dict[int, Hit]:
-        """Of rows by revision and position, the best of each revision, if it is still there.
+        """Find the best hit of each revision among rows by revision and position.
 
         The items of those that are not as they were stored are added to `damaged`.
         """
-        request = Request(side, self._checked(query, side))
-        ranked, refused = self._exact.ranked(rows, request, terms_of(request.query))
+        request = self._prepare(Request(side, query))
+        hits, refused = self._exact.score(rows, request, terms_of(request.query))
         if damaged is not None:
             damaged.update(refused.values())
-        best: dict[int, Ranked] = {}
-        for (revision, _), row in ranked.items():
-            best[revision] = min(best.get(revision, row), row, key=Ranked.by_probability)
-        return dict(zip(best, self._exact.hits(list(best.values()), request), strict=True))
+        best: dict[int, Hit] = {}
+        for hit in hits.values():
+            best[hit.revision] = min(best.get(hit.revision, hit), hit, key=Hit.by_probability)
+        return best
 
-    def _scored(self, scan: Scan, chosen: Chosen) -> list[Scored]:
-        """The scores of the rows of each segment, from their codes."""
+    def _score_segments(self, scan: Scan, chosen: Chosen) -> list[Scored]:
+        """Score the rows of each segment from their codes."""
         few = sum(len(numbers) for _, numbers in chosen) < SHARED
-        return self._workers.map(lambda pair: scan.scored(*pair), chosen, alone=few)
+        return self._workers.map(lambda pair: scan.score(*pair), chosen, alone=few)
 
-    def _chosen(
-        self, request: Request, terms: Sequence[Term], snapshot: Snapshot, revisions: Numbers | None
+    def _choose(
+        self,
+        request: Request,
+        terms: Sequence[QueryPart],
+        snapshot: Snapshot,
+        revisions: Numbers | None,
     ) -> tuple[Chosen, bool]:
-        """The rows that might be among the best, and whether no others could."""
+        """Choose the rows that might be among the best; also says whether no others could."""
         every = request.exact or self._rescorer.device is not None  # a GPU scans in no time
         score = None if every else self._score
         share = self._catalog.storage.buckets.share

@@ -37,8 +37,9 @@ class Indexes:
         follower: str = following.__name__,
         threads: int | None = None,
     ) -> None:
-        """`follower` is the module that the process runs which follows (index.segments.process.start).
+        """Open no index yet.
 
+        `follower` is the module that index.segments.process.start runs in a process of its own.
         `threads` are those of a search; None means one for each processor core.
         """
         self.catalog, self._folder = catalog, folder
@@ -51,17 +52,17 @@ class Indexes:
         self._verification: Thread | None = None
 
     def of(self, collection: Collection) -> Index:
-        """What a collection is searched with."""
+        """The index of a collection, opened if need be."""
         with self._lock:
             if collection.token in self._open:
                 return self._open[collection.token]
-            index = self._made(collection)
+            index = self._open_index(collection)
             if self._watcher is not None:
                 index.start()
             self._open[collection.token] = index
             return index
 
-    def _made(self, collection: Collection) -> Index:
+    def _open_index(self, collection: Collection) -> Index:
         return Index(
             self.catalog,
             collection,
@@ -77,7 +78,7 @@ class Indexes:
         following.catch_up(self.catalog, self._folder)
 
     def check(self) -> dict[str, str]:
-        """What there is to say of being ready; NotReady where nothing can be searched."""
+        """Details about being ready; NotReady where nothing can be searched."""
         return {}
 
     def follow(self) -> None:
@@ -118,7 +119,7 @@ class Indexes:
         while not self._stopped.wait(WATCH):
             try:
                 unfilled = unfilled and lacks_checksums(self.catalog)
-                needed = self._needed() or unfilled
+                needed = self._needs_follower() or unfilled
             except Exception:
                 log.exception("the collections cannot be listed; it is tried again")
                 continue
@@ -130,18 +131,16 @@ class Indexes:
             process.kill()
             process.communicate()  # waits, and closes the pipe
 
-    def _needed(self) -> bool:
-        """Whether there is something to follow, or garbage to delete."""
-        return self._close_gone() or self._waiting()
-
-    def _waiting(self) -> bool:
-        """Whether enough has been written to be worth a segment."""
+    def _needs_follower(self) -> bool:
+        """Return whether there is garbage to delete, or enough written for a new segment."""
+        if self._close_dropped():
+            return True
         with self._lock:
-            waiting = [index.unpublished for index in self._open.values()]
-        return any(count >= Sizes().least for count in waiting)
+            unpublished = [index.unpublished for index in self._open.values()]
+        return any(count >= Sizes().least for count in unpublished)
 
-    def _close_gone(self) -> bool:
-        """Close the indexes of collections that are gone; says whether any is still to delete."""
+    def _close_dropped(self) -> bool:
+        """Close the indexes of dropped collections; says whether any is still to delete."""
         named = {collection.token for collection in self.catalog.collections()}
         with self._lock:
             gone = [self._open.pop(token) for token in self._open.keys() - named]

@@ -1,4 +1,4 @@
-"""Overviews: how much of a collection is searched, and by what, of one shard or of several."""
+"""Overviews of how a collection is searched, by one shard or several."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from index.segments.rows import Side
 
 @dataclass(frozen=True, slots=True)
 class SideOverview:
-    """The rows of one side by what finds them, and how many of them no file has yet."""
+    """The rows of one side by what finds them, and the number that no file has yet."""
 
     found_by: Counter[str]
     in_memory: int
@@ -36,7 +36,7 @@ class SideOverview:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """How a collection is searched; `bytes` are those of codes and summaries.
+    """The state of a collection's index; `bytes` are those of codes and summaries.
 
     revision: the change up to which all is searched. behind: the changes after it. unpublished: the
     changes that no segment on disk has.

@@ -1,4 +1,4 @@
-"""Parts of a query: their vectors and weights, and their exact scores with bags of vectors."""
+"""Parts of a query: their weights, their exact scores with bags, and how probable these are."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from enum import Enum
 import numkong
 import numpy as np
 import torch
+from torch import Tensor
 
 from index.items import Collection
 from index.segments.rows import Numbers, Side, offsets_of
-from models.scores.calibration import Calibration
+from models.scores.calibration import Calibration, PairKind
 from models.scores.kernels import Floats
 from models.scores.scoring import Score
 from models.text.queries import Query
@@ -21,16 +22,16 @@ from models.types import FragmentBag
 FLOOR, NO_FLOOR = np.float32(0), np.float32(-np.inf)
 
 
-class Role(Enum):
-    """Which side of a pair is the sentence: its fragments are the ones that are summed over."""
+class SentenceRole(Enum):
+    """The side of a pair that is the sentence: its fragments are summed over."""
 
     QUERY_IS_SENTENCE = "query"
     ROWS_ARE_SENTENCES = "rows"
 
 
 @dataclass(frozen=True, slots=True)
-class Term:
-    """One part of a query, vectors (T, D), and its weight in the score: below 0 if negated.
+class QueryPart:
+    """One part of a query, vectors (T, D), and its weight, which is below 0 if negated.
 
     floored: whether it counts only where a row has it, see Query.floored.
     """
@@ -41,17 +42,17 @@ class Term:
 
     @property
     def negated(self) -> bool:
-        """Whether what a row has of it takes away from the score."""
+        """Whether the part lowers the score of rows that have it."""
         return self.weight < 0
 
     @property
     def least(self) -> np.float32:
-        """What no maximum over fragments counts less than."""
+        """The lower bound of a maximum over fragments."""
         return FLOOR if self.floored else NO_FLOOR
 
 
-def exact(score: Score, vectors: Sequence[Floats], term: Term, role: Role) -> Floats:
-    """Scores (B,) of some bags (F_b, D) and one part of a query, in single precision.
+def exact(score: Score, vectors: Sequence[Floats], term: QueryPart, role: SentenceRole) -> Floats:
+    """Score bags (F_b, D) for one part of a query, in single precision: (B,).
 
     Each is to the bit what it is among others, as a product of two vectors is.
     """
@@ -59,8 +60,10 @@ def exact(score: Score, vectors: Sequence[Floats], term: Term, role: Role) -> Fl
     return exact_rows(score, np.concatenate(vectors), offsets, term, role)
 
 
-def exact_rows(score: Score, vectors: Floats, offsets: Numbers, term: Term, role: Role) -> Floats:
-    """As `exact`, of bags with the fragments offsets[b : b + 2] of vectors (N, D)."""
+def exact_rows(
+    score: Score, vectors: Floats, offsets: Numbers, term: QueryPart, role: SentenceRole
+) -> Floats:
+    """Score bags like `exact`, with the fragments offsets[b : b + 2] of vectors (N, D)."""
     scores = np.empty(len(offsets) - 1, np.float32)
     packed = numkong.dots_pack(np.ascontiguousarray(term.vectors))
     products = np.asarray(numkong.dots_packed(vectors, packed))  # (N, T)
@@ -71,28 +74,28 @@ def exact_rows(score: Score, vectors: Floats, offsets: Numbers, term: Term, role
         np.ones(len(term.vectors), np.float32),
         np.zeros((len(scores), len(term.vectors)), np.float32),
         np.zeros(len(products), np.float32),
-        role is Role.QUERY_IS_SENTENCE,
+        role is SentenceRole.QUERY_IS_SENTENCE,
         term.least,
         scores,
     )
     return scores
 
 
-def checked(
+def check_query(
     query: Query, side: Side, collection: Collection, calibration: Calibration | None
 ) -> Query:
-    """A query as the matcher of a collection asks it.
+    """Check a query, and give it as the matcher of a collection asks it.
 
     ValueError for one without fragments, of another dimension, or not finite.
     """
-    parts = tuple(_checked_part(part, collection) for part in query.parts)
+    parts = tuple(_check_part(part, collection) for part in query.parts)
     if not parts:
         raise ValueError("the query has no fragments; give one with at least a word or region")
     query = replace(query, parts=parts)
     return calibration.drop_terms(query, side == "images") if calibration else query
 
 
-def calibrated(calibration: Calibration | None) -> Calibration:
+def need_calibration(calibration: Calibration | None) -> Calibration:
     """The calibration of a matcher; ValueError where it has none."""
     if calibration is None:
         raise ValueError(
@@ -102,15 +105,15 @@ def calibrated(calibration: Calibration | None) -> Calibration:
     return calibration
 
 
-def terms_of(query: Query) -> list[Term]:
+def terms_of(query: Query) -> list[QueryPart]:
     """The parts of a query with their weights in its score."""
     return [
-        Term(part.vectors.numpy(), weight, floored)
+        QueryPart(part.vectors.numpy(), weight, floored)
         for part, weight, floored in zip(query.parts, query.weights, query.floored, strict=True)
     ]
 
 
-def _checked_part(part: FragmentBag, collection: Collection) -> FragmentBag:
+def _check_part(part: FragmentBag, collection: Collection) -> FragmentBag:
     vectors = np.ascontiguousarray(part.vectors.detach().cpu().numpy(), np.float32)
     if not len(vectors):
         raise ValueError("the query has no fragments; give one with at least a word or region")
@@ -122,3 +125,41 @@ def _checked_part(part: FragmentBag, collection: Collection) -> FragmentBag:
     if not np.isfinite(vectors).all():
         raise ValueError("the query has a fragment vector that is not finite")
     return replace(part, vectors=torch.from_numpy(vectors))
+
+
+def probabilities(
+    calibration: Calibration,
+    query: Query,
+    role: SentenceRole,
+    scores: Floats,
+    sums: Floats,
+    sizes: Numbers,
+    *,
+    in_photos: bool,
+) -> list[float]:
+    """The probabilities of rows as answers, from the scores (P, N) of the query's parts.
+
+    Where the rows are sentences, of `sizes` (N,) fragments with the sums (N, D).
+    """
+    if not scores.shape[1]:
+        return []
+    parts = torch.from_numpy(scores)
+    if role is SentenceRole.QUERY_IS_SENTENCE:
+        calibrated: Tensor = calibration.of_query(query, parts, in_photos)
+    else:
+        long = torch.from_numpy(sums.astype(np.float32))
+        counts = torch.from_numpy(sizes)
+        calibrated = calibration.probabilities(PairKind.TEXT_IN_PHOTO, parts[0], long, counts)
+    listed: list[float] = calibrated.tolist()
+    return listed
+
+
+def totals(scores: Floats, weights: Sequence[float]) -> Floats:
+    """Σ_p w_p S_p (N,) of the scores (P, N) of a query's parts.
+
+    Each to the bit what it is among others: a product of matrices would round otherwise.
+    """
+    summed: Floats = np.zeros(scores.shape[1], np.float32)
+    for weight, part in zip(weights, scores, strict=True):
+        summed += np.float32(weight) * part
+    return summed

@@ -1,25 +1,40 @@
-"""Requests and answers: what a search asks for, and what it gives, as one value each."""
+"""Requests and answers of searches."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from index.bags import photo_at
 from index.catalog.read_rows import Stored
-from index.search.query import Role
-from index.search.ranking import Key
+from index.search.query import SentenceRole
 from index.segments.rows import Numbers, Side
 from models.scores import alignment
 from models.text.queries import Query
 from models.types import FragmentBag, Link
 
 FARTHEST = 10_000  # hits that can be paged through, or looked at for their probability
+
+
+class HitKey(NamedTuple):  # no dataclass: these are compared in a tenth of the time
+    """The place of a hit in a list: by score, highest first, then by item id and position.
+
+    Keys compare as their hits follow one another.
+    """
+
+    minus_score: float
+    item: str
+    position: int
+
+    @property
+    def score(self) -> float:
+        """The hit's score."""
+        return -self.minus_score
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +52,7 @@ class Request:
     limit: int = 10
     where: Mapping[str, Any] | None = None
     least: float | None = None
-    after: Key | None = None
+    after: HitKey | None = None
     seen: int = 0
     exact: bool = False
 
@@ -48,15 +63,15 @@ class Request:
             raise ValueError(f"hits beyond {FARTHEST:,} are not given; narrow the search down")
 
     @property
-    def role(self) -> Role:
+    def role(self) -> SentenceRole:
         """A photo that is asked for sentences is described by them; else the query describes."""
         if self.side == "sentences" and self.query.text is None:
-            return Role.ROWS_ARE_SENTENCES
-        return Role.QUERY_IS_SENTENCE
+            return SentenceRole.ROWS_ARE_SENTENCES
+        return SentenceRole.QUERY_IS_SENTENCE
 
     @property
     def reach(self) -> int:
-        """How many of the best hits must be known."""
+        """The number of best hits that must be known."""
         return self.seen + self.limit if self.least is None else FARTHEST
 
     def behind(self, hit: Hit | None, seen: int) -> Request:
@@ -71,7 +86,8 @@ class Hit:
     Its bag and its links are made when they are first read: they take a third of a search's time.
     """
 
-    key: Key
+    key: HitKey
+    revision: int
     stored: Stored
     request: Request
     score_name: str
@@ -84,13 +100,21 @@ class Hit:
 
     @property
     def position(self) -> int:
-        """Which of the item's photos or sentences it is, as in the catalog."""
+        """The position among the item's photos or sentences, as in the catalog."""
         return self.key.position
 
     @property
     def score(self) -> float:
-        """How well it answers."""
+        """The hit's score."""
         return self.key.score
+
+    def by_score(self) -> tuple[float, int]:
+        """A key to sort an item's photos by score; of two alike the first comes first."""
+        return self.key.minus_score, -self.key.position
+
+    def by_probability(self) -> tuple[float, float, int]:
+        """A key like by_score, with the most probable photo first."""
+        return -(self.probability or 0.0), *self.by_score()
 
     @cached_property
     def bag(self) -> FragmentBag:
@@ -105,13 +129,13 @@ class Hit:
         image's role.
         """
         query = self.request.query
-        if self.request.role is Role.QUERY_IS_SENTENCE:
+        if self.request.role is SentenceRole.QUERY_IS_SENTENCE:
             return alignment.query_links(self.bag, query, self.score_name)
         return alignment.links(query.bag, self.bag, self.score_name)
 
     @property
     def photo(self) -> int | None:
-        """Which of the item's photos it is, counted from 0; None for a sentence."""
+        """The number of its photo in the item, from 0; None for a sentence."""
         return photo_at(self.position)
 
 
@@ -145,7 +169,7 @@ BEST = 1_000  # photos, or sentences, of a search that are looked at
 
 
 @dataclass(frozen=True, slots=True)
-class Promising:
+class Shortlist:
     """Rows by their items' revisions and their positions (M,), with probabilities from codes.
 
     An item may have several of them. asked: whether any were searched at all. coverage: the
@@ -165,7 +189,7 @@ class Promising:
         return list(pairs)
 
 
-NONE = Promising(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0), asked=False)
+NONE = Shortlist(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0), asked=False)
 
 
 class Shard(Protocol):

@@ -1,4 +1,4 @@
-"""Scores of stored rows by their codes: block after block, by several threads or on a GPU."""
+"""Scores of stored rows from their codes, block by block, by threads or on a GPU."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from index.search.estimates import Block, Coded, Estimates
+from index.search.estimates import Coded, Estimates, RowBlock
 from index.search.gpu import Device
-from index.search.query import Role, Term, exact
+from index.search.query import QueryPart, SentenceRole, exact
 from index.search.threads import Workers
 from index.segments.heads import Heads
 from index.segments.rows import Numbers, Rows, of_vectors
@@ -34,7 +34,7 @@ class Rescorer:
         numbers: Numbers | None = None,
         heads: Heads | None = None,
     ) -> Estimates:
-        """Scores (P, B) for a query's parts of the rows of some numbers, in order, or of all rows.
+        """Score the rows of some sorted numbers, or all rows, for a query's parts: (P, B).
 
         By the codes of `heads` instead of the rows' own, if the parts are for these.
         """
@@ -45,10 +45,7 @@ class Rescorer:
 
         def estimate(start: int) -> None:
             places = slice(start, min(start + BLOCK, count))
-            if numbers is None:
-                block = Block.between(rows, places.start, places.stop, heads)
-            else:
-                block = Block.of(rows, numbers[places], heads)
+            block = RowBlock.of(rows, places if numbers is None else numbers[places], heads)
             for number, part in enumerate(parts):
                 estimates = part.estimates(block)
                 scores[number, places] = estimates.scores
@@ -63,19 +60,19 @@ class Rescorer:
             device.scores(
                 rows,
                 part.term.vectors,
-                rows_are_images=part.role is Role.QUERY_IS_SENTENCE,
+                rows_are_images=part.role is SentenceRole.QUERY_IS_SENTENCE,
                 floored=part.term.floored,
             )
             for part in parts
         ]
-        block = Block.between(rows, 0, len(rows))
+        block = RowBlock.of(rows, slice(0, len(rows)))
         return Estimates(np.stack(scores), np.stack([part.errors(block) for part in parts]))
 
 
 def compile_kernel(score: Score) -> None:
     """Compile products of codes and a score's kernel, or read them from numba's cache."""
-    vectors, role = np.ones((1, CHUNK), np.float32), Role.QUERY_IS_SENTENCE
-    term = Term(vectors, 1.0)
+    vectors, role = np.ones((1, CHUNK), np.float32), SentenceRole.QUERY_IS_SENTENCE
+    term = QueryPart(vectors, 1.0)
     rows = of_vectors([vectors], [0], [0], "images", score, dimension=CHUNK)
-    Coded(term, score, role, rows_have_base=True).estimates(Block.between(rows, 0, 1))
+    Coded(term, score, role, rows_have_base=True).estimates(RowBlock.of(rows, slice(0, 1)))
     exact(score, [vectors], term, role)

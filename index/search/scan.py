@@ -1,4 +1,4 @@
-"""Scans: scores of rows from their codes, and which rows need them, by bounds from their heads."""
+"""Scans: scores of rows from their codes, for rows that need them by bounds from heads."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from index.search import ranking
+from index.search import query as query_parts
 from index.search.estimates import Coded
-from index.search.query import Role, Term
+from index.search.query import QueryPart, SentenceRole
 from index.search.requests import Request
 from index.search.rescorer import Rescorer
 from index.search.shortlist import Chosen
@@ -25,7 +25,7 @@ PROMISING = 4  # times as many rows as are asked for say how high a score has to
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """Rows of a segment with their scores (P, N) for the query's parts, from their codes.
+    """Rows of a segment, and their scores (P, N) for the query's parts from their codes.
 
     `total` (N,) is the weighted sum. `errors` (P, N) and `error` (N,) say how far each can be from
     the exact one.
@@ -39,7 +39,7 @@ class Scored:
     error: Floats
 
     def only(self, mask: NDArray[np.bool_]) -> Scored:
-        """Those rows that a mask (N,) keeps."""
+        """Keep the rows of a mask (N,)."""
         return Scored(
             self.rows,
             self.numbers[mask],
@@ -53,16 +53,27 @@ class Scored:
 class Scan:
     """Scores rows of one collection for one request."""
 
-    def __init__(self, rescorer: Rescorer, request: Request, terms: Sequence[Term]) -> None:
+    def __init__(self, rescorer: Rescorer, request: Request, terms: Sequence[QueryPart]) -> None:
         self._rescorer, self._request, self._terms = rescorer, request, terms
-        self._coded = self._parts(None)
+        self._coded = self._encode(None)
 
-    def scored(self, rows: Rows, numbers: Numbers) -> Scored:
-        """The scores of rows from their codes."""
-        return self._scored(rows, numbers, self._coded, None)
+    def score(self, rows: Rows, numbers: Numbers, heads: Heads | None = None) -> Scored:
+        """Score rows from their codes, or from those of their `heads`."""
+        query = self._coded if heads is None else self._encode(heads)
+        fewer = None if len(numbers) == len(rows) else numbers
+        estimates = self._rescorer.estimates(query, rows, fewer, heads)
+        weights = [part.term.weight for part in query]
+        return Scored(
+            rows,
+            numbers,
+            estimates.scores,
+            estimates.errors,
+            query_parts.totals(estimates.scores, weights),
+            query_parts.totals(estimates.errors, np.abs(weights).tolist()),
+        )
 
-    def narrowed(self, chosen: Chosen, count: int) -> Chosen:
-        """Those of the rows that can be among the best `count` hits that are asked for.
+    def narrow(self, chosen: Chosen, count: int) -> Chosen:
+        """Keep the rows that can be among the best `count` hits.
 
         A row's heads bound its score. Rows that promise most are scored from their codes: what the
         `count`-th best item of them reaches at least is what the bound of every other row has to
@@ -71,8 +82,11 @@ class Scan:
         rows = sum(len(numbers) for _, numbers in chosen)
         if rows <= max(MANY, PROMISING * count) or not self._bounded:
             return chosen
-        bounds = [self._by_heads(rows, numbers) for rows, numbers in chosen]
-        least = self._reached([bound for bound in bounds if bound], count)
+        bounds = [
+            self.score(rows, numbers, rows.heads) if rows.heads is not None else None
+            for rows, numbers in chosen
+        ]
+        least = self._find_least([bound for bound in bounds if bound], count)
         return [
             (bound.rows, bound.numbers[bound.total + bound.error >= least]) if bound else every
             for every, bound in zip(chosen, bounds, strict=True)
@@ -84,24 +98,19 @@ class Scan:
         request = self._request
         return (
             request.side == "images"
-            and request.role is Role.QUERY_IS_SENTENCE
+            and request.role is SentenceRole.QUERY_IS_SENTENCE
             and request.least is None
             and self._rescorer.device is None
         )
 
-    def _by_heads(self, rows: Rows, numbers: Numbers) -> Scored | None:
-        if rows.heads is None:
-            return None
-        return self._scored(rows, numbers, self._parts(rows.heads), rows.heads)
-
-    def _reached(self, bounds: Sequence[Scored], count: int) -> np.float32:
-        """What the `count` best items reach at least; they come behind the page before."""
+    def _find_least(self, bounds: Sequence[Scored], count: int) -> np.float32:
+        """Find a score that the `count` best items behind the page before reach at least."""
         bounds = [bound.only(self._behind(bound)) for bound in bounds]
         totals = np.concatenate([*(bound.total for bound in bounds), np.empty(0, np.float32)])
-        wanted = count
-        while wanted < len(totals):
-            wanted *= PROMISING  # or more, where photos of the same items crowd the others out
-            least = np.partition(totals, -wanted)[-wanted] if wanted < len(totals) else -np.inf
+        rows = count
+        while rows < len(totals):
+            rows *= PROMISING  # or more, where photos of the same items crowd the others out
+            least = np.partition(totals, -rows)[-rows] if rows < len(totals) else -np.inf
             promising = [bound.only(bound.total >= least) for bound in bounds]
             reached = np.concatenate([self._items(bound) for bound in promising])
             if len(reached) >= count:
@@ -109,8 +118,8 @@ class Scan:
         return np.float32(-np.inf)
 
     def _items(self, bounds: Scored) -> Floats:
-        """What items reach at least that certainly come behind the page before, by codes."""
-        scored = self.scored(bounds.rows, bounds.numbers)
+        """Find the least scores, by codes, of items that certainly come behind the page before."""
+        scored = self.score(bounds.rows, bounds.numbers)
         scored = scored.only(self._behind(scored))
         revisions, items = np.unique(scored.rows.revisions[scored.numbers], return_inverse=True)
         reached = np.full(len(revisions), -np.inf, np.float32)
@@ -118,7 +127,7 @@ class Scan:
         return reached
 
     def _behind(self, scored: Scored) -> NDArray[np.bool_]:
-        """Which rows certainly come behind the page before, with all photos of their items."""
+        """Mark rows that certainly come behind the page before, with all photos of their items."""
         after = self._request.after
         if after is None:
             return np.ones(len(scored.total), np.bool_)
@@ -127,7 +136,8 @@ class Scan:
         behind: NDArray[np.bool_] = ~np.isin(revisions, revisions[before])
         return behind
 
-    def _parts(self, heads: Heads | None) -> list[Coded]:
+    def _encode(self, heads: Heads | None) -> list[Coded]:
+        """Encode the parts of the query in 8 bits, for the rows' own codes or those of heads."""
         return [
             Coded(
                 term,
@@ -139,21 +149,6 @@ class Scan:
             for term in self._terms
         ]
 
-    def _scored(
-        self, rows: Rows, numbers: Numbers, query: Sequence[Coded], heads: Heads | None
-    ) -> Scored:
-        fewer = None if len(numbers) == len(rows) else numbers
-        estimates = self._rescorer.estimates(query, rows, fewer, heads)
-        weights = [part.term.weight for part in query]
-        return Scored(
-            rows,
-            numbers,
-            estimates.scores,
-            estimates.errors,
-            ranking.totals(estimates.scores, weights),
-            ranking.totals(estimates.errors, np.abs(weights).tolist()),
-        )
-
 
 SLACK = 0.01  # by how much a probability may be too small as sums are kept in half precision
 
@@ -163,7 +158,7 @@ def probabilities(
 ) -> list[float]:
     """The probabilities of rows, if their scores are off by a share of their errors."""
     higher = share * np.sign(request.query.weights, dtype=np.float32)[:, None] * scored.errors
-    return ranking.probabilities(
+    return query_parts.probabilities(
         calibration,
         request.query,
         request.role,
@@ -174,10 +169,10 @@ def probabilities(
     )
 
 
-def probable(
+def keep_probable(
     calibration: Calibration | None, scored: Scored, request: Request, share: np.float32
 ) -> Scored:
-    """Those of the rows whose probability may be as high as is asked for.
+    """Keep the rows whose probability may be as high as is asked for.
 
     Their scores may be off by a share of their errors.
     """
@@ -188,10 +183,10 @@ def probable(
     return scored.only(highest >= request.least - SLACK)
 
 
-def surely_probable(
+def mark_surely_probable(
     calibration: Calibration | None, scored: Sequence[Scored], request: Request, share: np.float32
 ) -> NDArray[np.bool_]:
-    """Which rows of all (N,) certainly are as probable as is asked for."""
+    """Mark the rows (N,) that certainly are as probable as is asked for."""
     if request.least is None:
         return np.ones(sum(len(part.total) for part in scored), np.bool_)
     assert calibration is not None

@@ -1,4 +1,4 @@
-"""Choice of the rows that are scored: all that pass a filter, or the candidates among them."""
+"""Choice of the rows to score: all that pass a filter, or the candidates among them."""
 
 from __future__ import annotations
 
@@ -11,9 +11,7 @@ from numpy.typing import NDArray
 
 from index.codes import single
 from index.search import query as query_parts
-from index.search import ranking
-from index.search.filter_bitmaps import passing
-from index.search.query import Role, Term
+from index.search.query import QueryPart, SentenceRole
 from index.search.requests import Request
 from index.search.threads import Workers
 from index.segments import candidates
@@ -31,20 +29,20 @@ SHARED = 2**17  # rows up to which another thread costs more time than it saves
 def choose(
     segments: Sequence[Segment],
     request: Request,
-    terms: Sequence[Term],
+    terms: Sequence[QueryPart],
     revisions: Numbers | None,
     score: Score | None,
     workers: Workers,
     share: float = 1.0,
 ) -> tuple[Chosen, bool]:
-    """The rows that might be among the best, and whether no others could.
+    """Choose the rows that may be among the best; also says whether no others can be.
 
     Where `revisions` are given, no others pass; without a score every row that passes is chosen.
     Of a shard that holds a share of the items, as many as it has of those that the whole
     collection's best are among.
     """
     sides = [segment.side(request.side) for segment in segments]
-    passed = [passing(rows, revisions) for rows in sides]
+    passed = [mask_rows(rows, revisions) for rows in sides]
     rows = sum(int(np.count_nonzero(mask)) for mask in passed)
     words = sum(len(term.vectors) for term in terms if not term.negated)
     whole = round(rows / share)
@@ -62,7 +60,7 @@ def choose(
     ):
         refined = portion(candidates.refined(whole, most))
         wider = candidates.WIDER if negated else 1
-        promising = _promising(segments, request, query, wider * refined, passed, workers)
+        promising = _shortlist(segments, request, query, wider * refined, passed, workers)
         if negated:
             promising = candidates.best(promising, wider * count)
             pairs = zip(sides, promising, strict=True)
@@ -75,12 +73,27 @@ def choose(
     return _not_empty(sides, [np.flatnonzero(mask) for mask in passed]), True
 
 
+def mask_rows(rows: Rows, revisions: Numbers | None) -> NDArray[np.bool_]:
+    """Mark the rows (B,) that are live and have one of the revisions, which come in order."""
+    if revisions is None or not len(rows):
+        return rows.live
+    first, last = int(rows.revisions[0]), int(rows.revisions[-1])
+    covered = revisions[
+        np.searchsorted(revisions, first) : np.searchsorted(revisions, last, "right")
+    ]
+    if last - first > 8 * len(rows) + 2**16:  # few rows are left of many revisions
+        return rows.live & np.isin(rows.revisions, covered)
+    mask = np.zeros(last - first + 1, np.bool_)
+    mask[covered - first] = True
+    return rows.live & mask[rows.revisions - first]
+
+
 def _rows(chosen: Chosen) -> int:
     return sum(len(numbers) for _, numbers in chosen)
 
 
 def _hits(request: Request, chosen: Chosen) -> int:
-    """How many hits rows can become: of an item's photos one does."""
+    """Count the hits that rows can become: one for all photos of an item."""
     if request.side == "sentences":
         return _rows(chosen)
     # Numbers come in order, and so do their revisions.
@@ -88,15 +101,15 @@ def _hits(request: Request, chosen: Chosen) -> int:
     return sum(1 + int(np.count_nonzero(change)) for change in changes)
 
 
-def summary(request: Request, terms: Sequence[Term], score: Score) -> Floats | None:
+def summary(request: Request, terms: Sequence[QueryPart], score: Score) -> Floats | None:
     """The vector whose products with stored summaries rank like scores; None without one.
 
-    Negated parts are left out: beside others they count only where a photo has them (`_without`).
+    Negated parts are left out: next to others they count only where a photo has them (`_without`).
     Sentences have the summaries of the sentence's role alone.
     """
     asked = [term for term in terms if not term.negated]
     start = np.zeros(1, np.int64)
-    if request.role is Role.ROWS_ARE_SENTENCES:
+    if request.role is SentenceRole.ROWS_ARE_SENTENCES:
         photo: Floats = score.image_summary(asked[0].vectors, start)[0]
         return photo
     if request.side == "sentences" or not asked:
@@ -106,7 +119,7 @@ def summary(request: Request, terms: Sequence[Term], score: Score) -> Floats | N
     return summed
 
 
-def _promising(
+def _shortlist(
     segments: Sequence[Segment],
     request: Request,
     query: Floats,
@@ -114,7 +127,7 @@ def _promising(
     passed: Sequence[NDArray[np.bool_]],
     workers: Workers,
 ) -> list[Candidates]:
-    """The rows of all segments that promise most by their codes, and what their summaries do."""
+    """Find the rows that promise most by their codes, with the products of their summaries."""
     alone = sum(len(mask) for mask in passed) < SHARED
 
     def by_codes(number: int) -> Candidates:
@@ -133,7 +146,7 @@ def _promising(
 def _nearest(
     segment: Segment, request: Request, query: Floats, count: int, mask: NDArray[np.bool_]
 ) -> Candidates:
-    """The rows of a segment that promise most by their codes, or all of few."""
+    """Find the rows of a segment that promise most by their codes, or all of few."""
     rows, structure = segment.side(request.side), segment.structures.get(request.side)
     passing = int(np.count_nonzero(mask))
     if structure is None or passing <= candidates.SCANNED:
@@ -142,18 +155,18 @@ def _nearest(
 
 
 def _without(
-    negated: Sequence[Term], rows: Rows, promising: Candidates, score: Score
+    negated: Sequence[QueryPart], rows: Rows, promising: Candidates, score: Score
 ) -> Candidates:
-    """What rows promise, less what negated parts take off a photo of its summary alone."""
+    """Subtract the scores of negated parts, for photos of their summaries alone."""
     if not len(promising.rows):
         return promising
     vectors = single(rows.summaries[promising.rows])
     alone = np.arange(len(vectors) + 1)  # the offsets of bags of one fragment each
     parts = [
-        query_parts.exact_rows(score, vectors, alone, term, Role.QUERY_IS_SENTENCE)
+        query_parts.exact_rows(score, vectors, alone, term, SentenceRole.QUERY_IS_SENTENCE)
         for term in negated
     ]
-    off = ranking.totals(np.stack(parts), [term.weight for term in negated])
+    off = query_parts.totals(np.stack(parts), [term.weight for term in negated])
     return replace(promising, products=promising.products + off)
 
 

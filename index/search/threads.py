@@ -12,9 +12,9 @@ Done = TypeVar("Done")
 
 
 class Workers:
-    """Threads that help whoever has several parts of work. Safe for many threads.
+    """Threads that share work with the thread that has it. Safe for many threads.
 
-    Whoever asks works, too, and waits for no thread that has not begun to help: so work may be
+    The calling thread works, too, and waits for no thread that has not begun: so work may be
     shared within shared work, and searches that come at once share little.
     """
 
@@ -26,7 +26,7 @@ class Workers:
     def map(
         self, function: Callable[[Part], Done], parts: Sequence[Part], *, alone: bool = False
     ) -> list[Done]:
-        """What a function gives for each part, in order; with `alone` without help.
+        """Call a function for each part; results in order; with `alone`, without help.
 
         An exception of the function comes out once no thread works on a part any more.
         """

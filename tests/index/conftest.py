@@ -13,7 +13,7 @@ from index.bags import position_of
 from index.catalog.catalog import Catalog
 from index.items import Collection, Entry, Picture
 from index.search.index import Index
-from index.search.query import Role
+from index.search.query import SentenceRole
 from index.search.requests import Answer, Request
 from index.segments.builder import Follower, Sizes
 from models.scores.alignment import part_score
@@ -148,7 +148,7 @@ def brute_force(catalog: Catalog, collection: Collection) -> Callable[[Request],
 
     def score(request: Request, bag: FragmentBag) -> float:
         query = request.query
-        if request.role is Role.ROWS_ARE_SENTENCES:
+        if request.role is SentenceRole.ROWS_ARE_SENTENCES:
             return part_score(request.query.bag, bag, collection.score, floored=False)
         return sum(
             weight * part_score(bag, part, collection.score, floored=floored)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from app.answers.filters import unknown_keys, unknown_values
+from app.answers.filters import note_unknown_keys, note_unknown_values
 
 KINDS = ["products", "image", "text"]
 
@@ -71,13 +71,13 @@ def test_each_value_is_told_once_and_those_there_are_not(notes) -> None:
 def test_few_keys_of_a_filter_are_looked_at() -> None:
     asked: list[str] = []
     some = {f"key {number}": "x" for number in range(30)}
-    notes = unknown_keys(some, ["a"], lambda key: asked.append(key))
+    notes = note_unknown_keys(some, ["a"], lambda key: asked.append(key))
     assert len(notes) == len(asked) == 10
     asked.clear()
     exists = {"key 1": {"exists": True}}
-    assert unknown_values(exists, some, lambda key, _: asked.append(key) or ["x"]) == asked == []
+    assert note_unknown_values(exists, some, lambda key, _: asked.append(key) or ["x"]) == asked == []
     where = {"$or": [some, {"key 0": {"prefix": "x"}}]}
-    assert unknown_values(where, some, lambda key, _: asked.append(key) or ["x"]) == []
+    assert note_unknown_values(where, some, lambda key, _: asked.append(key) or ["x"]) == []
     assert asked == list(some)[:10]
 
 

@@ -31,7 +31,7 @@ def test_phrases_score_is_the_weighted_sum_of_their_own(engine: Engine, png: Png
     def score(query: Query) -> float:
         return engine.models.align(image, query, beta=0.0).score
 
-    query = engine.models.phrases([("a red thing", 2.0), ("lime", 0.5)])
+    query = engine.models.query([("a red thing", 2.0), ("lime", 0.5)])
     assert query.text == "a red thing, lime"
     own = 2 * score(engine.models.query("a red thing")) + 0.5 * score(engine.models.query("lime"))
     assert score(query) == pytest.approx(own)
@@ -39,7 +39,7 @@ def test_phrases_score_is_the_weighted_sum_of_their_own(engine: Engine, png: Png
 
 def test_a_short_query_is_embedded_once(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     first = engine.models.query("a red thing")
-    weighted = engine.models.phrases([("a red thing", 2.0)])
+    weighted = engine.models.query([("a red thing", 2.0)])
     long = engine.models.query("a red thing " * 10)
     embedded: list[str] = []
     embed = engine.models.matcher.embed_sentences
@@ -50,7 +50,7 @@ def test_a_short_query_is_embedded_once(engine: Engine, monkeypatch: pytest.Monk
 
     monkeypatch.setattr(engine.models.matcher, "embed_sentences", counted)
     assert engine.models.query("a red thing") is first
-    assert engine.models.phrases([("a red thing", 2.0)]) is weighted
+    assert engine.models.query([("a red thing", 2.0)]) is weighted
     assert weighted.weights == (2.0,)
     assert embedded == []
     assert str(engine.models.query("a red thing " * 10)) == str(long)
@@ -139,7 +139,7 @@ def test_engines_of_the_former_matcher_read_what_a_reembedding_keeps(engine: Eng
     with pytest.raises(ModelMismatch):
         former.put("default", [Draft("lost", sentences=("red",))])
     with pytest.raises(ModelMismatch):
-        former.on("default", lambda home: former.catalog.delete(home, "a"))
+        former.write("default", lambda home: former.catalog.delete(home, "a"))
     engine.catalog.names.drop(f"default@{former.models.fingerprint}")
     with pytest.raises(ModelMismatch):
         former.search("default", red)

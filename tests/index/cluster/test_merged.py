@@ -117,7 +117,7 @@ def test_shards_of_a_catalog_answer_as_one_index(
         assert pages(sharded, request) == (truth, about)
         assert truth
     explained = [
-        index.explained("images", requests[0].query, [(1, -1)])[1] for index in (whole, sharded)
+        index.explain("images", requests[0].query, [(1, -1)])[1] for index in (whole, sharded)
     ]
     assert explained[0].links == explained[1].links != ()
 
@@ -126,7 +126,7 @@ def test_shards_promise_what_one_index_does(catalog, collection, entry, whole, s
     catalog.put_many(collection, stored(entry, 40))
     for side in ("images", "sentences"):
         one, several = (
-            index.promising(side, requests[0].query, 1000) for index in (whole, sharded)
+            index.shortlist(side, requests[0].query, 1000) for index in (whole, sharded)
         )
         rows = [
             sorted(
@@ -207,7 +207,7 @@ def test_a_shard_that_is_away_is_told_and_the_others_answer(
     servers.away = {0, 1, 2}
     answer = sharded.best(requests[0])
     assert (answer.hits, answer.coverage, answer.complete) == ((), 0.0, False)
-    assert sharded.promising("images", requests[0].query, 10).coverage == 0.0
+    assert sharded.shortlist("images", requests[0].query, 10).coverage == 0.0
 
 
 def test_all_shards_answer_as_of_one_revision(catalog, collection, entry, servers, sharded, right):

@@ -54,7 +54,7 @@ def looked_up(wording: Wording, text: str) -> list[list[str]]:
     ],
 )
 def test_typos_and_compounds_are_corrected(wording: Wording, typed: str, meant: str) -> None:
-    assert wording.corrected(typed, wording.read(typed)) == meant
+    assert wording.correct(typed, wording.read(typed)) == meant
 
 
 def test_function_words_are_left_out(wording: Wording) -> None:

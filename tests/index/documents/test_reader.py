@@ -7,7 +7,7 @@ import pytest
 
 from index.documents import reader as document_reader
 from index.documents.reader import DocumentReader
-from index.products.ranking import search
+from index.products.ranking import rank
 from index.products.requests import ProductRequest
 
 
@@ -63,7 +63,7 @@ def test_many_documents_are_kept_when_one_is_gone(catalog, collection, reader, p
     catalog.delete(collection, "4")
     assert reader.current() is before
     assert "4" not in there(before)
-    found = search(before, ProductRequest(where={"colour": "red"}), {})
+    found = rank(before, ProductRequest(where={"colour": "red"}), {})
     assert (found.total, found.items) == (9, 9)
 
 

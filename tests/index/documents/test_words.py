@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from index.documents.words import fold, spelled, stem, words
+from index.documents.words import fold, spell, stem, words
 
 
 @pytest.mark.parametrize(
@@ -38,4 +38,4 @@ def test_words_know_where_they_stand() -> None:
 
 
 def test_parts_of_joined_words_are_found_too() -> None:
-    assert [folded for folded, _ in spelled("wash-and-go")] == ["washandgo", "wash", "and", "go"]
+    assert [folded for folded, _ in spell("wash-and-go")] == ["washandgo", "wash", "and", "go"]

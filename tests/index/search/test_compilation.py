@@ -10,7 +10,7 @@ import pytest
 
 from index.search import query as query_parts
 from index.search.estimates import Coded
-from index.search.query import Role, Term
+from index.search.query import QueryPart, SentenceRole
 from index.search.rescorer import Rescorer, compile_kernel
 from index.search.threads import Workers
 from index.segments import rows
@@ -18,7 +18,7 @@ from models.scores import byte_dots
 from models.scores.kernels import compile_loop
 from models.scores.scoring import SCORES, Score
 
-WAYS = [*product(rows.SIDES, Role, (1.0, -0.5), (None, np.array([1])))]
+WAYS = [*product(rows.SIDES, SentenceRole, (1.0, -0.5), (None, np.array([1])))]
 
 
 @pytest.mark.parametrize("score", SCORES.values(), ids=SCORES)
@@ -35,7 +35,7 @@ def test_every_search_finds_its_kernel_compiled(
     assert len(versions) == 2  # of the products of codes, and of exact ones
     bags = [np.full((size, 20), size, np.float32) for size in (3, 1)]
     for side, role, weight, numbers in WAYS:
-        term = Term(bags[0], weight, floored=weight < 0)
+        term = QueryPart(bags[0], weight, floored=weight < 0)
         part = Coded(term, score, role, rows_have_base=side == "images")
         stored = rows.of_vectors(bags, [1, 2], [0, 0], side, score, 20)
         Rescorer(score, Workers(1)).estimates([part], stored, numbers)

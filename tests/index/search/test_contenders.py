@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from index.search.contenders import NONE, SPARE, Contenders
-from index.search.ranking import Key
-from index.search.requests import Request
+from index.search.requests import HitKey, Request
 from models.text.queries import Query
 
 
@@ -45,7 +44,7 @@ def test_photos_of_an_item_count_once(request_of):
 
 def test_what_may_have_been_shown_takes_no_place_of_a_hit(request_of):
     rows = contenders([float(score) for score in range(100)], off=2.0)
-    after = request_of(limit=10, after=Key(-80.0, "an item", -1), seen=19)
+    after = request_of(limit=10, after=HitKey(-80.0, "an item", -1), seen=19)
     # Rows of 78 and more may have been shown. Of the others the 11th has 67, and may have 65.
     assert rows.among_best(after).total.tolist() == list(range(63, 100))
     assert len(rows.among_best(request_of(limit=10, least=0.5))) == 100

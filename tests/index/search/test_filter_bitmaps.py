@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from index.filters import Equals
 from index.search import filter_bitmaps as filters
-from index.search.filter_bitmaps import Filters, passing
+from index.search.filter_bitmaps import Filters
+from index.search.shortlist import mask_rows
 from index.segments import rows
 from models.scores.scoring import SCORES
 
@@ -94,9 +95,9 @@ def test_rows_pass_that_live_and_have_a_revision(revisions, matching, stretch):
         SCORES["sum_of_max"], 2,
     ).without(numbers[:1])  # fmt: skip
     expected = [one in matching and one != revisions[0] for one in revisions]
-    assert passing(held, np.array(matching, np.int64) * stretch).tolist() == expected
-    assert passing(held, None).tolist() == held.live.tolist()
+    assert mask_rows(held, np.array(matching, np.int64) * stretch).tolist() == expected
+    assert mask_rows(held, None).tolist() == held.live.tolist()
 
 
 def test_nothing_passes_where_there_are_no_rows():
-    assert passing(rows.empty(4), np.array([1])).tolist() == []
+    assert mask_rows(rows.empty(4), np.array([1])).tolist() == []

@@ -10,7 +10,7 @@ import torch
 
 from index.search.estimates import Coded
 from index.search.gpu import Device
-from index.search.query import Role, Term, exact
+from index.search.query import QueryPart, SentenceRole, exact
 from index.search.rescorer import Rescorer
 from index.search.threads import Workers
 from index.segments.rows import Rows, Side, of_vectors
@@ -35,18 +35,21 @@ def rows_of(stored: list[Floats], side: Side, score: Score) -> Rows:
 @pytest.mark.parametrize(
     ("side", "role", "weight"),
     [
-        ("images", Role.QUERY_IS_SENTENCE, 1.0),
-        ("images", Role.QUERY_IS_SENTENCE, -0.5),
-        ("sentences", Role.ROWS_ARE_SENTENCES, 1.0),
-        ("sentences", Role.QUERY_IS_SENTENCE, 1.0),
+        ("images", SentenceRole.QUERY_IS_SENTENCE, 1.0),
+        ("images", SentenceRole.QUERY_IS_SENTENCE, -0.5),
+        ("sentences", SentenceRole.ROWS_ARE_SENTENCES, 1.0),
+        ("sentences", SentenceRole.QUERY_IS_SENTENCE, 1.0),
     ],
 )
 @pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
 def test_scores_are_within_the_error_of_codes(
-    score: Score, side: Side, role: Role, weight: float, device: str
+    score: Score, side: Side, role: SentenceRole, weight: float, device: str
 ) -> None:
     stored = bags(50, seed=1)
-    rows, term = rows_of(stored, side, score), Term(bags(1, seed=2)[0], weight, floored=weight < 0)
+    rows, term = (
+        rows_of(stored, side, score),
+        QueryPart(bags(1, seed=2)[0], weight, floored=weight < 0),
+    )
     rescorer = Rescorer(score, Workers(1))
     rescorer.device = Device(device, score)
     part = Coded(term, score, role, rows_have_base=side == "images")

@@ -404,21 +404,21 @@ def test_photos_that_promise_most_are_the_best_hits(catalog, collection, segment
     index = Index(catalog, collection, segments_folder, calibration=calibration)
     query = Query.of(words(2, 1))
     best = index.best(Request("images", query, limit=5)).hits
-    photos = index.promising("images", query, 1000)
+    photos = index.shortlist("images", query, 1000)
     assert len(photos.revisions) == 60
     order = np.argsort(-photos.probabilities)
     first = list(dict.fromkeys(photos.revisions[order].tolist()))[:5]
-    explained = index.explained("images", query, photos.of_items(first))
+    explained = index.explain("images", query, photos.of_items(first))
     hits = [explained[revision] for revision in first]
     assert [(hit.item, hit.photo) for hit in hits] == [(hit.item, hit.photo) for hit in best]
     assert [hit.score for hit in hits] == pytest.approx([hit.score for hit in best])
     top = [photos.probabilities[photos.revisions == revision].max() for revision in first]
     assert top == pytest.approx([hit.probability for hit in best], abs=0.01)
     some = sorted(first[1:3])
-    assert sorted(set(index.promising("images", query, 1000, np.array(some)).revisions)) == some
+    assert sorted(set(index.shortlist("images", query, 1000, np.array(some)).revisions)) == some
     index.close()
 
 
 def test_photos_need_a_calibration(index):
     with pytest.raises(ValueError, match="tessera calibrate"):
-        index.promising("images", Query.of(words(2, 1)), 10)
+        index.shortlist("images", Query.of(words(2, 1)), 10)

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from index.search.index import Index
-from index.search.ranking import Key, totals
-from index.search.requests import Request
+from index.search.query import totals
+from index.search.requests import HitKey, Request
 from models.scores.calibration import Calibration, PairKind
 from models.scores.scoring import SCORES
 from models.text.queries import Query
@@ -39,7 +39,12 @@ def expected(calibration, kind, image, sentence):
 
 
 def test_keys_follow_one_another_by_score_then_id_then_position():
-    keys = [Key(-2.0, "b", 0), Key(-1.0, "a", -1), Key(-1.0, "a", 3), Key(-1.0, "b", -1)]
+    keys = [
+        HitKey(-2.0, "b", 0),
+        HitKey(-1.0, "a", -1),
+        HitKey(-1.0, "a", 3),
+        HitKey(-1.0, "b", -1),
+    ]
     assert sorted([keys[2], keys[0], keys[3], keys[1]]) == keys
     assert keys[0].score == 2.0
 

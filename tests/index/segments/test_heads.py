@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from index.search import query as query_parts
 from index.search.estimates import Coded
-from index.search.query import Role, Term
+from index.search.query import QueryPart, SentenceRole
 from index.search.rescorer import Rescorer
 from index.search.threads import Workers
 from index.segments import heads, rows
@@ -58,18 +58,18 @@ def test_score_from_heads_is_no_farther_from_the_exact_one_than_it_says(
 ):
     bags, term = (
         random_bags(sizes, D, seed, large),
-        Term(random_bags([T], D, seed + 1, long)[0], weight, floored=weight < 0),
+        QueryPart(random_bags([T], D, seed + 1, long)[0], weight, floored=weight < 0),
     )
     held = with_heads(bags, score)
     part = Coded(
         term,
         SCORES[score],
-        Role.QUERY_IS_SENTENCE,
+        SentenceRole.QUERY_IS_SENTENCE,
         rows_have_base=True,
         directions=held.heads.directions,
     )
     found = Rescorer(SCORES[score], Workers(1)).estimates([part], held, None, held.heads)
-    exact = query_parts.exact(SCORES[score], bags, term, Role.QUERY_IS_SENTENCE)
+    exact = query_parts.exact(SCORES[score], bags, term, SentenceRole.QUERY_IS_SENTENCE)
     assert (np.abs(found.scores - exact) <= found.errors).all()
 
 
