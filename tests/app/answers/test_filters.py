@@ -75,7 +75,9 @@ def test_few_keys_of_a_filter_are_looked_at() -> None:
     assert len(notes) == len(asked) == 10
     asked.clear()
     exists = {"key 1": {"exists": True}}
-    assert note_unknown_values(exists, some, lambda key, _: asked.append(key) or ["x"]) == asked == []
+    assert (
+        note_unknown_values(exists, some, lambda key, _: asked.append(key) or ["x"]) == asked == []
+    )
     where = {"$or": [some, {"key 0": {"prefix": "x"}}]}
     assert note_unknown_values(where, some, lambda key, _: asked.append(key) or ["x"]) == []
     assert asked == list(some)[:10]
