@@ -242,9 +242,9 @@ class Catalog(CatalogReader):
     def sweep(self, segments: Path | None = None, share: float = SHARE) -> Sweep:
         """Delete what interruptions left behind, in small transactions; safe at any time.
 
-        That is collections that were replaced, pictures that no item has (see index.catalog.sweeping), up
-        to a share of the store, and in the folder `segments` the subfolders of tokens that no
-        collection has.
+        Deletes collections that were replaced, pictures that no item has (see
+        index.catalog.sweeping), up to a share of the store, and in the folder `segments` the
+        subfolders of tokens that no collection has.
         """
         collector = self._collector()
         collector.sweep_collections()

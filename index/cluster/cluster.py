@@ -1,8 +1,8 @@
 """Shards on a Ray cluster: actors that serve them, and calls of these with a time limit.
 
-No other file of this room but index.cluster.replicas imports Ray. Every shard has several actors, on
-different nodes where there are some. Ray starts an actor again wherever it ends; until it answers,
-another one does.
+Of this folder, only this file and `replicas` import Ray. Every shard has several actors, on
+different nodes if there are any. Ray restarts an actor that ends; until it answers, another one
+does.
 """
 
 from __future__ import annotations

@@ -76,7 +76,7 @@ class ShardServer:
         return self._index(collection).promising(side, query, count, revisions)
 
     def report(self, collection: Collection, revision: int) -> None:
-        """Say that a row does not agree with the catalog; see index.segments.reader.Reader.report."""
+        """Report a row that differs from the catalog; see index.segments.reader.Reader.report."""
         self._index(collection).report(revision)
 
     def overview(self, collection: Collection) -> Overview:

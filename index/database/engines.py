@@ -242,7 +242,7 @@ def _prepare_sqlite(wait: float, marks: Marks | None) -> Callable[[Any, object],
         connection.execute("PRAGMA foreign_keys = ON")
         # A file from elsewhere may define what computes; none of our tables does.
         connection.execute("PRAGMA trusted_schema = OFF")
-        # Text of a damaged page may be no UTF-8; it is not as it was stored, see index.database.checksums.
+        # Text of a damaged page may not be UTF-8; index.database.checksums detects the damage.
         connection.text_factory = _decode
         # Bags are read in a quarter of the time where the file is mapped; SQLite maps 2 GB at most.
         connection.execute("PRAGMA mmap_size = 2147418112")

@@ -26,7 +26,7 @@ BLOCK = 2**12  # rows whose heads are made at a time
 class Heads:
     """Rows' fragments as v_i = base + P (scale · code_i + noise) + rest_i, P = directions.
 
-    Base is as in index.segments.rows. Shapes: directions (D, M), of which the columns are orthonormal, codes
+    The base is as in index.segments.rows. Shapes: directions (D, M) with orthonormal columns, codes
     (N, M) int8, scales, reach and rest (B,). Every number of the noise is at most scale / 2, those
     of scale · code_i add up to no more than `reach`, signs left out, and ‖rest_i‖₂ ≤ rest.
     """
@@ -51,9 +51,10 @@ Allocate = Callable[[str, tuple[int, ...], Any], NDArray[Any]]
 def build(
     codes: NDArray[np.int8], offsets: NDArray[np.int64], scales: Floats, allocate: Allocate
 ) -> Heads | None:
-    """Heads of rows' codes, which are in arrays as of index.segments.rows; None where they would not help.
+    """Build the heads of rows' codes; None where they would not help.
 
-    They are arrays that `allocate` makes from (name, shape, dtype).
+    Codes, offsets and scales are as in index.segments.rows. `allocate` makes the arrays of the heads
+    from (name, shape, dtype).
     """
     rows, dimension = len(scales), codes.shape[1]
     if rows < LEAST or dimension <= 2 * WIDTH:

@@ -30,8 +30,8 @@ class Rows:
     """Bags of one side in the order of their revisions: row b has fragments offsets[b : b + 2].
 
     A row's fragments are v_i = base + scale · code_i + noise. An image's base is its summary and a
-    sentence's is 0, so that with an image's summary f (models.scores.scoring) v_i · s = f · s + scale ·
-    code_i · s. Every number of the noise is at most scale / 2, and those of scale · code_i add up
+    sentence's is 0, so that with an image's summary f (models.scores.scoring)
+    v_i · s = f · s + scale · code_i · s. Every number of the noise is at most scale / 2, and those of scale · code_i add up
     to no more than `reach`, signs left out; those of the base to `bases`.
 
     Shapes: codes (N, D) int8, offsets (B + 1,), scales, reach and bases (B,), summaries (B, D)

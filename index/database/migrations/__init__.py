@@ -1,9 +1,9 @@
 """Migrations: which version a catalog's tables have, and how they come to the newest.
 
-A version is a file of `versions/`, whose name begins with its number. It says what changes in its
-own words, not by `index.database.tables`, which only knows the newest state. In SQLite a migration adds and
+A version is a file of `versions/`, whose name begins with its number. It defines its changes
+without `index.database.tables`, which only knows the newest state. In SQLite a migration adds and
 drops; a table that others refer to cannot be copied (`batch_alter_table`), because dropping it
-would delete their rows. alembic is imported where there is something to migrate.
+would delete their rows. alembic is imported only if there is something to migrate.
 """
 
 from __future__ import annotations
