@@ -22,13 +22,13 @@ def steps(vectors: Floats) -> Floats:
     return scales
 
 
-def coded(vectors: Floats, scales: Floats) -> NDArray[np.int8]:
+def encode(vectors: Floats, scales: Floats) -> NDArray[np.int8]:
     """The nearest codes (T, D) of vectors for their steps."""
     codes: NDArray[np.int8] = np.rint(vectors / scales[:, None]).astype(np.int8)
     return codes
 
 
-def halves(vectors: Floats) -> Any:
+def split_halves(vectors: Floats) -> Any:
     """Vectors (T, D) in half precision and, times 2^11, what that leaves: (2T, D), packed."""
     high = vectors.astype(np.float16)
     low = ((vectors - high.astype(np.float32)) * LOW).astype(np.float16)
@@ -53,7 +53,7 @@ class CodedRuns:
     reach: Floats
 
 
-def coded_together(vectors: Floats, offsets: NDArray[np.int64], bases: Floats) -> CodedRuns:
+def encode_runs(vectors: Floats, offsets: NDArray[np.int64], bases: Floats) -> CodedRuns:
     """Codes of vectors (N, D), less their run's base, in runs offsets[b : b + 2] of B.
 
     Bases are (B, D), or (0, D) where there are none.

@@ -37,7 +37,7 @@ def is_full(error: OSError) -> bool:
 
 
 @contextmanager
-def locked(path: Path, *, shared: bool = False, wait: bool = False) -> Iterator[bool]:
+def hold_lock(path: Path, *, shared: bool = False, wait: bool = False) -> Iterator[bool]:
     """Hold the lock of a file, which is made if need be; gives False where others hold it.
 
     The operating system lets go of it when the process ends, however it ends.

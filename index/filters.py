@@ -143,7 +143,7 @@ def simple_parts(condition: Condition) -> Iterator[Simple]:
         yield condition
 
 
-def restricts(condition: Condition) -> bool:
+def is_restrictive(condition: Condition) -> bool:
     """Whether no part of a condition is empty, so that it would hold, or fail, for all items.
 
     >>> [restricts(parse(where)) for where in ({"a": 1}, {"$or": [{"a": 1}, {}]}, {"a": []})]
@@ -151,16 +151,16 @@ def restricts(condition: Condition) -> bool:
     """
     match condition:
         case Every(parts) | Either(parts):
-            return bool(parts) and all(restricts(part) for part in parts)
+            return bool(parts) and all(is_restrictive(part) for part in parts)
         case Not(part):
-            return restricts(part)
+            return is_restrictive(part)
         case Equals(_, values):
             return bool(values)
         case _:
             return True
 
 
-def negated_keys(condition: Condition, *, negated: bool = False) -> frozenset[str]:
+def list_negated_keys(condition: Condition, *, negated: bool = False) -> frozenset[str]:
     """The keys for the lack of which a condition can hold.
 
     >>> sorted(negated_keys(parse({"a": 1, "b": {"exists": False}, "$not": {"c": 1}})))
@@ -168,9 +168,9 @@ def negated_keys(condition: Condition, *, negated: bool = False) -> frozenset[st
     """
     match condition:
         case Every(parts) | Either(parts):
-            return frozenset().union(*(negated_keys(part, negated=negated) for part in parts))
+            return frozenset().union(*(list_negated_keys(part, negated=negated) for part in parts))
         case Not(part):
-            return negated_keys(part, negated=not negated)
+            return list_negated_keys(part, negated=not negated)
         case _:
             return frozenset({condition.key} if negated else ())
 
@@ -182,7 +182,7 @@ def canonical(value: str | float | bool | None) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def described(condition: Condition) -> str:
+def describe(condition: Condition) -> str:
     """One text for conditions that are written in another order.
 
     >>> described(parse({"size": [3, 1.0, 3]})) == described(parse({"size": [1, 3]}))
@@ -200,10 +200,10 @@ def described(condition: Condition) -> str:
         case Exists(key):
             return json.dumps(["Exists", key])
         case Not(part):
-            return json.dumps(["Not", described(part)])
+            return json.dumps(["Not", describe(part)])
         case Every(parts) | Either(parts):
             kind = type(condition).__name__
-            return json.dumps([kind, *sorted({described(part) for part in parts})])
+            return json.dumps([kind, *sorted({describe(part) for part in parts})])
 
 
 def number_of(value: object) -> float | None:
@@ -213,7 +213,7 @@ def number_of(value: object) -> float | None:
     return float(value) if len(canonical(value)) <= LONGEST_NUMBER else None
 
 
-def fits(condition: Simple, value: Scalar) -> bool:
+def is_met(condition: Simple, value: Scalar) -> bool:
     """Whether a condition holds for one value of its key."""
     match condition:
         case Equals(_, values):
@@ -229,7 +229,7 @@ def fits(condition: Simple, value: Scalar) -> bool:
             return True
 
 
-def comparable(value: object) -> bool:
+def is_comparable(value: object) -> bool:
     """Whether a metadata value can be filtered by."""
     if isinstance(value, str):
         return len(value) <= LONGEST_VALUE
@@ -243,11 +243,11 @@ def _parse(where: object, depth: int) -> Condition:
         raise ValueError(f"a filter is an object of metadata keys, got {where!r:.100}")
     if depth > DEEPEST:
         raise ValueError(f"a filter has up to {DEEPEST} filters inside of each other")
-    parts = tuple(_entry(key, value, depth) for key, value in where.items())
+    parts = tuple(_parse_entry(key, value, depth) for key, value in where.items())
     return parts[0] if len(parts) == 1 else Every(parts)
 
 
-def _entry(key: object, value: Any, depth: int) -> Condition:
+def _parse_entry(key: object, value: Any, depth: int) -> Condition:
     if not isinstance(key, str) or not 1 <= len(key) <= LONGEST_VALUE or NO_TEXT.search(key):
         raise ValueError(
             f"a filter's keys are metadata keys, text of 1 to {LONGEST_VALUE} characters, got "
@@ -263,12 +263,12 @@ def _entry(key: object, value: Any, depth: int) -> Condition:
     if OPERATOR.fullmatch(key):
         raise ValueError(f"a filter has no {key!r:.50}; there are {', '.join(COMBINED)}")
     if isinstance(value, Mapping):
-        return _operators(key, value)
+        return _parse_operators(key, value)
     listed = value if isinstance(value, list | tuple) else [value]
-    return Equals(key, tuple(canonical(_compared(key, element)) for element in listed))
+    return Equals(key, tuple(canonical(_check_comparable(key, element)) for element in listed))
 
 
-def _operators(key: str, operators: Mapping[str, Any]) -> Condition:
+def _parse_operators(key: str, operators: Mapping[str, Any]) -> Condition:
     """The condition of a key's object of operators, all of which must hold."""
     if not operators or not operators.keys() <= set(OPERATORS):
         raise ValueError(
@@ -277,7 +277,7 @@ def _operators(key: str, operators: Mapping[str, Any]) -> Condition:
     parts: list[Condition] = []
     bounds = tuple((name, operators[name]) for name in BOUNDS if name in operators)
     if bounds:
-        parts.append(Within(key, _of_one_kind(key, bounds)))
+        parts.append(Within(key, _check_one_kind(key, bounds)))
     if "prefix" in operators:
         text = operators["prefix"]
         if not isinstance(text, str) or not text or not _is_asked(text):
@@ -291,7 +291,7 @@ def _operators(key: str, operators: Mapping[str, Any]) -> Condition:
     return parts[0] if len(parts) == 1 else Every(tuple(parts))
 
 
-def _of_one_kind(
+def _check_one_kind(
     key: str, bounds: tuple[tuple[Bound, Any], ...]
 ) -> tuple[tuple[Bound, Number | str], ...]:
     numbers = [isinstance(at, int | float) and not isinstance(at, bool) for _, at in bounds]
@@ -301,10 +301,10 @@ def _of_one_kind(
         raise ValueError(f"filter {key!r:.100}: a range has numbers or texts, got {shown}")
     if all(texts):
         return bounds
-    return tuple((name, _number(key, at)) for name, at in bounds)
+    return tuple((name, _parse_number(key, at)) for name, at in bounds)
 
 
-def _number(key: str, value: Any) -> float:
+def _parse_number(key: str, value: Any) -> float:
     number = number_of(value)
     if number is None:
         raise ValueError(
@@ -313,7 +313,7 @@ def _number(key: str, value: Any) -> float:
     return number
 
 
-def _compared(key: str, value: Any) -> Any:
+def _check_comparable(key: str, value: Any) -> Any:
     if not _is_asked(value):
         raise ValueError(
             f"filter {key!r:.100} compares with text of up to {LONGEST_VALUE} characters, a "
@@ -325,4 +325,4 @@ def _compared(key: str, value: Any) -> Any:
 
 def _is_asked(value: object) -> bool:
     """Whether a filter may compare with a value: one that databases hold."""
-    return comparable(value) and not (isinstance(value, str) and NO_TEXT.search(value))
+    return is_comparable(value) and not (isinstance(value, str) and NO_TEXT.search(value))

@@ -94,7 +94,7 @@ class Picture:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class PhotoInfo:
     """What there is to read about one picture of a stored item."""
 
     width: int
@@ -112,10 +112,10 @@ class Item:
     source: str | None
     stamp: str | None
     sentences: tuple[str, ...]
-    photos: tuple[Shown, ...]
+    photos: tuple[PhotoInfo, ...]
     notes: tuple[str, ...] = ()  # what its metadata is not as it was stored
 
-    def photo(self, number: int) -> Shown:
+    def photo(self, number: int) -> PhotoInfo:
         """One of the photos, counted from 0; LookupError if there are not so many."""
         check_photo(self.id, number, len(self.photos))
         return self.photos[number]

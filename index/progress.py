@@ -20,10 +20,10 @@ INTERVAL = 60.0  # seconds before the first line about a piece of work, and betw
 
 
 @contextmanager
-def shown(console: Console) -> Iterator[Report]:
+def show(console: Console) -> Iterator[Report]:
     """What shows progress on a console: bars on a terminal, which vanish, and lines elsewhere."""
     if not console.is_terminal:
-        yield Lines(console)
+        yield ProgressLines(console)
         return
     tasks: dict[str, TaskID] = {}
     with Bars(console=console, transient=True) as bars:
@@ -36,11 +36,9 @@ def shown(console: Console) -> Iterator[Report]:
         yield report
 
 
-def followed(
-    parts: Iterable[Part], total: int | None, what: str, console: Console
-) -> Iterator[Part]:
+def follow(parts: Iterable[Part], total: int | None, what: str, console: Console) -> Iterator[Part]:
     """Pass parts on, and show on a console how many of them are done."""
-    with shown(console) as report:
+    with show(console) as report:
         report(what, 0, total)
         for completed, part in enumerate(parts, 1):
             yield part
@@ -48,7 +46,7 @@ def followed(
 
 
 @dataclass(slots=True)
-class Pace:
+class WorkPace:
     """When a piece of work began, with how many done, and when something was last said of it."""
 
     began: float
@@ -56,17 +54,17 @@ class Pace:
     last: float
 
 
-class Lines:
+class ProgressLines:
     """Lines on a console: of work that takes long, how much is done and how long the rest takes."""
 
     def __init__(self, console: Console) -> None:
         self.console = console
-        self.paces: dict[str, Pace] = {}
+        self.paces: dict[str, WorkPace] = {}
 
     def __call__(self, what: str, completed: int, total: int | None) -> None:
         """Print a line if the last one, or the beginning, is long ago and something is left."""
         now = monotonic()
-        pace = self.paces.setdefault(what, Pace(now, completed, now))
+        pace = self.paces.setdefault(what, WorkPace(now, completed, now))
         if now - pace.last < INTERVAL or completed == total:
             return
         pace.last = now

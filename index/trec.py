@@ -34,13 +34,13 @@ def read(file: Path) -> list[Judgement]:
         raise LookupError(f"there is no file {file}")
     with file.open(encoding="utf-8-sig", newline="") as lines:
         readers = {".csv": from_csv, ".jsonl": from_jsonl}
-        rows = list(numbered(file, readers.get(file.suffix, from_trec)(lines)))
+        rows = list(number_rows(file, readers.get(file.suffix, from_trec)(lines)))
     if not rows:
         raise ValueError(f"{file} holds no rows")
     return rows
 
 
-def numbered(file: Path, rows: Iterator[Judgement | None]) -> Iterator[Judgement]:
+def number_rows(file: Path, rows: Iterator[Judgement | None]) -> Iterator[Judgement]:
     """Rows, None for empty lines; an error says in which line of the file it is."""
     passed = 0
     try:

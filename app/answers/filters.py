@@ -17,7 +17,7 @@ from index.filters import (
     Simple,
     Within,
     canonical,
-    fits,
+    is_met,
     parse,
     simple_parts,
 )
@@ -106,7 +106,7 @@ def _unmet(part: Simple, values: list[Scalar]) -> Iterator[str]:
             for text in asked:
                 if text not in known:
                     yield f"No item has {text:.100} under {key!r:.100}{_nearest(text, values)}."
-        case Prefix(key, text) if not any(fits(part, value) for value in values):
+        case Prefix(key, text) if not any(is_met(part, value) for value in values):
             other = next(filter(None, (_started(text, value) for value in values)), None)
             hint = "" if other is None else f"; some start with {canonical(other)}: case counts"
             yield f"No item has a text under {key!r:.100} that starts with {canonical(text)}{hint}."

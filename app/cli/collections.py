@@ -41,9 +41,9 @@ def delete(
     """
     with _catalog(data) as catalog:
         from index.catalog import edits as editing
-        from index.catalog.edits import Chosen
+        from index.catalog.edits import ItemSelection
 
-        chosen = Chosen(ids or None, None if filter is None else unique_keys.read(filter))
+        chosen = ItemSelection(ids or None, None if filter is None else unique_keys.read(filter))
         home = catalog.find(collection)
         work = editing.count if dry_run else editing.delete
         count = work(catalog, home, chosen)

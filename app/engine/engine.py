@@ -64,7 +64,7 @@ class Engine:
 
     @classmethod
     def load(cls, settings: Settings, *, adopt: bool = False) -> Engine:
-        """The engine that the settings describe; `adopt` as index.catalog.ownership.Claim does."""
+        """The engine that the settings describe; `adopt` as index.catalog.ownership.OwnershipClaim does."""
         memory.hold()
         claim = ADOPTING if adopt else REFUSE
         catalog = Catalog(
@@ -176,7 +176,7 @@ class Engine:
         """
         if home.fingerprint == self.models.fingerprint:
             return home
-        return self.catalog.names.kept(home, self.models.fingerprint) or home
+        return self.catalog.names.find_former(home, self.models.fingerprint) or home
 
     def index(self, collection: str) -> Index:
         """What a collection is searched with."""

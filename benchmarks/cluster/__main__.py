@@ -195,9 +195,9 @@ def delaying(options: argparse.Namespace) -> None:
 
 def started(kind: Any, address: str, catalog: Catalog, collection: Collection, count: int) -> Any:
     """A cluster of so many actors, each with a shard, that answer."""
-    from index.cluster.cluster import Layout
+    from index.cluster.cluster import ClusterLayout
 
-    layout = Layout(shards=count, replicas=1, cpus=1.0, patience=60.0)
+    layout = ClusterLayout(shards=count, replicas=1, cpus=1.0, patience=60.0)
     servers = kind(address, catalog.storage, layout, collection.fingerprint, secret=catalog.secret)
     assert servers.wait(WAIT)
     return servers

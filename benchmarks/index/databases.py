@@ -30,7 +30,7 @@ from benchmarks.index.editing_speed import MODEL, entry
 from benchmarks.index.questions import of_sentence
 from index.catalog import edits as editing
 from index.catalog.catalog import Catalog
-from index.catalog.edits import Change, Chosen
+from index.catalog.edits import Change, ItemSelection
 from index.database.storage import Storage
 from index.items import Collection, Entry
 from index.search.index import Index
@@ -156,7 +156,7 @@ def steps(rows: int) -> Steps:
         return catalog.count(home)
 
     def delete(catalog: Catalog, home: Collection) -> int:
-        return editing.delete(catalog, home, Chosen(ids=ids))
+        return editing.delete(catalog, home, ItemSelection(ids=ids))
 
     change = Change({"seen": True})
     return {

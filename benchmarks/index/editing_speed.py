@@ -17,7 +17,7 @@ import torch
 
 from index.catalog import edits as editing
 from index.catalog.catalog import Catalog
-from index.catalog.edits import Change, Chosen
+from index.catalog.edits import Change, ItemSelection
 from index.items import Collection, Entry, Picture
 from models.types import Box, FragmentBag
 
@@ -69,7 +69,7 @@ def measure(catalog: Catalog, home: Collection) -> None:
     with told(f"{PATCHES} patches, one at a time", PATCHES):
         for number in range(PATCHES):
             editing.patch(catalog, home, f"{number}", Change({"seen": True}))
-    even = Chosen(where={"even": True})
+    even = ItemSelection(where={"even": True})
     with told("dry run of a deletion", editing.count(catalog, home, even)):
         editing.count(catalog, home, even)
     odd = f"{PHOTOS - 1}"

@@ -37,7 +37,7 @@ class NotWhole(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class ArchivedCollection:
     """A collection that an archive holds, as of a revision; `name` is empty for one in the making.
 
     `fingerprint` is that of the model that made its bags.
@@ -50,14 +50,14 @@ class Held:
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class ArchiveHead:
     """What an archive holds: collections, and how many pictures their items name.
 
     `catalog` is the name of the catalog that it was made of, empty in archives of older versions.
     """
 
     made: str  # ISO 8601, UTC
-    collections: tuple[Held, ...]
+    collections: tuple[ArchivedCollection, ...]
     pictures: int
     catalog: str = ""
 
@@ -70,7 +70,7 @@ class Head:
 Picture = tuple[str, bytes | None]  # its name, and its bytes unless it is lost
 
 
-def write(file: Path, head: Head, database: Path, pictures: Iterable[Picture]) -> list[str]:
+def write(file: Path, head: ArchiveHead, database: Path, pictures: Iterable[Picture]) -> list[str]:
     """Write an archive; gives the names of the pictures that were lost before."""
     with tarfile.open(file, "x:") as tar:
         text = _json({"form": FORM} | asdict(head))
@@ -87,7 +87,7 @@ def write(file: Path, head: Head, database: Path, pictures: Iterable[Picture]) -
                 count += 1
                 _add(tar, _place(name), jpeg)
         parts = {HEAD: sha256(text).hexdigest(), DATABASE: digest}
-        _add(tar, END, _sealed({"parts": parts, "pictures": count, "lost": lost}))
+        _add(tar, END, _seal({"parts": parts, "pictures": count, "lost": lost}))
     return lost
 
 
@@ -112,12 +112,12 @@ class Archive:
         """Let go of the file."""
         self._bytes.close()
 
-    def read_head(self) -> Head:
+    def read_head(self) -> ArchiveHead:
         """What the archive holds."""
         with self._reading():
             text = self._text(self._take(), HEAD, MOST_HEAD)
             self._sums[HEAD] = sha256(text).hexdigest()
-            return _head_of(json.loads(text))
+            return _parse_head(json.loads(text))
 
     def copy_database(self, target: IO[bytes]) -> None:
         """Write the database to a file."""
@@ -144,7 +144,7 @@ class Archive:
                 count, before = count + 1, name
             # A picture that is lost has a longer row in the database than a name in the end.
             text = self._text(member, END, MOST_HEAD + self._rows.size)
-            self._check_end(_unsealed(text), count)
+            self._check_end(_unseal(text), count)
 
     def _picture(self, member: Member) -> tuple[str, bytes]:
         name = Path(member.name).stem
@@ -189,11 +189,11 @@ class Archive:
             raise NotWhole(f"{self.file} is damaged, cut off, or no snapshot: {broken}") from broken
 
 
-def _head_of(head: Any) -> Head:
+def _parse_head(head: Any) -> ArchiveHead:
     """A head as JSON has it; an exception of UNREADABLE for what is none."""
     if head["form"] != FORM:
         raise ValueError(f"it has form {head['form']!r:.20}, and this version reads {FORM}")
-    listed = tuple(Held(**row) for row in head["collections"])
+    listed = tuple(ArchivedCollection(**row) for row in head["collections"])
     numbers = [head["pictures"], *(n for held in listed for n in (held.revision, held.items))]
     catalog = head.get("catalog", "")
     texts = [
@@ -206,10 +206,10 @@ def _head_of(head: Any) -> Head:
     "".join(texts).encode()  # ValueError for half a character
     if datetime.fromisoformat(head["made"]).tzinfo is None:
         raise ValueError("its head does not say in which time zone it was made")
-    return Head(head["made"], listed, head["pictures"], catalog)
+    return ArchiveHead(head["made"], listed, head["pictures"], catalog)
 
 
-def read_head(file: Path) -> Head:
+def read_head(file: Path) -> ArchiveHead:
     """What an archive holds, by its own account; the rest of it is not looked at."""
     with closing(Archive(file)) as archive:
         return archive.read_head()
@@ -239,12 +239,12 @@ def _json(value: object) -> bytes:
     return json.dumps(value, ensure_ascii=False, indent=1).encode()
 
 
-def _sealed(value: dict[str, Any]) -> bytes:
+def _seal(value: dict[str, Any]) -> bytes:
     """A value as JSON, with a checksum of itself."""
     return _json({"sha256": sha256(_json(value)).hexdigest(), "end": value})
 
 
-def _unsealed(text: bytes) -> dict[str, Any]:
+def _unseal(text: bytes) -> dict[str, Any]:
     sealed = json.loads(text)
     end: dict[str, Any] = sealed["end"]
     if sha256(_json(end)).hexdigest() != sealed["sha256"]:

@@ -34,13 +34,13 @@ Definition = tuple[str, str, str, tuple[str, ...]]  # type, name, table, and tok
 
 
 @contextmanager
-def opened(file: Path) -> Iterator[sqlite3.Connection]:
+def open_checked(file: Path) -> Iterator[sqlite3.Connection]:
     """A connection that only reads a database, once that is one of ours and sound.
 
     ValueError says why it is not. Other versions' tables are ours, newer ones are refused.
     """
     address = f"{file.absolute().as_uri()}?mode=ro&immutable=1"
-    with closing(sqlite3.connect(address, uri=True)) as connection, _translated():
+    with closing(sqlite3.connect(address, uri=True)) as connection, _translate_errors():
         for limit, most in LIMITS.items():
             connection.setlimit(limit, most)
         connection.execute("PRAGMA trusted_schema = OFF")
@@ -51,7 +51,7 @@ def opened(file: Path) -> Iterator[sqlite3.Connection]:
 
 
 @contextmanager
-def _translated() -> Iterator[None]:
+def _translate_errors() -> Iterator[None]:
     try:
         yield
     except (sqlite3.Error, UnicodeError) as failed:
@@ -60,18 +60,18 @@ def _translated() -> Iterator[None]:
 
 def _check_definitions(connection: sqlite3.Connection) -> None:
     """ValueError unless every table and index is as a version of Tessera makes it."""
-    with _limited(connection, OPERATIONS):
-        definitions = _definitions(connection)
-        version = _version(connection, definitions)
-    odd = set(definitions) ^ expected(version)
+    with _limit_operations(connection, OPERATIONS):
+        definitions = _read_definitions(connection)
+        version = _read_version(connection, definitions)
+    odd = set(definitions) ^ define_version(version)
     if odd:
         names = ", ".join(sorted({repr(name)[:50] for _, name, _, _ in odd})[:5])
         raise ValueError(f"its database does not have the tables of version {version}: {names}")
 
 
-def _version(connection: sqlite3.Connection, definitions: list[Definition]) -> str | None:
+def _read_version(connection: sqlite3.Connection, definitions: list[Definition]) -> str | None:
     """The version of a database's tables, None for the first, which did not say so."""
-    ours = {one for one in expected(migrations.FIRST) if one[2] == VERSION}
+    ours = {one for one in define_version(migrations.FIRST) if one[2] == VERSION}
     theirs = {one for one in definitions if VERSION in one[1:3]}
     if not theirs:
         return None
@@ -88,7 +88,7 @@ def _check_content(connection: sqlite3.Connection, size: int) -> None:
 
     Otherwise a page that is its own child would make a table without an end.
     """
-    with _limited(connection, OPERATIONS + A_BYTE * size):
+    with _limit_operations(connection, OPERATIONS + A_BYTE * size):
         (problem,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
         if problem != "ok":
             raise ValueError(f"its database is not sound: {problem}")
@@ -98,7 +98,7 @@ def _check_content(connection: sqlite3.Connection, size: int) -> None:
 
 
 @contextmanager
-def _limited(connection: sqlite3.Connection, operations: int) -> Iterator[None]:
+def _limit_operations(connection: sqlite3.Connection, operations: int) -> Iterator[None]:
     """Statements are ended once they have taken so many operations together."""
     left = iter(range(operations // STEP))
     connection.set_progress_handler(lambda: next(left, None) is None, STEP)
@@ -109,7 +109,7 @@ def _limited(connection: sqlite3.Connection, operations: int) -> Iterator[None]:
 
 
 @cache
-def expected(version: str | None) -> frozenset[Definition]:
+def define_version(version: str | None) -> frozenset[Definition]:
     """The definitions of a version's tables, as its migrations make them."""
     engine = create_engine("sqlite://")
     try:
@@ -117,17 +117,17 @@ def expected(version: str | None) -> frozenset[Definition]:
             migrations.upgrade(connection, None, version or migrations.FIRST)
             driver = connection.connection.driver_connection
             assert isinstance(driver, sqlite3.Connection)
-            definitions = _definitions(driver)
+            definitions = _read_definitions(driver)
     finally:
         engine.dispose()
     return frozenset(one for one in definitions if version is not None or one[2] != VERSION)
 
 
-def _definitions(connection: sqlite3.Connection) -> list[Definition]:
+def _read_definitions(connection: sqlite3.Connection) -> list[Definition]:
     rows = connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_schema LIMIT 1000")
-    return [(kind, name, table, _tokens(sql or "")) for kind, name, table, sql in rows]
+    return [(kind, name, table, _split_sql(sql or "")) for kind, name, table, sql in rows]
 
 
-def _tokens(sql: str) -> tuple[str, ...]:
+def _split_sql(sql: str) -> tuple[str, ...]:
     """What SQL says, without spaces and quotes, in which versions of SQLAlchemy may differ."""
     return tuple(token.strip('"').lower() for token in TOKEN.findall(sql))

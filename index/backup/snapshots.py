@@ -17,17 +17,17 @@ from sqlalchemy.exc import DBAPIError
 
 from index.backup import archive as archives
 from index.backup import foreign_databases
-from index.backup.archive import DATABASE, Archive, Head, Held, NotWhole
+from index.backup.archive import DATABASE, Archive, ArchivedCollection, ArchiveHead, NotWhole
 from index.backup.transfer import discard_all, in_use, transfer
 from index.catalog.catalog import Catalog, room
 from index.catalog.ownership import LOOK
 from index.catalog.pictures import PictureLost, Pictures
-from index.catalog.sweeping import keeping
+from index.catalog.sweeping import keep_pictures
 from index.database.catalog_name import read_name
-from index.database.errors import translated
+from index.database.errors import translate
 from index.database.storage import Storage
 from index.database.tables import collections, items, pictures
-from index.disk import locked, sync
+from index.disk import hold_lock, sync
 from index.progress import Progress
 
 STAGING = "restoring"  # below the data folder: what an unfinished restore has unpacked
@@ -46,14 +46,14 @@ class NotEmpty(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class SnapshotOutcome:
     """What a snapshot holds, and the names of pictures that its items have lost."""
 
-    head: Head
+    head: ArchiveHead
     lost: frozenset[str]
 
 
-def snapshot(catalog: Catalog, file: Path, progress: Progress) -> Outcome:
+def snapshot(catalog: Catalog, file: Path, progress: Progress) -> SnapshotOutcome:
     """Write all that a catalog holds at this moment to a new archive, on disk when this returns.
 
     Others go on writing. FileExistsError if there is such a file, NoSpace if the disk is full.
@@ -62,24 +62,24 @@ def snapshot(catalog: Catalog, file: Path, progress: Progress) -> Outcome:
         raise FileExistsError(f"{file} is there already; choose another name")
     unfinished = file.with_name(f"{file.name}.partial")
     # Pictures are kept first: what a row names from now on is there until the archive has it.
-    with _staging(unfinished) as staging, keeping(catalog.reader), room():
+    with _make_staging(unfinished) as staging, keep_pictures(catalog.reader), room():
         archive = staging / "archive.tar"
-        _rows(staging, catalog.pictures).close()  # which makes the tables
-        with catalog.reader.begin() as source, _unjournaled(staging) as target:
+        _open_rows(staging, catalog.pictures).close()  # which makes the tables
+        with catalog.reader.begin() as source, _begin_unjournaled(staging) as target:
             transfer(source, target, progress)
-            head = _head(target, read_name(source) or "")
-        with closing(_rows(staging, catalog.pictures)) as copy:
-            shown = _pictures(copy, head.pictures, progress)
+            head = _make_head(target, read_name(source) or "")
+        with closing(_open_rows(staging, catalog.pictures)) as copy:
+            shown = _read_pictures(copy, head.pictures, progress)
             lost = archives.write(archive, head, staging / DATABASE, shown)
         sync(archive)
         archive.rename(file)
         sync(file.parent)
-    return Outcome(head, frozenset(lost))
+    return SnapshotOutcome(head, frozenset(lost))
 
 
 def restore(
     catalog: Catalog, file: Path, folder: Path, progress: Progress, *, force: bool = False
-) -> Outcome:
+) -> SnapshotOutcome:
     """Put what an archive holds into a catalog, in one transaction once all of it was checked.
 
     `force` deletes what is there; without it NotEmpty says so. NotWhole says what is wrong with
@@ -88,8 +88,8 @@ def restore(
     """
     with (
         closing(Archive(file)) as archive,
-        _staging(folder / STAGING) as staging,
-        keeping(catalog.reader),
+        _make_staging(folder / STAGING) as staging,
+        keep_pictures(catalog.reader),
         room(),
     ):
         with catalog.reader.begin() as connection:
@@ -98,8 +98,8 @@ def restore(
         head = _check(archive, staging / DATABASE, progress)
         _store_pictures(archive.pictures(), catalog.pictures, head.pictures, progress)
         with (
-            _readable(file),
-            closing(_rows(staging, catalog.pictures)) as copy,
+            _translate_errors(file),
+            closing(_open_rows(staging, catalog.pictures)) as copy,
             copy.reader.begin() as source,
             catalog.exclusive.begin() as target,
         ):
@@ -108,10 +108,10 @@ def restore(
             transfer(source, target, progress)
             catalog.ownership.pass_on(target)
         catalog.ownership.settle()
-    return Outcome(head, archive.lost)
+    return SnapshotOutcome(head, archive.lost)
 
 
-def verify(file: Path, progress: Progress) -> Outcome:
+def verify(file: Path, progress: Progress) -> SnapshotOutcome:
     """Read all of an archive; NotWhole says what is wrong with it.
 
     Its database is checked as a temporary file.
@@ -122,16 +122,16 @@ def verify(file: Path, progress: Progress) -> Outcome:
         room(),
     ):
         head = _check(archive, Path(folder) / DATABASE, progress)
-    return Outcome(head, archive.lost)
+    return SnapshotOutcome(head, archive.lost)
 
 
-def _check(archive: Archive, database: Path, progress: Progress) -> Head:
+def _check(archive: Archive, database: Path, progress: Progress) -> ArchiveHead:
     """Read all of an archive, and write its database to a new file."""
     head = archive.read_head()
     with database.open("xb") as rows:
         archive.copy_database(rows)
     try:
-        with foreign_databases.opened(database) as connection:
+        with foreign_databases.open_checked(database) as connection:
             named = connection.execute("SELECT DISTINCT name FROM pictures ORDER BY name")
             for count, _ in enumerate(_match(archive, (name for (name,) in named)), start=1):
                 progress("check", count, head.pictures)
@@ -157,7 +157,7 @@ def _match(archive: Archive, named: Iterator[str]) -> Iterator[str]:
 
 
 @contextmanager
-def _readable(file: Path) -> Iterator[None]:
+def _translate_errors(file: Path) -> Iterator[None]:
     """What a database refuses to read or to store, in a sentence; nothing is stored then."""
     try:
         yield
@@ -166,7 +166,7 @@ def _readable(file: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _staging(folder: Path) -> Iterator[Path]:
+def _make_staging(folder: Path) -> Iterator[Path]:
     """A folder for unfinished work, deleted in the end; a killed process's is emptied first.
 
     FileExistsError for a folder that holds something, and no such process has made.
@@ -175,7 +175,7 @@ def _staging(folder: Path) -> Iterator[Path]:
     lock = folder / "lock"
     if not lock.exists() and any(folder.iterdir()):
         raise FileExistsError(f"{folder} is in the way, and not of Tessera; move it elsewhere")
-    with locked(lock) as alone:
+    with hold_lock(lock) as alone:
         if not alone:
             raise InProgress(f"another process is working in {folder}; let it finish")
         try:
@@ -189,17 +189,17 @@ def _staging(folder: Path) -> Iterator[Path]:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _rows(staging: Path, store: Pictures) -> Catalog:
+def _open_rows(staging: Path, store: Pictures) -> Catalog:
     """The database of an archive as a catalog; one that an older version made is migrated."""
     return Catalog(Storage(staging), store, LOOK)
 
 
 @contextmanager
-def _unjournaled(staging: Path) -> Iterator[Connection]:
+def _begin_unjournaled(staging: Path) -> Iterator[Connection]:
     """A transaction of the database of an archive, without what protects others from a crash."""
     engine = create_engine(f"sqlite:///{staging / DATABASE}")
     event.listen(engine, "connect", _forgo_journal)
-    event.listen(engine, "handle_error", translated, retval=True)
+    event.listen(engine, "handle_error", translate, retval=True)
     try:
         with engine.begin() as connection:
             yield connection
@@ -212,20 +212,20 @@ def _forgo_journal(connection: Any, _record: object) -> None:
     connection.execute("PRAGMA synchronous = OFF")
 
 
-def _head(rows: Connection, catalog: str) -> Head:
+def _make_head(rows: Connection, catalog: str) -> ArchiveHead:
     count = (
         select(func.count()).select_from(items).where(items.c.collection == collections.c.key)
     ).scalar_subquery()
     chosen = select(collections, count.label("items")).order_by(collections.c.key)
     descriptions = tuple(
-        Held(row.name or "", row.fingerprint, row.revision, row.items)
+        ArchivedCollection(row.name or "", row.fingerprint, row.revision, row.items)
         for row in rows.execute(chosen)
     )
     named = select(func.count(pictures.c.name.distinct()))
-    return Head(archives.now(), descriptions, rows.execute(named).scalar_one(), catalog)
+    return ArchiveHead(archives.now(), descriptions, rows.execute(named).scalar_one(), catalog)
 
 
-def _pictures(copy: Catalog, total: int, progress: Progress) -> Iterator[archives.Picture]:
+def _read_pictures(copy: Catalog, total: int, progress: Progress) -> Iterator[archives.Picture]:
     """The pictures that rows name, in the order of their names, None for those that are lost."""
     chosen = select(pictures.c.name).distinct().order_by(pictures.c.name)
     with copy.reader.begin() as connection:

@@ -43,13 +43,13 @@ class Members:
 
     def take(self) -> Member | None:
         """The next member, None at the end."""
-        header = self._header(self.place)
+        header = self._read_header(self.place)
         if header is None:
             return None
         size = None
         if header.type == tarfile.XHDTYPE:
-            size = self._stated_size(header)
-            header = self._header(self.place + 2 * BLOCK)
+            size = self._read_stated_size(header)
+            header = self._read_header(self.place + 2 * BLOCK)
         if header is None or header.type not in (tarfile.REGTYPE, tarfile.AREGTYPE):
             raise ValueError("it holds what is no regular file")
         start = header.offset + BLOCK
@@ -81,7 +81,7 @@ class Members:
             )
         return b"".join(self.pieces(member))
 
-    def _header(self, place: int) -> tarfile.TarInfo | None:
+    def _read_header(self, place: int) -> tarfile.TarInfo | None:
         self._file.seek(place)
         block = self._file.read(BLOCK)
         if not block.strip(b"\0"):
@@ -90,7 +90,7 @@ class Members:
         header.offset = place
         return header
 
-    def _stated_size(self, header: tarfile.TarInfo) -> int:
+    def _read_stated_size(self, header: tarfile.TarInfo) -> int:
         """The size that an extended header states; ValueError for one that states anything else."""
         self._file.seek(header.offset + BLOCK)
         stated = SIZE.fullmatch(self._file.read(BLOCK)) if 0 < header.size <= BLOCK else None

@@ -14,12 +14,12 @@ from index.catalog import garbage
 from index.catalog.garbage import Collector
 from index.catalog.names import Names, check_standing
 from index.catalog.object_store import ObjectPictures
-from index.catalog.ownership import REFUSE, Claim, Ownership, refuse_new
+from index.catalog.ownership import REFUSE, Ownership, OwnershipClaim, refuse_new
 from index.catalog.pictures import FolderPictures, Pictures
-from index.catalog.read_rows import unknown
+from index.catalog.read_rows import error_of_unknown
 from index.catalog.reader import CatalogReader
-from index.catalog.revisions import advance, replaced
-from index.catalog.sweeping import SHARE, Limits, Sweep
+from index.catalog.revisions import advance, error_of_replaced
+from index.catalog.sweeping import SHARE, Sweep, SweepLimits
 from index.catalog.write_rows import Replacing, record, retire, write
 from index.database.engines import connect, url_of
 from index.database.errors import FULL, REFUSES, DiskRefuses, StoreAway
@@ -47,7 +47,7 @@ class Catalog(CatalogReader):
     """
 
     def __init__(
-        self, storage: Storage, pictures: Pictures | None = None, claim: Claim = REFUSE
+        self, storage: Storage, pictures: Pictures | None = None, claim: OwnershipClaim = REFUSE
     ) -> None:
         """Open a catalog, made if it is not there, with other pictures than the storage's.
 
@@ -80,7 +80,7 @@ class Catalog(CatalogReader):
         """The SQLite catalog of a data folder with its pictures."""
         return cls(Storage(folder))
 
-    def _settle(self, claim: Claim) -> None:
+    def _settle(self, claim: OwnershipClaim) -> None:
         """Make sure that the folder and the pictures are this catalog's; else close it."""
         try:
             self.ownership.settle(claim)
@@ -196,11 +196,11 @@ class Catalog(CatalogReader):
             was = retire(connection, collection.key, {item: revision}).get(item, 0)
             expected.check(item, was)
             if not was:
-                raise unknown(collection, item)
+                raise error_of_unknown(collection, item)
         self.acknowledge(collection, revision)
         return revision
 
-    def acknowledged(self, collection: Collection) -> int:
+    def read_acknowledged(self, collection: Collection) -> int:
         """The newest revision that a search must include: what this process has written, or any.
 
         Of a storage that is not shared, the database is not asked.
@@ -227,7 +227,7 @@ class Catalog(CatalogReader):
         collector = self._collector()
         floor = collector.purge(collection.key, until, marks)
         if floor is None:
-            raise replaced(collection)
+            raise error_of_replaced(collection)
         collector.give_back()
         return floor
 
@@ -248,7 +248,7 @@ class Catalog(CatalogReader):
         """
         collector = self._collector()
         collector.sweep_collections()
-        outcome = collector.sweep_pictures(Limits(self.storage.sweep_after, share))
+        outcome = collector.sweep_pictures(SweepLimits(self.storage.sweep_after, share))
         collector.give_back()
         if segments is not None:
             garbage.sweep_segments(self.reader, segments, self.ownership.has_folder)
@@ -256,7 +256,7 @@ class Catalog(CatalogReader):
 
     def preview_sweep(self, share: float = SHARE) -> Sweep:
         """The pictures that a sweep would delete; nothing is."""
-        limits = Limits(self.storage.sweep_after, share, dry=True)
+        limits = SweepLimits(self.storage.sweep_after, share, dry=True)
         return self._collector().sweep_pictures(limits)
 
     def sweep_collections(self) -> None:

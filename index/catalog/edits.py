@@ -18,10 +18,10 @@ from index.catalog.catalog import PAUSE, Catalog
 from index.catalog.facets import passing
 from index.catalog.pictures import name_of
 from index.catalog.read_rows import chunks, read_items, row_of
-from index.catalog.revisions import advance, hold, live
-from index.catalog.write_rows import NewPhoto, changed, retire, write
+from index.catalog.revisions import advance, hold, key_if_live
+from index.catalog.write_rows import NewPhoto, record_change, retire, write
 from index.database.tables import facets, items
-from index.filters import negated_keys, parse, restricts
+from index.filters import is_restrictive, list_negated_keys, parse
 from index.items import (
     ANY,
     MOST_PHOTOS,
@@ -39,7 +39,7 @@ BATCH = 200  # items that are deleted in one transaction
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class ItemSelection:
     """Items that are to be deleted: those with some ids, or those that a filter lets through.
 
     ValueError for what is neither or both, and for a filter that is empty somewhere: it would
@@ -52,7 +52,7 @@ class Chosen:
     def __post_init__(self) -> None:
         if (self.ids is None) == (self.where is None):
             raise ValueError("name either ids or a filter")
-        if self.where is not None and not restricts(parse(self.where)):
+        if self.where is not None and not is_restrictive(parse(self.where)):
             raise ValueError(
                 "the filter has no condition, or an empty one; drop the collection to delete all "
                 "of it"
@@ -121,10 +121,12 @@ def patch(
         revision = advance(connection, collection, 1)
         row = row_of(connection, collection, item)
         expected.check(item, row.revision)
-        metadata = {} if change.metadata is None else _merged(item, row.metadata, change.metadata)
+        metadata = (
+            {} if change.metadata is None else _merge_stored(item, row.metadata, change.metadata)
+        )
         if change.metadata:  # what has more already may get another photo
             check_values(metadata)
-        record = changed(connection, collection.key, row, metadata, change.photos)
+        record = record_change(connection, collection.key, row, metadata, change.photos)
         if change.metadata:  # what is larger already may get another photo
             sentences = [bag["text"] for bag in record.bags if bag["text"] is not None]
             check_size(item, metadata, sentences, catalog.storage.item_text)
@@ -136,7 +138,7 @@ def patch(
     return patched
 
 
-def _merged(item: str, stored: str, change: Mapping[str, Any]) -> Any:
+def _merge_stored(item: str, stored: str, change: Mapping[str, Any]) -> Any:
     """Stored metadata with a patch applied; ValueError where it is damaged."""
     try:
         metadata, _ = read_metadata(stored)
@@ -145,14 +147,14 @@ def _merged(item: str, stored: str, change: Mapping[str, Any]) -> Any:
     return merge(metadata, change)
 
 
-def count(catalog: Catalog, collection: Collection, chosen: Chosen) -> int:
+def count(catalog: Catalog, collection: Collection, chosen: ItemSelection) -> int:
     """How many items there are of those that are chosen; errors are those of `delete`."""
     with catalog.reader.begin() as connection:
         _check_keys(connection, collection, chosen)
         return _count(connection, collection, chosen)
 
 
-def delete(catalog: Catalog, collection: Collection, chosen: Chosen) -> int:
+def delete(catalog: Catalog, collection: Collection, chosen: ItemSelection) -> int:
     """Delete items in short transactions, between which others write; gives how many there were.
 
     What is put or patched meanwhile stays. Dropped if the collection goes when some are deleted
@@ -180,7 +182,7 @@ def delete(catalog: Catalog, collection: Collection, chosen: Chosen) -> int:
     return deleted
 
 
-def _count(connection: Connection, collection: Collection, chosen: Chosen) -> int:
+def _count(connection: Connection, collection: Collection, chosen: ItemSelection) -> int:
     return sum(
         connection.execute(
             select(func.count()).select_from(items).where(_here(collection), part)
@@ -189,9 +191,9 @@ def _count(connection: Connection, collection: Collection, chosen: Chosen) -> in
     )
 
 
-def _check_keys(connection: Connection, collection: Collection, chosen: Chosen) -> None:
+def _check_keys(connection: Connection, collection: Collection, chosen: ItemSelection) -> None:
     """ValueError where a filter chooses items for the lack of a key that no item has."""
-    for key in sorted(negated_keys(parse(chosen.where))):
+    for key in sorted(list_negated_keys(parse(chosen.where))):
         named = (facets.c.collection == collection.key) & (facets.c.key == key)
         unknown = connection.execute(select(facets.c.key).where(named).limit(1)).first() is None
         if unknown and _count(connection, collection, chosen):
@@ -216,4 +218,4 @@ def _delete(catalog: Catalog, collection: Collection, condition: ColumnElement[b
 
 
 def _here(collection: Collection) -> ColumnElement[bool]:
-    return items.c.collection == live(collection.key)
+    return items.c.collection == key_if_live(collection.key)

@@ -25,8 +25,8 @@ from index.filters import (
     Simple,
     Within,
     canonical,
-    comparable,
-    described,
+    describe,
+    is_comparable,
     parse,
 )
 
@@ -38,7 +38,7 @@ def facets_of(metadata: Mapping[str, Any]) -> set[tuple[str, str]]:
         for key, values in metadata.items()
         if len(key) <= LONGEST_VALUE
         for value in (values if isinstance(values, list | tuple) else [values])
-        if comparable(value)
+        if is_comparable(value)
     }
 
 
@@ -50,7 +50,7 @@ def canonical_filter(where: Mapping[str, Any] | None) -> str:
     >>> canonical_filter({"size": [3, 1.0, 3]}) == canonical_filter({"size": [1, 3]})
     True
     """
-    return described(parse(where))
+    return describe(parse(where))
 
 
 def passing(collection: int, where: Mapping[str, Any]) -> ColumnElement[bool]:
@@ -61,7 +61,7 @@ def passing(collection: int, where: Mapping[str, Any]) -> ColumnElement[bool]:
 def carrying(collection: int, condition: Simple) -> Select[tuple[int]]:
     """Select the revisions that a condition on one key holds for; some more than once."""
     return select(facets.c.revision).where(
-        facets.c.collection == collection, facets.c.key == condition.key, _holds(condition)
+        facets.c.collection == collection, facets.c.key == condition.key, _match(condition)
     )
 
 
@@ -94,7 +94,7 @@ def _passes(collection: int, condition: Condition) -> ColumnElement[bool]:
             return items.c.revision.in_(carrying(collection, condition))
 
 
-def _holds(condition: Simple) -> ColumnElement[bool]:
+def _match(condition: Simple) -> ColumnElement[bool]:
     """Whether a condition holds for a row of facets with its key."""
     value = facets.c.value
     match condition:
@@ -106,10 +106,10 @@ def _holds(condition: Simple) -> ColumnElement[bool]:
                 func.substr(value, 1, 1).in_(list("-0123456789")),
                 func.length(value) <= LONGEST_NUMBER,
             )
-            return _inside(condition, case((number, cast(value, Double)), else_=None))
+            return _compare(condition, case((number, cast(value, Double)), else_=None))
         case Within():
             text = func.substr(value, 1, 1) == '"'
-            return _inside(condition, case((text, text_of(value)), else_=None))
+            return _compare(condition, case((text, text_of(value)), else_=None))
         case Prefix(_, text):
             start = canonical(text)[:-1]
             return func.substr(value, 1, len(start)) == start
@@ -117,5 +117,5 @@ def _holds(condition: Simple) -> ColumnElement[bool]:
             return facets.c.key == condition.key
 
 
-def _inside(condition: Within, value: ColumnElement[Any]) -> ColumnElement[bool]:
+def _compare(condition: Within, value: ColumnElement[Any]) -> ColumnElement[bool]:
     return and_(*(COMPARISONS[name](value, bound) for name, bound in condition.bounds))

@@ -19,7 +19,7 @@ from sqlalchemy import Connection, Engine, Table, delete, func, select, update
 
 from index.catalog.names import release
 from index.catalog.pictures import Pictures
-from index.catalog.sweeping import Limits, PictureSweeper, Postponed, Sweep
+from index.catalog.sweeping import PictureSweeper, Postponed, Sweep, SweepLimits
 from index.database.tables import changes, collections, items, pictures, retired, retired_pictures
 
 BATCH = 200  # items a transaction
@@ -91,7 +91,7 @@ class Collector:
             connection.execute(delete(collections).where(condition))
             release(connection, token)
 
-    def sweep_pictures(self, limits: Limits) -> Sweep:
+    def sweep_pictures(self, limits: SweepLimits) -> Sweep:
         """Delete pictures that no row names: of puts that were interrupted."""
         return self._sweeper.sweep(limits)
 

@@ -65,7 +65,7 @@ class Alias:
     collection: str
 
 
-def free_name(connection: Connection, name: str, fingerprint: str) -> str:
+def choose_former_name(connection: Connection, name: str, fingerprint: str) -> str:
     """The name under which a re-embedding keeps a model's collection that has a name now.
 
     NameConflict if that is taken, ValueError if it cannot be one.
@@ -99,14 +99,14 @@ class Names:
     def find(self, name: str) -> Collection:
         """The collection that a name or an alias stands for; LookupError names what there is."""
         with self._reader.begin() as connection:
-            return _needed(connection, name)
+            return _require(connection, name)
 
     def check(self, name: str, collection: Collection) -> None:
         """Replaced unless a name stands for this very collection."""
         with self._reader.begin() as connection:
             check_standing(connection, name, collection)
 
-    def kept(self, collection: Collection, fingerprint: str) -> Collection | None:
+    def find_former(self, collection: Collection, fingerprint: str) -> Collection | None:
         """What a model embedded, and the re-embedding that made this very collection has kept."""
         with self._reader.begin() as connection:
             former = collections.c.token == former_token(connection, collection.token)
@@ -118,9 +118,9 @@ class Names:
     def all(self) -> list[Collection]:
         """All collections by their own names."""
         with self._reader.begin() as connection:
-            return _named(connection)
+            return _list_named(connection)
 
-    def followed(self) -> list[Collection]:
+    def list_followed(self) -> list[Collection]:
         """All collections that searches need segments of: those that are being re-embedded too."""
         condition = collections.c.name.is_not(None) | collections.c.replaces.is_not(None)
         with self._reader.begin() as connection:
@@ -146,12 +146,12 @@ class Names:
                 check_new_id(name)
                 new = {"fingerprint": fingerprint, "dimension": dimension, "score": score}
                 add_collection(connection, name=name, **new)
-            collection = _needed(connection, name)
-        return _of_model(collection, name, fingerprint)
+            collection = _require(connection, name)
+        return _check_model(collection, name, fingerprint)
 
     def of_model(self, name: str, fingerprint: str) -> Collection:
         """Open a collection for a model; LookupError if there is none, ModelMismatch as `make`."""
-        return _of_model(self.find(name), name, fingerprint)
+        return _check_model(self.find(name), name, fingerprint)
 
     def rename(self, name: str, new: str, *, alias: bool = False) -> None:
         """Give a collection another name, and with `alias` leave the old one as an alias.
@@ -194,7 +194,7 @@ class Names:
         own name.
         """
         with self._writer.begin() as connection:
-            target = _needed(connection, collection)
+            target = _require(connection, collection)
             former = _find(connection, alias)
             if former is not None and former.name == alias:
                 raise NameConflict(
@@ -216,7 +216,7 @@ class Names:
                 raise LookupError(f"no alias {alias!r:.220}; there are: {names}")
 
 
-def _of_model(collection: Collection, name: str, fingerprint: str) -> Collection:
+def _check_model(collection: Collection, name: str, fingerprint: str) -> Collection:
     if collection.fingerprint != fingerprint:
         raise ModelMismatch(
             f"collection {name!r} was made by model {collection.fingerprint}, and the model at "
@@ -234,23 +234,23 @@ def _find(connection: Connection, name: str) -> Collection | None:
     return None if row is None else _collection(row)
 
 
-def _needed(connection: Connection, name: str) -> Collection:
+def _require(connection: Connection, name: str) -> Collection:
     collection = _find(connection, name)
     if collection is None:
-        names = ", ".join(collection.name for collection in _named(connection)) or "none yet"
+        names = ", ".join(collection.name for collection in _list_named(connection)) or "none yet"
         raise LookupError(f"no collection {name!r}; there are: {names}")
     return collection
 
 
 def _by_own_name(connection: Connection, name: str) -> Collection:
     """The collection whose own name it is."""
-    collection = _needed(connection, name)
+    collection = _require(connection, name)
     if collection.name != name:
         raise NameConflict(f"{name!r} is an alias of collection {collection.name!r}; name that one")
     return collection
 
 
-def _named(connection: Connection) -> list[Collection]:
+def _list_named(connection: Connection) -> list[Collection]:
     named = select(collections).where(collections.c.name.is_not(None)).order_by("name")
     return [_collection(row) for row in connection.execute(named)]
 

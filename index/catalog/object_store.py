@@ -66,7 +66,7 @@ class ObjectPictures:
 
     def get(self, name: str) -> bytes:
         """See Pictures."""
-        with _reached():
+        with _translate_errors():
             try:
                 jpeg = bytes(obstore.get(self._store, _path(name)).bytes())
             except FileNotFoundError as missing:
@@ -93,7 +93,7 @@ class ObjectPictures:
     def delete(self, names: Iterable[str]) -> None:
         """See Pictures."""
         gone = set(names)
-        with _reached():
+        with _translate_errors():
             try:
                 obstore.delete(self._store, [_path(name) for name in gone])
             except FileNotFoundError as absent:
@@ -105,7 +105,7 @@ class ObjectPictures:
 
     def names(self) -> Iterator[str]:
         """See Pictures."""
-        with _reached():
+        with _translate_errors():
             for part in obstore.list(self._store):
                 for entry in part:
                     name = entry["path"].rpartition("/")[2].removesuffix(ENDING)
@@ -118,7 +118,7 @@ class ObjectPictures:
 
     def read_note(self, name: str) -> bytes | None:
         """See Pictures: an object of this name."""
-        with _reached():
+        with _translate_errors():
             try:
                 return bytes(obstore.get(self._store, name).bytes())
             except FileNotFoundError as missing:
@@ -128,7 +128,7 @@ class ObjectPictures:
 
     def write_note(self, name: str, content: bytes, *, new: bool = False) -> bool:
         """See Pictures: a new one by a conditional put, which some stores do as any other."""
-        with _reached():
+        with _translate_errors():
             try:
                 obstore.put(self._store, name, content, mode="create" if new else "overwrite")
             except AlreadyExistsError:
@@ -137,12 +137,12 @@ class ObjectPictures:
 
     def check(self) -> None:
         """See Pictures: writes an object that is no picture, always the same one."""
-        with _reached():
+        with _translate_errors():
             obstore.put(self._store, PROBE, b"")
 
     def _each(self, work: Callable[[str], object], names: Iterable[str]) -> None:
         """Do some work for every name, many at once; none begins once one has failed."""
-        with _reached(), ThreadPoolExecutor(THREADS) as pool:
+        with _translate_errors(), ThreadPoolExecutor(THREADS) as pool:
             for _ in pool.map(work, names):
                 pass
 
@@ -152,17 +152,17 @@ def _path(name: str) -> str:
 
 
 @contextmanager
-def _reached() -> Iterator[None]:
+def _translate_errors() -> Iterator[None]:
     """StoreAway in place of the store's failures, and of a missing object that nobody expects."""
     try:
         yield
     except (BaseError, FileNotFoundError) as failed:
-        why = _why(failed)
+        why = _explain(failed)
         log.warning("%s: %s", why, str(failed).partition("\n")[0])
         raise StoreAway(why) from failed
 
 
-def _why(failed: Exception) -> str:
+def _explain(failed: Exception) -> str:
     denied = isinstance(failed, PermissionDeniedError | UnauthenticatedError)
     if denied or "403 Forbidden" in str(failed):  # lists have no error of their own for it
         return "the picture store refuses the credentials, or what is asked with them"

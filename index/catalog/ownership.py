@@ -20,7 +20,7 @@ from typing import Literal, Protocol
 from sqlalchemy import URL, Connection, Engine, select
 
 from index.catalog.pictures import Pictures
-from index.catalog.sweeping import named_pictures
+from index.catalog.sweeping import find_named
 from index.database.catalog_name import (
     Heritage,
     ensure_name,
@@ -32,7 +32,7 @@ from index.database.catalog_name import (
 from index.database.errors import StoreAway
 from index.database.storage import Storage
 from index.database.tables import collections, items
-from index.disk import locked, read_note, write_note
+from index.disk import hold_lock, read_note, write_note
 
 NOTE = "owner.json"
 FILE = "catalog.sqlite"  # the database in a data folder
@@ -44,12 +44,12 @@ ADOPT = "run `tessera serve --adopt-pictures` once, while no other service uses 
 log = logging.getLogger(__name__)
 
 
-class Foreign(ValueError):
+class ForeignCatalog(ValueError):
     """A data folder or a picture store that belongs to another catalog."""
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class OwnershipClaim:
     """How a catalog is opened on what may belong to another one.
 
     `mode` says what is done then: refuse, adopt it, or tell it alone. With look, nothing is asked
@@ -61,7 +61,12 @@ class Claim:
     origin: str | None = None
 
 
-REFUSE, ADOPTING, TELL, LOOK = Claim(), Claim("adopt"), Claim("tell"), Claim("look")
+REFUSE, ADOPTING, TELL, LOOK = (
+    OwnershipClaim(),
+    OwnershipClaim("adopt"),
+    OwnershipClaim("tell"),
+    OwnershipClaim("look"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +119,7 @@ class FolderNotes:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class OwnedPlace:
     """What belongs to a catalog: `inside` what a copy of its data folder has as well."""
 
     label: str
@@ -146,7 +151,7 @@ class Ownership:
         self._confirmed = float("-inf")
         self.refusal: str | None = None
 
-    def settle(self, claim: Claim = REFUSE) -> None:
+    def settle(self, claim: OwnershipClaim = REFUSE) -> None:
         """Make sure that the places are this catalog's; Foreign, and nothing is written, if not."""
         if claim.mode == "look":
             return
@@ -154,13 +159,13 @@ class Ownership:
         passed, owners = read_heritage(self._reader), []
         for place in self._places:
             former = place.owner()
-            problem = self._problem(place, former, owner, passed, claim)
+            problem = self._find_problem(place, former, owner, passed, claim)
             if problem is not None and former is None:
                 # Another process of the catalog may have begun to use it meanwhile.
                 former = place.owner()
-                problem = self._problem(place, former, owner, passed, claim)
+                problem = self._find_problem(place, former, owner, passed, claim)
             if problem is not None and claim.mode != "tell":
-                raise Foreign(problem)
+                raise ForeignCatalog(problem)
             self.refusal = self.refusal or problem
             owners.append((place, former))
         if self.refusal is None and not self._pending:
@@ -174,7 +179,7 @@ class Ownership:
             return
         try:
             self.settle()
-        except Foreign as foreign:
+        except ForeignCatalog as foreign:
             raise StoreAway(str(foreign)) from foreign
         self._confirmed = monotonic()
 
@@ -193,7 +198,7 @@ class Ownership:
             inherit(connection, name, Heritage.MOVED)
         self._pending = set()
 
-    def _has(self, place: Place, connection: Connection) -> bool:
+    def _has(self, place: OwnedPlace, connection: Connection) -> bool:
         owner, name = place.owner(), read_name(connection)
         if owner is not None and owner.catalog == name:
             return True
@@ -205,45 +210,45 @@ class Ownership:
         )
         return False
 
-    def _mark(self, owner: Owner, owners: Iterable[tuple[Place, Owner | None]]) -> None:
+    def _mark(self, owner: Owner, owners: Iterable[tuple[OwnedPlace, Owner | None]]) -> None:
         for place, former in owners:
             if former == owner:
                 continue
             place.notes.write_note(NOTE, owner.note, new=former is None)
             # Another one may have been as quick, also in a store that knows no conditional put.
             if (now := place.owner()) is None or now.catalog != owner.catalog:
-                raise Foreign(self._sentence(place, now or Owner("", "unknown")))
+                raise ForeignCatalog(self._describe(place, now or Owner("", "unknown")))
 
-    def _problem(
+    def _find_problem(
         self,
-        place: Place,
+        place: OwnedPlace,
         former: Owner | None,
         owner: Owner,
         passed: dict[str, Heritage],
-        claim: Claim,
+        claim: OwnershipClaim,
     ) -> str | None:
         """Why a place cannot be the catalog's, None if it is or may become so."""
         if former is not None and former.catalog == owner.catalog:
             return None
         if claim.mode == "adopt":
-            return self._in_use() if place is self._places[0] else None
+            return self._explain_use() if place is self._places[0] else None
         if former is None:
-            return None if self._is_free(place) else self._sentence(place, None)
+            return None if self._is_free(place) else self._describe(place, None)
         if self._inherits(place, passed.get(former.catalog)):
             return None
         if claim.origin is not None and self._succeeds(former, claim.origin):
             self._pending.add(former.catalog)
             return None
-        return self._sentence(place, former, copied=former.catalog in passed)
+        return self._describe(place, former, copied=former.catalog in passed)
 
-    def _inherits(self, place: Place, heritage: Heritage | None) -> bool:
+    def _inherits(self, place: OwnedPlace, heritage: Heritage | None) -> bool:
         copied = heritage is Heritage.COPIED and place.inside and self._default
         return copied or heritage is Heritage.MOVED
 
-    def _in_use(self) -> str | None:
+    def _explain_use(self) -> str | None:
         """Why the data folder cannot be taken over now."""
         folder = self._storage.folder
-        with locked(folder / LOCK) as free:
+        with hold_lock(folder / LOCK) as free:
             return None if free else f"a service uses the data folder {folder}: stop that first"
 
     def _succeeds(self, former: Owner, origin: str) -> bool:
@@ -255,10 +260,10 @@ class Ownership:
         moves = former.database == _default(self._storage.folder) and former.catalog == origin
         if not moves and former.database != self.address:
             return False
-        with locked(self._storage.folder / LOCK) as free:
+        with hold_lock(self._storage.folder / LOCK) as free:
             return free and self._is_empty()
 
-    def _is_free(self, place: Place) -> bool:
+    def _is_free(self, place: OwnedPlace) -> bool:
         """Whether a place without a note is this catalog's, or no one's."""
         if place is self._places[0]:
             return self._knows_segments() and not self._lacks_file()
@@ -266,7 +271,7 @@ class Ownership:
         if not names:
             return True
         with self._reader.begin() as connection:
-            return 2 * len(named_pictures(connection, names)) > len(names)
+            return 2 * len(find_named(connection, names)) > len(names)
 
     def _knows_segments(self) -> bool:
         """Whether the folder has no segments, or some of the catalog's."""
@@ -286,12 +291,12 @@ class Ownership:
         with self._reader.begin() as connection:
             return connection.execute(select(items.c.revision).limit(1)).scalar() is None
 
-    def _sentence(self, place: Place, owner: Owner | None, *, copied: bool = False) -> str:
+    def _describe(self, place: OwnedPlace, owner: Owner | None, *, copied: bool = False) -> str:
         """What belongs to whom, and what to do."""
-        return sentence(self._storage, place, owner, self.address, copied=copied)
+        return describe_owner(self._storage, place, owner, self.address, copied=copied)
 
 
-def refuse_new(storage: Storage, url: URL, claim: Claim) -> None:
+def refuse_new(storage: Storage, url: URL, claim: OwnershipClaim) -> None:
     """Foreign where a SQLite file is to be made in what belongs to another catalog."""
     note = read_note(storage.folder / NOTE)  # first: another process may make both meanwhile
     is_new = url.get_backend_name() == "sqlite" and not Path(url.database or "").exists()
@@ -300,11 +305,11 @@ def refuse_new(storage: Storage, url: URL, claim: Claim) -> None:
     owner, address = Owner.read(note), address_of(url)
     if claim.origin is None or owner.database != address:
         place = places_of(storage, None)[0]
-        raise Foreign(sentence(storage, place, owner, address))
+        raise ForeignCatalog(describe_owner(storage, place, owner, address))
 
 
-def sentence(
-    storage: Storage, place: Place, owner: Owner | None, address: str, *, copied: bool = False
+def describe_owner(
+    storage: Storage, place: OwnedPlace, owner: Owner | None, address: str, *, copied: bool = False
 ) -> str:
     """What belongs to whom, and what to do about it."""
     if owner is None:
@@ -319,10 +324,10 @@ def sentence(
     if copied:
         hint = "name others by TESSERA_DATA and TESSERA_PICTURES; if it was moved"
         return f"{facts}, which is a copy of it: {hint}, {ADOPT}"
-    return f"{facts}: {_hint(storage, place, owner)}; if this is meant, {ADOPT}"
+    return f"{facts}: {_find_hint(storage, place, owner)}; if this is meant, {ADOPT}"
 
 
-def _hint(storage: Storage, place: Place, owner: Owner | None) -> str:
+def _find_hint(storage: Storage, place: OwnedPlace, owner: Owner | None) -> str:
     """The setting that is probably wrong."""
     on_server = owner is None or owner.database.startswith("postgres")
     if on_server and not storage.database:
@@ -332,14 +337,14 @@ def _hint(storage: Storage, place: Place, owner: Owner | None) -> str:
     return hint if place.inside else f"{hint}, or TESSERA_PICTURES has to name another store"
 
 
-def places_of(storage: Storage, pictures: Pictures | None) -> list[Place]:
+def places_of(storage: Storage, pictures: Pictures | None) -> list[OwnedPlace]:
     """The data folder, and the picture store if there is one."""
     folder = storage.folder.resolve()
-    places = [Place(f"the data folder {storage.folder}", FolderNotes(storage.folder), True)]
+    places = [OwnedPlace(f"the data folder {storage.folder}", FolderNotes(storage.folder), True)]
     if pictures is not None:
         place = storage.pictures or str(storage.folder / "pictures")
         inside = "://" not in place and Path(place).resolve().is_relative_to(folder)
-        places.append(Place(f"the picture store {place}", pictures, inside))
+        places.append(OwnedPlace(f"the picture store {place}", pictures, inside))
     return places
 
 

@@ -28,10 +28,10 @@ from sqlalchemy.sql.compiler import SQLCompiler
 
 from index.bags import IMAGE, position_of, unpack_bag, unpack_together, unpack_vectors
 from index.catalog.pictures import PictureLost, Pictures
-from index.catalog.revisions import live, state_of
+from index.catalog.revisions import key_if_live, state_of
 from index.database.checksums import LOG, ItemDamaged, is_sound_bag, is_sound_item
 from index.database.tables import bags, items, pictures
-from index.items import Collection, Entry, Item, Picture, Shown, check_id
+from index.items import Collection, Entry, Item, PhotoInfo, Picture, check_id
 from index.metadata import read_metadata
 from models.types import FragmentBag
 
@@ -61,7 +61,7 @@ def picture_rows(
 
 def select_items(collection: int) -> Select[Any]:
     """The items of a collection."""
-    return select(items).where(items.c.collection == live(collection))
+    return select(items).where(items.c.collection == key_if_live(collection))
 
 
 def row_of(connection: Connection, collection: Collection, item: str) -> Row[Any]:
@@ -71,11 +71,11 @@ def row_of(connection: Connection, collection: Collection, item: str) -> Row[Any
     row = connection.execute(statement).one_or_none()
     if row is None:
         state_of(connection, collection)
-        raise unknown(collection, item)
+        raise error_of_unknown(collection, item)
     return row
 
 
-def unknown(collection: Collection, item: str) -> LookupError:
+def error_of_unknown(collection: Collection, item: str) -> LookupError:
     """The error of asking for an item that is not there."""
     return LookupError(f"no item {item!r:.220} in collection {collection.name!r}")
 
@@ -91,12 +91,12 @@ def read_items(
     ItemDamaged for one that is not as it was stored; with `damaged` it is left out instead, and
     its id is added there.
     """
-    texts = _texts(connection, collection, [row.revision for row in rows])
+    texts = _read_texts(connection, collection, [row.revision for row in rows])
     shown = picture_rows(connection, collection, list(texts))
     read: list[Item] = []
     for row in rows:
         try:
-            read.append(_item(row, shown[row.revision], texts[row.revision]))
+            read.append(_make_item(row, shown[row.revision], texts[row.revision]))
         except ItemDamaged:
             if damaged is None:
                 raise
@@ -105,7 +105,7 @@ def read_items(
     return read
 
 
-def _texts(
+def _read_texts(
     connection: Connection, collection: int, revisions: Sequence[int]
 ) -> dict[int, list[str]]:
     """The sentences of items by revision."""
@@ -122,7 +122,7 @@ def _texts(
     return texts
 
 
-def _item(row: Row[Any], pictures: Sequence[Values], texts: Sequence[str]) -> Item:
+def _make_item(row: Row[Any], pictures: Sequence[Values], texts: Sequence[str]) -> Item:
     if not is_sound_item(row._mapping, pictures, texts):
         raise ItemDamaged(row.id)
     try:
@@ -137,7 +137,8 @@ def _item(row: Row[Any], pictures: Sequence[Values], texts: Sequence[str]) -> It
         stamp=row.stamp,
         sentences=tuple(texts),
         photos=tuple(
-            Shown(picture["width"], picture["height"], picture["digest"]) for picture in pictures
+            PhotoInfo(picture["width"], picture["height"], picture["digest"])
+            for picture in pictures
         ),
         notes=notes,
     )
@@ -201,15 +202,15 @@ COLUMNS = ("revision", "position")  # of a key
 
 
 @dataclass(frozen=True, slots=True)
-class Bags:
+class StoredBags:
     """Stored bags by revision and position, and the items of those that are damaged."""
 
-    sound: dict[tuple[int, int], Stored]
+    sound: dict[tuple[int, int], StoredBag]
     damaged: dict[tuple[int, int], str]
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredBag:
     """A bag as it is stored: vectors (F, D), and the rest in bytes."""
 
     item: str
@@ -228,7 +229,7 @@ def read_bags(
     dialect: Dialect,
     collection: Collection,
     keys: Sequence[tuple[int, int]],
-) -> Bags:
+) -> StoredBags:
     """The stored bags with these revisions and positions.
 
     Those that were replaced or deleted are missing, and those that are not as they were stored are
@@ -236,7 +237,7 @@ def read_bags(
     work takes longer than the database's: so the driver is called, whose failures the caller
     translates.
     """
-    stored: dict[tuple[int, int], Stored] = {}
+    stored: dict[tuple[int, int], StoredBag] = {}
     damaged: dict[tuple[int, int], str] = {}
     cursor = connection.cursor()
     for part in chunks(keys):
@@ -252,8 +253,8 @@ def read_bags(
                 damaged[revision, position] = item
         unpacked = unpack_together([row[2] for row in rows], collection.dimension)
         for (revision, position, _, details, item, _), vectors in zip(rows, unpacked, strict=True):
-            stored[revision, position] = Stored(item, position, vectors, details)
-    return Bags(stored, damaged)
+            stored[revision, position] = StoredBag(item, position, vectors, details)
+    return StoredBags(stored, damaged)
 
 
 def _parameters(

@@ -12,8 +12,8 @@ from index.bags import position_of
 from index.catalog.facets import passing
 from index.catalog.pictures import PictureLost, Pictures
 from index.catalog.read_rows import (
-    Bags,
-    Stored,
+    StoredBag,
+    StoredBags,
     chunks,
     picture_rows,
     read_bags,
@@ -23,10 +23,10 @@ from index.catalog.read_rows import (
     row_of,
     select_items,
 )
-from index.catalog.revisions import live, read_revision, state_of, unless_gone
-from index.catalog.views import View
+from index.catalog.revisions import check_not_gone, key_if_live, read_revision, state_of
+from index.catalog.views import CatalogView
 from index.database.checksums import ItemDamaged
-from index.database.errors import translating
+from index.database.errors import translate_errors
 from index.database.storage import Storage
 from index.database.tables import items
 from index.filters import Scalar
@@ -44,7 +44,7 @@ class CatalogReader:
 
     def revision(self, collection: Collection) -> int:
         """The revision of the newest change; Replaced if the collection is gone."""
-        with translating(), closing(self.reader.raw_connection()) as connection:
+        with translate_errors(), closing(self.reader.raw_connection()) as connection:
             return read_revision(connection, self.reader.dialect, collection)
 
     def get(self, collection: Collection, item: str) -> Item:
@@ -58,7 +58,7 @@ class CatalogReader:
         """Those of the items that are there and sound, by id; the others' go to `damaged`."""
         chosen = select_items(collection.key).where(items.c.id.in_(ids))
         with self.reader.begin() as connection:
-            rows = unless_gone(connection, collection, connection.execute(chosen).all())
+            rows = check_not_gone(connection, collection, connection.execute(chosen).all())
             damaged = set() if damaged is None else damaged
             read = read_items(connection, collection.key, rows, damaged)
             return {item.id: item for item in read}
@@ -77,13 +77,13 @@ class CatalogReader:
 
     def bags(
         self, collection: Collection, keys: Sequence[tuple[int, int]]
-    ) -> dict[tuple[int, int], Stored]:
+    ) -> dict[tuple[int, int], StoredBag]:
         """The bags with these revisions and positions that are still there, and sound."""
         return self.look_up(collection, keys).sound
 
-    def look_up(self, collection: Collection, keys: Sequence[tuple[int, int]]) -> Bags:
+    def look_up(self, collection: Collection, keys: Sequence[tuple[int, int]]) -> StoredBags:
         """As `bags`, and the items of those that are damaged."""
-        with translating(), closing(self.reader.raw_connection()) as connection:
+        with translate_errors(), closing(self.reader.raw_connection()) as connection:
             return read_bags(connection, self.reader.dialect, collection, keys)
 
     def picture(self, collection: Collection, item: str, photo: int = 0) -> Picture:
@@ -108,7 +108,7 @@ class CatalogReader:
 
     def bag(self, collection: Collection, item: str, photo: int = 0) -> FragmentBag:
         """The bag of one of an item's photos; errors are those of `picture`."""
-        with translating(), self.reader.begin() as connection:
+        with translate_errors(), self.reader.begin() as connection:
             revision = row_of(connection, collection, item).revision
             rows = picture_rows(connection, collection.key, [revision])[revision]
             check_photo(item, photo, len(rows))
@@ -150,12 +150,12 @@ class CatalogReader:
             chosen = chosen.where(passing(collection.key, where))
         with self.reader.begin() as connection:
             selected = connection.execute(chosen.order_by(items.c.id).limit(limit)).all()
-            rows = unless_gone(connection, collection, selected)
+            rows = check_not_gone(connection, collection, selected)
             return read_items(connection, collection.key, rows, damaged)
 
     def count(self, collection: Collection) -> int:
         """How many items there are."""
-        condition = items.c.collection == live(collection.key)
+        condition = items.c.collection == key_if_live(collection.key)
         with self.reader.begin() as connection:
             return connection.execute(
                 select(func.count()).select_from(items).where(condition)
@@ -168,7 +168,9 @@ class CatalogReader:
             for part in chunks(sources):
                 chosen = (
                     select(items.c.source, items.c.stamp)
-                    .where(items.c.collection == live(collection.key), items.c.source.in_(part))
+                    .where(
+                        items.c.collection == key_if_live(collection.key), items.c.source.in_(part)
+                    )
                     .order_by(items.c.revision)
                 )
                 stamps.update((row.source, row.stamp) for row in connection.execute(chosen))
@@ -190,10 +192,10 @@ class CatalogReader:
             return view.example(key)
 
     @contextmanager
-    def reading(self, collection: Collection) -> Iterator[View]:
+    def reading(self, collection: Collection) -> Iterator[CatalogView]:
         """One consistent view of a collection; Replaced if it is gone."""
         with self.reader.begin() as connection:
             state = state_of(connection, collection)
-            yield View(
+            yield CatalogView(
                 connection, collection.key, state.revision, state.floor, self.storage.buckets
             )

@@ -16,9 +16,15 @@ from typing import Any
 from sqlalchemy import Connection, Row, exists, select, update
 
 from index.catalog.catalog import Catalog
-from index.catalog.names import free_name, keeping_planned, plan_keeping, record_former, release
+from index.catalog.names import (
+    choose_former_name,
+    keeping_planned,
+    plan_keeping,
+    record_former,
+    release,
+)
 from index.catalog.read_rows import Values, picture_rows, read_entries, select_items
-from index.catalog.revisions import add_collection, advance, replaced, state_of
+from index.catalog.revisions import add_collection, advance, error_of_replaced, state_of
 from index.catalog.write_rows import record, retire, write
 from index.database.tables import aliases, collections, items, retired
 from index.items import Collection, Entry, check_dimension
@@ -65,7 +71,7 @@ def reembed(
     new = _begin(catalog, old, fingerprint, dimension, score, keep=keep)
     count, total = catalog.count(new), catalog.count(old)
     while not _take_over(catalog, old, new):
-        changes = _changes(catalog, old, new, batch)
+        changes = _read_changes(catalog, old, new, batch)
         _store(catalog, new, changes, embed(changes.entries) if changes.entries else [])
         count = min(count + len(changes.entries), total)  # what was put meanwhile comes on top
         progress(count, total)
@@ -89,9 +95,9 @@ def _begin(
     with catalog.exclusive.begin() as connection:
         name = state_of(connection, old).name
         if name is None:
-            raise replaced(old)
+            raise error_of_replaced(old)
         if keep:
-            free_name(connection, name, old.fingerprint)  # or say so now, not hours later
+            choose_former_name(connection, name, old.fingerprint)  # or say so now, not hours later
         obsolete = update(collections).where(begun, collections.c.fingerprint != fingerprint)
         connection.execute(obsolete.values(replaces=None))  # garbage from now on
         if connection.execute(select(collections.c.key).where(begun)).scalar() is None:
@@ -102,11 +108,11 @@ def _begin(
     return Collection(row.key, row.token, old.name, fingerprint, dimension, score)
 
 
-def _changes(catalog: Catalog, old: Collection, new: Collection, batch: int) -> Changes:
+def _read_changes(catalog: Catalog, old: Collection, new: Collection, batch: int) -> Changes:
     """The next items to embed, and the ids that are gone."""
 
     def read(connection: Connection) -> Changes:
-        source, target = _row(connection, old), _row(connection, new)
+        source, target = _read_row(connection, old), _read_row(connection, new)
         if source is None or target is None:  # another process has taken over, or dropped this
             return Changes(0, 0, [], {}, [])
         copied = target.copied
@@ -133,7 +139,7 @@ def _store(catalog: Catalog, new: Collection, changes: Changes, entries: Sequenc
     check_dimension(new, entries)
     records = [record(entry, changes.pictures.get(entry.id)) for entry in entries]
     with catalog.exclusive.begin() as connection:
-        row = _row(connection, new)
+        row = _read_row(connection, new)
         if row is None or row.replaces is None or row.copied != changes.after:
             return
         if count := len(records) + len(changes.gone):
@@ -154,7 +160,7 @@ def _take_over(catalog: Catalog, old: Collection, new: Collection) -> bool:
     it, or has begun to embed for a third model.
     """
     with catalog.exclusive.begin() as connection:
-        source, target = _row(connection, old), _row(connection, new)
+        source, target = _read_row(connection, old), _read_row(connection, new)
         if source is None or target is None or target.replaces is None:
             return True
         if target.copied != source.revision:
@@ -175,11 +181,11 @@ def _keep_former(connection: Connection, source: Row[Any], target: Row[Any]) -> 
     release(connection, source.token)  # nobody finds through it what an earlier one has kept
     if not keeping_planned(connection, target.token):
         return None
-    name = free_name(connection, source.name, source.fingerprint)
+    name = choose_former_name(connection, source.name, source.fingerprint)
     record_former(connection, target.token, source.token)
     return name
 
 
-def _row(connection: Connection, collection: Collection) -> Row[Any] | None:
+def _read_row(connection: Connection, collection: Collection) -> Row[Any] | None:
     condition = collections.c.key == collection.key
     return connection.execute(select(collections).where(condition)).one_or_none()

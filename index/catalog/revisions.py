@@ -30,12 +30,12 @@ from index.items import Collection, Replaced
 Found = TypeVar("Found", bound=Sequence[Any])
 
 
-def live(collection: int | BindParameter[int]) -> ScalarSelect[int]:
+def key_if_live(collection: int | BindParameter[int]) -> ScalarSelect[int]:
     """The key of a collection, or nothing where it is garbage: then it reads as empty."""
-    return select(collections.c.key).where(_lives(collection)).scalar_subquery()
+    return select(collections.c.key).where(_is_live(collection)).scalar_subquery()
 
 
-def _lives(collection: int | BindParameter[int]) -> ColumnElement[bool]:
+def _is_live(collection: int | BindParameter[int]) -> ColumnElement[bool]:
     named = or_(collections.c.name.is_not(None), collections.c.replaces.is_not(None))
     return and_(collections.c.key == collection, named)
 
@@ -57,13 +57,15 @@ def advance(connection: Connection, collection: Collection, count: int) -> int:
     assert count > 0, "a change has a revision"
     statement = (
         update(collections)
-        .where(_lives(collection.key))  # no subquery: who has waited for the row looks at it again
+        .where(
+            _is_live(collection.key)
+        )  # no subquery: who has waited for the row looks at it again
         .values(revision=collections.c.revision + count)
         .returning(collections.c.revision)
     )
     revision: int | None = connection.execute(statement).scalar()
     if revision is None:
-        raise replaced(collection)
+        raise error_of_replaced(collection)
     change = {"collection": collection.key, "revision": revision, "mark": uuid4().hex}
     connection.execute(insert(changes), change)
     return revision
@@ -71,10 +73,10 @@ def advance(connection: Connection, collection: Collection, count: int) -> int:
 
 def state_of(connection: Connection, collection: Collection) -> Row[Any]:
     """The collection's row; Replaced if it is gone."""
-    condition = collections.c.key == live(collection.key)
+    condition = collections.c.key == key_if_live(collection.key)
     row = connection.execute(select(collections).where(condition)).one_or_none()
     if row is None:
-        raise replaced(collection)
+        raise error_of_replaced(collection)
     return row
 
 
@@ -92,19 +94,21 @@ def read_revision(
     cursor.execute(statement.string, [*parameters.values()] if statement.positional else parameters)
     row = cursor.fetchone()
     if row is None:
-        raise replaced(collection)
+        raise error_of_replaced(collection)
     return int(row[0])
 
 
 @lru_cache(maxsize=8)
 def _revision(dialect: Dialect) -> SQLCompiler:
-    condition = collections.c.key == live(bindparam("collection", type_=collections.c.key.type))
+    condition = collections.c.key == key_if_live(
+        bindparam("collection", type_=collections.c.key.type)
+    )
     compiled = select(collections.c.revision).where(condition).compile(dialect=dialect)
     assert isinstance(compiled, SQLCompiler)
     return compiled
 
 
-def unless_gone(connection: Connection, collection: Collection, rows: Found) -> Found:
+def check_not_gone(connection: Connection, collection: Collection, rows: Found) -> Found:
     """The rows as they are; Replaced if there are none because the collection is gone."""
     if not rows:
         state_of(connection, collection)
@@ -116,12 +120,12 @@ def hold(connection: Connection, collection: Collection) -> None:
 
     SQLite does so anyway: it has one writer at a time.
     """
-    statement = select(collections.c.key).where(collections.c.key == live(collection.key))
+    statement = select(collections.c.key).where(collections.c.key == key_if_live(collection.key))
     if connection.execute(statement.with_for_update()).one_or_none() is None:
-        raise replaced(collection)
+        raise error_of_replaced(collection)
 
 
-def replaced(collection: Collection) -> Replaced:
+def error_of_replaced(collection: Collection) -> Replaced:
     """The error of using a collection that is gone."""
     return Replaced(
         f"collection {collection.name!r} no longer holds the bags of model "

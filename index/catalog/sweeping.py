@@ -19,7 +19,7 @@ from sqlalchemy import Connection, Engine, select
 from index.catalog.pictures import NAME, Pictures
 from index.catalog.read_rows import chunks
 from index.database.tables import pictures, retired_pictures
-from index.disk import locked
+from index.disk import hold_lock
 
 LOCK = 0x7E55EC0  # the number of our advisory lock in a database of PostgreSQL
 BATCH = 200  # names a transaction
@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class SweepLimits:
     """What a sweep may delete: what was unnamed for `seconds`, no more than a `share`.
 
     With `dry` it deletes nothing, and notes nothing.
@@ -77,12 +77,12 @@ class PictureSweeper:
         self._reader, self._writer, self._store = reader, writer, store
         self._owned, self._pause = owned, pause
 
-    def sweep(self, limits: Limits) -> Sweep:
+    def sweep(self, limits: SweepLimits) -> Sweep:
         """Delete what has been unnamed for long enough; nothing if that is too large a share."""
         with self._reader.begin() as connection:
             if not limits.dry and not self._owned(connection):
                 return Sweep(0, 0, (), withheld=True)
-        total, unnamed = self._unnamed()
+        total, unnamed = self._find_unnamed()
         now, noted = int(time.time()), _unpack(self._store.read_note(NOTE))
         since = {name: min(noted.get(name, now), now) for name in unnamed}
         due = tuple(name for name, first in since.items() if now - first >= limits.seconds)
@@ -91,7 +91,7 @@ class PictureSweeper:
         if limits.dry:
             return found
         if withheld:
-            _tell_withheld(found, limits)
+            _warn_of_withheld(found, limits)
         gone = set() if withheld else self._delete(due)
         self._note(noted, {name: since[name] for name in unnamed if name not in gone})
         partial = self._store.delete_partial(limits.seconds)
@@ -107,20 +107,20 @@ class PictureSweeper:
         """
         if not names:
             return set()
-        with deleting(connection) as may:
+        with try_deleting(connection) as may:
             if not may or not self._owned(connection):
                 raise Postponed
-            gone = names - named_pictures(connection, list(names))
+            gone = names - find_named(connection, list(names))
             self._store.delete(gone)
         return gone
 
-    def _unnamed(self) -> tuple[int, list[str]]:
+    def _find_unnamed(self) -> tuple[int, list[str]]:
         """How many pictures there are, and the names of those that no row names."""
         total, unnamed = 0, list[str]()
         for names in _batches(self._store.names(), BATCH):
             total += len(names)
             with self._reader.begin() as connection:
-                unnamed += sorted(set(names) - named_pictures(connection, names))
+                unnamed += sorted(set(names) - find_named(connection, names))
         return total, unnamed
 
     def _delete(self, names: Sequence[str]) -> set[str]:
@@ -139,7 +139,7 @@ class PictureSweeper:
             self._store.write_note(NOTE, _pack(kept))
 
 
-def named_pictures(connection: Connection, names: Sequence[str]) -> set[str]:
+def find_named(connection: Connection, names: Sequence[str]) -> set[str]:
     """Those of the names that some row has."""
     named = set[str]()
     for part in chunks(names):
@@ -148,7 +148,7 @@ def named_pictures(connection: Connection, names: Sequence[str]) -> set[str]:
     return named
 
 
-def _tell_withheld(found: Sweep, limits: Limits) -> None:
+def _warn_of_withheld(found: Sweep, limits: SweepLimits) -> None:
     """Warn of a share that is due; what is new may be of an import or restore that goes on."""
     many = len(found.due) > max(LEAST, limits.share * found.pictures)
     facts = {"pictures": found.pictures, "unnamed": found.unnamed, "due": len(found.due)}
@@ -184,10 +184,10 @@ def _batches(names: Iterable[str], size: int) -> Iterator[list[str]]:
 
 
 @contextmanager
-def keeping(engine: Engine) -> Iterator[None]:
+def keep_pictures(engine: Engine) -> Iterator[None]:
     """No picture is deleted meanwhile, by any process of any host that uses the database."""
     if engine.dialect.name == "sqlite":
-        with locked(_file(engine), shared=True, wait=True):
+        with hold_lock(_file(engine), shared=True, wait=True):
             yield
         return
     # Without a transaction, which the server would end for being idle.
@@ -200,10 +200,10 @@ def keeping(engine: Engine) -> Iterator[None]:
 
 
 @contextmanager
-def deleting(connection: Connection) -> Iterator[bool]:
+def try_deleting(connection: Connection) -> Iterator[bool]:
     """Whether pictures may be deleted now, within a transaction that goes on until they are."""
     if connection.dialect.name == "sqlite":
-        with locked(_file(connection.engine)) as alone:
+        with hold_lock(_file(connection.engine)) as alone:
             yield alone
     else:
         lock = f"SELECT pg_try_advisory_xact_lock({LOCK})"

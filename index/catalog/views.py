@@ -43,7 +43,7 @@ class ItemRow:
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class CatalogView:
     """A collection as of one revision, inside one read transaction.
 
     Retirements up to revision `floor` were forgotten: `retired(after)` is complete for `after` of
@@ -81,7 +81,7 @@ class View:
             .order_by(items.c.revision)
         )
 
-    def retired(self, after: int) -> NDArray[np.int64]:
+    def list_retired(self, after: int) -> NDArray[np.int64]:
         """The revisions that were replaced or deleted by a change later than `after`.
 
         ValueError for an `after` before `floor`.
@@ -195,7 +195,7 @@ class View:
         named = text.contains(f"{json.dumps(key, ensure_ascii=False)}:", autoescape=True)
         # Some of them may have the key inside of another's value.
         texts = self.connection.execute(select(text).where(named).limit(EXAMPLES)).scalars()
-        return next((about[key] for about in map(_read, texts) if key in about), None)
+        return next((about[key] for about in map(_read_metadata, texts) if key in about), None)
 
     def _is_sound(self, row: Any) -> bool:
         """Whether a bag is as it was stored, or else is logged."""
@@ -209,7 +209,7 @@ class View:
         return np.fromiter(self.connection.execute(query).scalars(), np.int64)
 
 
-def _read(text: str) -> dict[str, Any]:
+def _read_metadata(text: str) -> dict[str, Any]:
     """Metadata to search by; nothing where it is damaged, which those who show the item say."""
     try:
         return read_metadata(text)[0]

@@ -71,7 +71,7 @@ def record(entry: Entry, pictures: list[Values] | None = None) -> Record:
     return _record(entry, entry.metadata, _bag_rows(entry), rows)
 
 
-def changed(
+def record_change(
     connection: Connection,
     collection: int,
     row: Row[Any],
@@ -92,7 +92,7 @@ def changed(
     if photos is not None:
         images = sorted((bag for bag in stored if bag["position"] <= IMAGE), key=_by_photo)
         chosen = [
-            _copied(row.id, images, shown, photo, number)
+            _copy_photo(row.id, images, shown, photo, number)
             if isinstance(photo, int)
             else (_bag_row(position_of(number), None, photo[1]), _picture_row(number, photo[0]))
             for number, photo in enumerate(photos)
@@ -109,7 +109,7 @@ def _by_photo(row: Values) -> int:
     return -int(row["position"])
 
 
-def _copied(
+def _copy_photo(
     item: str, images: Sequence[Values], shown: Sequence[Values], photo: int, number: int
 ) -> tuple[Values, Values]:
     """The bag and the picture of one of an item's photos as rows of its photo of a number."""
@@ -185,7 +185,10 @@ def retire(connection: Connection, collection: int, changes: Mapping[str, int]) 
         _insert(connection, retired, collection, gone)
         by_revision = {row["was"]: row["revision"] for row in gone}
         _insert(
-            connection, retired_pictures, collection, _named(connection, collection, by_revision)
+            connection,
+            retired_pictures,
+            collection,
+            _list_pictures(connection, collection, by_revision),
         )
         condition = (items.c.collection == collection) & items.c.revision.in_(by_revision)
         connection.execute(delete(items).where(condition))
@@ -193,7 +196,9 @@ def retire(connection: Connection, collection: int, changes: Mapping[str, int]) 
     return was
 
 
-def _named(connection: Connection, collection: int, gone: Mapping[int, int]) -> list[Values]:
+def _list_pictures(
+    connection: Connection, collection: int, gone: Mapping[int, int]
+) -> list[Values]:
     """The names of the pictures of items by revision, with the revisions that take them out."""
     condition = (pictures.c.collection == collection) & pictures.c.revision.in_(gone)
     chosen = select(pictures.c.revision, pictures.c.name).where(condition).distinct()
@@ -218,12 +223,12 @@ def insert_rows(connection: Connection, table: Table, rows: Sequence[Values]) ->
 @lru_cache(maxsize=64)
 def _insert_arrays(table: Table, names: tuple[str, ...]) -> Insert:
     """One statement for any number of rows, which PostgreSQL takes as an array of each column."""
-    arrays = (bindparam(name, type_=ARRAY(_plain(table.c[name]))) for name in names)
+    arrays = (bindparam(name, type_=ARRAY(_drop_collation(table.c[name]))) for name in names)
     rows = func.unnest(*arrays).table_valued(*names, name="rows").render_derived()
     return insert(table).from_select(names, select(*(rows.c[name] for name in names)))
 
 
-def _plain(column: Column[Any]) -> TypeEngine[Any]:
+def _drop_collation(column: Column[Any]) -> TypeEngine[Any]:
     """The type of a column without its collation."""
     return Text() if isinstance(column.type, String) else column.type
 

@@ -22,7 +22,7 @@ from ray.exceptions import RayError
 from ray.util.placement_group import PlacementGroup
 from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 
-from index.cluster.connections import THREADS, Address, Listener, packed
+from index.cluster.connections import THREADS, Address, Listener, pack
 from index.cluster.merged import Gathered
 from index.cluster.questions import Round
 from index.cluster.replicas import PROBING, Replica
@@ -36,7 +36,7 @@ SHARE = 0.25  # of the time that a replica has before another is asked, to go on
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class ClusterLayout:
     """Into how many shards collections are cut, and by how many actors each is served.
 
     cpus: what Ray reserves for an actor. patience: seconds that a shard may take to answer.
@@ -77,7 +77,7 @@ class Cluster:
         self,
         address: str,
         storage: Storage,
-        layout: Layout,
+        layout: ClusterLayout,
         fingerprint: str,
         calibration: Calibration | None = None,
         *,
@@ -99,14 +99,14 @@ class Cluster:
         self._stopped = Event()
         # What Ray reserves for an actor is what its searches use.
         settings = (storage, fingerprint, calibration, device, max(1, ceil(layout.cpus)))
-        self._replicas = [self._made(shard, settings) for shard in range(layout.shards)]
+        self._replicas = [self._start_replicas(shard, settings) for shard in range(layout.shards)]
         self._watcher = Thread(target=self._watch, name="shard-watch", daemon=True)
         self._watcher.start()
 
-    def _made(self, shard: int, settings: tuple[Any, ...]) -> list[Replica]:
+    def _start_replicas(self, shard: int, settings: tuple[Any, ...]) -> list[Replica]:
         storage, *options = settings
         arguments = (storage_of(storage, self._buckets[shard]), *options)
-        group = _placed(f"{self.group}/{shard}", self.layout)
+        group = _place(f"{self.group}/{shard}", self.layout)
         server = ray.remote(self.server)
         gpus = 0.01 if str(arguments[-2]).startswith("cuda") else 0
         replicas = []
@@ -134,8 +134,8 @@ class Cluster:
         A shard that takes long is asked of another of its actors as well.
         """
         turn = next(self._turn)
-        servers = [self._up(shard, turn) for shard in self._replicas]
-        round_ = Round(servers, packed((method, arguments)))
+        servers = [self._list_ready(shard, turn) for shard in self._replicas]
+        round_ = Round(servers, pack((method, arguments)))
         round_.ask(self.layout.patience, self.layout.patience / self.layout.replicas)
         answered = sorted(round_.answers)
         coverage = sum(self._buckets[shard].share for shard in answered)
@@ -146,8 +146,10 @@ class Cluster:
 
     def tell(self, method: str, *arguments: Any) -> None:
         """Call a method at every actor that answers, and wait for none."""
-        question = packed((method, arguments))
-        for replica in (replica for shard in self._replicas for replica in self._up(shard, 0)):
+        question = pack((method, arguments))
+        for replica in (
+            replica for shard in self._replicas for replica in self._list_ready(shard, 0)
+        ):
             replica.actor.answer.remote(question)
 
     def ready(self) -> list[int]:
@@ -173,7 +175,7 @@ class Cluster:
         self.close()
         remove(self.group)
 
-    def _up(self, replicas: Sequence[Replica], turn: int) -> list[Replica]:
+    def _list_ready(self, replicas: Sequence[Replica], turn: int) -> list[Replica]:
         """The replicas that answer, another one first each time."""
         first = turn % len(replicas)
         return [replica for replica in (*replicas[first:], *replicas[:first]) if replica.up]
@@ -204,7 +206,7 @@ def connect(address: str) -> None:
         ) from failed
 
 
-def group_of(secret: bytes, fingerprint: str, layout: Layout, release: str) -> str:
+def group_of(secret: bytes, fingerprint: str, layout: ClusterLayout, release: str) -> str:
     """The name of the actors of a catalog, a release, a model and a layout."""
     catalog = blake2b(secret + release.encode(), digest_size=6).hexdigest()
     return f"{catalog}-{fingerprint[:16]}-{layout.shards}x{layout.replicas}"
@@ -235,7 +237,7 @@ def remove(group: str) -> None:
         ray.util.remove_placement_group(ray.util.get_placement_group(name))
 
 
-def _placed(name: str, layout: Layout) -> PlacementGroup:
+def _place(name: str, layout: ClusterLayout) -> PlacementGroup:
     """Where the actors of a shard run: on different nodes, as far as there are any."""
     try:
         return ray.util.get_placement_group(name)

@@ -31,14 +31,14 @@ class _Packer(pickle.Pickler):
     }
 
 
-def packed(value: Any) -> bytes:
+def pack(value: Any) -> bytes:
     """A value as bytes."""
     file = io.BytesIO()
     _Packer(file, pickle.HIGHEST_PROTOCOL).dump(value)
     return file.getvalue()
 
 
-def unpacked(message: bytes) -> Any:
+def unpack(message: bytes) -> Any:
     """The value of a message that one of our own processes packed."""
     return pickle.loads(message)  # noqa: S301
 
@@ -89,7 +89,7 @@ class Listener:
                 accepted.close()
 
     def _serve(self, accepted: socket.socket) -> None:
-        with _over(accepted, STALLED) as connection:
+        with _wrap(accepted, STALLED) as connection:
             try:
                 deliver_challenge(connection, self._key)
                 answer_challenge(connection, self._key)
@@ -109,10 +109,10 @@ class Listener:
         try:
             return self._answer(question)
         except REPLIES as reply:
-            return packed(Failed(reply))
+            return pack(Failed(reply))
         except Exception as failed:
             log.exception("a question failed")
-            return packed(Failed(RuntimeError(repr(failed))))
+            return pack(Failed(RuntimeError(repr(failed))))
 
 
 def connect(address: Address, key: bytes, seconds: float) -> Connection:
@@ -121,7 +121,7 @@ def connect(address: Address, key: bytes, seconds: float) -> Connection:
     Nothing waits longer than so many seconds for the other side to go on. OSError where it does
     not, and where it has another key.
     """
-    connection = _over(socket.create_connection(address, seconds), seconds)
+    connection = _wrap(socket.create_connection(address, seconds), seconds)
     try:
         answer_challenge(connection, key)
         deliver_challenge(connection, key)
@@ -131,7 +131,7 @@ def connect(address: Address, key: bytes, seconds: float) -> Connection:
     return connection
 
 
-def _over(connected: socket.socket, seconds: float) -> Connection:
+def _wrap(connected: socket.socket, seconds: float) -> Connection:
     """Messages over a socket that waits no longer than so many seconds for its other side."""
     connected.setblocking(True)
     connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

@@ -12,7 +12,7 @@ from multiprocessing.connection import Connection, wait
 from time import monotonic
 from typing import Any
 
-from index.cluster.connections import REPLIES, Address, Failed, connect, unpacked
+from index.cluster.connections import REPLIES, Address, Failed, connect, unpack
 
 log = logging.getLogger(__name__)
 
@@ -61,9 +61,9 @@ class Server:
                 connection.close()
             else:
                 return connection, True
-        return self.ask_anew(question), False
+        return self.ask_by_new_connection(question), False
 
-    def ask_anew(self, question: bytes) -> Connection:
+    def ask_by_new_connection(self, question: bytes) -> Connection:
         """Send a question over a new connection, which its answer comes by, or raise OSError."""
         if self.address is None:
             raise OSError("it has not said where it answers")
@@ -168,13 +168,13 @@ class Round:
             message = connection.recv_bytes()
         except (EOFError, OSError) as failed:
             connection.close()
-            if connection in self._used and self._asked_anew(server):
+            if connection in self._used and self._ask_again(server):
                 return
             server.lose(failed)
             answer = Failed(failed)
         else:
             server.free.append(connection)
-            answer = unpacked(message)
+            answer = unpack(message)
         if server.shard in self.answers:
             return
         if not isinstance(answer, Failed):
@@ -185,10 +185,10 @@ class Round:
             log.error("shard %s failed: %s", server.name, answer.cause)
             self._send(server.shard)
 
-    def _asked_anew(self, server: Server) -> bool:
+    def _ask_again(self, server: Server) -> bool:
         """Whether a server takes the question by a new connection, the old one having been cut."""
         try:
-            self._wait_for(server.ask_anew(self._question), server)
+            self._wait_for(server.ask_by_new_connection(self._question), server)
         except OSError:
             return False
         return True

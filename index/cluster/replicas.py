@@ -37,7 +37,7 @@ class Replica(Server):
         if finished:
             self.probe = None
             self.due = monotonic() + (
-                CHECKING if self.reach(self._answered(finished[0])) else PROBING
+                CHECKING if self.reach(self._read_address(finished[0])) else PROBING
             )
 
     def lose(self, failed: Exception) -> None:
@@ -45,7 +45,7 @@ class Replica(Server):
         Server.lose(self, failed)  # super() does not know a class that dataclass has made anew
         self.due = min(self.due, monotonic() + PROBING)
 
-    def _answered(self, call: Any) -> Address | None:
+    def _read_address(self, call: Any) -> Address | None:
         """Where it answers, if a call that has come back says so."""
         address: Address | None = None
         try:

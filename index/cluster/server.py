@@ -16,7 +16,7 @@ import torch
 
 from index.catalog.catalog import Catalog
 from index.catalog.ownership import LOOK
-from index.cluster.connections import packed, unpacked
+from index.cluster.connections import pack, unpack
 from index.database.storage import Buckets, Storage
 from index.items import Collection
 from index.search.contenders import ShardAnswer
@@ -57,8 +57,8 @@ class ShardServer:
 
     def answer(self, question: bytes) -> bytes:
         """What a method gives for some arguments, all of it packed (index.cluster.connections)."""
-        method, arguments = unpacked(question)
-        return packed(getattr(self, method)(*arguments))
+        method, arguments = unpack(question)
+        return pack(getattr(self, method)(*arguments))
 
     def best(self, collection: Collection, request: Request, revision: int) -> ShardAnswer:
         """See index.search.index.Index.best_at."""
@@ -76,7 +76,7 @@ class ShardServer:
         return self._index(collection).promising(side, query, count, revisions)
 
     def report(self, collection: Collection, revision: int) -> None:
-        """Report a row that differs from the catalog; see index.segments.reader.Reader.report."""
+        """Report a row that differs from the catalog, see SegmentReader.report."""
         self._index(collection).report(revision)
 
     def overview(self, collection: Collection) -> Overview:
@@ -88,7 +88,7 @@ class ShardServer:
 
         Each is searched once here, as the first search of a process takes long.
         """
-        opened = self._opened()
+        opened = self._open()
         served = [
             collection
             for collection in opened.catalog.collections()
@@ -110,9 +110,9 @@ class ShardServer:
                 self._indexes = None
 
     def _index(self, collection: Collection) -> Index:
-        return self._opened().of(collection)
+        return self._open().of(collection)
 
-    def _opened(self) -> Indexes:
+    def _open(self) -> Indexes:
         with self._lock:
             if self._indexes is None:
                 catalog = Catalog(self._storage, claim=LOOK)

@@ -16,7 +16,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError
 
 from index.database import acknowledged, migrations
 from index.database.acknowledged import AcknowledgedLost, CountingConnection, Marks
-from index.database.errors import RESTORE, Busy, Damaged, Pool, translated, translating
+from index.database.errors import RESTORE, Busy, Damaged, Pool, translate, translate_errors
 from index.database.storage import WAIT, Storage
 from index.database.tables import check_tables
 
@@ -86,7 +86,7 @@ def connect(url: str | URL, wait: float = WAIT) -> Engines:
     other hosts may be using it. ValueError for one that this version cannot use, OSError for one
     that cannot be opened; both say what to do.
     """
-    with _opened(url, wait) as engines:
+    with _open(url, wait) as engines:
         with engines.reader.begin() as connection:
             _check_server(connection)
             version = migrations.version_of(connection)
@@ -106,19 +106,19 @@ def migrate(storage: Storage) -> tuple[str | None, str]:
     Waits for transactions that write, and they for it; a service that knows older tables writes
     no more from then on. Errors are those of `connect`.
     """
-    with _opened(url_of(storage.database, storage.folder), storage.wait) as engines:
+    with _open(url_of(storage.database, storage.folder), storage.wait) as engines:
         previous = _upgrade(engines)
         engines.dispose()
     return previous, migrations.newest()
 
 
 @contextmanager
-def _opened(url: str | URL, wait: float) -> Iterator[Engines]:
+def _open(url: str | URL, wait: float) -> Iterator[Engines]:
     """Engines of a database, closed if what is done with them first fails."""
-    engines = _engines(make_url(url), wait)
+    engines = _make_engines(make_url(url), wait)
     try:
         if file := file_of(make_url(url)):
-            with translating():
+            with translate_errors():
                 acknowledged.check(file, wait)
         yield engines
     except BaseException as failed:
@@ -132,7 +132,7 @@ def _opened(url: str | URL, wait: float) -> Iterator[Engines]:
         raise kind(f"the database {make_url(url)} cannot be opened: {why}") from failed
 
 
-def _engines(url: URL, wait: float) -> Engines:
+def _make_engines(url: URL, wait: float) -> Engines:
     options: dict[str, Any] = {"poolclass": Pool, "pool_timeout": wait}
     if url.get_backend_name() == "sqlite":
         counting = {"factory": CountingConnection}
@@ -149,7 +149,7 @@ def _engines(url: URL, wait: float) -> Engines:
         reader = engine.execution_options(
             isolation_level="REPEATABLE READ", postgresql_readonly=True
         )
-    event.listen(engine, "handle_error", translated, retval=True)
+    event.listen(engine, "handle_error", translate, retval=True)
     writer = engine.execution_options(writes="shared")
     return Engines(reader, writer, engine.execution_options(writes="exclusive"))
 

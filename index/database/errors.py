@@ -59,24 +59,24 @@ class Pool(QueuePool):
             ) from full
 
 
-def translated(context: ExceptionContext) -> Exception | None:
+def translate(context: ExceptionContext) -> Exception | None:
     """What to raise in place of a driver's error; None leaves it as it is."""
-    return _translated(context.original_exception, context.is_disconnect)
+    return _translate(context.original_exception, context.is_disconnect)
 
 
 @contextmanager
-def translating() -> Iterator[None]:
+def translate_errors() -> Iterator[None]:
     """Raise the same where a driver is called without SQLAlchemy."""
     try:
         yield
     except (sqlite3.Error, psycopg.Error) as error:
-        failure = _translated(error, False)
+        failure = _translate(error, False)
         if failure is None:
             raise
         raise failure from error
 
 
-def _translated(error: BaseException, disconnected: bool) -> Exception | None:
+def _translate(error: BaseException, disconnected: bool) -> Exception | None:
     if isinstance(error, sqlite3.Error):
         return _of_sqlite(error)
     if isinstance(error, psycopg.Error):
@@ -99,11 +99,11 @@ def _of_sqlite(error: sqlite3.Error) -> Exception | None:
             f"the disk under the catalog takes no writes, or fails ({error}); look after it"
         )
     if any(words in str(error) for words in LACKS):
-        return _lacking(error)
+        return _explain_lack(error)
     return None
 
 
-def _lacking(error: Exception) -> Damaged:
+def _explain_lack(error: Exception) -> Damaged:
     """What to say where tables or columns are gone that Tessera has made."""
     why = str(error).partition("\n")[0]
     return Damaged(f"the catalog lacks a part of its tables ({why}): {RESTORE}")
@@ -119,7 +119,7 @@ def _of_postgresql(error: psycopg.Error, disconnected: bool) -> Exception | None
     if state == DISK_FULL:
         return NoSpace(FULL)
     if state in LACKING:
-        return _lacking(error)
+        return _explain_lack(error)
     if isinstance(error, psycopg.DataError) and "NUL" in str(error):
         return ValueError("text holds a NUL character (\\u0000), which PostgreSQL cannot store")
     return None

@@ -9,7 +9,7 @@ import numpy as np
 
 from index.bags import IMAGE
 from index.catalog.catalog import Catalog
-from index.catalog.read_rows import Stored
+from index.catalog.read_rows import StoredBag
 from index.items import Collection
 from index.search import query as query_parts
 from index.search import ranking
@@ -31,7 +31,7 @@ class Ranked:
 
     key: Key
     revision: int
-    stored: Stored
+    stored: StoredBag
     probability: float | None
 
     def by_score(self) -> tuple[float, int]:

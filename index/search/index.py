@@ -26,7 +26,7 @@ from index.search.scan import Scan, Scored
 from index.search.shortlist import Chosen, choose
 from index.search.threads import Workers
 from index.segments.candidates import PER_HIT
-from index.segments.reader import Reader, Snapshot
+from index.segments.reader import SegmentChain, SegmentReader
 from index.segments.rows import Numbers, Side
 from models.scores.calibration import Calibration
 from models.scores.scoring import score_named
@@ -70,7 +70,7 @@ class Index:
         self.documents = DocumentReader(catalog, collection, synonyms)
         self._recent: deque[Request] = deque(maxlen=RECENT)
         # Named by the token, so that what another database left behind is never taken for ours.
-        self._reader = Reader(catalog, collection, directory / collection.token, self._score)
+        self._reader = SegmentReader(catalog, collection, directory / collection.token, self._score)
         # No method of this object: it would keep itself, and its segments, in memory.
         self.report = report or self._reader.report
         self._exact = ExactScores(catalog, collection, self._score, calibration, self.report)
@@ -85,7 +85,7 @@ class Index:
         self._reader.close()
         self.documents.close()
 
-    def snapshot(self) -> Snapshot:
+    def snapshot(self) -> SegmentChain:
         """What a search would look at now."""
         return self._reader.current()
 
@@ -148,7 +148,7 @@ class Index:
         contending = self._contending(request, terms_of(request.query), snapshot)
         return replace(contending, contenders=contending.contenders.among_best(request), gone=gone)
 
-    def _explain(self, vanished: Sequence[int], snapshot: Snapshot) -> None:
+    def _explain(self, vanished: Sequence[int], snapshot: SegmentChain) -> None:
         """Take in why the catalog lacks rows of a snapshot; where nothing changed, report them."""
         # What a put replaced meanwhile is behind the snapshot, as what it was replaced by.
         self._reader.advance()
@@ -173,7 +173,7 @@ class Index:
             self._recent.append(request)
 
     def _contending(
-        self, request: Request, terms: Sequence[Term], snapshot: Snapshot
+        self, request: Request, terms: Sequence[Term], snapshot: SegmentChain
     ) -> ShardAnswer:
         """What of a snapshot may be among the best."""
         revisions = (
@@ -253,7 +253,11 @@ class Index:
         return self._workers.map(lambda pair: scan.scored(*pair), chosen, alone=few)
 
     def _chosen(
-        self, request: Request, terms: Sequence[Term], snapshot: Snapshot, revisions: Numbers | None
+        self,
+        request: Request,
+        terms: Sequence[Term],
+        snapshot: SegmentChain,
+        revisions: Numbers | None,
     ) -> tuple[Chosen, bool]:
         """The rows that might be among the best, and whether no others could."""
         every = request.exact or self._rescorer.device is not None  # a GPU scans in no time

@@ -123,7 +123,7 @@ class Indexes:
                 log.exception("the collections cannot be listed; it is tried again")
                 continue
             idle = process is None or process.poll() is not None
-            if needed and idle and following.free(self._folder):
+            if needed and idle and following.is_free(self._folder):
                 process = following.start(self.catalog.storage, self._follower)
                 unfilled = False
         if process is not None:

@@ -14,13 +14,13 @@ from pathlib import Path
 from time import monotonic
 
 from index.catalog.catalog import Catalog
-from index.catalog.views import BagRow, View
+from index.catalog.views import BagRow, CatalogView
 from index.items import Collection
 from index.segments import manifest
 from index.segments import segment as segments
 from index.segments.manifest import Listed, Manifest
-from index.segments.reader import opened_chain, valid_chain
-from index.segments.segment import Segment, Span
+from index.segments.reader import choose_valid, open_chain
+from index.segments.segment import RevisionSpan, Segment
 from models.scores.scoring import score_named
 
 GROWN = 0.2  # of a collection, from when on the database's statistics of it are old
@@ -68,15 +68,15 @@ class Follower:
         """
         bags: list[BagRow] = []
         with self._catalog.reading(self._collection) as view:
-            chain = self._checked(view)
+            chain = self._check_chain(view)
             after = chain[-1].span.until if chain else 0
-            end = self._end(after, view.revision, flush)
-            merging = self._merging(chain)
+            end = self._choose_end(after, view.revision, flush)
+            merging = self._choose_merge(chain)
             piled = merging is not None and merging[1] - merging[0] >= self._sizes.pile
             writing = end > after and not piled
             if writing:
                 bags, end = view.bags(after, end)
-            span = Span(after, end, view.revision, view.mark(view.revision) or "")
+            span = RevisionSpan(after, end, view.revision, view.mark(view.revision) or "")
         if writing:
             new = segments.of_bags(bags, span, self._score, self._collection.dimension)
             self._put([*chain], [new], [], span)
@@ -85,36 +85,36 @@ class Follower:
                 self._counted = end
         elif merging is not None:
             start, stop = merging
-            if self._sound(chain[start:stop]):
+            if self._is_sound(chain[start:stop]):
                 self._put([*chain[:start]], [*chain[start:stop]], [*chain[stop:]], span)
         else:
             self._sweep()
             return False
         return True
 
-    def _checked(self, view: View) -> tuple[Segment, ...]:
+    def _check_chain(self, view: CatalogView) -> tuple[Segment, ...]:
         """The published segments that are whole and of this history, as of the view."""
         self._directory.mkdir(parents=True, exist_ok=True)
-        published = self._published()
+        published = self._read_published()
         if self._chain is None:
             self._listed = {
                 self._directory / segment.folder: segment for segment in published or ()
             }
         mapped = {segment.folder: segment for segment in self._chain or ()}
-        opened = opened_chain(tuple(self._listed.values()), self._directory, mapped)
+        opened = open_chain(tuple(self._listed.values()), self._directory, mapped)
         # From now on only newer retirements need to be read. The manifest keeps what is on disk.
-        chain = valid_chain(opened, view)
+        chain = choose_valid(opened, view)
         if len(chain) < len(opened) and mapped:
             # Another host may have forgotten the marks since the last look; those on disk are kept.
-            on_disk = opened_chain(tuple(self._listed.values()), self._directory, {})
-            chain = valid_chain(on_disk, view)
+            on_disk = open_chain(tuple(self._listed.values()), self._directory, {})
+            chain = choose_valid(on_disk, view)
         mark = view.mark(view.revision) or ""
         self._chain = tuple(segment.seen_at(view.revision, mark) for segment in chain)
         if published != tuple(self._listed[segment.folder] for segment in self._chain):
             self._publish(self._chain, self._listed)
         return self._chain
 
-    def _published(self) -> tuple[Listed, ...] | None:
+    def _read_published(self) -> tuple[Listed, ...] | None:
         """What the manifest lists; None where it is broken."""
         try:
             published = manifest.read(self._directory, self._collection.token)
@@ -123,7 +123,7 @@ class Follower:
             return None
         return published.segments if published else ()
 
-    def _sound(self, parts: Sequence[Segment]) -> bool:
+    def _is_sound(self, parts: Sequence[Segment]) -> bool:
         """Whether the files are still as they were written: what is merged gets new checksums."""
         for part in parts:
             assert part.folder is not None
@@ -135,7 +135,7 @@ class Follower:
                 return False
         return True
 
-    def _end(self, after: int, newest: int, flush: bool) -> int:
+    def _choose_end(self, after: int, newest: int, flush: bool) -> int:
         """Up to which revision the next segment goes; `after` where it is not time yet."""
         if newest != self._newest:
             self._newest, self._since = newest, monotonic()
@@ -145,7 +145,7 @@ class Follower:
             return min(after + self._sizes.chunk, newest)
         return after
 
-    def _merging(self, chain: Sequence[Segment]) -> tuple[int, int] | None:
+    def _choose_merge(self, chain: Sequence[Segment]) -> tuple[int, int] | None:
         """Which neighbours to write as one next; one alone where most of it is waste.
 
         As many as are of like size, the newest first, so that what comes in bulk is written twice.
@@ -153,7 +153,7 @@ class Follower:
         stop = len(chain)
         while stop:
             start, count = stop - 1, chain[stop - 1].count
-            while start and self._alike(chain[start - 1].count, count):
+            while start and self._is_alike(chain[start - 1].count, count):
                 start -= 1
                 count += chain[start].count
             if stop - start > 1:
@@ -164,22 +164,22 @@ class Follower:
                 return at, at + 1
         return None
 
-    def _alike(self, older: int, newer: int) -> bool:
+    def _is_alike(self, older: int, newer: int) -> bool:
         """Whether neighbours of so many rows merge."""
         return older <= 2 * newer and older + newer <= self._sizes.largest
 
     def _put(
-        self, before: list[Segment], parts: list[Segment], behind: list[Segment], view: Span
+        self, before: list[Segment], parts: list[Segment], behind: list[Segment], view: RevisionSpan
     ) -> None:
         """Write parts as one segment between its neighbours, and publish that."""
-        span = Span(parts[0].span.after, parts[-1].span.until, view.seen, view.mark)
+        span = RevisionSpan(parts[0].span.after, parts[-1].span.until, view.seen, view.mark)
         folder, sums = segments.write(parts, self._directory)
         listed = self._listed | {folder: Listed(folder.name, span, sums)}
-        new = segments.opened(folder, span, sums)
+        new = segments.map_folder(folder, span, sums)
         try:
             self._publish((*before, new, *behind), listed)
         except BaseException:
-            if folder.name not in {segment.folder for segment in self._published() or ()}:
+            if folder.name not in {segment.folder for segment in self._read_published() or ()}:
                 assert new.hold is not None
                 new.hold.close()
                 segments.discard(folder)  # each try writes another, on a disk that may be full
@@ -208,5 +208,5 @@ class Follower:
     def _sweep(self) -> None:
         """Delete what no manifest lists and nobody uses."""
         listed = [folder for folder in self._listed if folder]
-        for folder in segments.unlisted(self._directory, listed):
+        for folder in segments.list_unlisted(self._directory, listed):
             segments.discard(folder)

@@ -13,7 +13,7 @@ import numkong
 import numpy as np
 from numpy.typing import NDArray
 
-from index.codes import LOW, halves, steps
+from index.codes import LOW, split_halves, steps
 from index.segments.rows import Numbers, Rows
 from models.scores.kernels import Floats
 
@@ -27,7 +27,7 @@ FEW, LONG = 600, 12  # see wanted()
 DEVIATIONS = 3  # see portion()
 
 
-def wanted(rows: int, reach: int, words: int) -> int:
+def count_candidates(rows: int, reach: int, words: int) -> int:
     """How many candidates hold the best `reach` of so many rows for a query of so many words.
 
     For the same recall the number has to grow with the rows, and more are needed for few words, of
@@ -37,7 +37,7 @@ def wanted(rows: int, reach: int, words: int) -> int:
     return max(LEAST, PER_HIT * reach, int(GROWTH * math.pow(rows, POWER) + more))
 
 
-def refined(rows: int, wanted: int) -> int:
+def count_by_codes(rows: int, wanted: int) -> int:
     """How many of so many rows are found by codes, for their summaries to choose `wanted` of them.
 
     Codes are coarse, so among many rows far more than the best few are about as good by them.
@@ -45,7 +45,7 @@ def refined(rows: int, wanted: int) -> int:
     return max(REFINED * wanted, int(math.pow(rows, COARSE)))
 
 
-def portion(count: int, share: float, together: float = 1.0) -> int:
+def count_of_shard(count: int, share: float, together: float = 1.0) -> int:
     """How many of a collection's best `count` rows a shard has that holds a share of its items.
 
     A hash of an item's id gives the item its shard, with all of its rows. If these are equally
@@ -56,7 +56,7 @@ def portion(count: int, share: float, together: float = 1.0) -> int:
     return min(count, math.ceil(count * share + DEVIATIONS * deviation))
 
 
-def together(sides: Sequence[Rows]) -> float:
+def rows_per_item(sides: Sequence[Rows]) -> float:
     """How many rows the item of an average row has: Σ m_i² / Σ m_i, of items with m_i rows.
 
     It is known from the positions of all rows, current or not: 0, 1, … or -1, -2, … in each item.
@@ -87,7 +87,7 @@ class Structure:
             parameters = faiss.SearchParametersIVF(sel=faiss.IDSelectorBitmap(bits))
         faiss.omp_set_num_threads(1)  # of this thread: requests are what runs in parallel
         products, rows = self.index.search(
-            _padded(query[None], self.index.d),
+            _pad(query[None], self.index.d),
             min(count, self.index.ntotal),
             params=parameters,
         )
@@ -114,7 +114,7 @@ def scan(rows: Rows, numbers: Numbers, query: Floats) -> Candidates:
     every = len(numbers) == len(rows)
     summaries = rows.summaries if every else rows.summaries.take(numbers, axis=0)
     scale = steps(query[None])  # half precision holds no large numbers
-    high, low = np.asarray(numkong.dots_packed(summaries, halves(query[None] / scale))).T
+    high, low = np.asarray(numkong.dots_packed(summaries, split_halves(query[None] / scale))).T
     products: Floats = (scale * (high + low / LOW)).astype(np.float32)
     return Candidates(numbers, products)
 
@@ -155,9 +155,9 @@ def build(rows: Rows) -> Structure | None:
     coarse.this.disown()
     index.pq.cp.niter, index.pq.cp.seed, index.pq.cp.min_points_per_centroid = 10, 1, 1
     faiss.omp_set_num_threads(1)  # clusters this small are found in more time by more threads
-    index.train(_padded(rows.summaries[:: math.ceil(len(rows) / TRAINED)], dimension))
+    index.train(_pad(rows.summaries[:: math.ceil(len(rows) / TRAINED)], dimension))
     for start in range(0, len(rows), 2**14):
-        index.add(_padded(rows.summaries[start : start + 2**14], dimension))
+        index.add(_pad(rows.summaries[start : start + 2**14], dimension))
     return Structure(index)
 
 
@@ -183,7 +183,7 @@ def read(path: Path, rows: int) -> Structure:
     return Structure(index)
 
 
-def _padded(summaries: NDArray[np.float16] | Floats, dimension: int) -> Floats:
+def _pad(summaries: NDArray[np.float16] | Floats, dimension: int) -> Floats:
     padded = np.zeros((len(summaries), dimension), np.float32)
     padded[:, : summaries.shape[1]] = summaries
     return padded

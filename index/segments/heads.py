@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from index.codes import coded_together
+from index.codes import encode_runs
 from models.scores.kernels import Floats
 
 WIDTH = 64  # components: what one instruction multiplies
@@ -53,13 +53,13 @@ def build(
 ) -> Heads | None:
     """Build the heads of rows' codes; None where they would not help.
 
-    Codes, offsets and scales are as in index.segments.rows. `allocate` makes the arrays of the heads
-    from (name, shape, dtype).
+    Codes, offsets and scales are as in index.segments.rows. `allocate` makes the heads' arrays from
+    (name, shape, dtype).
     """
     rows, dimension = len(scales), codes.shape[1]
     if rows < LEAST or dimension <= 2 * WIDTH:
         return None
-    directions, share = components(_decoded(codes, offsets, scales, _sampled(offsets)))
+    directions, share = components(_decode(codes, offsets, scales, _sample(offsets)))
     if share < HELD:
         return None
     shapes = {"directions": directions.shape, "codes": (len(codes), WIDTH)}
@@ -71,15 +71,15 @@ def build(
     for start in range(0, rows, BLOCK):  # so that memory stays flat
         numbers = np.arange(start, min(start + BLOCK, rows))
         block = offsets[start : numbers[-1] + 2]
-        vectors = _decoded(codes, offsets, scales, numbers)
+        vectors = _decode(codes, offsets, scales, numbers)
         heads = vectors @ directions
         places = block - block[0]
-        coded = coded_together(heads, places, heads[:0])
+        coded = encode_runs(heads, places, heads[:0])
         arrays["codes"][block[0] : block[-1]] = coded.codes
         arrays["scales"][numbers], arrays["reach"][numbers] = coded.scales, coded.reach
         rests = np.linalg.norm(vectors - heads @ directions.T, axis=1)
         arrays["rest"][numbers] = np.maximum.reduceat(rests, places[:-1])
-    return closed(arrays, rows, len(codes), dimension)
+    return freeze(arrays, rows, len(codes), dimension)
 
 
 def components(vectors: Floats) -> tuple[Floats, float]:
@@ -90,7 +90,7 @@ def components(vectors: Floats) -> tuple[Floats, float]:
     return first, float(eigenvalues[-WIDTH:].sum() / max(eigenvalues.sum(), 1e-30))
 
 
-def closed(arrays: dict[str, NDArray[Any]], rows: int, fragments: int, dimension: int) -> Heads:
+def freeze(arrays: dict[str, NDArray[Any]], rows: int, fragments: int, dimension: int) -> Heads:
     """Heads of arrays that nobody writes to any more; ValueError if they do not fit together."""
     for name, array in arrays.items():
         array.flags.writeable = False
@@ -102,13 +102,13 @@ def closed(arrays: dict[str, NDArray[Any]], rows: int, fragments: int, dimension
     return Heads(**arrays)
 
 
-def _sampled(offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+def _sample(offsets: NDArray[np.int64]) -> NDArray[np.int64]:
     """The numbers of rows that have about as many fragments as are looked at."""
     rows = len(offsets) - 1
     return np.arange(0, rows, max(1, int(offsets[-1]) // SAMPLE))
 
 
-def _decoded(
+def _decode(
     codes: NDArray[np.int8],
     offsets: NDArray[np.int64],
     scales: Floats,

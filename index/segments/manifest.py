@@ -10,7 +10,7 @@ from typing import Any
 import xxhash
 
 from index.disk import sync
-from index.segments.segment import Span, Sums
+from index.segments.segment import RevisionSpan, Sums
 
 NAME = "manifest.json"
 FORM = 2  # of the files; another one is built anew
@@ -21,7 +21,7 @@ class Listed:
     """A segment of a manifest: its folder's name, what it covers, and its files."""
 
     folder: str
-    span: Span
+    span: RevisionSpan
     sums: Sums
 
 
@@ -55,7 +55,7 @@ def read(directory: Path, token: str) -> Manifest | None:
             or content["token"] != token
         ):
             raise ValueError("it was not written for this collection by this version")
-        return Manifest(token, tuple(_listed(segment) for segment in content["segments"]))
+        return Manifest(token, tuple(_parse_listed(segment) for segment in content["segments"]))
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as broken:
         raise ValueError(f"{directory / NAME} is broken: {broken}") from broken
 
@@ -86,9 +86,9 @@ def version(directory: Path) -> tuple[int, int]:
     return status.st_ino, status.st_mtime_ns
 
 
-def _listed(row: dict[str, Any]) -> Listed:
+def _parse_listed(row: dict[str, Any]) -> Listed:
     files = {str(name): (int(size), str(digest)) for name, (size, digest) in row["files"].items()}
-    return Listed(str(row["folder"]), Span(**row["span"]), files)
+    return Listed(str(row["folder"]), RevisionSpan(**row["span"]), files)
 
 
 def _checksum(content: object) -> str:

@@ -48,7 +48,7 @@ def elect(folder: Path) -> int | None:
     return handle
 
 
-class Following:
+class Followers:
     """Follows all collections of a data folder, those that are being re-embedded too."""
 
     def __init__(self, catalog: Catalog, folder: Path, sizes: Sizes | None = None) -> None:
@@ -64,12 +64,14 @@ class Following:
 
         One that fails is logged, and rests for a while.
         """
-        followed = {collection.token: collection for collection in self._catalog.names.followed()}
+        followed = {
+            collection.token: collection for collection in self._catalog.names.list_followed()
+        }
         self._leave(self._followers.keys() - followed.keys())
         worked = False
         for token, collection in followed.items():
             if monotonic() >= self._resting.get(token, 0.0):
-                worked |= self._worked(collection)
+                worked |= self._work_on(collection)
         if not worked:
             worked = self._fill(followed.values())
         if not worked and monotonic() - self._tidied > TIDY:
@@ -119,7 +121,7 @@ class Following:
         else:
             self._swept = self._tidied
 
-    def _worked(self, collection: Collection) -> bool:
+    def _work_on(self, collection: Collection) -> bool:
         """A piece of work for one collection."""
         token = collection.token
         directory = self._folder / SEGMENTS / token
@@ -157,7 +159,7 @@ def catch_up(catalog: Catalog, folder: Path) -> None:
     if lock is None:
         return
     try:
-        following = Following(catalog, folder, Sizes(quiet=0.0))
+        following = Followers(catalog, folder, Sizes(quiet=0.0))
         while following.step():
             pass
         if following.failure is not None:
@@ -185,7 +187,7 @@ def start(storage: Storage, module: str = __name__) -> subprocess.Popen[bytes]:
     return process
 
 
-def free(folder: Path) -> bool:
+def is_free(folder: Path) -> bool:
     """Whether no process follows a data folder at this moment."""
     lock = elect(folder)
     if lock is None:
@@ -205,7 +207,7 @@ def main() -> None:
     while (lock := elect(storage.folder)) is None:
         stopped.wait(1.0)
     try:
-        Following(Catalog(storage, claim=LOOK), storage.folder).run(stopped)
+        Followers(Catalog(storage, claim=LOOK), storage.folder).run(stopped)
     finally:
         os.close(lock)
 

@@ -15,12 +15,12 @@ from threading import Event, Lock, Thread
 
 from index import page_faults
 from index.catalog.catalog import Catalog
-from index.catalog.views import View
+from index.catalog.views import CatalogView
 from index.items import Collection, ModelMismatch
 from index.segments import manifest
 from index.segments import segment as segments
 from index.segments.manifest import Listed
-from index.segments.segment import Segment, Span
+from index.segments.segment import RevisionSpan, Segment
 from models.scores.scoring import Score
 
 STEP = 4_096  # revisions that are read from the catalog at a time
@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
+class SegmentChain:
     """A collection's rows as of a revision, safe to read while newer ones are made.
 
     `newest` is the revision that the catalog had reached when the snapshot was made, and `mark`
@@ -53,7 +53,7 @@ class Snapshot:
         """All segments, one after another."""
         return self.published + self.tail
 
-    def until(self, revision: int) -> Snapshot:
+    def until(self, revision: int) -> SegmentChain:
         """The same rows but for those that were put later than a revision."""
         return replace(
             self,
@@ -73,7 +73,7 @@ class Snapshot:
         return self.newest - self.revision
 
 
-class Reader:
+class SegmentReader:
     """The snapshot of one collection, for many threads; it only grows newer.
 
     Until `start`, every `current` takes in all that the catalog has. From then on a thread of its
@@ -86,7 +86,7 @@ class Reader:
         self._catalog, self._collection, self._score = catalog, collection, score
         self._directory = directory
         self._lock, self._publishing = Lock(), Lock()
-        self._snapshot = Snapshot()
+        self._snapshot = SegmentChain()
         self._version, self._doubted = (-1, -1), False
         self._faults = page_faults.count()
         self._stopped = Event()
@@ -106,26 +106,26 @@ class Reader:
         if self._thread is not None:
             self._thread.join()
 
-    def current(self) -> Snapshot:
+    def current(self) -> SegmentChain:
         """The newest snapshot; ModelMismatch once another model has re-embedded the collection."""
         if self._thread is not None and self._thread.is_alive():
-            needed = self._catalog.acknowledged(self._collection)
+            needed = self._catalog.read_acknowledged(self._collection)
             while self._snapshot.revision < needed and self.advance():
                 pass
         else:
             self.publish()
-            while self._moved() and self.advance():
+            while self._has_moved() and self.advance():
                 pass
         return self._snapshot
 
-    def _moved(self) -> bool:
+    def _has_moved(self) -> bool:
         """Whether the catalog is newer than the snapshot, or of another history."""
         snapshot = self._snapshot
         with self._catalog.reading(self._collection) as view:
             newer = view.revision != snapshot.revision
             return newer or view.mark(view.revision) != snapshot.mark
 
-    def at(self, revision: int) -> tuple[Snapshot, bool]:
+    def at(self, revision: int) -> tuple[SegmentChain, bool]:
         """The rows as of a revision that the catalog has reached, and whether some have gone since.
 
         The snapshot's own revision says where it could not be reached in a few steps.
@@ -137,19 +137,19 @@ class Reader:
         if snapshot.newest <= revision:
             return snapshot, False
         with self._catalog.reading(self._collection) as view:
-            gone = revision < view.floor or bool((view.retired(revision) <= revision).any())
+            gone = revision < view.floor or bool((view.list_retired(revision) <= revision).any())
         return snapshot.until(revision), gone
 
     @property
-    def latest(self) -> Snapshot:
+    def latest(self) -> SegmentChain:
         """The snapshot there is, without a look at anything."""
         return self._snapshot
 
     def advance(self) -> bool:
         """Take in some of what is newer in the catalog; False where there is no more or no room."""
         with self._lock, self._catalog.reading(self._collection) as view:
-            previous = self._of_history(self._snapshot, view)
-            self._snapshot = self._followed(previous, view)
+            previous = self._check_history(self._snapshot, view)
+            self._snapshot = self._extend(previous, view)
             return self._snapshot.revision > previous.revision
 
     def publish(self) -> None:
@@ -157,7 +157,7 @@ class Reader:
         with self._publishing:
             version = manifest.version(self._directory)
             self._check_pages()
-            if version == self._version and not self._doubted and not self._marked():
+            if version == self._version and not self._doubted and not self._has_broken():
                 return
             self._doubted = False
             try:
@@ -166,14 +166,14 @@ class Reader:
                 log.warning("%s; it is built anew", broken)
                 listed = None
             mapped = {segment.folder: segment for segment in self._snapshot.published}
-            chain = opened_chain(listed.segments if listed else (), self._directory, mapped)
+            chain = open_chain(listed.segments if listed else (), self._directory, mapped)
             with self._lock, self._catalog.reading(self._collection) as view:
-                published = valid_chain(chain, view)
-                previous = replace(self._of_history(self._snapshot, view), published=published)
-                self._snapshot = self._followed(previous, view)
+                published = choose_valid(chain, view)
+                previous = replace(self._check_history(self._snapshot, view), published=published)
+                self._snapshot = self._extend(previous, view)
             self._version = version
 
-    def _marked(self) -> bool:
+    def _has_broken(self) -> bool:
         """Whether some process has marked a segment that is searched here."""
         folders = [segment.folder for segment in self._snapshot.published if segment.folder]
         return any((folder / segments.BROKEN).exists() for folder in folders)
@@ -208,7 +208,7 @@ class Reader:
         while not self._stopped.is_set():
             try:
                 self.publish()
-                moved = self._moved() and self.advance()
+                moved = self._has_moved() and self.advance()
                 wait = 0.0 if moved else min(max(2 * wait, POLL), longest)
             except ModelMismatch:
                 return  # searches say so themselves
@@ -217,16 +217,16 @@ class Reader:
                 wait = 1.0
             self._stopped.wait(wait)
 
-    def _of_history(self, snapshot: Snapshot, view: View) -> Snapshot:
+    def _check_history(self, snapshot: SegmentChain, view: CatalogView) -> SegmentChain:
         """The snapshot, or an empty one where the database went back to another history."""
         forgotten = snapshot.newest < view.floor  # marks may be, too
         if not snapshot.newest or forgotten or view.mark(snapshot.newest) == snapshot.mark:
             return snapshot
         log.warning("the database is another than before; all is read again")
         self._version = (-1, -1)
-        return Snapshot(histories=snapshot.histories + 1)
+        return SegmentChain(histories=snapshot.histories + 1)
 
-    def _followed(self, snapshot: Snapshot, view: View) -> Snapshot:
+    def _extend(self, snapshot: SegmentChain, view: CatalogView) -> SegmentChain:
         """A snapshot that is newer by a step, and whose tail begins where its segments end."""
         until = snapshot.published[-1].span.until if snapshot.published else 0
         tail = [segment.since(until) for segment in snapshot.tail if segment.span.until > until]
@@ -237,23 +237,23 @@ class Reader:
             published = tuple(segment.only(current) for segment in snapshot.published)
             tail = [segment.only(current) for segment in tail]
         else:
-            retired = view.retired(snapshot.newest)
+            retired = view.list_retired(snapshot.newest)
             published = tuple(segment.without(retired) for segment in snapshot.published)
             tail = [segment.without(retired) for segment in tail]
         reached = tail[-1].span.until if tail else until
         end = min(reached + STEP, view.revision)
         if end > reached and sum(segment.size for segment in tail) < LONGEST:
             bags, end = view.bags(reached, end)
-            span = Span(reached, end, view.revision, "")
+            span = RevisionSpan(reached, end, view.revision, "")
             tail.append(segments.of_bags(bags, span, self._score, self._collection.dimension))
             reached = end
         mark = view.mark(view.revision)
-        return Snapshot(
-            published, tuple(_tidied(tail)), reached, view.revision, mark, snapshot.histories
+        return SegmentChain(
+            published, tuple(_merge_tail(tail)), reached, view.revision, mark, snapshot.histories
         )
 
 
-def opened_chain(
+def open_chain(
     listed: Sequence[Listed], directory: Path, mapped: dict[Path | None, Segment]
 ) -> list[Segment]:
     """The listed segments up to the first that cannot be opened; those in `mapped` are kept.
@@ -269,7 +269,7 @@ def opened_chain(
             if folder in mapped and folder.exists():
                 chain.append(mapped[folder])
             else:
-                chain.append(segments.opened(folder, entry.span, entry.sums))
+                chain.append(segments.map_folder(folder, entry.span, entry.sums))
         except (OSError, ValueError) as broken:
             # Its text alone: handlers keep records, and an exception would keep the segments.
             log.warning("segment %s is built anew: %s", entry.folder, str(broken))
@@ -279,12 +279,12 @@ def opened_chain(
     return chain
 
 
-def valid_chain(chain: Sequence[Segment], view: View) -> tuple[Segment, ...]:
+def choose_valid(chain: Sequence[Segment], view: CatalogView) -> tuple[Segment, ...]:
     """Those of the segments that lead, unbroken and of this history, from the start on.
 
     Rows that were retired since they were seen no longer count.
     """
-    mark, retired = cache(view.mark), cache(view.retired)
+    mark, retired = cache(view.mark), cache(view.list_retired)
     valid: list[Segment] = []
     for segment in chain:
         if segment.span.after != (valid[-1].span.until if valid else 0):
@@ -301,7 +301,7 @@ def valid_chain(chain: Sequence[Segment], view: View) -> tuple[Segment, ...]:
     return tuple(valid)
 
 
-def _tidied(tail: list[Segment]) -> list[Segment]:
+def _merge_tail(tail: list[Segment]) -> list[Segment]:
     """A tail of few segments: neighbours of like size are one."""
     while len(tail) > 1 and 2 * tail[-1].count >= tail[-2].count:
         last = tail[-1].span

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from index.codes import coded_together, single
+from index.codes import encode_runs, single
 from index.segments.heads import Heads
 from models.scores.kernels import Floats
 from models.scores.scoring import Score
@@ -31,8 +31,8 @@ class Rows:
 
     A row's fragments are v_i = base + scale · code_i + noise. An image's base is its summary and a
     sentence's is 0, so that with an image's summary f (models.scores.scoring)
-    v_i · s = f · s + scale · code_i · s. Every number of the noise is at most scale / 2, and those of scale · code_i add up
-    to no more than `reach`, signs left out; those of the base to `bases`.
+    v_i · s = f · s + scale · code_i · s. Every number of the noise is at most scale / 2. The
+    absolute numbers of scale · code_i add up to at most `reach`, and those of the base to `bases`.
 
     Shapes: codes (N, D) int8, offsets (B + 1,), scales, reach and bases (B,), summaries (B, D)
     float16, revisions and positions (B,). `live` (B,) is False for rows whose item has been
@@ -125,13 +125,13 @@ def of_vectors(
     starts, lengths = offsets[:-1], np.zeros(len(bags), np.float32)
     bases = np.empty((0, dimension), np.float32)
     if side == "images":
-        summaries = halved(score.image_summary(vectors, starts))
+        summaries = halve(score.image_summary(vectors, starts))
         lengths = np.abs(summaries).sum(axis=1, dtype=np.float32)
         bases = single(summaries)
     else:
-        summaries = halved(score.sentence_summary(vectors, starts))
-    coded = coded_together(vectors, offsets, bases)
-    return closed(
+        summaries = halve(score.sentence_summary(vectors, starts))
+    coded = encode_runs(vectors, offsets, bases)
+    return freeze(
         {
             "codes": coded.codes,
             "offsets": offsets,
@@ -145,7 +145,7 @@ def of_vectors(
     )
 
 
-def halved(summaries: Floats) -> NDArray[np.float16]:
+def halve(summaries: Floats) -> NDArray[np.float16]:
     """Summaries in half precision; numbers that are too large for it become its largest."""
     clipped: NDArray[np.float16] = np.clip(summaries, -LARGEST, LARGEST).astype(np.float16)
     return clipped
@@ -154,7 +154,7 @@ def halved(summaries: Floats) -> NDArray[np.float16]:
 def empty(dimension: int) -> Rows:
     """No rows."""
     shapes = {"codes": (0, dimension), "offsets": (1,), "summaries": (0, dimension)}
-    return closed({name: np.zeros(shapes.get(name, (0,)), kind) for name, kind in TYPES.items()})
+    return freeze({name: np.zeros(shapes.get(name, (0,)), kind) for name, kind in TYPES.items()})
 
 
 def join(parts: Sequence[Rows], allocate: Allocate) -> Rows:
@@ -182,7 +182,7 @@ def join(parts: Sequence[Rows], allocate: Allocate) -> Rows:
                 fragments_of(part.offsets, block)
             ]
             at += len(block)
-    return closed(arrays)
+    return freeze(arrays)
 
 
 def fragments_of(offsets: Numbers, rows: Numbers) -> Numbers:
@@ -197,7 +197,7 @@ def in_memory(_name: str, shape: tuple[int, ...], kind: Any) -> NDArray[Any]:
     return np.empty(shape, kind)
 
 
-def closed(arrays: dict[str, NDArray[Any]]) -> Rows:
+def freeze(arrays: dict[str, NDArray[Any]]) -> Rows:
     """Rows of arrays that nobody writes to any more; ValueError if they do not fit together."""
     for name, array in arrays.items():
         # As mapped files are: a compiled kernel tells the two apart, and would be compiled twice.

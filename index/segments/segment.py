@@ -40,7 +40,7 @@ PIECE = 2**24  # bytes that are read at a time for a checksum
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class RevisionSpan:
     """What a segment covers: the items that the revisions in (after, until] put.
 
     Its rows were live at revision `seen`, whose `mark` tells one history of a catalog from another.
@@ -56,7 +56,7 @@ class Span:
 class Segment:
     """Rows of both sides, in memory or mapped from a folder of files."""
 
-    span: Span
+    span: RevisionSpan
     images: Rows
     sentences: Rows
     structures: dict[Side, Structure] = field(default_factory=dict)
@@ -159,7 +159,7 @@ def discard(folder: Path) -> bool:
     return not folder.exists()
 
 
-def of_bags(bags: Sequence[BagRow], span: Span, score: Score, dimension: int) -> Segment:
+def of_bags(bags: Sequence[BagRow], span: RevisionSpan, score: Score, dimension: int) -> Segment:
     """A segment in memory of bags that come in the order of their revisions."""
     sides: dict[Side, Rows] = {}
     for side in SIDES:
@@ -175,9 +175,9 @@ def of_bags(bags: Sequence[BagRow], span: Span, score: Score, dimension: int) ->
     return Segment(span, sides["images"], sides["sentences"])
 
 
-def join(parts: Sequence[Segment], seen: Span) -> Segment:
+def join(parts: Sequence[Segment], seen: RevisionSpan) -> Segment:
     """One segment in memory of the live rows of neighbours, live as of `seen`."""
-    span = Span(parts[0].span.after, parts[-1].span.until, seen.seen, seen.mark)
+    span = RevisionSpan(parts[0].span.after, parts[-1].span.until, seen.seen, seen.mark)
     images, sentences = (
         rows.join([part.side(side) for part in parts], rows.in_memory) for side in SIDES
     )
@@ -215,7 +215,7 @@ def write(parts: Sequence[Segment], directory: Path) -> tuple[Path, Sums]:
     return folder, sums
 
 
-def opened(folder: Path, span: Span, sums: Sums) -> Segment:
+def map_folder(folder: Path, span: RevisionSpan, sums: Sums) -> Segment:
     """Map a segment's files; ValueError or OSError where they are not as they were written."""
     hold = Hold(folder)
     sides: dict[Side, Rows] = {}
@@ -224,10 +224,9 @@ def opened(folder: Path, span: Span, sums: Sums) -> Segment:
         check(folder, sums)
         for side in SIDES:
             arrays = {
-                name: _mapped(folder / f"{side}-{name}.npy", copied=name in COPIED)
-                for name in STORED
+                name: _map(folder / f"{side}-{name}.npy", copied=name in COPIED) for name in STORED
             }
-            sides[side] = replace(rows.closed(arrays), heads=_heads(folder, side, sums, arrays))
+            sides[side] = replace(rows.freeze(arrays), heads=_map_heads(folder, side, sums, arrays))
             if f"{side}.faiss" in sums:
                 structures[side] = candidates.read(folder / f"{side}.faiss", len(sides[side]))
     except BaseException:
@@ -236,12 +235,12 @@ def opened(folder: Path, span: Span, sums: Sums) -> Segment:
     return Segment(span, sides["images"], sides["sentences"], structures, folder, hold, sums)
 
 
-def _heads(folder: Path, side: Side, sums: Sums, rows: dict[str, NDArray[Any]]) -> Heads | None:
+def _map_heads(folder: Path, side: Side, sums: Sums, rows: dict[str, NDArray[Any]]) -> Heads | None:
     """The heads of rows, if they were written."""
     if f"{side}-heads-codes.npy" not in sums:
         return None
-    arrays = {name: _mapped(folder / f"{side}-heads-{name}.npy") for name in heads.STORED}
-    return heads.closed(arrays, len(rows["scales"]), *rows["codes"].shape)
+    arrays = {name: _map(folder / f"{side}-heads-{name}.npy") for name in heads.STORED}
+    return heads.freeze(arrays, len(rows["scales"]), *rows["codes"].shape)
 
 
 def check(folder: Path, sums: Sums) -> None:
@@ -276,7 +275,7 @@ def checksum_slowly(path: Path, piece: int, pace: Callable[[int], bool]) -> str 
     return digest.hexdigest()
 
 
-def unlisted(directory: Path, listed: Iterable[Path]) -> list[Path]:
+def list_unlisted(directory: Path, listed: Iterable[Path]) -> list[Path]:
     """The folders of segments in a directory that nobody lists any more."""
     listed_paths = set(listed)
     return [path for path in directory.glob("*") if path.is_dir() and path not in listed_paths]
@@ -298,7 +297,7 @@ def _on_disk(folder: Path, prefix: str) -> rows.Allocate:
     return allocate
 
 
-def _mapped(path: Path, *, copied: bool = False) -> NDArray[Any]:
+def _map(path: Path, *, copied: bool = False) -> NDArray[Any]:
     # A file of a few bytes is as well read, and one of an empty array must be.
     mode: Literal["r"] | None = None if copied or path.stat().st_size <= SMALL else "r"
     array: NDArray[Any] = np.load(path, mmap_mode=mode)

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 from threading import Event
 
-from index.disk import locked
+from index.disk import hold_lock
 from index.segments import manifest
 from index.segments import segment as segments
 from index.segments.manifest import Listed
@@ -34,7 +34,7 @@ class Verifier:
     def run(self, stopped: Event) -> None:
         """Verify until told to stop, unless another process does; what fails is logged."""
         while not stopped.wait(IDLE):
-            with locked(self._lock) as alone:
+            with hold_lock(self._lock) as alone:
                 while alone and not stopped.is_set():
                     try:
                         self.verify(stopped)
@@ -47,11 +47,11 @@ class Verifier:
         chosen = [
             (directory, entry)
             for directory in sorted(self._folder.glob("*"))
-            for entry in _published(directory)
+            for entry in _read_published(directory)
             if not (directory / entry.folder / segments.BROKEN).exists()
         ]
         total = sum(size for _, entry in chosen for size, _ in entry.sums.values())
-        pace = _Pace(max(total / self._seconds, 1.0), stopped)
+        pace = _ReadingPace(max(total / self._seconds, 1.0), stopped)
         for directory, entry in chosen:
             if not stopped.is_set():
                 _verify(directory, entry, pace)
@@ -59,7 +59,7 @@ class Verifier:
             stopped.wait(IDLE)
 
 
-class _Pace:
+class _ReadingPace:
     """Rests so that reading has a rate; ends resting where it is told to stop."""
 
     def __init__(self, rate: float, stopped: Event) -> None:
@@ -73,7 +73,7 @@ class _Pace:
         return not self._stopped.wait(max(ahead, 0.0))
 
 
-def _published(directory: Path) -> tuple[Listed, ...]:
+def _read_published(directory: Path) -> tuple[Listed, ...]:
     """The segments that a directory's manifest lists; a broken one is the follower's business."""
     try:
         listed = manifest.read(directory, directory.name)
@@ -82,7 +82,7 @@ def _published(directory: Path) -> tuple[Listed, ...]:
     return listed.segments if listed else ()
 
 
-def _verify(directory: Path, entry: Listed, pace: _Pace) -> None:
+def _verify(directory: Path, entry: Listed, pace: _ReadingPace) -> None:
     """Mark a segment that is not as it was written, if it is still published."""
     folder = directory / entry.folder
     for name, (size, expected) in entry.sums.items():
@@ -95,7 +95,7 @@ def _verify(directory: Path, entry: Listed, pace: _Pace) -> None:
             log.warning("%s cannot be read: %s", folder / name, failed)
             sound = False
         if not sound:
-            if entry in _published(directory):
+            if entry in _read_published(directory):
                 log.error("%s is not as it was written: its segment is built anew", folder / name)
                 segments.mark_broken(folder)
             return

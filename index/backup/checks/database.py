@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from sqlalchemy import Engine, Table, func, select
 
-from index.backup.checks.finding import RESTORE, Finding, named
+from index.backup.checks.finding import RESTORE, CheckFinding, name_subject
 from index.catalog.catalog import Catalog
-from index.catalog.views import View
+from index.catalog.views import CatalogView
 from index.database.errors import Damaged
 from index.database.tables import changes, items, retired
 from index.items import Collection
@@ -16,7 +16,7 @@ from index.items import Collection
 MOST = 20  # findings of a kind: a damaged file has thousands
 
 
-def check_file(reader: Engine) -> Iterator[Finding]:
+def check_file(reader: Engine) -> Iterator[CheckFinding]:
     """SQLite's own checks of its file; PostgreSQL has checksums and keeps references by itself."""
     if reader.dialect.name != "sqlite":
         return
@@ -28,35 +28,35 @@ def check_file(reader: Engine) -> Iterator[Finding]:
         wrong, loose = [str(damaged)], []
     for problem in wrong:
         if problem != "ok":
-            yield Finding("database", "file", f"{problem}; {RESTORE}")
+            yield CheckFinding("database", "file", f"{problem}; {RESTORE}")
     for table, row, parent, _ in loose[:MOST]:
-        yield Finding("database", table, f"row {row} has no row of {parent}; {RESTORE}")
+        yield CheckFinding("database", table, f"row {row} has no row of {parent}; {RESTORE}")
 
 
-def check_revisions(catalog: Catalog, collection: Collection) -> Iterator[Finding]:
+def check_revisions(catalog: Catalog, collection: Collection) -> Iterator[CheckFinding]:
     """Whether a collection's numbers can have come about by changes, one after another."""
     with catalog.reading(collection) as view:
-        newest = max(_newest(view, table) for table in (items, retired, changes))
+        newest = max(_find_newest(view, table) for table in (items, retired, changes))
         unmarked = view.revision > 0 and view.mark(view.revision) is None
-        revived = _revived(view)
-    subject = named(collection)
+        revived = _find_revived(view)
+    subject = name_subject(collection)
     if not max(newest, view.floor) <= view.revision:
         problem = f"it has change {newest} and forgot up to {view.floor}, but ends at"
-        yield Finding("revisions", subject, f"{problem} {view.revision}; {RESTORE}")
+        yield CheckFinding("revisions", subject, f"{problem} {view.revision}; {RESTORE}")
     if unmarked:
-        yield Finding("revisions", subject, f"change {view.revision} has no mark; {RESTORE}")
+        yield CheckFinding("revisions", subject, f"change {view.revision} has no mark; {RESTORE}")
     if revived is not None:
         problem = "it counts as replaced or deleted and is there; put it again"
-        yield Finding("revisions", named(collection, revived), problem)
+        yield CheckFinding("revisions", name_subject(collection, revived), problem)
 
 
-def _newest(view: View, table: Table) -> int:
+def _find_newest(view: CatalogView, table: Table) -> int:
     column = table.c
     newest = select(func.max(column.revision)).where(column.collection == view.collection)
     return view.connection.execute(newest).scalar() or 0
 
 
-def _revived(view: View) -> str | None:
+def _find_revived(view: CatalogView) -> str | None:
     """The id of an item that is there although it was retired, None if there is none."""
     current = select(items.c.revision).where(items.c.collection == view.collection)
     condition = retired.c.was.in_(current) & (retired.c.collection == view.collection)

@@ -8,7 +8,7 @@ from pathlib import Path
 from sqlalchemy import func, select
 
 from index.backup.checks.database import check_file, check_revisions
-from index.backup.checks.finding import Finding
+from index.backup.checks.finding import CheckFinding
 from index.backup.checks.items import check_items
 from index.backup.checks.segments import check_segments
 from index.backup.snapshots import STAGING
@@ -21,7 +21,7 @@ from index.progress import Progress
 from index.segments.process import SEGMENTS
 
 
-def check(catalog: Catalog, folder: Path, progress: Progress) -> Iterator[Finding]:
+def check(catalog: Catalog, folder: Path, progress: Progress) -> Iterator[CheckFinding]:
     """What is wrong. A database that is not sound is not looked at any further."""
     progress("database", 0, 1)
     unsound = list(check_file(catalog.reader))
@@ -30,8 +30,8 @@ def check(catalog: Catalog, folder: Path, progress: Progress) -> Iterator[Findin
     if unsound:
         return
     if catalog.ownership.refusal is not None:
-        yield Finding("owner", "pictures and data folder", catalog.ownership.refusal)
-    for collection in catalog.names.followed():
+        yield CheckFinding("owner", "pictures and data folder", catalog.ownership.refusal)
+    for collection in catalog.names.list_followed():
         try:
             yield from check_revisions(catalog, collection)
             yield from check_items(catalog, collection, progress)
@@ -43,7 +43,7 @@ def check(catalog: Catalog, folder: Path, progress: Progress) -> Iterator[Findin
         yield from check_garbage(catalog, folder)
 
 
-def check_garbage(catalog: Catalog, folder: Path) -> Iterator[Finding]:
+def check_garbage(catalog: Catalog, folder: Path) -> Iterator[CheckFinding]:
     """What nothing refers to; a service deletes it within hours, and `repair` does at once.
 
     Of pictures those that a sweep may delete: none that were not seen unnamed for long enough.
@@ -60,13 +60,15 @@ def check_garbage(catalog: Catalog, folder: Path) -> Iterator[Finding]:
     if found.due:
         problem = f"{len(found.due):,} that no item has"
         if found.withheld:
-            yield Finding("pictures", "garbage", f"{problem}; see `tessera sweep --dry-run`")
+            yield CheckFinding("pictures", "garbage", f"{problem}; see `tessera sweep --dry-run`")
         else:
-            yield Finding("pictures", "garbage", problem, sweep)
+            yield CheckFinding("pictures", "garbage", problem, sweep)
     if tokens:
-        yield Finding("segments", "garbage", f"{len(tokens):,} folders of no collection", sweep)
+        yield CheckFinding(
+            "segments", "garbage", f"{len(tokens):,} folders of no collection", sweep
+        )
     if replaced:
-        yield Finding("database", "garbage", f"{replaced:,} replaced collections", sweep)
+        yield CheckFinding("database", "garbage", f"{replaced:,} replaced collections", sweep)
     if (folder / STAGING).exists():
         problem = "a restore is running, or was interrupted: run it again"
-        yield Finding("database", STAGING, problem)
+        yield CheckFinding("database", STAGING, problem)

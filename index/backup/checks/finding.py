@@ -11,7 +11,7 @@ RESTORE = "restore a snapshot"
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class CheckFinding:
     """Something wrong; `problem` ends with what a person can do, unless `repair` mends it."""
 
     part: str  # of what is stored: database, revisions, items, pictures, segments
@@ -20,6 +20,6 @@ class Finding:
     repair: Callable[[], None] | None = None
 
 
-def named(collection: Collection, item: str | None = None) -> str:
+def name_subject(collection: Collection, item: str | None = None) -> str:
     """How a collection, or an item of one, is called in findings."""
     return collection.name or "(in the making)" if item is None else f"{collection.name}/{item}"

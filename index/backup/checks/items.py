@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from sqlalchemy import Connection, Row, delete, insert, select
 
-from index.backup.checks.finding import Finding, named
+from index.backup.checks.finding import CheckFinding, name_subject
 from index.bags import unpack_bag, unpack_vectors
 from index.catalog.catalog import Catalog
 from index.catalog.edits import Change, patch
@@ -28,7 +28,7 @@ Facets = set[tuple[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class ItemRows:
     """All rows of one item."""
 
     item: Row[Any]
@@ -75,9 +75,11 @@ class Flatten:
             patch(self.catalog, self.collection, self.item.id, Change(), expected)
 
 
-def check_items(catalog: Catalog, collection: Collection, progress: Progress) -> Iterator[Finding]:
+def check_items(
+    catalog: Catalog, collection: Collection, progress: Progress
+) -> Iterator[CheckFinding]:
     """Whether every item of a collection is whole."""
-    stage, total = f"items of {named(collection)}", catalog.count(collection)
+    stage, total = f"items of {name_subject(collection)}", catalog.count(collection)
     checked, after = 0, 0
     progress(stage, checked, total)
     while batch := _read(catalog, collection.key, after):
@@ -87,34 +89,38 @@ def check_items(catalog: Catalog, collection: Collection, progress: Progress) ->
         progress(stage, min(checked, total), total)
 
 
-def _check(catalog: Catalog, collection: Collection, rows: Rows) -> Iterator[Finding]:
-    item, subject = rows.item, named(collection, rows.item.id)
-    problems = list(_problems(rows, collection.dimension))
+def _check(catalog: Catalog, collection: Collection, rows: ItemRows) -> Iterator[CheckFinding]:
+    item, subject = rows.item, name_subject(collection, rows.item.id)
+    problems = list(_find_problems(rows, collection.dimension))
     if not problems and not _is_as_stored(rows):
         problems = ["it is not as it was stored: its checksums are of something else"]
     for problem in problems:
-        yield Finding("items", subject, f"{problem}; put it again")
+        yield CheckFinding("items", subject, f"{problem}; put it again")
     if not problems:  # else what filters know may be right, and the item wrong
         yield from _check_metadata(catalog, collection, rows)
     for number, picture in enumerate(rows.pictures):
         if _is_lost(catalog, collection, item, picture["name"]):
             label = "picture" if len(rows.pictures) == 1 else f"picture {number}"
-            yield Finding("pictures", subject, f"its {label} is missing or damaged; put it again")
+            yield CheckFinding(
+                "pictures", subject, f"its {label} is missing or damaged; put it again"
+            )
 
 
-def _check_metadata(catalog: Catalog, collection: Collection, rows: Rows) -> Iterator[Finding]:
+def _check_metadata(
+    catalog: Catalog, collection: Collection, rows: ItemRows
+) -> Iterator[CheckFinding]:
     """Whether filters know what sound metadata says, and whether it is too deep."""
-    item, subject = rows.item, named(collection, rows.item.id)
+    item, subject = rows.item, name_subject(collection, rows.item.id)
     metadata, notes = read_metadata(item.metadata)
     expected = facets_of(metadata)
     if rows.facets != expected:
         rebuild = Rebuild(catalog, collection.key, item.revision, expected)
-        yield Finding("items", subject, "filters do not agree with its metadata", rebuild)
+        yield CheckFinding("items", subject, "filters do not agree with its metadata", rebuild)
     if notes:
-        yield Finding("items", subject, notes[0], Flatten(catalog, collection, item))
+        yield CheckFinding("items", subject, notes[0], Flatten(catalog, collection, item))
 
 
-def _problems(rows: Rows, dimension: int) -> Iterator[str]:
+def _find_problems(rows: ItemRows, dimension: int) -> Iterator[str]:
     """What is wrong with the rows of an item, but for what filters know."""
     item = rows.item
     try:
@@ -123,11 +129,11 @@ def _problems(rows: Rows, dimension: int) -> Iterator[str]:
         yield f"its metadata is broken ({broken})"
     if not isinstance(item.id, str) or item.bucket != bucket_of(item.id):
         yield "its bucket is another id's"
-    if problem := _wrong_bags(rows, dimension):
+    if problem := _find_bag_problem(rows, dimension):
         yield problem
 
 
-def _is_as_stored(rows: Rows) -> bool:
+def _is_as_stored(rows: ItemRows) -> bool:
     """Whether all rows of an item have their checksums, which rows of an older version lack."""
     item = rows.item._mapping
     if item["checksums"] is None:
@@ -139,7 +145,7 @@ def _is_as_stored(rows: Rows) -> bool:
         return False
 
 
-def _wrong_bags(rows: Rows, dimension: int) -> str | None:
+def _find_bag_problem(rows: ItemRows, dimension: int) -> str | None:
     """What is wrong with an item's bags, if anything is."""
     positions = [bag.position for bag in rows.bags]
     first = -len(rows.pictures)
@@ -167,19 +173,19 @@ def _is_lost(catalog: Catalog, collection: Collection, item: Row[Any], name: str
     return False
 
 
-def _read(catalog: Catalog, collection: int, after: int) -> list[Rows]:
+def _read(catalog: Catalog, collection: int, after: int) -> list[ItemRows]:
     """The rows of the next items behind a revision."""
     chosen = select_items(collection).where(items.c.revision > after)
     with catalog.reader.begin() as connection:
         selected = connection.execute(chosen.order_by(items.c.revision).limit(BATCH)).all()
         shown = picture_rows(connection, collection, [item.revision for item in selected])
-        rows = {item.revision: Rows(item, shown[item.revision]) for item in selected}
+        rows = {item.revision: ItemRows(item, shown[item.revision]) for item in selected}
         if rows:
             _read_parts(connection, collection, rows)
     return list(rows.values())
 
 
-def _read_parts(connection: Connection, collection: int, rows: dict[int, Rows]) -> None:
+def _read_parts(connection: Connection, collection: int, rows: dict[int, ItemRows]) -> None:
     order = (bags.c.revision, bags.c.position)
     for bag in connection.execute(
         select(bags).where(_within(bags.c, collection, rows)).order_by(*order)
@@ -189,7 +195,7 @@ def _read_parts(connection: Connection, collection: int, rows: dict[int, Rows]) 
         rows[facet.revision].facets.add((facet.key, facet.value))
 
 
-def _within(columns: Any, collection: int, rows: dict[int, Rows]) -> Any:
+def _within(columns: Any, collection: int, rows: dict[int, ItemRows]) -> Any:
     return (columns.collection == collection) & columns.revision.in_(rows)
 
 

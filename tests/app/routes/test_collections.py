@@ -18,7 +18,7 @@ from app.engine.engine import Engine
 from index.database.storage import Storage
 from index.search import indexes
 from index.segments import process as following
-from index.segments.process import Following
+from index.segments.process import Followers
 
 
 def put(client: TestClient, collection: str, *items: str) -> None:
@@ -175,7 +175,7 @@ def test_dropped_collection_is_swept_in_the_background(
         time.sleep(0.01)
     engine.indexes.close()
     assert engine.catalog.names.garbage()
-    Following(engine.catalog, tmp_path).step()
+    Followers(engine.catalog, tmp_path).step()
     assert not engine.catalog.names.garbage()
 
 

@@ -27,7 +27,7 @@ from app.main import create_app
 from app.settings import Settings
 from index.backup import archive as archives
 from index.catalog.catalog import Catalog
-from index.disk import locked
+from index.disk import hold_lock
 
 Png = Callable[..., bytes]
 Command = Callable[..., tuple[int, str]]
@@ -172,7 +172,7 @@ def test_second_snapshot_at_a_time_is_a_conflict(
     client: TestClient, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.snapshot_folder.mkdir()
-    with locked(settings.snapshot_folder / "lock"):
+    with hold_lock(settings.snapshot_folder / "lock"):
         answer = client.post("/snapshots")
     assert answer.status_code == 409
     assert answer.json()["type"] == "urn:tessera:problem:in-progress"

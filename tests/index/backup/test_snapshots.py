@@ -392,7 +392,7 @@ def remade(archive: Path, target: Path, change) -> Path:
     sums = {name: sha256(data).hexdigest() for name, data in parts[:2]}
     end = {"parts": sums, "pictures": len(parts) - 2, "lost": []}
     with tarfile.open(target, "w") as tar:
-        for name, data in [*parts, ("end.json", archives._sealed(end))]:
+        for name, data in [*parts, ("end.json", archives._seal(end))]:
             archives._add(tar, name, data)
     return target
 

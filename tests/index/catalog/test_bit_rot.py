@@ -20,7 +20,7 @@ from index.search.index import Index
 from index.search.requests import Request
 from index.segments import process as following
 from index.segments.builder import Sizes
-from index.segments.process import Following
+from index.segments.process import Followers
 from models.text.queries import Query
 
 NAMED = (OSError, ValueError, LookupError)  # failures that say what is damaged
@@ -47,7 +47,7 @@ def folder(tmp_path, entry):
                 connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
             for one in entries[8:]:
                 catalog.put(collection, one)
-            follow = Following(catalog, folder, Sizes(chunk=8, least=1, quiet=0.0, largest=8))
+            follow = Followers(catalog, folder, Sizes(chunk=8, least=1, quiet=0.0, largest=8))
             while follow.step():
                 pass
         finally:

@@ -12,7 +12,7 @@ from sqlalchemy import event, select
 from index.catalog.catalog import Catalog
 from index.database.tables import items
 from index.filters import Equals
-from index.items import ModelMismatch, NoSpace, Picture, Shown, bucket_of
+from index.items import ModelMismatch, NoSpace, PhotoInfo, Picture, bucket_of
 
 
 def test_item_comes_back_whole(catalog, collection, entry):
@@ -33,7 +33,7 @@ def test_item_is_described_without_its_picture(catalog, collection, entry):
     item = catalog.get(collection, "a")
     assert (item.id, item.revision, item.metadata) == ("a", revision, {"k": 1})
     assert item.sentences == ("sentence 0 of a", "sentence 1 of a")
-    assert item.photos == (Shown(4, 3, "0" * 64),)
+    assert item.photos == (PhotoInfo(4, 3, "0" * 64),)
 
 
 def test_put_replaces_everything_the_id_had(catalog, collection, entry):
@@ -62,7 +62,7 @@ def test_every_change_has_a_higher_revision(catalog, collection, entry):
     with catalog.reading(collection) as view:
         assert view.revision == changes[-1]
         assert view.revisions().tolist() == [changes[2], changes[4]]
-        assert sorted(view.retired(0)) == changes[:2]
+        assert sorted(view.list_retired(0)) == changes[:2]
 
 
 def test_last_of_equal_ids_in_a_batch_is_stored(catalog, collection, entry):
@@ -75,7 +75,7 @@ def test_last_of_equal_ids_in_a_batch_is_stored(catalog, collection, entry):
     }
     with catalog.reading(collection) as view:
         assert view.revisions().tolist() == [3, 5]
-        assert sorted(view.retired(0)) == [1, 2, 4]
+        assert sorted(view.list_retired(0)) == [1, 2, 4]
 
 
 def test_view_knows_who_carries_a_value_and_reads_bags_by_the_chunk(catalog, collection, entry):
@@ -128,13 +128,13 @@ def test_restored_backup_has_other_marks_from_there_on(catalog, collection, entr
 
 
 def test_revisions_are_known_without_a_view(catalog, collection, entry):
-    assert catalog.revision(collection) == catalog.acknowledged(collection) == 0
+    assert catalog.revision(collection) == catalog.read_acknowledged(collection) == 0
     catalog.put_many(collection, [entry("a"), entry("b")])
-    assert catalog.revision(collection) == catalog.acknowledged(collection) == 2
+    assert catalog.revision(collection) == catalog.read_acknowledged(collection) == 2
     catalog.delete(collection, "a")
-    assert catalog.revision(collection) == catalog.acknowledged(collection) == 3
+    assert catalog.revision(collection) == catalog.read_acknowledged(collection) == 3
     other = Catalog(catalog.storage)
-    assert (other.revision(collection), other.acknowledged(collection)) == (3, 0)
+    assert (other.revision(collection), other.read_acknowledged(collection)) == (3, 0)
     other.close()
 
 

@@ -130,8 +130,10 @@ def test_reembedding_keeps_what_it_replaces_if_it_shall(shop):
     kept = shop.find("shop")
     again(shop, "shop")
     assert (shop.find("shop").fingerprint, ids(shop, "shop")) == ("model-b", ["a"])
-    assert shop.names.kept(shop.find("shop"), "model-a") == replace(kept, name="shop-1@model-a")
-    assert shop.names.kept(shop.find("shop"), "model-c") is None
+    assert shop.names.find_former(shop.find("shop"), "model-a") == replace(
+        kept, name="shop-1@model-a"
+    )
+    assert shop.names.find_former(shop.find("shop"), "model-c") is None
     shop.sweep()
     assert ids(shop, "shop-1@model-a") == ["a"]
     shop.collection("shop-1@model-b", **MODEL)
@@ -143,9 +145,9 @@ def test_what_is_kept_follows_renames_of_both(shop):
     live, kept = again(shop, "shop-1"), shop.find("shop-1@model-a")
     shop.names.rename("shop-1", "store")
     shop.names.rename("shop-1@model-a", "former")
-    assert shop.names.kept(shop.find("store"), "model-a") == replace(kept, name="former")
+    assert shop.names.find_former(shop.find("store"), "model-a") == replace(kept, name="former")
     shop.names.drop("former")
-    assert shop.names.kept(live, "model-a") is None
+    assert shop.names.find_former(live, "model-a") is None
 
 
 def test_what_is_kept_is_not_found_for_what_replaces_the_collection_in_turn(shop, entry):
@@ -155,14 +157,14 @@ def test_what_is_kept_is_not_found_for_what_replaces_the_collection_in_turn(shop
     second = again(shop, "shop-1", keep=False)
     assert ids(shop, "shop-1@model-a") == ["a"]
     for live in (first, second):
-        assert shop.names.kept(live, "model-a") is None
+        assert shop.names.find_former(live, "model-a") is None
 
 
 def test_what_is_kept_is_not_found_for_a_new_collection_of_the_name(shop):
     live = again(shop, "shop-2")
     shop.names.drop("shop-2")
     new = shop.collection("shop-2", **MODEL | {"fingerprint": "model-b"})
-    assert shop.names.kept(live, "model-a") is shop.names.kept(new, "model-a") is None
+    assert shop.names.find_former(live, "model-a") is shop.names.find_former(new, "model-a") is None
 
 
 def test_what_is_kept_has_the_name_that_its_collection_had_in_the_end(shop):
@@ -172,7 +174,7 @@ def test_what_is_kept_has_the_name_that_its_collection_had_in_the_end(shop):
 
     with pytest.raises(LookupError, match="no collection 'shop-2'"):
         again(shop, "shop-2", embed=renamed)
-    assert shop.names.kept(shop.find("store"), "model-a").name == "store@model-a"
+    assert shop.names.find_former(shop.find("store"), "model-a").name == "store@model-a"
 
 
 @pytest.mark.parametrize("alias", [False, True])
@@ -188,13 +190,16 @@ def test_name_that_is_taken_while_it_is_reembedded_is_a_conflict(shop, alias):
         again(shop, "shop-2", embed=taken)
     assert shop.find("shop-2").fingerprint == "model-a"
     (shop.names.forget if alias else shop.names.drop)("shop-2@model-a")
-    assert shop.names.kept(again(shop, "shop-2", embed=pytest.fail), "model-a").name
+    assert shop.names.find_former(again(shop, "shop-2", embed=pytest.fail), "model-a").name
 
 
 def test_reembedding_that_was_to_keep_does_so_after_an_interruption(shop):
     with pytest.raises(KeyboardInterrupt):
         again(shop, "shop-2", embed=stopped)
-    assert shop.names.kept(again(shop, "shop-2", keep=False), "model-a").name == "shop-2@model-a"
+    assert (
+        shop.names.find_former(again(shop, "shop-2", keep=False), "model-a").name
+        == "shop-2@model-a"
+    )
 
 
 def test_sweep_forgets_what_was_kept_for_collections_that_are_gone(shop):
@@ -229,7 +234,7 @@ def test_collection_that_is_dropped_while_it_is_reembedded_stays_gone(shop):
             progress=lambda *_: None,
         )
     shop.sweep()
-    assert [one.name for one in shop.names.followed()] == ["shop-1"]
+    assert [one.name for one in shop.names.list_followed()] == ["shop-1"]
 
 
 def test_one_of_many_takes_a_name(shop):

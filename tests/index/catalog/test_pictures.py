@@ -95,7 +95,7 @@ def test_full_disk_acknowledges_nothing_and_leaves_nothing_torn(
     with pytest.raises(OSError, match="File too large"):
         catalog.put_many(collection, [entry("small"), large])
     assert catalog.count(collection) == 0
-    assert catalog.revision(collection) == catalog.acknowledged(collection) == 0
+    assert catalog.revision(collection) == catalog.read_acknowledged(collection) == 0
     assert files(tmp_path / "data" / "pictures" / "partial") == []
     catalog.put(collection, entry("small"))
     catalog.sweep()

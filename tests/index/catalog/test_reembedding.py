@@ -160,7 +160,7 @@ def test_takeover_takes_as_many_statements_for_many_items_as_for_few(catalog, co
         catalog.put_many(home, bags if model == "model-b" else embedded(bags))
         new = reembedding._begin(catalog, home, model, 3, "sum_of_max")
         while statements.clear() or not reembedding._take_over(catalog, home, new):
-            changes = reembedding._changes(catalog, home, new, 100)
+            changes = reembedding._read_changes(catalog, home, new, 100)
             reembedding._store(catalog, new, changes, embedded(changes.entries))
         counts.append(len(statements))
     assert counts[0] == counts[1] < 10

@@ -12,7 +12,7 @@ import pytest
 from index.catalog import sweeping
 from index.catalog.catalog import Catalog
 from index.catalog.pictures import name_of
-from index.catalog.sweeping import NOTE, keeping
+from index.catalog.sweeping import NOTE, keep_pictures
 from index.database.storage import Storage
 from index.items import Picture
 
@@ -153,7 +153,7 @@ def test_dry_run_changes_nothing(catalog, garbage, clock):
 def test_nothing_goes_while_a_snapshot_is_made_nor_is_forgotten(catalog, garbage, clock):
     catalog.sweep()
     clock.pass_(DAY)
-    with keeping(catalog.reader):
+    with keep_pictures(catalog.reader):
         assert catalog.sweep().deleted == 0
     assert catalog.sweep().deleted == 3
 

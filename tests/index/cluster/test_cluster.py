@@ -42,12 +42,12 @@ def catalog(postgresql, tmp_path):
 
 @pytest.fixture
 def cluster(nodes, catalog, collection) -> Iterator[object]:
-    from index.cluster.cluster import Cluster, Layout
+    from index.cluster.cluster import Cluster, ClusterLayout
 
     made = Cluster(
         nodes.address,
         catalog.storage,
-        Layout(shards=2, cpus=1.0, patience=20.0),
+        ClusterLayout(shards=2, cpus=1.0, patience=20.0),
         collection.fingerprint,
         CALIBRATION,
         secret=catalog.secret,

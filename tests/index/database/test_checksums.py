@@ -17,7 +17,7 @@ from index.documents.documents import Documents
 from index.items import Picture
 from index.search.index import Index
 from index.search.requests import Request
-from index.segments.process import Following
+from index.segments.process import Followers
 from models.text.queries import Query
 
 IDS = ["a", "b", "c"]
@@ -153,7 +153,7 @@ def test_rows_of_an_older_version_get_theirs_and_broken_ones_none(filled, collec
         connection.execute(broken.values(vectors=b"e123"))
     assert lacks_checksums(filled)
     assert [item.id for item in filled.list_items(collection)] == IDS
-    following = Following(filled, tmp_path / "data")
+    following = Followers(filled, tmp_path / "data")
     for _ in range(20):
         following.step()
     assert unsound(filled) == ["b"]

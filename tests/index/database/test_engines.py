@@ -10,7 +10,7 @@ from sqlalchemy import make_url, text
 from index.catalog.catalog import Catalog
 from index.database import engines as databases
 from index.database.engines import connect, migrate, url_of
-from index.database.errors import Busy, Damaged, DiskRefuses, translating
+from index.database.errors import Busy, Damaged, DiskRefuses, translate_errors
 from index.database.storage import Storage
 from index.database.tables import settings
 from index.segments.builder import Follower
@@ -326,5 +326,5 @@ def test_disk_that_takes_no_writes_is_told_in_our_words(tmp_path):
     address = f"file:{tmp_path / 'a.sqlite'}?mode=ro"
     with closing(sqlite3.connect(address, uri=True)) as connection:
         refused = pytest.raises(DiskRefuses, match="read-only or fails, so nothing was stored")
-        with refused, translating():
+        with refused, translate_errors():
             connection.execute("DELETE FROM settings")

@@ -63,7 +63,7 @@ def test_snapshot_of_a_released_layout_is_restored(layout, tmp_path):
     old = restored(layout, tmp_path / "old")
     store = FolderPictures(old / "pictures")
     held = [(name, store.get(name)) for name in store.names()]
-    head = archives.Head(archives.now(), (), len(held))
+    head = archives.ArchiveHead(archives.now(), (), len(held))
     archives.write(tmp_path / "old.tar", head, old / "catalog.sqlite", held)
     with closing(Catalog.in_folder(tmp_path / "new")) as catalog:
         restore(catalog, tmp_path / "old.tar", tmp_path / "new", lambda *_: None)

@@ -16,7 +16,7 @@ from index.search.requests import Request
 from index.segments import candidates, manifest, rows
 from index.segments import segment as segments
 from index.segments.builder import Follower, Sizes
-from index.segments.process import Following, catch_up, elect
+from index.segments.process import Followers, catch_up, elect
 from index.segments.rows import SIDES
 from models.scores.scoring import SCORES
 from models.text.queries import Query
@@ -48,7 +48,7 @@ def published(catalog, collection, directory):
 
     def read():
         listed = manifest.read(directory, collection.token).segments
-        return [segments.opened(directory / one.folder, one.span, one.sums) for one in listed]
+        return [segments.map_folder(directory / one.folder, one.span, one.sums) for one in listed]
 
     return read
 
@@ -62,7 +62,7 @@ def complete(catalog, collection, directory, published):
             newest, current = view.revision, view.revisions()
             truth = segments.of_bags(
                 view.bags(0, newest)[0],
-                segments.Span(0, newest, newest, view.mark(newest)),
+                segments.RevisionSpan(0, newest, newest, view.mark(newest)),
                 SCORES["sum_of_max"],
                 collection.dimension,
             )
@@ -462,7 +462,7 @@ def test_following_goes_on_after_a_failure(
     catalog, collection, tmp_path, fill, complete, monkeypatch, caplog
 ):
     fill(12)
-    following = Following(catalog, tmp_path / "data", TINY)
+    following = Followers(catalog, tmp_path / "data", TINY)
     stopped = Event()
     write, failures = segments.write, iter([True, True])
 
@@ -501,10 +501,10 @@ def test_collections_that_are_being_reembedded_are_followed_too(
     reembed = dict(name="default", **wanted, progress=lambda *_: None, batch=3)
     with pytest.raises(KeyboardInterrupt):
         reembedding.reembed(catalog, embed=interrupted, **reembed)
-    following = Following(catalog, tmp_path / "data", TINY)
+    following = Followers(catalog, tmp_path / "data", TINY)
     while following.step():
         pass
-    (nameless,) = {one.token for one in catalog.names.followed()} - {collection.token}
+    (nameless,) = {one.token for one in catalog.names.list_followed()} - {collection.token}
     assert manifest.read(segments_folder / nameless, nameless).until == 6
     assert manifest.read(segments_folder / collection.token, collection.token).until == 10
     new = reembedding.reembed(catalog, embed=lambda entries: entries, **reembed)
@@ -540,7 +540,7 @@ def test_collection_that_fails_does_not_stop_the_others(
         return write(parts, directory)
 
     monkeypatch.setattr(segments, "write", refuse)
-    following = Following(catalog, tmp_path / "data", TINY)
+    following = Followers(catalog, tmp_path / "data", TINY)
     while following.step():
         pass
     assert "'default' cannot be followed" in caplog.text

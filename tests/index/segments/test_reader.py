@@ -13,13 +13,15 @@ import pytest
 from index.catalog import garbage, reembedding
 from index.items import ModelMismatch
 from index.segments import reader as snapshot
-from index.segments.reader import Reader
+from index.segments.reader import SegmentReader
 from models.scores.scoring import SCORES
 
 
 @pytest.fixture
 def reader(catalog, collection, segments_folder):
-    reader = Reader(catalog, collection, segments_folder / collection.token, SCORES["sum_of_max"])
+    reader = SegmentReader(
+        catalog, collection, segments_folder / collection.token, SCORES["sum_of_max"]
+    )
     yield reader
     reader.close()
 
@@ -48,7 +50,7 @@ def until(condition, seconds=5.0):
 
 
 def test_new_items_are_a_tail_in_memory(catalog, collection, reader, entry):
-    assert reader.current() == snapshot.Snapshot()
+    assert reader.current() == snapshot.SegmentChain()
     catalog.put_many(collection, [entry("a"), entry("b"), entry("a")])
     now = reader.current()
     assert (revisions(now), now.revision, now.behind, now.unpublished) == ([2, 3], 3, 0, 3)

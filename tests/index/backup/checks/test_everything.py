@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import delete, insert, update
 
 from index.backup.checks.everything import check
-from index.backup.checks.finding import Finding
+from index.backup.checks.finding import CheckFinding
 from index.backup.snapshots import STAGING
 from index.catalog.pictures import name_of
 from index.database.tables import bags, changes, collections, facets, items, retired
@@ -40,7 +40,7 @@ def wrong(catalog, folder) -> list[tuple[str, str, str]]:
     return [(one.part, one.subject, one.problem) for one in findings(catalog, folder)]
 
 
-def findings(catalog, folder) -> list[Finding]:
+def findings(catalog, folder) -> list[CheckFinding]:
     return list(check(catalog, folder, lambda *_: None))
 
 
@@ -184,7 +184,7 @@ def test_segment_without_a_row_of_the_catalog_is_built_anew(filled, folder, coll
     """Its checksums are right: it was written so."""
     directory = folder / "segments" / collection.token
     listed = manifest.read(directory, collection.token).segments
-    first = segments.opened(directory / listed[0].folder, listed[0].span, listed[0].sums)
+    first = segments.map_folder(directory / listed[0].folder, listed[0].span, listed[0].sums)
     fewer = first.without(first.images.revisions[:1])
     written, sums = segments.write([fewer], directory)
     replaced = manifest.Listed(written.name, listed[0].span, sums)
