@@ -89,7 +89,7 @@ class Engine:
         compile first: that takes seconds where none is kept on disk.
         """
         compile_kernel(score_named(self.models.matcher.score))
-        for collection in self.catalog.collections():
+        for collection in self.catalog.names.all():
             if collection.fingerprint == self.models.fingerprint:
                 self.indexes.of(collection)
         self.indexes.follow()
@@ -127,12 +127,12 @@ class Engine:
 
         Whoever reads it may know of no collection, so none is named but the default one.
         """
-        homes = self.catalog.collections()
+        homes = self.catalog.names.all()
         refused = {
             home.token for home in homes if self.served(home).fingerprint != self.models.fingerprint
         }
         with suppress(LookupError):  # it is made by the first search
-            if self.catalog.find(DEFAULT_COLLECTION).token in refused:
+            if self.catalog.names.find(DEFAULT_COLLECTION).token in refused:
                 raise NotReady(_REFUSED.format(f"the collection {DEFAULT_COLLECTION!r}"))
         if refused and len(refused) == len(homes):
             raise NotReady(_REFUSED.format("every collection"))
@@ -167,7 +167,7 @@ class Engine:
             home = self.served(home) if reading else home
             if home.fingerprint == self.models.fingerprint:
                 return home
-        return self.catalog.collection(collection, **self.models.makes)
+        return self.catalog.names.make(collection, **self.models.makes)
 
     def served(self, home: Collection) -> Collection:
         """What is read where a collection is named: what a re-embedding of it has kept, or itself.

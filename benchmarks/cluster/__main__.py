@@ -55,7 +55,7 @@ def filled(url: str, folder: Path, real: Real, count: int) -> tuple[Catalog, Col
     """A catalog of so many photos, of real ones and ones like them, unless they are there."""
     catalog = Catalog(Storage(folder, database=url, shared=True))
     source = Grown(real, "images", count)
-    collection = catalog.collection(
+    collection = catalog.names.make(
         "default", fingerprint="benchmark", dimension=source.dimension, score="sum_of_max"
     )
     if not catalog.count(collection):

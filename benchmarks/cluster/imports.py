@@ -39,7 +39,7 @@ def imported(photos: Path, work: Path, count: int, more: Sequence[str]) -> float
         with closing(Catalog(Storage(Path(data), database=url))) as catalog:
 
             def stored() -> int:
-                return sum(catalog.count(collection) for collection in catalog.collections())
+                return sum(catalog.count(collection) for collection in catalog.names.all())
 
             eventually(lambda: stored() or process.poll(), WAIT)
             began, first = time.monotonic(), stored()

@@ -108,7 +108,7 @@ class Place:
 
     def collection(self, catalog: Catalog, name: str) -> Collection:
         """A collection there, made if it is new."""
-        return catalog.collection(name, **MODEL)
+        return catalog.names.make(name, **MODEL)
 
 
 def title(number: int) -> Entry:
@@ -163,7 +163,7 @@ def steps(rows: int) -> Steps:
         "titles, 16 a transaction": partial(put, titles),
         "photos, 256 a transaction": partial(put, photos),
         "segments of all of them": segments,
-        "put of one item": each(lambda catalog, home, at: catalog.put(home, ready[at])),
+        "put of one item": each(lambda catalog, home, at: catalog.replace(home, ready[at])[0]),
         "patch of one": each(
             lambda catalog, home, at: editing.patch(catalog, home, ids[at], change)
         ),
@@ -303,7 +303,7 @@ def write(place: Place) -> None:
             for _ in range(int(line)):
                 number += 1
                 item = marked(number)
-                catalog.put(home, item)
+                catalog.replace(home, item)
                 at = time.monotonic()
                 time.sleep(PAUSE)
             print(json.dumps({"id": item.id, "at": at}), flush=True)

@@ -65,7 +65,7 @@ def measure(catalog: Catalog, home: Collection) -> None:
     ready = [entry(number) for number in range(PATCHES)]
     with told(f"{PATCHES} puts, one at a time", PATCHES):
         for photo in ready:
-            catalog.put(home, photo)
+            catalog.replace(home, photo)
     with told(f"{PATCHES} patches, one at a time", PATCHES):
         for number in range(PATCHES):
             editing.patch(catalog, home, f"{number}", Change({"seen": True}))
@@ -89,4 +89,4 @@ if __name__ == "__main__":
         tempfile.TemporaryDirectory() as folder,
         closing(Catalog.in_folder(Path(folder))) as catalog,
     ):
-        measure(catalog, catalog.collection("default", **MODEL))
+        measure(catalog, catalog.names.make("default", **MODEL))

@@ -106,22 +106,6 @@ class Catalog(CatalogReader):
             why = f"{failed} ({cause})" if cause else str(failed)
             raise OSError(f"pictures cannot be kept at {place}: {why}") from failed
 
-    def collection(self, name: str, *, fingerprint: str, dimension: int, score: str) -> Collection:
-        """See Names.make."""
-        return self.names.make(name, fingerprint=fingerprint, dimension=dimension, score=score)
-
-    def find(self, name: str) -> Collection:
-        """See Names.find."""
-        return self.names.find(name)
-
-    def collections(self) -> list[Collection]:
-        """See Names.all."""
-        return self.names.all()
-
-    def put(self, collection: Collection, entry: Entry) -> int:
-        """Store an item in place of what its id had before; gives its revision."""
-        return self.replace(collection, entry)[0]
-
     def replace(
         self, collection: Collection, entry: Entry, expected: Expected = ANY
     ) -> tuple[int, int]:

@@ -65,7 +65,7 @@ def reembed(
     `embed` gives entries back with new bags and nothing else changed; what it raises ends the
     work, to be resumed by the next call. `progress` hears how many items are done, of how many.
     """
-    old = catalog.find(name)
+    old = catalog.names.find(name)
     if old.fingerprint == fingerprint:
         return old
     new = _begin(catalog, old, fingerprint, dimension, score, keep=keep)

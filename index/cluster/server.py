@@ -91,7 +91,7 @@ class ShardServer:
         opened = self._open()
         served = [
             collection
-            for collection in opened.catalog.collections()
+            for collection in opened.catalog.names.all()
             if collection.fingerprint == self._fingerprint
         ]
         for collection in served:

@@ -142,7 +142,7 @@ class Indexes:
 
     def _close_gone(self) -> bool:
         """Close the indexes of collections that are gone; says whether any is still to delete."""
-        named = {collection.token for collection in self.catalog.collections()}
+        named = {collection.token for collection in self.catalog.names.all()}
         with self._lock:
             gone = [self._open.pop(token) for token in self._open.keys() - named]
         for index in gone:

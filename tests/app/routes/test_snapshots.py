@@ -302,7 +302,7 @@ def test_service_that_is_killed_while_it_makes_snapshots_loses_nothing(
         for job in jobs:
             job.join()
     with closing(Catalog.in_folder(tmp_path / "data")) as catalog:
-        ids = {item.id for item in catalog.list_items(catalog.find("default"), limit=10_000)}
+        ids = {item.id for item in catalog.list_items(catalog.names.find("default"), limit=10_000)}
     assert stored
     assert ids.issuperset(address.removeprefix("/items/") for address in stored)
     snapshots = sorted((tmp_path / "data" / "snapshots").glob("*.tar"))

@@ -41,12 +41,12 @@ def folder(tmp_path, entry):
         try:
             catalog = Catalog.in_folder(folder)
             made = {"fingerprint": "m", "dimension": 8, "score": "sum_of_max"}
-            collection = catalog.collection("default", **made)
+            collection = catalog.names.make("default", **made)
             catalog.put_many(collection, entries[:8])
             with catalog.reader.connect() as connection:
                 connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
             for one in entries[8:]:
-                catalog.put(collection, one)
+                catalog.replace(collection, one)
             follow = Followers(catalog, folder, Sizes(chunk=8, least=1, quiet=0.0, largest=8))
             while follow.step():
                 pass
@@ -59,7 +59,7 @@ def folder(tmp_path, entry):
 def answers(folder: Path, query: object) -> Answers:
     """All that is stored, as it is shown and found; raises what says that it is damaged."""
     with closing(Catalog.in_folder(folder)) as catalog:
-        home = catalog.find("default")
+        home = catalog.names.find("default")
         index = Index(catalog, home, folder / following.SEGMENTS)
         damaged: set[str] = set()
         told: Answers = []

@@ -209,7 +209,7 @@ def test_many_items_go_in_short_transactions(filled, collection, monkeypatch):
 
 def test_deletion_leaves_what_is_put_meanwhile(filled, collection, entry, monkeypatch):
     monkeypatch.setattr(editing, "BATCH", 2)
-    monkeypatch.setattr(editing.time, "sleep", lambda _: filled.put(collection, late))
+    monkeypatch.setattr(editing.time, "sleep", lambda _: filled.replace(collection, late)[0])
     late = entry("late", metadata={"even": True})
     assert delete(filled, collection, ItemSelection(where={"even": True})) == 10
     assert filled.get(collection, "late").metadata == {"even": True}
@@ -245,7 +245,7 @@ def test_put_races_delete_and_patch(filled, collection, entry):
                 raise
 
     changes = [
-        lambda: filled.put(collection, entry("01")),
+        lambda: filled.replace(collection, entry("01"))[0],
         lambda: filled.delete(collection, "01"),
         lambda: patch(filled, collection, "01", Change({"n": 1})),
         lambda: delete(filled, collection, ItemSelection(ids=["01"])),

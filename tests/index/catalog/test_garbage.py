@@ -36,9 +36,9 @@ def shown(entry, jpeg):
 def changed(catalog, collection, entry):
     """Revisions 1 to 6 put, 7 to 9 replace three of them, 10 deletes one."""
     for number in range(6):
-        catalog.put(collection, shown(entry(f"{number}"), b"old"))
+        catalog.replace(collection, shown(entry(f"{number}"), b"old"))
     for number in range(3):
-        catalog.put(collection, shown(entry(f"{number}"), f"new {number}".encode()))
+        catalog.replace(collection, shown(entry(f"{number}"), f"new {number}".encode()))
     catalog.delete(collection, "0")
     return catalog
 

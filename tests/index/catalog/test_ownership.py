@@ -42,11 +42,11 @@ def opened(storage, claim=None):
 
 
 def fill(catalog, entry, count=4):
-    home = catalog.collection("default", **MODEL)
+    home = catalog.names.make("default", **MODEL)
     for number in range(count):
         jpeg = f"{number}".encode()
         shown = replace(entry(f"{number}"), pictures=(Picture(jpeg, 4, 3, "0" * 64),))
-        catalog.put(home, shown)
+        catalog.replace(home, shown)
     return home
 
 
@@ -102,7 +102,7 @@ def test_another_catalog_is_refused_with_a_sentence(production, tmp_path):
 def test_adopted_pictures_belong_to_the_other_from_then_on(production, tmp_path, entry):
     other = Storage(tmp_path / "other", pictures=production.pictures, sweep_after=0)
     with opened(production) as former:
-        home = former.find("default")
+        home = former.names.find("default")
         with opened(other, ADOPTING) as catalog:
             assert catalog.sweep().withheld, "four of four are no garbage"
             former.delete(home, "0")
@@ -111,7 +111,7 @@ def test_adopted_pictures_belong_to_the_other_from_then_on(production, tmp_path,
             assert len(list(catalog.pictures.names())) == 4
             former.ownership._confirmed = float("-inf")
             with pytest.raises(StoreAway, match="belongs to the catalog in"):
-                former.put(home, entry("5"))
+                former.replace(home, entry("5"))
             assert catalog.sweep(share=1.0).deleted == 4
     with pytest.raises(ForeignCatalog, match="not to that in"):
         Catalog(production)
@@ -349,11 +349,11 @@ def test_rehearsed_restore_with_productions_store_is_refused(production, saved, 
 def test_restore_in_place_goes_on(production, saved):
     with opened(production) as catalog:
         name = named(catalog)
-        catalog.delete(catalog.find("default"), "0")
+        catalog.delete(catalog.names.find("default"), "0")
     restore(production, saved, force=True)
     with opened(production) as catalog:
         assert named(catalog) == name
-        assert catalog.count(catalog.find("default")) == 4
+        assert catalog.count(catalog.names.find("default")) == 4
     assert photos(production) == 4
 
 
@@ -420,9 +420,9 @@ def test_nothing_is_deleted_or_stored_while_the_store_is_away(bucket, tmp_path, 
     storage = Storage(tmp_path / "data", pictures=bucket)
     monkeypatch.setenv("AWS_ENDPOINT", "http://127.0.0.1:9")
     with opened(storage) as catalog:
-        home = catalog.collection("default", **MODEL)
+        home = catalog.names.make("default", **MODEL)
         with pytest.raises(StoreAway):
-            catalog.put(home, entry("a"))
+            catalog.replace(home, entry("a"))
         with pytest.raises(StoreAway):
             catalog.sweep()
     with pytest.raises(StoreAway):

@@ -30,7 +30,7 @@ def catalog(request, tmp_path):
 
 @pytest.fixture
 def home(catalog, entry):
-    home = catalog.collection("default", fingerprint="m", dimension=8, score="sum_of_max")
+    home = catalog.names.make("default", fingerprint="m", dimension=8, score="sum_of_max")
     catalog.put_many(
         home,
         [
@@ -97,7 +97,7 @@ def test_picture_that_an_item_has_again_begins_anew(catalog, home, garbage, cloc
     catalog.sweep()
     clock.pass_(DAY // 2)
     again = replace(entry("100"), pictures=(Picture(b"100", 4, 3, "0" * 64),))
-    catalog.put(home, again)
+    catalog.replace(home, again)
     catalog.sweep()
     with catalog.writer.begin() as connection:  # as if the database went back in time
         connection.exec_driver_sql("DELETE FROM items WHERE id = '100'")

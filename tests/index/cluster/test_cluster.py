@@ -116,7 +116,7 @@ def test_a_cluster_answers_as_one_machine(
         assert truth
     with pytest.raises(ValueError, match="vectors have 5 numbers, collection 'default'"):
         sharded.best(Request("images", Query.of(sentence_bag(2, 5))))
-    catalog.put(collection, entry("at once"))
+    catalog.replace(collection, entry("at once"))
     found = sharded.best(Request("images", requests[0].query, limit=100)).hits
     assert "at once" in {hit.item for hit in found}, "a search includes what was acknowledged"
     placed = actors(cluster.group)
@@ -142,7 +142,7 @@ def test_killed_actors_are_told_and_come_back(
         for replica in range(2):
             kill(placed[f"{cluster.group}/0/{replica}"][0])
         eventually(lambda: 0.5 in {one for _, one in asking.coverages}, ACTOR)
-        catalog.put(collection, entry("meanwhile"))
+        catalog.replace(collection, entry("meanwhile"))
         eventually(lambda: asking.coverages[-1][1] == 1.0, ACTOR)
     catalog.delete(collection, "meanwhile")
     assert pages(sharded, request)[0] == truth

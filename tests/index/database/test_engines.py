@@ -278,7 +278,7 @@ def test_statistics_of_postgresql_follow_a_collection_that_grows(postgresql, tmp
         closing(Catalog(Storage(tmp_path, database=url))) as catalog,
     ):
         for name in ("a", "b"):
-            home = catalog.collection(name, fingerprint="a", dimension=8, score="sum_of_max")
+            home = catalog.names.make(name, fingerprint="a", dimension=8, score="sum_of_max")
             assert str(home.key) not in counted()
             catalog.put_many(home, [entry(f"{number}") for number in range(20)])
             Follower(catalog, home, tmp_path / name).step(flush=True)
@@ -314,7 +314,7 @@ def test_catalog_that_lacks_something_is_refused_with_what_to_do(
 
 def test_table_that_goes_while_it_is_used_is_told_as_damage(catalogs: Catalogs, tmp_path):
     with catalogs.in_folder(tmp_path) as catalog:
-        home = catalog.collection("a", fingerprint="f", dimension=2, score="sum_of_max")
+        home = catalog.names.make("a", fingerprint="f", dimension=2, score="sum_of_max")
         with catalog.exclusive.begin() as connection:
             connection.exec_driver_sql("ALTER TABLE items DROP COLUMN stamp")
         with pytest.raises(Damaged, match=r"no such column: items.stamp\): restore"):

@@ -135,7 +135,7 @@ def test_what_is_published_is_what_the_catalog_has(
                 now = Follower(catalog, collection, directory, TINY)
         assert right(everything, reader.best(everything))
     assert right(everything, fresh().best(everything))
-    catalog.put(collection, entry("last"))
+    catalog.replace(collection, entry("last"))
     work(now)
     assert complete()
 
@@ -344,7 +344,7 @@ def test_healthy_collection_is_never_reported(
     for magnitude in (1e-3, 1.0, 1e3):
         one = entry(f"{magnitude}")
         one.images[0].vectors.mul_(magnitude)
-        catalog.put(collection, one)
+        catalog.replace(collection, one)
     follow()
     for _ in range(20):
         query = Query((sentence_bag(3), sentence_bag(2)), (1.5, -0.5))
@@ -527,7 +527,7 @@ def test_one_is_elected_and_another_only_after_it_let_go(tmp_path):
 def test_collection_that_fails_does_not_stop_the_others(
     catalog, collection, entry, tmp_path, monkeypatch, caplog
 ):
-    other = catalog.collection("other", fingerprint="m", dimension=8, score="sum_of_max")
+    other = catalog.names.make("other", fingerprint="m", dimension=8, score="sum_of_max")
     for one in (collection, other):
         catalog.put_many(one, [entry(f"{i}") for i in range(9)])
     now, write = [100.0], segments.write

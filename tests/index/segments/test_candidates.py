@@ -155,10 +155,10 @@ def test_what_was_deleted_or_replaced_is_no_candidate(
 
 def test_newer_rows_are_found_beside_what_faiss_has(catalog, collection, index, filled, world):
     text = world.text(4)
-    catalog.put(collection, replace(world.entry(4), id="new", images=(world.photo(4),)))
+    catalog.replace(collection, replace(world.entry(4), id="new", images=(world.photo(4),)))
     photo = catalog.entry(collection, "new").images[0]
     stronger = replace(photo, vectors=3 * photo.vectors)
-    catalog.put(collection, replace(world.entry(4), id="new", images=(stronger,)))
+    catalog.replace(collection, replace(world.entry(4), id="new", images=(stronger,)))
     assert index.best(Request("images", Query.of(text), limit=1)).hits[0].item == "new"
 
 

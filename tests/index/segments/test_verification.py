@@ -117,7 +117,7 @@ from models.text.queries import Query
 
 folder, name = Path(sys.argv[1]), sys.argv[2]
 catalog = Catalog.in_folder(folder)
-home = catalog.find("default")
+home = catalog.names.find("default")
 assert page_faults.install()
 index = Index(catalog, home, folder / following.SEGMENTS)
 query = Query.of(catalog.entry(home, "00").bags[0])

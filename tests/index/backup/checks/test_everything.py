@@ -30,7 +30,7 @@ def filled(catalog, collection, entry, follow):
         made = entry(f"item {number}", metadata={"n": number, "tags": ["a", "b"]})
         jpeg = str(number).encode()
         object.__setattr__(made, "pictures", (Picture(jpeg, 4, 3, name_of(jpeg)),))
-        catalog.put(collection, made)
+        catalog.replace(collection, made)
     catalog.delete(collection, "item 9")
     follow()
     return catalog
@@ -124,7 +124,7 @@ def test_lost_and_damaged_pictures_are_told_by_item(filled, folder):
 def test_what_nothing_refers_to_is_deleted(filled, folder, collection):
     filled.pictures.put({name_of(jpeg): jpeg for jpeg in (b"x", b"y")})
     (folder / "segments" / ("0" * 32)).mkdir()
-    filled.collection("gone", fingerprint="m", dimension=8, score="sum_of_max")
+    filled.names.make("gone", fingerprint="m", dimension=8, score="sum_of_max")
     change(filled, update(collections).where(collections.c.name == "gone").values(name=None))
     assert "pictures" not in {part for part, _, _ in wrong(filled, folder)}, "not for a day"
     filled.storage = replace(filled.storage, sweep_after=0)
