@@ -1,4 +1,4 @@
-"""Databases: how SQLite and PostgreSQL are opened so that nothing is lost and nobody waits long."""
+"""Engines: SQLite and PostgreSQL, opened durably and with limits on waiting."""
 
 from __future__ import annotations
 
@@ -25,7 +25,12 @@ LOCK = 0x7E55E2A  # the number of our advisory lock in a database of PostgreSQL
 POSTGRESQL = "postgresql+psycopg"
 DRIVERS = {"sqlite": "sqlite"} | dict.fromkeys(("postgres", "postgresql", POSTGRESQL), POSTGRESQL)
 OLDEST = 15  # of PostgreSQL
-UNOPENED = (Busy, Damaged, DBAPIError, sqlite3.Error)  # failures that say why, but not of what
+UNOPENED = (
+    Busy,
+    Damaged,
+    DBAPIError,
+    sqlite3.Error,
+)  # failures whose messages do not name the database
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +52,9 @@ class Engines:
 
 
 def url_of(database: str, folder: Path) -> URL:
-    """The address of a database: the setting's, or of the SQLite file in a data folder.
+    """Return a database's address: the setting, or the SQLite file in a data folder.
 
-    ValueError for what is neither SQLite nor PostgreSQL.
+    Raises ValueError for databases other than SQLite and PostgreSQL.
     """
     if not database:
         return URL.create("sqlite", database=str(folder / "catalog.sqlite"))
@@ -67,14 +72,14 @@ def url_of(database: str, folder: Path) -> URL:
 
 
 def file_of(url: URL) -> Path | None:
-    """The file of an SQLite database; None for others."""
+    """Return the file of an SQLite database; None for others."""
     if url.get_backend_name() != "sqlite" or url.database in (None, "", ":memory:"):
         return None
     return Path(str(url.database))
 
 
 def accept_loss(storage: Storage) -> None:
-    """Have an SQLite database opened though it lacks changes that were acknowledged."""
+    """Accept an SQLite database that lacks acknowledged changes."""
     if file := file_of(url_of(storage.database, storage.folder)):
         acknowledged.accept(file, storage.wait)
 
@@ -83,8 +88,8 @@ def connect(url: str | URL, wait: float = WAIT) -> Engines:
     """Open a database; its tables are made if there are none.
 
     An older catalog in SQLite is migrated. In PostgreSQL that is left to `migrate`, because
-    other hosts may be using it. ValueError for one that this version cannot use, OSError for one
-    that cannot be opened; both say what to do.
+    other hosts may use it. Raises ValueError for a database that this version cannot use, OSError for
+    one that cannot be opened; both say what to do.
     """
     with _open(url, wait) as engines:
         with engines.reader.begin() as connection:
@@ -94,17 +99,17 @@ def connect(url: str | URL, wait: float = WAIT) -> Engines:
             _upgrade(engines)
         elif version != migrations.newest():
             raise ValueError(migrations.refusal(version))
-        if version is not None:  # which may have lost something since they were made
+        if version is not None:  # they may be damaged
             with engines.reader.begin() as connection:
                 check_tables(connection)
         return engines
 
 
 def migrate(storage: Storage) -> tuple[str | None, str]:
-    """Bring a database's tables to the newest version; gives the versions before and after.
+    """Migrate a database to the newest version; return the versions before and after.
 
-    Waits for transactions that write, and they for it; a service that knows older tables writes
-    no more from then on. Errors are those of `connect`.
+    Waits for writing transactions, and they wait for it. A service that knows older tables writes
+    nothing from then on. Raises the errors of `connect`.
     """
     with _open(url_of(storage.database, storage.folder), storage.wait) as engines:
         previous = _upgrade(engines)
@@ -114,7 +119,7 @@ def migrate(storage: Storage) -> tuple[str | None, str]:
 
 @contextmanager
 def _open(url: str | URL, wait: float) -> Iterator[Engines]:
-    """Engines of a database, closed if what is done with them first fails."""
+    """Yield engines of a database; they are closed if the block fails."""
     engines = _make_engines(make_url(url), wait)
     try:
         if file := file_of(make_url(url)):
@@ -126,7 +131,7 @@ def _open(url: str | URL, wait: float) -> Iterator[Engines]:
         if isinstance(failed, AcknowledgedLost) or not isinstance(failed, UNOPENED):
             raise
         kind = type(failed) if isinstance(failed, Busy | Damaged) else OSError
-        # Damaged says what to do; of others the driver's words say more.
+        # Damaged says what to do; for others the driver's message says more.
         cause = failed if isinstance(failed, Damaged) else failed.__cause__ or failed
         why = " ".join(str(cause).split())
         raise kind(f"the database {make_url(url)} cannot be opened: {why}") from failed
@@ -142,7 +147,7 @@ def _make_engines(url: URL, wait: float) -> Engines:
         event.listen(engine, "begin", _begin_sqlite)
         reader = engine
     else:
-        # The server is asked whether it is still there before a connection is used again.
+        # A connection is tested before it is used again.
         engine = create_engine(url, connect_args=_libpq(wait), pool_pre_ping=True, **options)
         event.listen(engine, "connect", _prepare_postgresql(wait))
         event.listen(engine, "begin", _begin_postgresql)
@@ -173,7 +178,7 @@ def _upgrade(engines: Engines) -> str | None:
 
 
 def _check_server(connection: Connection) -> None:
-    """Refuse a PostgreSQL that is too old, or whose text is not Unicode."""
+    """Refuse an old PostgreSQL, or a database whose text is not Unicode."""
     if connection.dialect.name != "postgresql":
         return
     number = connection.exec_driver_sql("SHOW server_version_num").scalar()
@@ -207,7 +212,7 @@ def _begin_postgresql(connection: Connection) -> None:
 
 
 def _libpq(wait: float) -> dict[str, Any]:
-    """How soon a server that went away silently is noticed."""
+    """Return options that detect a silently lost server soon."""
     return {
         "connect_timeout": max(2, math.ceil(wait)),  # seconds; libpq takes no less
         "keepalives_idle": 30,
@@ -231,16 +236,16 @@ def _prepare_postgresql(wait: float) -> Callable[[Any, object], None]:
 def _prepare_sqlite(wait: float, marks: Marks | None) -> Callable[[Any, object], None]:
     def prepare(connection: Any, _record: object) -> None:
         connection.marks = marks
-        connection.isolation_level = None  # transactions begin where SQLAlchemy says, see below
+        connection.isolation_level = None  # SQLAlchemy begins transactions, see below
         # Milliseconds; before anything that waits.
         connection.execute(f"PRAGMA busy_timeout = {round(1000 * wait)}")
-        # Of a new file, before its first page; in others this would wait for the writer.
+        # Only in a new file, before its first page; in others this would wait for the writer.
         if not connection.execute("PRAGMA page_count").fetchone()[0]:
             connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
         _enable_wal(connection, wait)
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
-        # A file from elsewhere may define what computes; none of our tables does.
+        # A file from elsewhere may define computations; none of our tables does.
         connection.execute("PRAGMA trusted_schema = OFF")
         # Text of a damaged page may not be UTF-8; index.database.checksums detects the damage.
         connection.text_factory = _decode
@@ -255,7 +260,7 @@ def _decode(text: bytes) -> str:
 
 
 def _enable_wal(connection: Any, wait: float) -> None:
-    """Switch to write-ahead logging; where others switch too, SQLite does not wait, so we do."""
+    """Switch to write-ahead logging; retry while others switch, as SQLite does not wait."""
     deadline = time.monotonic() + wait
     while True:
         try:
@@ -270,7 +275,7 @@ def _enable_wal(connection: Any, wait: float) -> None:
 
 
 def _begin_sqlite(connection: Connection) -> None:
-    # A writer takes its turn at once: a reader that turns writer half-way could only fail.
+    # A writer locks at once: a reader that became a writer half-way could only fail.
     writes = connection.get_execution_options().get("writes")
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
     if writes:

@@ -1,4 +1,4 @@
-"""Failures of databases in our own words, whichever driver reports them."""
+"""Errors of databases in our own words, for both drivers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ REFUSES = "the disk is read-only or fails, so nothing was stored; try again once
 REFUSED = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN)
 # PostgreSQL's SQLSTATEs: a transaction that lost against another one, or waited for too long.
 CONTENDED = {"40001", "40P01", "55P03", "57014"}
-# Connections, too many of them, memory, shutdown, and a standby that takes no writes.
+# Lost or too many connections, memory, shutdown, and a read-only standby.
 AWAY = ("08", "53200", "53300", "57P", "25006")
 DISK_FULL = "53100"
 LACKING = ("42703", "42P01")  # a column, a table
@@ -27,19 +27,19 @@ LACKS = ("no such table", "no such column", "has no column named")  # how SQLite
 
 
 class NotReady(OSError):
-    """What searches does not answer yet, or no more."""
+    """Searches are not answered yet, or no longer."""
 
 
 class Busy(OSError):
-    """The database did not answer in time, or cannot be reached: the same request may succeed."""
+    """The database did not answer in time or is unreachable; a retry may succeed."""
 
 
 class StoreAway(Busy):
-    """The picture store cannot be reached, or refuses what it is asked."""
+    """The picture store cannot be reached, or refuses a request."""
 
 
 class DiskRefuses(Busy):
-    """The disk takes no writes, as one that is mounted read-only, or fails."""
+    """The disk is read-only, or fails."""
 
 
 class Damaged(OSError):
@@ -47,10 +47,10 @@ class Damaged(OSError):
 
 
 class Pool(QueuePool):
-    """Connections of which a limited number is open; who gets none in time is told Busy."""
+    """A pool of connections; raises Busy if none is free in time."""
 
     def connect(self) -> PoolProxiedConnection:
-        """A connection, waited for no longer than the pool's timeout."""
+        """Return a connection within the pool's timeout."""
         try:
             return super().connect()
         except PoolTimeout as full:
@@ -60,13 +60,13 @@ class Pool(QueuePool):
 
 
 def translate(context: ExceptionContext) -> Exception | None:
-    """What to raise in place of a driver's error; None leaves it as it is."""
+    """Translate a driver's error into one of ours; None keeps it."""
     return _translate(context.original_exception, context.is_disconnect)
 
 
 @contextmanager
 def translate_errors() -> Iterator[None]:
-    """Raise the same where a driver is called without SQLAlchemy."""
+    """Translate errors of a driver that is called without SQLAlchemy."""
     try:
         yield
     except (sqlite3.Error, psycopg.Error) as error:
@@ -104,7 +104,7 @@ def _of_sqlite(error: sqlite3.Error) -> Exception | None:
 
 
 def _explain_lack(error: Exception) -> Damaged:
-    """What to say where tables or columns are gone that Tessera has made."""
+    """Return the error for missing tables or columns."""
     why = str(error).partition("\n")[0]
     return Damaged(f"the catalog lacks a part of its tables ({why}): {RESTORE}")
 
