@@ -1,4 +1,4 @@
-"""Conditions on metadata: the language of filters, as values.
+"""The language of filters: conditions on metadata, parsed into values.
 
 A filter is a JSON object. Its keys are metadata keys, all of which must hold:
 
@@ -7,7 +7,7 @@ A filter is a JSON object. Its keys are metadata keys, all of which must hold:
     {"price": {"gte": 10, "lt": 50}}          within a range of numbers, or of texts such as dates
     {"title": {"prefix": "Nike"}}             starts with a text
     {"stock": {"exists": true}}               has any value, or none (false)
-    {"$or": [{...}, {...}], "$not": {...}}    any of several filters; none of what one describes
+    {"$or": [{...}, {...}], "$not": {...}}    any of several filters; not a filter
 
 A metadata key whose value is a list has each of its values.
 """
@@ -24,13 +24,13 @@ from typing import Any, Literal
 
 from index.items import NO_TEXT
 
-LONGEST_VALUE = 200  # characters of a key or value: a filter names categories, it searches no prose
-LONGEST_NUMBER = 300  # digits of a number that lies in a range: more are no double's
-MOST_CONDITIONS = 64  # of a filter, with those inside
-MOST_VALUES = 1_000  # of a filter, those of all keys together
-DEEPEST = 8  # filters inside of filters
+LONGEST_VALUE = 200  # characters of a key or value: a filter compares categories, not prose
+LONGEST_NUMBER = 300  # digits of a number in a range, all that a double can have
+MOST_CONDITIONS = 64  # of a filter, nested ones included
+MOST_VALUES = 1_000  # of a filter, over all keys
+DEEPEST = 8  # nested filters
 
-OPERATOR = re.compile(r"\$[a-z]+")  # no key of metadata looks like this
+OPERATOR = re.compile(r"\$[a-z]+")  # no operator, but reserved for later ones
 
 Number = int | float
 Scalar = str | int | float | bool | None
@@ -42,7 +42,7 @@ COMBINED = ("$and", "$or", "$not")
 
 @dataclass(frozen=True, slots=True)
 class Equals:
-    """The key has one of some values, each as canonical text."""
+    """The key has one of some values, which are canonical texts."""
 
     key: str
     values: tuple[str, ...]
@@ -50,18 +50,18 @@ class Equals:
 
 @dataclass(frozen=True, slots=True)
 class Within:
-    """The key has a number, or a text, inside of bounds, all of one kind."""
+    """The key has a number, or a text, within bounds of its kind."""
 
     key: str
     bounds: tuple[tuple[Bound, Number | str], ...]
 
     @property
     def numeric(self) -> bool:
-        """Whether numbers are compared, not texts."""
+        """Whether the bounds are numbers, not texts."""
         return not isinstance(self.bounds[0][1], str)
 
     def holds(self, value: Any) -> Any:
-        """Whether a value of the kind, or each of an array's, lies inside."""
+        """Compare a value, or each of an array's, with all bounds."""
         results = [COMPARISONS[name](value, bound) for name, bound in self.bounds]
         return reduce(and_, results)
 
@@ -109,7 +109,7 @@ COMPARISONS: dict[Bound, Any] = {"gt": gt, "gte": ge, "lt": lt, "lte": le}
 
 
 def parse(where: Mapping[str, Any] | None) -> Condition:
-    """The condition that a filter states; ValueError for what is none, or is too large."""
+    """Parse a filter; ValueError for an invalid or too large one."""
     condition = _parse({} if where is None else where, 0)
     parts, simple = _count(condition), simple_parts(condition)
     values = sum(len(part.values) for part in simple if isinstance(part, Equals))
@@ -122,7 +122,7 @@ def parse(where: Mapping[str, Any] | None) -> Condition:
 
 
 def _count(condition: Condition) -> int:
-    """How many conditions there are to look at: an empty filter inside of another is one, too."""
+    """Count simple conditions; a nested empty filter counts as one."""
     match condition:
         case Every(parts) | Either(parts):
             return sum(map(_count, parts)) or 1
@@ -133,7 +133,7 @@ def _count(condition: Condition) -> int:
 
 
 def simple_parts(condition: Condition) -> Iterator[Simple]:
-    """The conditions on single keys that a condition is made of."""
+    """List the simple conditions within a condition."""
     if isinstance(condition, Every | Either):
         for part in condition.parts:
             yield from simple_parts(part)
@@ -144,7 +144,7 @@ def simple_parts(condition: Condition) -> Iterator[Simple]:
 
 
 def is_restrictive(condition: Condition) -> bool:
-    """Whether no part of a condition is empty, so that it would hold, or fail, for all items.
+    """Return whether no part of a condition is empty and so trivially true or false.
 
     >>> [restricts(parse(where)) for where in ({"a": 1}, {"$or": [{"a": 1}, {}]}, {"a": []})]
     [True, False, False]
@@ -161,7 +161,7 @@ def is_restrictive(condition: Condition) -> bool:
 
 
 def list_negated_keys(condition: Condition, *, negated: bool = False) -> frozenset[str]:
-    """The keys for the lack of which a condition can hold.
+    """List keys whose absence can make a condition hold.
 
     >>> sorted(negated_keys(parse({"a": 1, "b": {"exists": False}, "$not": {"c": 1}})))
     ['b', 'c']
@@ -176,14 +176,14 @@ def list_negated_keys(condition: Condition, *, negated: bool = False) -> frozens
 
 
 def canonical(value: str | float | bool | None) -> str:
-    """One text for equal values: 3 and 3.0 are equal; 3, "3" and true are not."""
+    """Write equal values as one text: 3 and 3.0 are equal; 3, "3" and true are not."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     return json.dumps(value, ensure_ascii=False)
 
 
 def describe(condition: Condition) -> str:
-    """One text for conditions that are written in another order.
+    """Write equal conditions in any order as one text.
 
     >>> described(parse({"size": [3, 1.0, 3]})) == described(parse({"size": [1, 3]}))
     True
@@ -207,14 +207,14 @@ def describe(condition: Condition) -> str:
 
 
 def number_of(value: object) -> float | None:
-    """A metadata value as the number that ranges compare; None for what is none."""
+    """Convert a metadata value to a number for ranges; None for other values."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return float(value) if len(canonical(value)) <= LONGEST_NUMBER else None
 
 
 def is_met(condition: Simple, value: Scalar) -> bool:
-    """Whether a condition holds for one value of its key."""
+    """Return whether a condition holds for one value of its key."""
     match condition:
         case Equals(_, values):
             return canonical(value) in values
@@ -230,7 +230,7 @@ def is_met(condition: Simple, value: Scalar) -> bool:
 
 
 def is_comparable(value: object) -> bool:
-    """Whether a metadata value can be filtered by."""
+    """Return whether filters can compare a metadata value."""
     if isinstance(value, str):
         return len(value) <= LONGEST_VALUE
     if isinstance(value, float):
@@ -242,7 +242,7 @@ def _parse(where: object, depth: int) -> Condition:
     if not isinstance(where, Mapping):
         raise ValueError(f"a filter is an object of metadata keys, got {where!r:.100}")
     if depth > DEEPEST:
-        raise ValueError(f"a filter has up to {DEEPEST} filters inside of each other")
+        raise ValueError(f"a filter has up to {DEEPEST} levels of nested filters")
     parts = tuple(_parse_entry(key, value, depth) for key, value in where.items())
     return parts[0] if len(parts) == 1 else Every(parts)
 
@@ -261,7 +261,7 @@ def _parse_entry(key: object, value: Any, depth: int) -> Condition:
         parts = tuple(_parse(part, depth + 1) for part in value)
         return Every(parts) if key == "$and" else Either(parts)
     if OPERATOR.fullmatch(key):
-        raise ValueError(f"a filter has no {key!r:.50}; there are {', '.join(COMBINED)}")
+        raise ValueError(f"a filter has no operator {key!r:.50}; there are {', '.join(COMBINED)}")
     if isinstance(value, Mapping):
         return _parse_operators(key, value)
     listed = value if isinstance(value, list | tuple) else [value]
@@ -269,7 +269,7 @@ def _parse_entry(key: object, value: Any, depth: int) -> Condition:
 
 
 def _parse_operators(key: str, operators: Mapping[str, Any]) -> Condition:
-    """The condition of a key's object of operators, all of which must hold."""
+    """Parse a key's object of operators, all of which must hold."""
     if not operators or not operators.keys() <= set(OPERATORS):
         raise ValueError(
             f"filter {key!r:.100} takes {', '.join(OPERATORS)}, got {', '.join(operators)!r:.99}"
@@ -324,5 +324,5 @@ def _check_comparable(key: str, value: Any) -> Any:
 
 
 def _is_asked(value: object) -> bool:
-    """Whether a filter may compare with a value: one that databases hold."""
+    """Return whether databases can compare with a value."""
     return is_comparable(value) and not (isinstance(value, str) and NO_TEXT.search(value))

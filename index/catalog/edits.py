@@ -1,7 +1,7 @@
 """Edits of stored items: metadata merged with a patch, other photos, and deletion of many.
 
-None of them embeds anything. An item that changes gets a new revision, as rows never change, and
-the bags of what stays are copied as they are.
+Edits embed nothing. A changed item gets a new revision, as rows never change, and
+bags that stay are copied.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ BATCH = 200  # items that are deleted in one transaction
 
 @dataclass(frozen=True, slots=True)
 class ItemSelection:
-    """Items that are to be deleted: those with some ids, or those that a filter lets through.
+    """Items to delete: by ids, or by a filter.
 
-    ValueError for what is neither or both, and for a filter that is empty somewhere: it would
+    Raises ValueError for neither or both, and for a filter with an empty part: it would
     mean all items.
     """
 
@@ -61,7 +61,7 @@ class ItemSelection:
             check_id(item)
 
     def parts(self, collection: int) -> Iterator[ColumnElement[bool]]:
-        """Conditions that together mean these items, each short enough for one statement."""
+        """Yield conditions that together select the items, each short enough for a statement."""
         if self.where is not None:
             yield passing(collection, self.where)
         for part in chunks(sorted(set(self.ids or ()))):
@@ -70,10 +70,10 @@ class ItemSelection:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A change of an item: a patch of its metadata, or None: none of that is left.
+    """A change of an item: a patch of its metadata, or None to clear it.
 
-    `photos` are those that it is to have, in order: new ones, and the numbers of old ones. Its
-    stamp stays where none is given, and goes where it is None.
+    `photos` lists all its photos in order: new ones, and the numbers of old ones. Its
+    stamp stays by default; None deletes it.
     """
 
     metadata: Mapping[str, Any] | None = field(default_factory=dict)
@@ -87,7 +87,7 @@ class Change:
 
 
 def merge(target: Any, patch: Any) -> Any:
-    """A JSON value with a merge patch applied (RFC 7396): objects merge, null deletes.
+    """Apply a merge patch (RFC 7396): objects merge, null deletes.
 
     >>> merge({"a": 1, "b": {"c": 2, "d": 3}}, {"a": None, "b": {"c": 4}})
     {'b': {'c': 4, 'd': 3}}
@@ -110,10 +110,10 @@ def patch(
     change: Change,
     expected: Expected = ANY,
 ) -> Item:
-    """Change an item; gives it as it is then.
+    """Change an item, and return it.
 
-    LookupError for an unknown id or number, ConditionFailed if it is not at a revision that was
-    expected, ValueError where the metadata would be none, or nothing would be left to search.
+    Raises LookupError for an unknown id or number, ConditionFailed if it is not at a revision that
+    is expected, ValueError for invalid metadata, or if nothing would be left to search.
     """
     photos = change.photos or ()
     new = {name_of(photo[0].jpeg): photo[0].jpeg for photo in photos if not isinstance(photo, int)}
@@ -139,7 +139,7 @@ def patch(
 
 
 def _merge_stored(item: str, stored: str, change: Mapping[str, Any]) -> Any:
-    """Stored metadata with a patch applied; ValueError where it is damaged."""
+    """Apply a patch to stored metadata; ValueError if it is damaged."""
     try:
         metadata, _ = read_metadata(stored)
     except ValueError as damaged:
@@ -148,20 +148,20 @@ def _merge_stored(item: str, stored: str, change: Mapping[str, Any]) -> Any:
 
 
 def count(catalog: Catalog, collection: Collection, chosen: ItemSelection) -> int:
-    """How many items there are of those that are chosen; errors are those of `delete`."""
+    """Count the chosen items; raises the errors of `delete`."""
     with catalog.reader.begin() as connection:
         _check_keys(connection, collection, chosen)
         return _count(connection, collection, chosen)
 
 
 def delete(catalog: Catalog, collection: Collection, chosen: ItemSelection) -> int:
-    """Delete items in short transactions, between which others write; gives how many there were.
+    """Delete items in short transactions, so that others can write; return their number.
 
-    What is put or patched meanwhile stays. Dropped if the collection goes when some are deleted
-    already: what has its name then is another one, whose items no one has chosen.
+    Items put or patched meanwhile stay. Raises Dropped if the collection goes when some are deleted
+    already: its name may then stand for another one, whose items no one has chosen.
 
-    An interruption leaves the items that were still to go: the same call deletes them, but for a
-    filter that chooses items for the lack of a key that none of those left has. That is a
+    After an interruption the same call deletes the remaining items, except for a
+    filter on the absence of a key that no remaining item has. That is a
     ValueError, as a typo would choose too many.
     """
     with catalog.reader.begin() as connection:
@@ -192,7 +192,7 @@ def _count(connection: Connection, collection: Collection, chosen: ItemSelection
 
 
 def _check_keys(connection: Connection, collection: Collection, chosen: ItemSelection) -> None:
-    """ValueError where a filter chooses items for the lack of a key that no item has."""
+    """Refuse a filter that chooses items by the absence of a key that no item has."""
     for key in sorted(list_negated_keys(parse(chosen.where))):
         named = (facets.c.collection == collection.key) & (facets.c.key == key)
         unknown = connection.execute(select(facets.c.key).where(named).limit(1)).first() is None
@@ -204,7 +204,7 @@ def _check_keys(connection: Connection, collection: Collection, chosen: ItemSele
 
 
 def _delete(catalog: Catalog, collection: Collection, condition: ColumnElement[bool]) -> int:
-    """Delete the next of the items; gives how many."""
+    """Delete the next items; return how many."""
     with catalog.writer.begin() as connection:
         hold(connection, collection)
         ids = connection.execute(select(items.c.id).where(condition).limit(BATCH)).scalars().all()

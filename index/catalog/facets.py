@@ -32,7 +32,7 @@ from index.filters import (
 
 
 def facets_of(metadata: Mapping[str, Any]) -> set[tuple[str, str]]:
-    """The (key, canonical value) pairs an item answers to; a list answers to each of its values."""
+    """List an item's (key, canonical value) pairs; a list has a pair for each value."""
     return {
         (key, canonical(value))
         for key, values in metadata.items()
@@ -43,9 +43,9 @@ def facets_of(metadata: Mapping[str, Any]) -> set[tuple[str, str]]:
 
 
 def canonical_filter(where: Mapping[str, Any] | None) -> str:
-    """One text for filters that let the same through: order, repetition and 3.0 do not count.
+    """Write equal filters as one text: order, repetition and 3.0 do not count.
 
-    ValueError for what is no filter.
+    Raises ValueError for an invalid filter.
 
     >>> canonical_filter({"size": [3, 1.0, 3]}) == canonical_filter({"size": [1, 3]})
     True
@@ -54,19 +54,19 @@ def canonical_filter(where: Mapping[str, Any] | None) -> str:
 
 
 def passing(collection: int, where: Mapping[str, Any]) -> ColumnElement[bool]:
-    """Whether the metadata of a row of items passes a filter."""
+    """Return the condition that the metadata of a row of items passes a filter."""
     return _passes(collection, parse(where))
 
 
 def carrying(collection: int, condition: Simple) -> Select[tuple[int]]:
-    """Select the revisions that a condition on one key holds for; some more than once."""
+    """Select revisions whose metadata meets a condition on one key, some repeatedly."""
     return select(facets.c.revision).where(
         facets.c.collection == collection, facets.c.key == condition.key, _match(condition)
     )
 
 
 class text_of(GenericFunction[str]):  # noqa: N801 - the name of a function in SQL
-    """The text that a canonical text means, to be compared by code point."""
+    """The text of a canonical text, compared by code point."""
 
     type = Text()
     inherit_cache = True
@@ -95,13 +95,13 @@ def _passes(collection: int, condition: Condition) -> ColumnElement[bool]:
 
 
 def _match(condition: Simple) -> ColumnElement[bool]:
-    """Whether a condition holds for a row of facets with its key."""
+    """Return whether a condition holds for a row of facets with its key."""
     value = facets.c.value
     match condition:
         case Equals(_, values):
             return value.in_(values)
         case Within() if condition.numeric:
-            # The cast has to wait for the check, which databases promise for "case" alone.
+            # The check must come before the cast; databases guarantee this order only in "case".
             number = and_(
                 func.substr(value, 1, 1).in_(list("-0123456789")),
                 func.length(value) <= LONGEST_NUMBER,

@@ -1,8 +1,8 @@
 """The random name of a catalog; a copy of its database gets another one.
 
-It is a row of the settings, next to what tells the database from its copies: for SQLite the path and
-the inode of the file, one of which stays when a folder is moved or restored; for PostgreSQL what
-the server says about itself and the database. Rows named after another catalog say what this
+It is a row of the settings, next to what tells the database from its copies: for SQLite the path
+and the inode of the file, one of which stays when a folder is moved or restored; for PostgreSQL
+what the server says about itself and the database. Rows named after another catalog say what this
 catalog inherits from it, until that is done.
 """
 

@@ -87,9 +87,9 @@ def accept_loss(storage: Storage) -> None:
 def connect(url: str | URL, wait: float = WAIT) -> Engines:
     """Open a database; its tables are made if there are none.
 
-    An older catalog in SQLite is migrated. In PostgreSQL that is left to `migrate`, because
-    other hosts may use it. Raises ValueError for a database that this version cannot use, OSError for
-    one that cannot be opened; both say what to do.
+    An older catalog in SQLite is migrated. In PostgreSQL that is left to `migrate`, because other
+    hosts may use it. Raises ValueError for a database that this version cannot use, OSError for one
+    that cannot be opened; both say what to do.
     """
     with _open(url, wait) as engines:
         with engines.reader.begin() as connection:
