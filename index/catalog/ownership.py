@@ -1,6 +1,6 @@
-"""Ownership: a data folder and a picture store carry the name of the catalog that they belong to.
+"""Ownership: a data folder and a picture store have a note of their catalog.
 
-Another catalog neither writes into them nor deletes anything there, as it takes for garbage what
+Another catalog neither writes nor deletes there: it would take for garbage what
 its own rows do not name.
 """
 
@@ -36,25 +36,25 @@ from index.disk import hold_lock, read_note, write_note
 
 NOTE = "owner.json"
 FILE = "catalog.sqlite"  # the database in a data folder
-LOCK = "follower.lock"  # of a data folder: who follows it holds it
-SAMPLE = 1_000  # pictures by which a store without a note is known
-RECENT = 5.0  # seconds for which it is believed who owns the pictures
+LOCK = "follower.lock"  # of a data folder: its follower holds it
+SAMPLE = 1_000  # pictures by which a store without a note is recognised
+RECENT = 5.0  # seconds for which the owner of the pictures is not checked again
 ADOPT = "run `tessera serve --adopt-pictures` once, while no other service uses it"
 
 log = logging.getLogger(__name__)
 
 
 class ForeignCatalog(ValueError):
-    """A data folder or a picture store that belongs to another catalog."""
+    """A data folder or a picture store belongs to another catalog."""
 
 
 @dataclass(frozen=True, slots=True)
 class OwnershipClaim:
-    """How a catalog is opened on what may belong to another one.
+    """How a catalog is opened if its places may belong to another one.
 
-    `mode` says what is done then: refuse, adopt it, or tell it alone. With look, nothing is asked
-    or written: another process has opened the catalog before. `origin` is that of a restore: the
-    name of the catalog that its snapshot was made of, empty if it is not known.
+    `mode` chooses: refuse, adopt the places, or only tell. With look, nothing is checked
+    or written: another process has opened the catalog before. `origin` belongs to a restore: the
+    name of the snapshot's catalog, empty if unknown.
     """
 
     mode: Literal["refuse", "adopt", "tell", "look"] = "refuse"
@@ -71,14 +71,14 @@ REFUSE, ADOPTING, TELL, LOOK = (
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """A catalog by its name, and where its database is."""
+    """A catalog's name, and the address of its database."""
 
     catalog: str
     database: str
 
     @classmethod
     def read(cls, note: bytes) -> Owner:
-        """The owner that a note names; one that no catalog is where the note is damaged."""
+        """Read an owner from a note; a damaged note gives one that matches no catalog."""
         try:
             fields = json.loads(note)
             return cls(str(fields["catalog"]), str(fields["database"]))
@@ -87,12 +87,12 @@ class Owner:
 
     @property
     def note(self) -> bytes:
-        """What is written into what it owns."""
+        """The note in the owner's places."""
         return json.dumps(asdict(self), ensure_ascii=False, indent=1).encode()
 
 
 class Notes(Protocol):
-    """A place that has notes: a picture store, or a data folder."""
+    """A place with notes: a picture store, or a data folder."""
 
     def read_note(self, name: str) -> bytes | None:
         """See Pictures."""
@@ -120,39 +120,36 @@ class FolderNotes:
 
 @dataclass(frozen=True, slots=True)
 class OwnedPlace:
-    """What belongs to a catalog: `inside` what a copy of its data folder has as well."""
+    """A place of a catalog; one `inside` is copied along with its data folder."""
 
     label: str
     notes: Notes
     inside: bool
 
     def owner(self) -> Owner | None:
-        """The catalog it belongs to, None if it has no note."""
+        """Read the owner; None without a note."""
         note = self.notes.read_note(NOTE)
         return None if note is None else Owner.read(note)
 
 
 class Ownership:
-    """What a catalog owns: its data folder and its picture store. For many threads.
+    """The places of a catalog: its data folder and its picture store. For many threads.
 
-    `refusal` says why nothing is the catalog's, where that is to be told alone.
+    `refusal` says why a place is not the catalog's, if the claim's mode is tell.
     """
 
     def __init__(
         self, storage: Storage, url: URL, engines: tuple[Engine, Engine], pictures: Pictures
     ) -> None:
-        """`engines` are the database's reader and its exclusive one."""
-        self._storage, self._pictures = storage, pictures
-        self._reader, self._exclusive = engines
-        self.address = address_of(url)
-        self._default = self.address == _default(storage.folder)  # the database is in the folder
-        self._places = places_of(storage, pictures)
-        self._pending = set[str]()  # catalogs whose possessions a restore passes on
-        self._confirmed = float("-inf")
-        self.refusal: str | None = None
+        """`engines` are the database's reader and exclusive engines."""
+        self._storage, self._pictures = storage, pictures self._reader, self._exclusive = engines
+        self.address = address_of(url) self._default = self.address == _default(storage.folder)  #
+        whether the database is in the folder self._places = places_of(storage, pictures)
+        self._pending = set[str]()  # catalogs whose places a restore inherits self._confirmed =
+        float("-inf") self.refusal: str | None = None
 
     def settle(self, claim: OwnershipClaim = REFUSE) -> None:
-        """Make sure that the places are this catalog's; Foreign, and nothing is written, if not."""
+        """Check that the places are this catalog's; else ForeignCatalog, and nothing is written."""
         if claim.mode == "look":
             return
         owner = Owner(ensure_name(self._reader, self._exclusive), self.address)
@@ -174,7 +171,7 @@ class Ownership:
                 forget_heritage(self._exclusive)
 
     def confirm(self) -> None:
-        """StoreAway, before pictures are stored, where the store is another catalog's by now."""
+        """Raise StoreAway, before a put, if the store is another catalog's by now."""
         if monotonic() - self._confirmed < RECENT:
             return
         try:
@@ -184,16 +181,16 @@ class Ownership:
         self._confirmed = monotonic()
 
     def has_pictures(self, connection: Connection) -> bool:
-        """Whether the store belongs to the catalog of a transaction: then it may delete there."""
+        """Return whether the store belongs to the catalog of a transaction."""
         return self._has(self._places[-1], connection)
 
     def has_folder(self, connection: Connection) -> bool:
-        """Whether a data folder is the catalog's: a shard's is no one else's, and has no note."""
+        """Return whether a data folder is the catalog's; one without a note is a shard's."""
         place = self._places[0]
         return place.owner() is None or self._has(place, connection)
 
     def pass_on(self, connection: Connection) -> None:
-        """Take over, with a restore's transaction, what belonged to the catalog of its snapshot."""
+        """Inherit, in a restore's transaction, the places of the snapshot's catalog."""
         for name in self._pending:
             inherit(connection, name, Heritage.MOVED)
         self._pending = set()
@@ -215,7 +212,7 @@ class Ownership:
             if former == owner:
                 continue
             place.notes.write_note(NOTE, owner.note, new=former is None)
-            # Another one may have been as quick, also in a store that knows no conditional put.
+            # Another one may have written too, in a store without conditional puts.
             if (now := place.owner()) is None or now.catalog != owner.catalog:
                 raise ForeignCatalog(self._describe(place, now or Owner("", "unknown")))
 
@@ -227,7 +224,7 @@ class Ownership:
         passed: dict[str, Heritage],
         claim: OwnershipClaim,
     ) -> str | None:
-        """Why a place cannot be the catalog's, None if it is or may become so."""
+        """Explain why a place cannot be the catalog's; None if it is or may become so."""
         if former is not None and former.catalog == owner.catalog:
             return None
         if claim.mode == "adopt":
@@ -246,15 +243,15 @@ class Ownership:
         return copied or heritage is Heritage.MOVED
 
     def _explain_use(self) -> str | None:
-        """Why the data folder cannot be taken over now."""
+        """Explain why the data folder cannot be adopted now."""
         folder = self._storage.folder
         with hold_lock(folder / LOCK) as free:
             return None if free else f"a service uses the data folder {folder}: stop that first"
 
     def _succeeds(self, former: Owner, origin: str) -> bool:
-        """Whether a restore may pass on to this empty catalog what belongs to another one.
+        """Return whether a restore into this empty catalog may inherit from another one.
 
-        It may where that one's database was at the same address, so it is gone; and where it is
+        It may if that one's database was at the same address, so it is gone; and if it is
         the SQLite file of this very folder, which moves to another database by its own snapshot.
         """
         moves = former.database == _default(self._storage.folder) and former.catalog == origin
@@ -264,7 +261,7 @@ class Ownership:
             return free and self._is_empty()
 
     def _is_free(self, place: OwnedPlace) -> bool:
-        """Whether a place without a note is this catalog's, or no one's."""
+        """Return whether a place without a note is this catalog's, or no one's."""
         if place is self._places[0]:
             return self._knows_segments() and not self._lacks_file()
         names = list(islice(self._pictures.names(), SAMPLE))
@@ -274,7 +271,7 @@ class Ownership:
             return 2 * len(find_named(connection, names)) > len(names)
 
     def _knows_segments(self) -> bool:
-        """Whether the folder has no segments, or some of the catalog's."""
+        """Return whether the folder has no segments, or some of the catalog's."""
         tokens = {path.name for path in (self._storage.folder / "segments").glob("[0-9a-f]*")}
         if not tokens:
             return True
@@ -283,7 +280,7 @@ class Ownership:
         return bool(tokens & known)
 
     def _lacks_file(self) -> bool:
-        """Whether the catalog is empty, and the folder has another one in SQLite that is not."""
+        """Return whether the catalog is empty, but a SQLite file in the folder is not."""
         file = self._storage.folder / FILE
         return not self._default and file.is_file() and self._is_empty() and _has_items(file)
 
@@ -292,12 +289,12 @@ class Ownership:
             return connection.execute(select(items.c.revision).limit(1)).scalar() is None
 
     def _describe(self, place: OwnedPlace, owner: Owner | None, *, copied: bool = False) -> str:
-        """What belongs to whom, and what to do."""
+        """Describe a place's owner, and what to do."""
         return describe_owner(self._storage, place, owner, self.address, copied=copied)
 
 
 def refuse_new(storage: Storage, url: URL, claim: OwnershipClaim) -> None:
-    """Foreign where a SQLite file is to be made in what belongs to another catalog."""
+    """Refuse to make a SQLite file in another catalog's folder."""
     note = read_note(storage.folder / NOTE)  # first: another process may make both meanwhile
     is_new = url.get_backend_name() == "sqlite" and not Path(url.database or "").exists()
     if note is None or not is_new or claim.mode in ("adopt", "look"):
@@ -311,7 +308,7 @@ def refuse_new(storage: Storage, url: URL, claim: OwnershipClaim) -> None:
 def describe_owner(
     storage: Storage, place: OwnedPlace, owner: Owner | None, address: str, *, copied: bool = False
 ) -> str:
-    """What belongs to whom, and what to do about it."""
+    """Describe a place's owner, and what to do about it."""
     if owner is None:
         facts = f"{place.label} has data that the catalog in {address} does not know"
     elif owner.database == address:
@@ -328,7 +325,7 @@ def describe_owner(
 
 
 def _find_hint(storage: Storage, place: OwnedPlace, owner: Owner | None) -> str:
-    """The setting that is probably wrong."""
+    """Name the setting that is probably wrong."""
     on_server = owner is None or owner.database.startswith("postgres")
     if on_server and not storage.database:
         hint = "TESSERA_DATABASE is probably missing"
@@ -338,7 +335,7 @@ def _find_hint(storage: Storage, place: OwnedPlace, owner: Owner | None) -> str:
 
 
 def places_of(storage: Storage, pictures: Pictures | None) -> list[OwnedPlace]:
-    """The data folder, and the picture store if there is one."""
+    """List the data folder, and the picture store if there is one."""
     folder = storage.folder.resolve()
     places = [OwnedPlace(f"the data folder {storage.folder}", FolderNotes(storage.folder), True)]
     if pictures is not None:
@@ -349,7 +346,7 @@ def places_of(storage: Storage, pictures: Pictures | None) -> list[OwnedPlace]:
 
 
 def address_of(url: URL) -> str:
-    """Where a database is, without secrets: the absolute path of a file, or a server's address."""
+    """Write a database's address without secrets: a file's absolute path, or a server's URL."""
     if url.get_backend_name() == "sqlite":
         return str(Path(url.database or "").resolve())
     place = {name: value for name, value in url.query.items() if name in ("host", "port")}
@@ -365,5 +362,5 @@ def _has_items(file: Path) -> bool:
     try:
         with closing(sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True)) as database:
             return database.execute("SELECT 1 FROM items LIMIT 1").fetchone() is not None
-    except sqlite3.Error:  # what cannot be read may be anything
+    except sqlite3.Error:  # an unreadable file may hold items
         return True

@@ -1,10 +1,10 @@
-"""Re-embedding: a collection moves to another model without losing an item or a day's work.
+"""Re-embedding: a collection moves to another model, and interruptions can resume.
 
-The new bags grow in a collection without a name, which follows the old one's changes as an index
+The new bags grow in a nameless collection, which follows the old one's changes as an index
 does. The old one serves and takes writes until the new one has caught up and takes its name, in
 one transaction that touches these two rows only. The old one is garbage from then on, and its
-items are deleted a few at a time; or it is kept under a name of its own, where services of the old
-model still find it. An interruption at any moment resumes after the last finished batch.
+items are deleted a few at a time; or it is kept under another name, where services of the old
+model still find it. An interrupted call resumes after the last finished batch.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Embed = Callable[[Sequence[Entry]], Sequence[Entry]]
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What happened to a collection in the revisions (after, until]."""
+    """The changes of a collection in the revisions (after, until]."""
 
     after: int
     until: int
@@ -55,15 +55,15 @@ def reembed(
     batch: int = 32,
     keep: bool = False,
 ) -> Collection:
-    """Give a collection the bags of another model, and open it for that one.
+    """Re-embed a collection with another model, and open it for that one.
 
-    What it replaces is deleted before this returns, or by `Catalog.sweep` if it is interrupted.
-    With `keep`, or if a call that was interrupted had it, it stays as it is then under the name of
-    `free_name`. NameConflict if that is taken at the beginning, or in the end: what is embedded
-    stays for the next call then.
+    The replaced one is deleted before this returns, or by `Catalog.sweep` after an interruption.
+    With `keep`, in this or an interrupted call, it stays under the name of `choose_former_name`.
+    Raises NameConflict if that is taken at the start or the end: embedded items stay for the next
+    call.
 
-    `embed` gives entries back with new bags and nothing else changed; what it raises ends the
-    work, to be resumed by the next call. `progress` hears how many items are done, of how many.
+    `embed` returns entries with new bags and nothing else changed; its errors end the
+    work, which the next call resumes. `progress` gets the numbers of finished and of all items.
     """
     old = catalog.names.find(name)
     if old.fingerprint == fingerprint:
@@ -73,10 +73,10 @@ def reembed(
     while not _take_over(catalog, old, new):
         changes = _read_changes(catalog, old, new, batch)
         _store(catalog, new, changes, embed(changes.entries) if changes.entries else [])
-        count = min(count + len(changes.entries), total)  # what was put meanwhile comes on top
+        count = min(count + len(changes.entries), total)  # items put meanwhile come on top
         progress(count, total)
     catalog.sweep_collections()
-    # What was dropped or renamed meanwhile is not made again.
+    # A collection dropped or renamed meanwhile is not made again.
     return catalog.names.of_model(name, fingerprint)
 
 
@@ -89,7 +89,7 @@ def _begin(
     *,
     keep: bool = False,
 ) -> Collection:
-    """The nameless collection of an interrupted call for the same model, or a new one."""
+    """Find the nameless collection of an interrupted call for the model, or make one."""
     properties = {"fingerprint": fingerprint, "dimension": dimension, "score": score}
     begun = collections.c.replaces == old.key
     with catalog.exclusive.begin() as connection:
@@ -97,7 +97,7 @@ def _begin(
         if name is None:
             raise error_of_replaced(old)
         if keep:
-            choose_former_name(connection, name, old.fingerprint)  # or say so now, not hours later
+            choose_former_name(connection, name, old.fingerprint)  # fails now, not hours later
         obsolete = update(collections).where(begun, collections.c.fingerprint != fingerprint)
         connection.execute(obsolete.values(replaces=None))  # garbage from now on
         if connection.execute(select(collections.c.key).where(begun)).scalar() is None:
@@ -109,11 +109,11 @@ def _begin(
 
 
 def _read_changes(catalog: Catalog, old: Collection, new: Collection, batch: int) -> Changes:
-    """The next items to embed, and the ids that are gone."""
+    """Read the next items to embed, and the deleted ids."""
 
     def read(connection: Connection) -> Changes:
         source, target = _read_row(connection, old), _read_row(connection, new)
-        if source is None or target is None:  # another process has taken over, or dropped this
+        if source is None or target is None:  # another process has renamed, or dropped this
             return Changes(0, 0, [], {}, [])
         copied = target.copied
         later = select_items(old.key).where(items.c.revision > copied)
@@ -135,7 +135,7 @@ def _read_changes(catalog: Catalog, old: Collection, new: Collection, batch: int
 
 
 def _store(catalog: Catalog, new: Collection, changes: Changes, entries: Sequence[Entry]) -> None:
-    """Take the changes over, unless another process was first."""
+    """Store the changes, unless another process was first."""
     check_dimension(new, entries)
     records = [record(entry, changes.pictures.get(entry.id)) for entry in entries]
     with catalog.exclusive.begin() as connection:
@@ -155,8 +155,8 @@ def _store(catalog: Catalog, new: Collection, changes: Changes, entries: Sequenc
 def _take_over(catalog: Catalog, old: Collection, new: Collection) -> bool:
     """Move the name to the new collection if it has every change of the old one.
 
-    Nothing is lost then: `copied` rises with the changes up to it, in the same transaction, and
-    no change of the old collection can come in between. True as well if another process has done
+    Nothing is lost: `copied` rises in the transaction of the changes up to it, and
+    no change of the old collection can come in between. Also True if another process has done
     it, or has begun to embed for a third model.
     """
     with catalog.exclusive.begin() as connection:
@@ -177,8 +177,8 @@ def _take_over(catalog: Catalog, old: Collection, new: Collection) -> bool:
 
 
 def _keep_former(connection: Connection, source: Row[Any], target: Row[Any]) -> str | None:
-    """The name that the source has from now on; None if it is not to be kept."""
-    release(connection, source.token)  # nobody finds through it what an earlier one has kept
+    """Choose the source's new name; None if it is not kept."""
+    release(connection, source.token)  # an earlier kept one is no longer found through it
     if not keeping_planned(connection, target.token):
         return None
     name = choose_former_name(connection, source.name, source.fingerprint)
