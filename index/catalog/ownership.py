@@ -142,11 +142,14 @@ class Ownership:
         self, storage: Storage, url: URL, engines: tuple[Engine, Engine], pictures: Pictures
     ) -> None:
         """`engines` are the database's reader and exclusive engines."""
-        self._storage, self._pictures = storage, pictures self._reader, self._exclusive = engines
-        self.address = address_of(url) self._default = self.address == _default(storage.folder)  #
-        whether the database is in the folder self._places = places_of(storage, pictures)
-        self._pending = set[str]()  # catalogs whose places a restore inherits self._confirmed =
-        float("-inf") self.refusal: str | None = None
+        self._storage, self._pictures = storage, pictures
+        self._reader, self._exclusive = engines
+        self.address = address_of(url)
+        self._default = self.address == _default(storage.folder)  # whether it is in the folder
+        self._places = places_of(storage, pictures)
+        self._pending = set[str]()  # catalogs whose places a restore inherits
+        self._confirmed = float("-inf")
+        self.refusal: str | None = None
 
     def settle(self, claim: OwnershipClaim = REFUSE) -> None:
         """Check that the places are this catalog's; else ForeignCatalog, and nothing is written."""
