@@ -40,7 +40,7 @@ def is_full(error: OSError) -> bool:
 def hold_lock(path: Path, *, shared: bool = False, wait: bool = False) -> Iterator[bool]:
     """Hold the lock of a file, made if missing; yields False if others hold it.
 
-    The operating system lets go of it when the process ends, however it ends.
+    The operating system releases it when the process ends in any way.
     """
     handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
     try:

@@ -1,4 +1,4 @@
-"""Folder of snapshots: those in it by name, what else is there, and the one that is being made."""
+"""Folder of snapshots: named files, stray files, and a snapshot in the making."""
 
 from __future__ import annotations
 
@@ -22,10 +22,12 @@ from index.catalog.catalog import Catalog
 from index.disk import hold_lock
 from index.progress import Progress
 
-MAKING = ".making"  # ends the name of a file that is locked while a snapshot is made
-PARTIAL = ".partial"  # ends the name of the folder in which it is made
+MAKING = ".making"  # ending of a file that is locked while a snapshot is made
+PARTIAL = ".partial"  # ending of the folder in which it is made
 FILE = re.compile(r"\w[\w.-]{0,199}\.tar", re.ASCII)
-OURS = re.compile(r"tessera-\d{8}T\d{6}Z-[0-9a-f]{4}\.tar", re.ASCII)  # made here by its name
+OURS = re.compile(
+    r"tessera-\d{8}T\d{6}Z-[0-9a-f]{4}\.tar", re.ASCII
+)  # the names of snapshots made here
 KINDS = {stat.S_IFDIR: "it is a folder", stat.S_IFLNK: "it is a link to another file"}
 
 log = logging.getLogger(__name__)
@@ -33,17 +35,17 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class StoredSnapshot:
-    """A snapshot in a folder of them."""
+    """A snapshot in the folder."""
 
     name: str
     size: int  # bytes
     head: ArchiveHead
-    lost: frozenset[str] = frozenset()  # of one that was just made
+    lost: frozenset[str] = frozenset()  # only of one that was just made
 
 
 @dataclass(frozen=True, slots=True)
 class StrayFile:
-    """Something in the folder that ends in .tar and is no snapshot to be had here, and why."""
+    """A .tar in the folder that is not a usable snapshot, and why."""
 
     name: str  # with \\xff for bytes that are not UTF-8
     size: int  # bytes
@@ -51,21 +53,21 @@ class StrayFile:
 
 
 class Snapshots:
-    """The snapshots of a folder, by name. Safe for many threads and processes."""
+    """The snapshots of a folder by name. Safe for many threads and processes."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def make(self, catalog: Catalog, progress: Progress) -> StoredSnapshot:
-        """Make a snapshot; InProgress while another one is made here."""
+        """Make a snapshot; InProgress while another one is being made."""
         with self._reserve_name() as name:
             outcome = snapshot(catalog, self._folder / name, progress)
         return replace(self._read(name), lost=outcome.lost)
 
     def begin(self, catalog: Catalog) -> str:
-        """Begin a snapshot, which a thread makes, and give its name; InProgress as `make`.
+        """Make a snapshot in a thread; return its name. InProgress as `make`.
 
-        What it fails with is logged.
+        A failure is logged.
         """
         place = ExitStack()
         name = place.enter_context(self._reserve_name())
@@ -81,7 +83,7 @@ class Snapshots:
         return name
 
     def making(self) -> str | None:
-        """The name of the one that some process is making, None if there is none."""
+        """Find the name of the snapshot in the making, None if there is none."""
         for path in self._list_unfinished(MAKING):
             with suppress(OSError), hold_lock(path, shared=True) as free:
                 if not free:
@@ -90,12 +92,12 @@ class Snapshots:
 
     @contextmanager
     def _reserve_name(self) -> Iterator[str]:
-        """The name of a new snapshot, which no one else makes meanwhile."""
+        """Yield the name of a new snapshot, while no other can be made."""
         self._folder.mkdir(parents=True, exist_ok=True)
         with hold_lock(self._folder / "lock") as alone:
             if not alone:
                 raise InProgress("another snapshot is being made; try again once it is there")
-            for partial in self._list_unfinished(PARTIAL):  # of a process that was killed
+            for partial in self._list_unfinished(PARTIAL):  # of a killed process
                 shutil.rmtree(partial, ignore_errors=True)
             for path in self._list_unfinished(MAKING):
                 path.unlink(missing_ok=True)
@@ -106,7 +108,7 @@ class Snapshots:
             making.unlink(missing_ok=True)
 
     def _list_unfinished(self, ending: str) -> list[Path]:
-        """Files or folders of snapshots that are being made; others' of such names are theirs."""
+        """List files or folders of unfinished snapshots with names from here."""
         kind = stat.S_ISDIR if ending == PARTIAL else stat.S_ISREG
         return [
             self._folder / name
@@ -121,13 +123,13 @@ class Snapshots:
             return []
 
     def all(self) -> list[StoredSnapshot]:
-        """Those that are whole by their first part, the newest first."""
+        """List snapshots with a sound first part, the newest first."""
         return self.list_files()[0]
 
     def list_files(self) -> tuple[list[StoredSnapshot], list[StrayFile]]:
-        """Snapshots, the newest first, and what else has such a name; OSError without the folder.
+        """List snapshots, the newest first, and stray files; OSError without the folder.
 
-        What vanishes meanwhile is left out.
+        Files that vanish meanwhile are left out.
         """
         snapshots: list[StoredSnapshot] = []
         foreign: list[StrayFile] = []
@@ -153,9 +155,9 @@ class Snapshots:
         yield StrayFile(_make_readable(name), size, problem or type(broken).__name__)
 
     def path(self, name: str) -> Path:
-        """The file of a snapshot; LookupError for an unknown name, or a file that is foreign.
+        """Return the file of a snapshot; LookupError for an unknown name or a stray file.
 
-        One that was made here and is damaged may be had and deleted all the same.
+        A damaged one that was made here can still be read and deleted.
         """
         unknown = LookupError(f"no snapshot {name!r}; GET /snapshots lists them")
         if not FILE.fullmatch(name):
@@ -174,7 +176,7 @@ class Snapshots:
         self.path(name).unlink(missing_ok=True)
 
     def _read(self, name: str) -> StoredSnapshot:
-        """A snapshot; OSError or NotWhole, which say what is wrong with it."""
+        """Read a snapshot; OSError or NotWhole say what is wrong with it."""
         path = self._folder / name
         status = path.lstat()
         if not stat.S_ISREG(status.st_mode):
@@ -187,7 +189,7 @@ class Snapshots:
 
 
 def _read_mode(path: Path) -> int:
-    """What kind of file there is, 0 for none."""
+    """Read the mode of a file, 0 for none."""
     try:
         return path.lstat().st_mode
     except OSError:

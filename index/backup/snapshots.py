@@ -1,4 +1,4 @@
-"""Backup: snapshots of a catalog while it is written to, and their way back into one."""
+"""Snapshots: made of a catalog during writes, and restored into one."""
 
 from __future__ import annotations
 
@@ -30,41 +30,41 @@ from index.database.tables import collections, items, pictures
 from index.disk import hold_lock, sync
 from index.progress import Progress
 
-STAGING = "restoring"  # below the data folder: what an unfinished restore has unpacked
-BATCH = 64  # pictures that are stored together
-BATCH_BYTES = 32 * 2**20  # fewer, where they are as large together
+STAGING = "restoring"  # folder below the data folder with files of an unfinished restore
+BATCH = 64  # pictures that are stored together, at most
+BATCH_BYTES = 32 * 2**20  # bytes that are stored together, about
 
 log = logging.getLogger(__name__)
 
 
 class InProgress(OSError):
-    """Another process is at the same work."""
+    """Another process is doing the same work."""
 
 
 class NotEmpty(ValueError):
-    """A catalog that holds items, and is not to be replaced."""
+    """A catalog has items, which may not be replaced."""
 
 
 @dataclass(frozen=True, slots=True)
 class SnapshotOutcome:
-    """What a snapshot holds, and the names of pictures that its items have lost."""
+    """The head of a snapshot, and the names of lost pictures."""
 
     head: ArchiveHead
     lost: frozenset[str]
 
 
 def snapshot(catalog: Catalog, file: Path, progress: Progress) -> SnapshotOutcome:
-    """Write all that a catalog holds at this moment to a new archive, on disk when this returns.
+    """Write a catalog's present contents to a new archive, durably.
 
-    Others go on writing. FileExistsError if there is such a file, NoSpace if the disk is full.
+    Others can write meanwhile. FileExistsError if the file exists, NoSpace if the disk is full.
     """
     if file.exists():
         raise FileExistsError(f"{file} is there already; choose another name")
     unfinished = file.with_name(f"{file.name}.partial")
-    # Pictures are kept first: what a row names from now on is there until the archive has it.
+    # Pictures are kept first: those named from now on stay until the archive has them.
     with _make_staging(unfinished) as staging, keep_pictures(catalog.reader), room():
         archive = staging / "archive.tar"
-        _open_rows(staging, catalog.pictures).close()  # which makes the tables
+        _open_rows(staging, catalog.pictures).close()  # to make the tables
         with catalog.reader.begin() as source, _begin_unjournaled(staging) as target:
             transfer(source, target, progress)
             head = _make_head(target, read_name(source) or "")
@@ -80,11 +80,11 @@ def snapshot(catalog: Catalog, file: Path, progress: Progress) -> SnapshotOutcom
 def restore(
     catalog: Catalog, file: Path, folder: Path, progress: Progress, *, force: bool = False
 ) -> SnapshotOutcome:
-    """Put what an archive holds into a catalog, in one transaction once all of it was checked.
+    """Restore an archive into a catalog in one transaction, after a check of all of it.
 
-    `force` deletes what is there; without it NotEmpty says so. NotWhole says what is wrong with
-    the archive. Whatever fails, and whenever the process ends, the catalog stays as it was, and
-    services that use it turn to the new contents with their next request.
+    `force` deletes existing items; without it they raise NotEmpty. NotWhole says what is wrong with
+    the archive. If anything fails, or the process ends, the catalog stays as it was.
+    Services that use it have the new contents with their next request.
     """
     with (
         closing(Archive(file)) as archive,
@@ -94,7 +94,7 @@ def restore(
     ):
         with catalog.reader.begin() as connection:
             _refuse(connection, force)
-        # All of it is read before anything is stored, so one that is refused leaves nothing.
+        # All of it is read before anything is stored, so a refused one leaves nothing.
         head = _check(archive, staging / DATABASE, progress)
         _store_pictures(archive.pictures(), catalog.pictures, head.pictures, progress)
         with (
@@ -114,7 +114,7 @@ def restore(
 def verify(file: Path, progress: Progress) -> SnapshotOutcome:
     """Read all of an archive; NotWhole says what is wrong with it.
 
-    Its database is checked as a temporary file.
+    Its database is copied to a temporary file.
     """
     with (
         closing(Archive(file)) as archive,
@@ -143,7 +143,7 @@ def _check(archive: Archive, database: Path, progress: Progress) -> ArchiveHead:
 
 
 def _match(archive: Archive, named: Iterator[str]) -> Iterator[str]:
-    """The names of an archive's pictures; ValueError unless they are those that its rows name."""
+    """Yield the names of an archive's pictures; ValueError if its rows name others."""
     absent: set[str] = set()
     for name, _ in archive.pictures():
         absent.update(takewhile(name.__ne__, named))
@@ -158,7 +158,7 @@ def _match(archive: Archive, named: Iterator[str]) -> Iterator[str]:
 
 @contextmanager
 def _translate_errors(file: Path) -> Iterator[None]:
-    """What a database refuses to read or to store, in a sentence; nothing is stored then."""
+    """Raise NotWhole for rows that a database refuses to read or to store."""
     try:
         yield
     except DBAPIError as failed:
@@ -167,9 +167,9 @@ def _translate_errors(file: Path) -> Iterator[None]:
 
 @contextmanager
 def _make_staging(folder: Path) -> Iterator[Path]:
-    """A folder for unfinished work, deleted in the end; a killed process's is emptied first.
+    """Make a folder for unfinished work, deleted in the end; empty a killed process's.
 
-    FileExistsError for a folder that holds something, and no such process has made.
+    Raises FileExistsError for a folder with files of other programs.
     """
     folder.mkdir(parents=True, exist_ok=True)
     lock = folder / "lock"
@@ -190,13 +190,13 @@ def _make_staging(folder: Path) -> Iterator[Path]:
 
 
 def _open_rows(staging: Path, store: Pictures) -> Catalog:
-    """The database of an archive as a catalog; one that an older version made is migrated."""
+    """Open an archive's database as a catalog; an older version is migrated."""
     return Catalog(Storage(staging), store, LOOK)
 
 
 @contextmanager
 def _begin_unjournaled(staging: Path) -> Iterator[Connection]:
-    """A transaction of the database of an archive, without what protects others from a crash."""
+    """Begin a transaction of an archive's database, without a journal."""
     engine = create_engine(f"sqlite:///{staging / DATABASE}")
     event.listen(engine, "connect", _forgo_journal)
     event.listen(engine, "handle_error", translate, retval=True)
@@ -226,7 +226,7 @@ def _make_head(rows: Connection, catalog: str) -> ArchiveHead:
 
 
 def _read_pictures(copy: Catalog, total: int, progress: Progress) -> Iterator[archives.Picture]:
-    """The pictures that rows name, in the order of their names, None for those that are lost."""
+    """Read the pictures of all rows in the order of names; None for lost ones."""
     chosen = select(pictures.c.name).distinct().order_by(pictures.c.name)
     with copy.reader.begin() as connection:
         names = connection.execute(chosen, execution_options={"yield_per": 1_000}).scalars()
@@ -254,7 +254,7 @@ def _store_pictures(
 
 
 def _store(batch: dict[str, bytes], store: Pictures) -> int:
-    """Store a batch and empty it; gives how many pictures it had."""
+    """Store a batch and empty it; return its number of pictures."""
     count = len(batch)
     if batch:
         store.put(batch)
@@ -263,7 +263,7 @@ def _store(batch: dict[str, bytes], store: Pictures) -> int:
 
 
 def _refuse(connection: Connection, force: bool) -> None:
-    """NotEmpty where items would be lost that nobody said to replace."""
+    """Refuse to replace items without `force`."""
     occupied = exists().where(items.c.collection == collections.c.key, in_use)
     if not force and connection.execute(select(occupied)).scalar():
         raise NotEmpty(

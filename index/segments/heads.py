@@ -1,6 +1,6 @@
-"""Heads: the first principal components of rows' fragments, from which scores are bounded soon.
+"""Heads: the first principal components of rows' fragments, for fast bounds of scores.
 
-A scan of all rows reads a quarter of the numbers, and their codes only where a score can be high.
+A scan reads these quarter of the numbers, and all codes only if a score can be high.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from index.codes import encode_runs
 from models.scores.kernels import Floats
 
-WIDTH = 64  # components: what one instruction multiplies
-LEAST = 2_048  # rows from which on heads are worth their bytes
-SAMPLE = 20_000  # fragments that the components are found from
-HELD = 0.85  # share of the variance that they must hold, or bounds would leave most rows
-BLOCK = 2**12  # rows whose heads are made at a time
+WIDTH = 64  # components: as many as one instruction multiplies
+LEAST = 2_048  # fewer rows are not worth the bytes of heads
+SAMPLE = 20_000  # fragments from which the components are computed
+HELD = 0.85  # least share of the variance: with less, bounds exclude too few rows
+BLOCK = 2**12  # rows whose heads are computed at a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Heads:
 
     The base is as in index.segments.rows. Shapes: directions (D, M) with orthonormal columns, codes
     (N, M) int8, scales, reach and rest (B,). Every number of the noise is at most scale / 2, those
-    of scale · code_i add up to no more than `reach`, signs left out, and ‖rest_i‖₂ ≤ rest.
+    of scale · code_i add up to at most `reach` without signs, and ‖rest_i‖₂ ≤ rest.
     """
 
     directions: Floats
@@ -44,7 +44,7 @@ class Heads:
 
 
 STORED = tuple(field.name for field in fields(Heads))
-TYPES = {"codes": np.int8}  # and single precision else
+TYPES = {"codes": np.int8}  # the others are in single precision
 Allocate = Callable[[str, tuple[int, ...], Any], NDArray[Any]]
 
 
@@ -68,7 +68,7 @@ def build(
         for name in STORED
     }
     arrays["directions"][:] = directions
-    for start in range(0, rows, BLOCK):  # so that memory stays flat
+    for start in range(0, rows, BLOCK):  # for constant memory
         numbers = np.arange(start, min(start + BLOCK, rows))
         block = offsets[start : numbers[-1] + 2]
         vectors = _decode(codes, offsets, scales, numbers)
@@ -83,7 +83,7 @@ def build(
 
 
 def components(vectors: Floats) -> tuple[Floats, float]:
-    """The directions (D, M) of vectors (N, D) that hold most of their squares, and what share."""
+    """Compute the directions (D, M) with most of the energy of vectors (N, D), and its share."""
     energy = vectors.T.astype(np.float64) @ vectors
     eigenvalues, directions = np.linalg.eigh(energy)  # ascending
     first = np.ascontiguousarray(directions[:, ::-1][:, :WIDTH], np.float32)
@@ -91,7 +91,7 @@ def components(vectors: Floats) -> tuple[Floats, float]:
 
 
 def freeze(arrays: dict[str, NDArray[Any]], rows: int, fragments: int, dimension: int) -> Heads:
-    """Heads of arrays that nobody writes to any more; ValueError if they do not fit together."""
+    """Make heads of arrays, now read-only; ValueError if they do not fit together."""
     for name, array in arrays.items():
         array.flags.writeable = False
         if array.dtype != TYPES.get(name, np.float32):
@@ -103,7 +103,7 @@ def freeze(arrays: dict[str, NDArray[Any]], rows: int, fragments: int, dimension
 
 
 def _sample(offsets: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The numbers of rows that have about as many fragments as are looked at."""
+    """Choose evenly spaced rows with about SAMPLE fragments in all."""
     rows = len(offsets) - 1
     return np.arange(0, rows, max(1, int(offsets[-1]) // SAMPLE))
 
@@ -114,7 +114,7 @@ def _decode(
     scales: Floats,
     numbers: NDArray[np.int64],
 ) -> Floats:
-    """The fragments (N, D) of some rows, less their base."""
+    """Decode the fragments (N, D) of some rows, minus their base."""
     sizes = offsets[numbers + 1] - offsets[numbers]
     starts = np.repeat(offsets[numbers] - np.cumsum(sizes) + sizes, sizes)
     vectors: Floats = (

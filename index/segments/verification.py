@@ -1,8 +1,8 @@
-"""Verification: the files of published segments are read again and again while they are searched.
+"""Verification: files of published segments are read repeatedly, to find damage.
 
-A mapped file that changes on the disk makes searches miss rows, and nothing else would notice. One
-process a data folder compares all files with their checksums, slowly; a segment that is not as it
-was written is marked, so that every process lets go of it and the follower builds it anew.
+If a mapped file changes on the disk, searches miss rows, and nothing else would notice. One
+process for each data folder compares all files with their checksums, slowly, and marks damaged
+segments, so that every process closes them and the follower builds them again.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from index.segments.manifest import Listed
 LOCK = "verification.lock"
 RATE = 100_000_000  # bytes a second, at most
 PIECE = 2**20  # bytes that are read at a time
-IDLE = 1.0  # seconds between looks where there is nothing to read, or another process does
+IDLE = 1.0  # seconds between looks without work, or while another process verifies
 
 log = logging.getLogger(__name__)
 
 
 class Verifier:
-    """Verifies the segments below a folder, each about once in so many seconds."""
+    """Verifies the segments below a folder, each about once in `seconds`."""
 
     def __init__(self, folder: Path, lock: Path, seconds: float) -> None:
         self._folder, self._lock, self._seconds = folder, lock, seconds
 
     def run(self, stopped: Event) -> None:
-        """Verify until told to stop, unless another process does; what fails is logged."""
+        """Verify until stopped, unless another process does; failures are logged."""
         while not stopped.wait(IDLE):
             with hold_lock(self._lock) as alone:
                 while alone and not stopped.is_set():
@@ -43,7 +43,7 @@ class Verifier:
                         stopped.wait(IDLE)
 
     def verify(self, stopped: Event) -> None:
-        """Read all published segments once; takes about the time that was set."""
+        """Read all published segments once, in about the time that is set."""
         chosen = [
             (directory, entry)
             for directory in sorted(self._folder.glob("*"))
@@ -60,21 +60,21 @@ class Verifier:
 
 
 class _ReadingPace:
-    """Rests so that reading has a rate; ends resting where it is told to stop."""
+    """Pauses that limit the rate of reading; they end when stopped."""
 
     def __init__(self, rate: float, stopped: Event) -> None:
         self._rate, self._stopped = min(rate, RATE), stopped
         self._read, self._began = 0, time.monotonic()
 
     def __call__(self, size: int) -> bool:
-        """Rest after so many bytes; says whether to go on."""
+        """Pause after reading some bytes; return whether to continue."""
         self._read += size
         ahead = self._read / self._rate - (time.monotonic() - self._began)
         return not self._stopped.wait(max(ahead, 0.0))
 
 
 def _read_published(directory: Path) -> tuple[Listed, ...]:
-    """The segments that a directory's manifest lists; a broken one is the follower's business."""
+    """Read a manifest's segments; the follower handles a broken manifest."""
     try:
         listed = manifest.read(directory, directory.name)
     except ValueError:
@@ -83,7 +83,7 @@ def _read_published(directory: Path) -> tuple[Listed, ...]:
 
 
 def _verify(directory: Path, entry: Listed, pace: _ReadingPace) -> None:
-    """Mark a segment that is not as it was written, if it is still published."""
+    """Mark a damaged segment, if it is still published."""
     folder = directory / entry.folder
     for name, (size, expected) in entry.sums.items():
         try:
@@ -96,6 +96,6 @@ def _verify(directory: Path, entry: Listed, pace: _ReadingPace) -> None:
             sound = False
         if not sound:
             if entry in _read_published(directory):
-                log.error("%s is not as it was written: its segment is built anew", folder / name)
+                log.error("%s is not as it was written: its segment is built again", folder / name)
                 segments.mark_broken(folder)
             return

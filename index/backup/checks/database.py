@@ -13,11 +13,11 @@ from index.database.errors import Damaged
 from index.database.tables import changes, items, retired
 from index.items import Collection
 
-MOST = 20  # findings of a kind: a damaged file has thousands
+MOST = 20  # findings of a kind: a damaged file may have thousands
 
 
 def check_file(reader: Engine) -> Iterator[CheckFinding]:
-    """SQLite's own checks of its file; PostgreSQL has checksums and keeps references by itself."""
+    """Run SQLite's checks of its file; PostgreSQL checks pages and references itself."""
     if reader.dialect.name != "sqlite":
         return
     try:
@@ -34,7 +34,7 @@ def check_file(reader: Engine) -> Iterator[CheckFinding]:
 
 
 def check_revisions(catalog: Catalog, collection: Collection) -> Iterator[CheckFinding]:
-    """Whether a collection's numbers can have come about by changes, one after another."""
+    """Check that a collection's revisions are consistent."""
     with catalog.reading(collection) as view:
         newest = max(_find_newest(view, table) for table in (items, retired, changes))
         unmarked = view.revision > 0 and view.mark(view.revision) is None
@@ -57,7 +57,7 @@ def _find_newest(view: CatalogView, table: Table) -> int:
 
 
 def _find_revived(view: CatalogView) -> str | None:
-    """The id of an item that is there although it was retired, None if there is none."""
+    """Find the id of an existing item that counts as retired; else None."""
     current = select(items.c.revision).where(items.c.collection == view.collection)
     condition = retired.c.was.in_(current) & (retired.c.collection == view.collection)
     revived: str | None = view.connection.execute(

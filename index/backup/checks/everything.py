@@ -1,4 +1,4 @@
-"""The check of everything in a data folder, one part after another, while services go on."""
+"""The check of a whole data folder, part by part, while services run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from index.segments.process import SEGMENTS
 
 
 def check(catalog: Catalog, folder: Path, progress: Progress) -> Iterator[CheckFinding]:
-    """What is wrong. A database that is not sound is not looked at any further."""
+    """Check everything; after damage to the database, nothing else."""
     progress("database", 0, 1)
     unsound = list(check_file(catalog.reader))
     progress("database", 1, 1)
@@ -37,16 +37,16 @@ def check(catalog: Catalog, folder: Path, progress: Progress) -> Iterator[CheckF
             yield from check_items(catalog, collection, progress)
             if catalog.ownership.refusal is None:
                 yield from check_segments(catalog, collection, folder)
-        except ModelMismatch:  # it was replaced meanwhile
+        except ModelMismatch:  # it was replaced during the check
             continue
     if catalog.ownership.refusal is None:  # else it is another catalog's
         yield from check_garbage(catalog, folder)
 
 
 def check_garbage(catalog: Catalog, folder: Path) -> Iterator[CheckFinding]:
-    """What nothing refers to; a service deletes it within hours, and `repair` does at once.
+    """Find garbage; a service deletes it within hours, `repair` at once.
 
-    Of pictures those that a sweep may delete: none that were not seen unnamed for long enough.
+    Lists only pictures that a sweep may delete: unnamed for long enough.
     """
 
     def sweep() -> None:

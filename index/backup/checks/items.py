@@ -1,4 +1,4 @@
-"""Checks of items: metadata and what filters know of it, bags, and pictures."""
+"""Checks of items: metadata, facets, bags, and pictures."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class ItemRows:
 
 @dataclass(frozen=True, slots=True)
 class Rebuild:
-    """Writes the facets of an item anew, if it is still there."""
+    """Writes the facets of an item again, if it still exists."""
 
     catalog: Catalog
     collection: int
@@ -47,7 +47,7 @@ class Rebuild:
     facets: Facets
 
     def __call__(self) -> None:
-        """Do so in one transaction."""
+        """Write them in one transaction."""
         key = {"collection": self.collection, "revision": self.revision}
         conditions = {
             table: _here(table.c, self.collection, self.revision) for table in (items, facets)
@@ -62,14 +62,14 @@ class Rebuild:
 
 @dataclass(frozen=True, slots=True)
 class Flatten:
-    """Stores an item with its metadata as it is read, unless it was changed meanwhile."""
+    """Stores an item with its metadata as read, unless it has changed."""
 
     catalog: Catalog
     collection: Collection
     item: Row[Any]
 
     def __call__(self) -> None:
-        """Do so as a patch that changes nothing does, under a new revision."""
+        """Store it under a new revision by an empty patch."""
         expected = Expected(frozenset({self.item.revision}), but=False)
         with suppress(ConditionFailed, LookupError):
             patch(self.catalog, self.collection, self.item.id, Change(), expected)
@@ -78,7 +78,7 @@ class Flatten:
 def check_items(
     catalog: Catalog, collection: Collection, progress: Progress
 ) -> Iterator[CheckFinding]:
-    """Whether every item of a collection is whole."""
+    """Check every item of a collection."""
     stage, total = f"items of {name_subject(collection)}", catalog.count(collection)
     checked, after = 0, 0
     progress(stage, checked, total)
@@ -96,7 +96,7 @@ def _check(catalog: Catalog, collection: Collection, rows: ItemRows) -> Iterator
         problems = ["it is not as it was stored: its checksums are of something else"]
     for problem in problems:
         yield CheckFinding("items", subject, f"{problem}; put it again")
-    if not problems:  # else what filters know may be right, and the item wrong
+    if not problems:  # else the facets may be right, and the item wrong
         yield from _check_metadata(catalog, collection, rows)
     for number, picture in enumerate(rows.pictures):
         if _is_lost(catalog, collection, item, picture["name"]):
@@ -109,7 +109,7 @@ def _check(catalog: Catalog, collection: Collection, rows: ItemRows) -> Iterator
 def _check_metadata(
     catalog: Catalog, collection: Collection, rows: ItemRows
 ) -> Iterator[CheckFinding]:
-    """Whether filters know what sound metadata says, and whether it is too deep."""
+    """Check that facets agree with sound metadata, and that it is not too deep."""
     item, subject = rows.item, name_subject(collection, rows.item.id)
     metadata, notes = read_metadata(item.metadata)
     expected = facets_of(metadata)
@@ -121,7 +121,7 @@ def _check_metadata(
 
 
 def _find_problems(rows: ItemRows, dimension: int) -> Iterator[str]:
-    """What is wrong with the rows of an item, but for what filters know."""
+    """List problems of an item's rows, without its facets."""
     item = rows.item
     try:
         facets_of(read_metadata(item.metadata)[0])
@@ -134,7 +134,7 @@ def _find_problems(rows: ItemRows, dimension: int) -> Iterator[str]:
 
 
 def _is_as_stored(rows: ItemRows) -> bool:
-    """Whether all rows of an item have their checksums, which rows of an older version lack."""
+    """Return whether an item's rows have their checksums, or none, as older rows."""
     item = rows.item._mapping
     if item["checksums"] is None:
         return True
@@ -146,7 +146,7 @@ def _is_as_stored(rows: ItemRows) -> bool:
 
 
 def _find_bag_problem(rows: ItemRows, dimension: int) -> str | None:
-    """What is wrong with an item's bags, if anything is."""
+    """Find a problem of an item's bags, else None."""
     positions = [bag.position for bag in rows.bags]
     first = -len(rows.pictures)
     if not positions or positions != list(range(first, first + len(positions))):
@@ -163,7 +163,7 @@ def _find_bag_problem(rows: ItemRows, dimension: int) -> str | None:
 
 
 def _is_lost(catalog: Catalog, collection: Collection, item: Row[Any], name: str) -> bool:
-    """Whether a picture is lost, and not just deleted with its item."""
+    """Return whether a picture is lost, and not deleted with its item."""
     try:
         catalog.pictures.get(name)
     except PictureLost:
@@ -174,7 +174,7 @@ def _is_lost(catalog: Catalog, collection: Collection, item: Row[Any], name: str
 
 
 def _read(catalog: Catalog, collection: int, after: int) -> list[ItemRows]:
-    """The rows of the next items behind a revision."""
+    """Read the rows of the next items after a revision."""
     chosen = select_items(collection).where(items.c.revision > after)
     with catalog.reader.begin() as connection:
         selected = connection.execute(chosen.order_by(items.c.revision).limit(BATCH)).all()

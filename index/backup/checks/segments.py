@@ -1,4 +1,4 @@
-"""Checks of segments: as they were written, of this catalog, and with its rows."""
+"""Checks of segments: undamaged, of this catalog, and with its rows."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from index.segments.segment import Segment, mark_broken
 def check_segments(
     catalog: Catalog, collection: Collection, folder: Path
 ) -> Iterator[CheckFinding]:
-    """Whether a collection's published segments may be searched, by all their bytes."""
+    """Check all bytes of a collection's published segments."""
     directory, subject = folder / SEGMENTS / collection.token, name_subject(collection)
 
     def rebuild() -> None:
-        catch_up(catalog, folder)  # where a service follows the folder, it rebuilds them
+        catch_up(catalog, folder)  # a service that follows the folder rebuilds them itself
 
     try:
         listing = manifest.read(directory, collection.token)
@@ -32,7 +32,7 @@ def check_segments(
         yield CheckFinding("segments", subject, str(broken), rebuild)
         return
     listed = listing.segments if listing else ()
-    opened = open_chain(listed, directory, {})  # one that is broken is marked
+    opened = open_chain(listed, directory, {})  # a broken one is marked
     with catalog.reading(collection) as view:
         valid = choose_valid(opened, view)
         wrong = [segment for segment in valid if not _agrees(segment, view)]
@@ -49,7 +49,7 @@ def check_segments(
 
 
 def _agrees(segment: Segment, view: CatalogView) -> bool:
-    """Whether a segment's live rows are of those items that its span has now."""
+    """Return whether a segment's live rows are those of the items in its span."""
     current, span = view.revisions(), segment.span
     sides = (segment.images, segment.sentences)
     rows = np.concatenate([side.revisions[side.live] for side in sides])

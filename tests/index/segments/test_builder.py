@@ -299,7 +299,7 @@ def test_harmed_manifest_is_written_anew(
         caplog.clear()
         harm(directory / manifest.NAME)
         assert right(everything, fresh().best(everything))
-        assert "anew" in caplog.text or harm is without_manifest
+        assert "again" in caplog.text or harm is without_manifest
         work(now)
         assert complete()
 
