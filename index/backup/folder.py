@@ -141,8 +141,8 @@ class Snapshots:
             except (OSError, NotWhole) as broken:
                 log.warning("%s", broken)
                 foreign.extend(self._describe_foreign(name, broken))
-        made = {one.name: datetime.fromisoformat(one.head.made) for one in snapshots}
-        return sorted(snapshots, key=lambda one: made[one.name], reverse=True), foreign
+        made = {stored.name: datetime.fromisoformat(stored.head.made) for stored in snapshots}
+        return sorted(snapshots, key=lambda stored: made[stored.name], reverse=True), foreign
 
     def _describe_foreign(self, name: str, broken: Exception) -> Iterator[StrayFile]:
         problem = (

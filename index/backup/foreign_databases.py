@@ -71,8 +71,10 @@ def _check_definitions(connection: sqlite3.Connection) -> None:
 
 def _read_version(connection: sqlite3.Connection, definitions: list[Definition]) -> str | None:
     """Read the version of a database's tables; None for the first, which has no note of it."""
-    ours = {one for one in define_version(migrations.FIRST) if one[2] == VERSION}
-    theirs = {one for one in definitions if VERSION in one[1:3]}
+    ours = {
+        definition for definition in define_version(migrations.FIRST) if definition[2] == VERSION
+    }
+    theirs = {definition for definition in definitions if VERSION in definition[1:3]}
     if not theirs:
         return None
     if theirs != ours:
@@ -120,7 +122,9 @@ def define_version(version: str | None) -> frozenset[Definition]:
             definitions = _read_definitions(driver)
     finally:
         engine.dispose()
-    return frozenset(one for one in definitions if version is not None or one[2] != VERSION)
+    return frozenset(
+        definition for definition in definitions if version is not None or definition[2] != VERSION
+    )
 
 
 def _read_definitions(connection: sqlite3.Connection) -> list[Definition]:

@@ -77,8 +77,8 @@ class Collector:
         """Delete replaced or unfinished collections."""
         with self._writer.begin() as connection:
             chosen = select(collections.c.key, collections.c.token).where(_nameless)
-            found = connection.execute(chosen).all()
-        for key, token in found:
+            nameless = connection.execute(chosen).all()
+        for key, token in nameless:
             with suppress(Postponed):
                 self._sweep_collection(key, token)
 

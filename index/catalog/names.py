@@ -26,7 +26,7 @@ from index.items import (
 def plan_keeping(connection: Connection, token: str) -> None:
     """Plan to keep the collection that another will replace."""
     if not keeping_planned(connection, token):
-        connection.execute(insert(settings), {"name": _name(token), "value": ""})
+        connection.execute(insert(settings), {"name": _setting_name(token), "value": ""})
 
 
 def keeping_planned(connection: Connection, token: str) -> bool:
@@ -36,24 +36,24 @@ def keeping_planned(connection: Connection, token: str) -> bool:
 
 def former_token(connection: Connection, token: str) -> str | None:
     """Read the token of the kept predecessor: empty before the replacement, None if not kept."""
-    query = select(settings.c.value).where(settings.c.name == _name(token))
+    query = select(settings.c.value).where(settings.c.name == _setting_name(token))
     value: str | None = connection.execute(query).scalar_one_or_none()
     return value
 
 
 def record_former(connection: Connection, token: str, former: str) -> None:
     """Note the collection that another has replaced, as planned."""
-    row = settings.c.name == _name(token)
+    row = settings.c.name == _setting_name(token)
     connection.execute(update(settings).where(row).values(value=former))
 
 
 def release(connection: Connection, token: str) -> None:
     """Forget a collection's kept predecessor, and its being one."""
-    rows = or_(settings.c.name == _name(token), settings.c.value == token)
+    rows = or_(settings.c.name == _setting_name(token), settings.c.value == token)
     connection.execute(delete(settings).where(rows))
 
 
-def _name(token: str) -> str:
+def _setting_name(token: str) -> str:
     return f"kept/{token}"
 
 
@@ -70,13 +70,13 @@ def choose_former_name(connection: Connection, name: str, fingerprint: str) -> s
 
     Raises NameConflict if it is taken, ValueError if it is invalid.
     """
-    kept_name = f"{name}@{fingerprint}"
-    check_new_id(kept_name)
-    if _find(connection, kept_name) is not None:
+    former_name = f"{name}@{fingerprint}"
+    check_new_id(former_name)
+    if _find(connection, former_name) is not None:
         raise NameConflict(
-            f"the name {kept_name!r} is taken: drop or rename what has it, and run this again"
+            f"the name {former_name!r} is taken: drop or rename what has it, and run this again"
         )
-    return kept_name
+    return former_name
 
 
 def check_standing(connection: Connection, name: str, collection: Collection) -> None:

@@ -166,8 +166,8 @@ def _take_over(catalog: Catalog, old: Collection, new: Collection) -> bool:
         if target.copied != source.revision:
             return False
         rename = update(collections)
-        kept_name = _keep_former(connection, source, target)
-        connection.execute(rename.where(collections.c.key == old.key).values(name=kept_name))
+        former_name = _keep_former(connection, source, target)
+        connection.execute(rename.where(collections.c.key == old.key).values(name=former_name))
         connection.execute(
             rename.where(collections.c.key == new.key).values(name=source.name, replaces=None)
         )

@@ -87,11 +87,11 @@ class PictureSweeper:
         since = {name: min(noted.get(name, now), now) for name in unnamed}
         due = tuple(name for name, first in since.items() if now - first >= limits.seconds)
         withheld = len(unnamed) > max(LEAST, limits.share * total)
-        found = Sweep(total, len(unnamed), due, withheld)
+        preview = Sweep(total, len(unnamed), due, withheld)
         if limits.dry:
-            return found
+            return preview
         if withheld:
-            _warn_of_withheld(found, limits)
+            _warn_of_withheld(preview, limits)
         gone = set() if withheld else self._delete(due)
         self._note(noted, {name: since[name] for name in unnamed if name not in gone})
         partial = self._store.delete_partial(limits.seconds)
@@ -134,9 +134,9 @@ class PictureSweeper:
 
     def _note(self, noted: dict[str, int], since: dict[str, int]) -> None:
         """Note since when pictures are unnamed, unless the note has it already."""
-        kept = dict(islice(since.items(), MOST))
-        if kept.keys() != noted.keys():
-            self._store.write_note(NOTE, _pack(kept))
+        noted_names = dict(islice(since.items(), MOST))
+        if noted_names.keys() != noted.keys():
+            self._store.write_note(NOTE, _pack(noted_names))
 
 
 def find_named(connection: Connection, names: Sequence[str]) -> set[str]:
@@ -148,17 +148,17 @@ def find_named(connection: Connection, names: Sequence[str]) -> set[str]:
     return named
 
 
-def _warn_of_withheld(found: Sweep, limits: SweepLimits) -> None:
+def _warn_of_withheld(sweep: Sweep, limits: SweepLimits) -> None:
     """Warn of a share that is due; a running import or restore may explain recent ones."""
-    many = len(found.due) > max(LEAST, limits.share * found.pictures)
-    facts = {"pictures": found.pictures, "unnamed": found.unnamed, "due": len(found.due)}
+    many = len(sweep.due) > max(LEAST, limits.share * sweep.pictures)
+    facts = {"pictures": sweep.pictures, "unnamed": sweep.unnamed, "due": len(sweep.due)}
     log.log(
         logging.WARNING if many else logging.INFO,
         "%d of %d pictures have no item, more than a sweep may delete, so all are kept: make sure "
         "that this is the right database and picture store; then `tessera sweep --all` deletes "
         "them",
-        found.unnamed,
-        found.pictures,
+        sweep.unnamed,
+        sweep.pictures,
         extra=facts,
     )
 

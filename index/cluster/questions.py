@@ -144,8 +144,8 @@ class Round:
         if len(new) > 1:  # a lost machine takes long, and others need not wait
             with ThreadPoolExecutor(len(new)) as pool:
                 asked = [pool.submit(copy_context().run, self._send, shard) for shard in new]
-            for one in asked:
-                one.result()
+            for call in asked:
+                call.result()
 
     def _send(self, shard: int) -> None:
         """Ask the shard's next server, if there is one."""

@@ -84,7 +84,7 @@ def test_filters_inside_of_filters_have_a_limit() -> None:
     where: dict[str, Any] = {"a": 1}
     for _ in range(9):
         where = {"$not": where}
-    with pytest.raises(ValueError, match="up to 8 filters inside"):
+    with pytest.raises(ValueError, match="up to 8 levels of nested filters"):
         parse(where)
 
 

@@ -44,7 +44,7 @@ def test_of_work_that_ends_within_a_minute_nothing_is_said(clock):
     assert lines(clock, [61], total=1) == []  # nothing is left to say it of
 
 
-def test_where_nobody_counted_lines_say_how_many_are_done(clock):
+def test_without_a_total_lines_say_how_many_are_done(clock):
     assert lines(clock, [0.01] * 5999 + [61, 0.01]) == ["photos: 6,000"]
 
 

@@ -52,14 +52,14 @@ def check_garbage(catalog: Catalog, folder: Path) -> Iterator[CheckFinding]:
     def sweep() -> None:
         catalog.sweep(folder / SEGMENTS)
 
-    found, directories = catalog.preview_sweep(), (folder / SEGMENTS).glob("*")
+    garbage, directories = catalog.preview_sweep(), (folder / SEGMENTS).glob("*")
     tokens = {directory.name for directory in directories if TOKEN.fullmatch(directory.name)}
     with catalog.reader.begin() as connection:
         tokens.difference_update(connection.execute(select(collections.c.token)).scalars())
         replaced = connection.execute(select(func.count()).where(~in_use)).scalar_one()
-    if found.due:
-        problem = f"{len(found.due):,} that no item has"
-        if found.withheld:
+    if garbage.due:
+        problem = f"{len(garbage.due):,} that no item has"
+        if garbage.withheld:
             yield CheckFinding("pictures", "garbage", f"{problem}; see `tessera sweep --dry-run`")
         else:
             yield CheckFinding("pictures", "garbage", problem, sweep)

@@ -163,9 +163,7 @@ def test_secret_of_cursors_stays_with_its_catalog(filled, archive, fresh, tmp_pa
     assert secrets[0] not in archive.read_bytes()
 
 
-def test_collection_that_is_being_embedded_anew_goes_on_where_it_was(
-    filled, fresh, tmp_path, shown
-):
+def test_collection_that_is_being_reembedded_goes_on_where_it_was(filled, fresh, tmp_path, shown):
     wanted = {"fingerprint": "model-c", "dimension": 8, "score": "sum_of_max"}
 
     def interrupted(done, _):

@@ -50,11 +50,15 @@ def made(item: str, version: int = 0, dimension: int = 2) -> Entry:
 
 
 def embedded(entries):
-    def anew(bag):
+    def embed_again(bag):
         return replace(bag, vectors=bag.vectors[:, :1].expand(-1, 3))
 
     return [
-        replace(one, images=tuple(anew(bag) for bag in one.images), bags=(anew(one.bags[0]),))
+        replace(
+            one,
+            images=tuple(embed_again(bag) for bag in one.images),
+            bags=(embed_again(one.bags[0]),),
+        )
         for one in entries
     ]
 

@@ -230,7 +230,7 @@ def test_what_to_delete_must_be_said(chosen, reason):
 
 
 def test_put_races_delete_and_patch(filled, collection, entry):
-    """Whoever comes first, nobody fails but for an item that is not there, and history is whole."""
+    """In any order, only missing items fail, and history is whole."""
     stop = threading.Event()
     failures = []
 

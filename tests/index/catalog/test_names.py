@@ -254,7 +254,7 @@ def test_one_of_many_takes_a_name(shop):
 
 
 def test_name_is_never_absent_while_its_collection_is_reloaded(shop, entry):
-    """A reader finds one of two collections whole, whatever moment it asks at."""
+    """A reader always finds one of two collections as a whole."""
 
     def reload():
         for number in range(15):

@@ -189,7 +189,7 @@ def test_copied_or_moved_folder_with_its_own_pictures_just_opens(tmp_path, entry
             assert owner.catalog == named(copy)
 
 
-def test_copy_in_place_of_its_original_is_the_same_catalog(production, tmp_path):
+def test_copy_instead_of_its_original_is_the_same_catalog(production, tmp_path):
     shutil.copytree(production.folder, tmp_path / "saved")
     shutil.rmtree(production.folder)
     shutil.copytree(tmp_path / "saved", production.folder)
@@ -357,7 +357,7 @@ def test_restore_in_place_goes_on(production, saved):
     assert photos(production) == 4
 
 
-def test_restore_in_place_of_a_lost_database_gets_its_pictures(production, saved):
+def test_restore_instead_of_a_lost_database_gets_its_pictures(production, saved):
     for file in production.folder.glob("catalog.sqlite*"):
         file.unlink()
     restore(production, saved)

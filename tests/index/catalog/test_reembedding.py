@@ -19,14 +19,14 @@ WANTED = {"fingerprint": "model-b", "dimension": 3, "score": "sum_of_max"}
 def embedded(entries):
     """What model-b makes of entries: all ones, in three dimensions."""
 
-    def anew(bag):
+    def embed_again(bag):
         return None if bag is None else replace(bag, vectors=torch.ones(len(bag), 3))
 
     return [
         replace(
             one,
-            images=tuple(anew(bag) for bag in one.images),
-            bags=tuple(anew(bag) for bag in one.bags),
+            images=tuple(embed_again(bag) for bag in one.images),
+            bags=tuple(embed_again(bag) for bag in one.bags),
         )
         for one in entries
     ]

@@ -93,7 +93,7 @@ def test_pictures_go_a_day_after_they_were_first_seen_unnamed(catalog, garbage, 
     assert catalog.pictures.read_note(NOTE) == b""
 
 
-def test_picture_that_an_item_has_again_begins_anew(catalog, home, garbage, clock, entry):
+def test_picture_that_an_item_has_again_starts_over(catalog, home, garbage, clock, entry):
     catalog.sweep()
     clock.pass_(DAY // 2)
     again = replace(entry("100"), pictures=(Picture(b"100", 4, 3, "0" * 64),))

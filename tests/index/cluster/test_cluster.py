@@ -76,7 +76,7 @@ def requests(sentence_bag, image_bag):
 
 
 class Asking:
-    """A search that goes on and on beside a test; what went wrong is raised in the end."""
+    """A search that repeats during a test; its errors are raised in the end."""
 
     def __init__(self, index: ShardedIndex, request: Request) -> None:
         self._index, self._request = index, request
@@ -168,7 +168,7 @@ def test_a_killed_node_is_made_up_for(
     nodes.add_node(num_cpus=4, object_store_memory=80 * 2**20)
 
 
-def test_nobody_else_imports_ray():
+def test_no_other_file_imports_ray():
     modules = "tessera, app.main, app.cli, index.cluster.merged"
     program = f"import sys, {modules}; assert 'ray' not in sys.modules"
     subprocess.run(  # noqa: S603 - our own command

@@ -109,7 +109,7 @@ def test_a_refusal_comes_back_as_it_is_and_other_failures_by_name():
     assert (type(failure), str(failure)) == (RuntimeError, "ZeroDivisionError('ours')")
 
 
-def test_nobody_waits_long_for_who_says_nothing():
+def test_no_side_waits_long_for_a_silent_one():
     with silent() as address:
         began = monotonic()
         with pytest.raises(OSError, match="no shard answers"):

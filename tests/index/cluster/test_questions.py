@@ -130,7 +130,7 @@ def test_a_server_that_was_asked_late_is_not_taken_for_lost(server):
     answered.set()
 
 
-def test_a_connection_that_was_cut_meanwhile_is_made_anew(server):
+def test_a_connection_that_was_cut_meanwhile_is_made_again(server):
     only = server(0, lambda _: "a")
     (connection,) = only.free
     cut = socket.socket(fileno=os.dup(connection.fileno()))

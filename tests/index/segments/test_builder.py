@@ -1,4 +1,4 @@
-"""The follower: what it publishes is what the catalog has, whatever happens to its files."""
+"""The follower: it publishes the catalog's contents, and repairs its files."""
 
 import os
 import shutil
@@ -44,7 +44,7 @@ def directory(segments_folder, collection):
 
 @pytest.fixture
 def published(catalog, collection, directory):
-    """The segments that the manifest lists, opened anew."""
+    """The segments that the manifest lists, opened again."""
 
     def read():
         listed = manifest.read(directory, collection.token).segments
@@ -131,7 +131,7 @@ def test_what_is_published_is_what_the_catalog_has(
             case 3:
                 work(now)
                 now.forget()
-            case 4:  # a follower that starts anew over what the others left
+            case 4:  # a follower that starts over with the others' files
                 now = Follower(catalog, collection, directory, TINY)
         assert right(everything, reader.best(everything))
     assert right(everything, fresh().best(everything))
@@ -227,7 +227,7 @@ def remove(path):
 
 
 @pytest.mark.parametrize("harm", [flip_a_bit, zero_a_block, truncate, remove])
-def test_harm_to_any_file_is_found_and_built_anew(
+def test_harm_to_any_file_is_found_and_built_again(
     catalog, collection, directory, fill, fresh, everything, right, complete, published,
     monkeypatch, caplog, harm,
 ):  # fmt: skip
@@ -251,7 +251,7 @@ def test_harm_to_any_file_is_found_and_built_anew(
         assert fresh().snapshot().unpublished == 0
 
 
-def test_lost_folders_are_built_anew(
+def test_lost_folders_are_built_again(
     directory, follower, follow, fill, fresh, everything, right, complete, caplog
 ):
     fill(40)
@@ -290,7 +290,7 @@ def wrong_checksum(path):
 @pytest.mark.parametrize(
     "harm", [without_manifest, of_another_token, no_json, no_object, wrong_checksum, truncate]
 )
-def test_harmed_manifest_is_written_anew(
+def test_harmed_manifest_is_written_again(
     catalog, collection, directory, follower, fill, fresh, everything, right, complete, caplog, harm
 ):
     fill(20)
@@ -306,7 +306,7 @@ def test_harmed_manifest_is_written_anew(
 
 @pytest.mark.parametrize("name", ["codes", "positions", "scales", "summaries"])
 @pytest.mark.parametrize("with_what", [b"\0", b"\xa5"])
-def test_row_that_disagrees_with_the_catalog_is_built_anew(
+def test_row_that_disagrees_with_the_catalog_is_built_again(
     directory, follow, fill, index, everything, right, complete, monkeypatch, caplog, published,
     name, with_what,
 ):  # fmt: skip

@@ -153,7 +153,7 @@ def test_what_was_deleted_or_replaced_is_no_candidate(
     assert np.mean([recall(index, request) for request in asked]) > 0.95
 
 
-def test_newer_rows_are_found_beside_what_faiss_has(catalog, collection, index, filled, world):
+def test_newer_rows_are_found_next_to_those_of_faiss(catalog, collection, index, filled, world):
     text = world.text(4)
     catalog.replace(collection, replace(world.entry(4), id="new", images=(world.photo(4),)))
     photo = catalog.entry(collection, "new").images[0]
@@ -229,7 +229,7 @@ def test_no_more_rows_are_found_than_pass(world):
 
 
 def test_file_of_another_version_is_refused(tmp_path):
-    """Codes of 8 bits, as segments had them before: such a segment is built anew."""
+    """Codes of 8 bits, as segments had them before: such a segment is built again."""
     faiss = candidates.library()
     before = faiss.IndexScalarQuantizer(8, faiss.ScalarQuantizer.QT_8bit)
     before.train(np.eye(8, dtype=np.float32))

@@ -242,7 +242,7 @@ def test_times_of_files_play_no_role(catalog, collection, segments_folder, reade
 
 @pytest.mark.sqlite
 @pytest.mark.parametrize("later", [0, 4, 9])  # fewer, as many and more changes than vanished
-def test_database_that_went_back_is_read_anew(
+def test_database_that_went_back_is_read_again(
     catalog, collection, reader, entry, follow, tmp_path, caplog, later
 ):
     catalog.put_many(collection, [entry(f"{i}") for i in range(6)])

@@ -184,7 +184,7 @@ def test_arrays_that_do_not_fit_together_are_refused(spoil):
         rows.freeze(arrays)
 
 
-def test_nobody_writes_to_rows():
+def test_rows_are_read_only():
     for array in arrays_of(held := made(2)):
         with pytest.raises(ValueError, match="read-only"):
             getattr(held, array)[...] = 0

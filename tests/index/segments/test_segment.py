@@ -103,7 +103,7 @@ def test_folder_that_was_lost_is_said_to_be_missing(tmp_path):
         segments.map_folder(tmp_path / "lost", SPAN, {})
 
 
-def test_segment_is_deleted_only_once_nobody_holds_it(written):
+def test_segment_is_deleted_only_once_no_one_holds_it(written):
     folder, sums = written
     first, second = (segments.map_folder(folder, SPAN, sums) for _ in range(2))
     assert not segments.discard(folder)

@@ -145,7 +145,7 @@ def test_interrupted_restore_is_told(filled, folder):
 
 
 @pytest.mark.parametrize("name", ["images-codes.npy", "sentences-revisions.npy"])
-def test_segment_that_is_damaged_is_built_anew(filled, folder, collection, name):
+def test_segment_that_is_damaged_is_built_again(filled, folder, collection, name):
     directory = folder / "segments" / collection.token
     first = manifest.read(directory, collection.token).segments[0]
     file = directory / first.folder / name
@@ -159,12 +159,12 @@ def test_segment_that_is_damaged_is_built_anew(filled, folder, collection, name)
     assert repaired(filled, folder)
 
 
-def test_segments_without_a_manifest_are_built_anew(filled, folder, collection):
+def test_segments_without_a_manifest_are_built_again(filled, folder, collection):
     (folder / "segments" / collection.token / manifest.NAME).write_text("{")
     assert repaired(filled, folder)
 
 
-def test_segment_that_is_missing_is_built_anew(filled, folder, collection):
+def test_segment_that_is_missing_is_built_again(filled, folder, collection):
     directory = folder / "segments" / collection.token
     first = manifest.read(directory, collection.token).segments[0].folder
     shutil.rmtree(directory / first)
@@ -174,13 +174,13 @@ def test_segment_that_is_missing_is_built_anew(filled, folder, collection):
     assert repaired(filled, folder)
 
 
-def test_segments_of_another_history_are_built_anew(filled, folder, collection):
+def test_segments_of_another_history_are_built_again(filled, folder, collection):
     change(filled, update(changes).values(mark="another"))
     assert "is of another history" in wrong(filled, folder)[0][2]
     assert repaired(filled, folder)
 
 
-def test_segment_without_a_row_of_the_catalog_is_built_anew(filled, folder, collection):
+def test_segment_without_a_row_of_the_catalog_is_built_again(filled, folder, collection):
     """Its checksums are right: it was written so."""
     directory = folder / "segments" / collection.token
     listed = manifest.read(directory, collection.token).segments
