@@ -1,1 +1,6 @@
-"""Bags in, hits out: the catalog of items, and exact search over their fragments."""
+"""The index: stored items and exact search over their fragments, in layers that import downwards.
+
+The files here are values, and the language of filters. On them stand, in this order, `database` and
+`catalog` (what is true), `segments` (rows on disk) and `documents` (metadata in memory), `backup`,
+`search` (photos and sentences), and `products` and `cluster`.
+"""

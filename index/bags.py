@@ -1,6 +1,6 @@
-"""Bags as bytes: vectors in half precision, labels and places beside them.
+"""Bags as bytes: vectors in half precision, next to labels and places.
 
-Imports torch only where bags are read: the follower does without its 500 MB.
+Imports torch only where bags are read, so the follower saves its 500 MB.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ HALF, SINGLE = b"e", b"f"  # the first byte of packed vectors: their NumPy type
 
 
 def position_of(photo: int) -> int:
-    """The position of an item's photo, which are counted from 0.
+    """Return the position of an item's photo by its number from 0.
 
     >>> [position_of(0), position_of(1), photo_at(position_of(7)), photo_at(0)]
     [-1, -2, 7, None]
@@ -31,14 +31,14 @@ def position_of(photo: int) -> int:
 
 
 def photo_at(position: int) -> int | None:
-    """Which of an item's photos has a position, counted from 0; None for a sentence."""
+    """Return the photo's number from 0 at a position; None for a sentence."""
     return IMAGE - position if position <= IMAGE else None
 
 
 def pack_vectors(bag: FragmentBag) -> bytes:
-    """Vectors (F, D) as a type byte and little-endian numbers, row after row.
+    """Pack vectors (F, D) as a type byte and little-endian numbers, row by row.
 
-    Half precision where all of them fit (rankings stay as they are, decision 0014), else single.
+    Uses half precision if all numbers fit (this keeps rankings, decision 0014), else single.
     """
     vectors = bag.vectors.detach().cpu().numpy()
     with np.errstate(over="ignore"):
@@ -49,13 +49,13 @@ def pack_vectors(bag: FragmentBag) -> bytes:
 
 
 def unpack_vectors(data: bytes, dimension: int) -> NDArray[np.float32]:
-    """The (F, D) array of what pack_vectors wrote."""
+    """Unpack the (F, D) array that pack_vectors wrote."""
     numbers: NDArray[Any] = np.frombuffer(data[1:], f"<{data[:1].decode()}")
     return single(numbers).reshape(-1, dimension)
 
 
 def unpack_together(packed: Sequence[bytes], dimension: int) -> list[NDArray[np.float32]]:
-    """As unpack_vectors, each: a search's bags are converted in one go, in a third of the time."""
+    """Unpack many arrays at once, in a third of the time of unpack_vectors on each."""
     long = 2 * dimension  # bytes of a vector
     if not packed or any(data[:1] != HALF or len(data) % long != 1 for data in packed):
         return [unpack_vectors(data, dimension) for data in packed]
@@ -66,7 +66,7 @@ def unpack_together(packed: Sequence[bytes], dimension: int) -> list[NDArray[np.
 
 
 def as_stored(bag: FragmentBag) -> FragmentBag:
-    """The bag as it would come back from the catalog: to the precision that is kept."""
+    """Return the bag in the precision of the catalog."""
     import torch
 
     vectors = unpack_vectors(pack_vectors(bag), bag.vectors.shape[1])
@@ -74,7 +74,10 @@ def as_stored(bag: FragmentBag) -> FragmentBag:
 
 
 def pack_details(bag: FragmentBag) -> bytes:
-    """Labels as JSON, a zero byte (JSON text has none), then boxes or spans, row after row."""
+    """Pack labels as JSON, a zero byte, then boxes or spans, row by row.
+
+    JSON text has no zero byte.
+    """
     if isinstance(bag.places[0], Box):
         edges = [(box.left, box.top, box.right, box.bottom) for box in bag.places]
         places = np.array(edges, "<f4").tobytes()
@@ -85,7 +88,7 @@ def pack_details(bag: FragmentBag) -> bytes:
 
 
 def unpack_bag(vectors: NDArray[np.float32], details: bytes, position: int) -> FragmentBag:
-    """The bag again: boxes for an image (a position below 0), spans for a sentence."""
+    """Unpack a bag: boxes for an image (a position below 0), spans for a sentence."""
     import torch
 
     labels, places = details.split(b"\0", 1)

@@ -1,4 +1,7 @@
-"""Codes: vectors in 8 bits with a step each, and in halves, two of which are as good as single."""
+"""Codes of vectors: 8 bits with a step each, and pairs of half-precision numbers.
+
+A pair is as precise as single precision.
+"""
 
 from __future__ import annotations
 
@@ -12,31 +15,31 @@ from numpy.typing import NDArray
 
 from models.scores.kernels import FINITE, Floats, compile_loop
 
-LOW = np.float32(2**11)  # by how much the second half is too large
+LOW = np.float32(2**11)  # the factor of the second half
 
 
 def steps(vectors: Floats) -> Floats:
-    """The step of each vector's codes, (T,), so that its largest number is 127."""
+    """Compute the step of each vector's codes, (T,): its largest code is 127."""
     most = np.maximum(np.abs(vectors).max(axis=1), np.float32(1e-20))
     scales: Floats = (most / np.float32(127)).astype(np.float32)
     return scales
 
 
-def coded(vectors: Floats, scales: Floats) -> NDArray[np.int8]:
-    """The nearest codes (T, D) of vectors for their steps."""
+def encode(vectors: Floats, scales: Floats) -> NDArray[np.int8]:
+    """Return the nearest codes (T, D) of vectors for their steps."""
     codes: NDArray[np.int8] = np.rint(vectors / scales[:, None]).astype(np.int8)
     return codes
 
 
-def halves(vectors: Floats) -> Any:
-    """Vectors (T, D) in half precision and, times 2^11, what that leaves: (2T, D), packed."""
+def split_halves(vectors: Floats) -> Any:
+    """Pack vectors (T, D) and their rounding errors times 2^11 in half precision, (2T, D)."""
     high = vectors.astype(np.float16)
     low = ((vectors - high.astype(np.float32)) * LOW).astype(np.float16)
     return numkong.dots_pack(np.concatenate([high, low]))
 
 
 def single(numbers: NDArray[np.float16] | Floats) -> Floats:
-    """Numbers in half precision as single; NumPy converts them one by one, in ten times as long."""
+    """Convert half precision to single, ten times as fast as NumPy."""
     return np.asarray(numkong.astype(numbers, "float32"), np.float32)
 
 
@@ -45,7 +48,7 @@ class CodedRuns:
     """Runs of vectors as scale · code + noise, with one scale a run.
 
     Shapes: codes (N, D) int8, scales and reach (B,). Every number of the noise is at most scale /
-    2; those of a vector's scale · code add up to no more than its run's reach, signs left out.
+    2. The absolute numbers of a vector's scale · code add up to at most its run's reach.
     """
 
     codes: NDArray[np.int8]
@@ -53,8 +56,8 @@ class CodedRuns:
     reach: Floats
 
 
-def coded_together(vectors: Floats, offsets: NDArray[np.int64], bases: Floats) -> CodedRuns:
-    """Codes of vectors (N, D), less their run's base, in runs offsets[b : b + 2] of B.
+def encode_runs(vectors: Floats, offsets: NDArray[np.int64], bases: Floats) -> CodedRuns:
+    """Encode vectors (N, D), minus their run's base, in B runs offsets[b : b + 2].
 
     Bases are (B, D), or (0, D) where there are none.
     """
@@ -73,7 +76,7 @@ def code_runs(
     scales: Floats,
     reach: Floats,
 ) -> None:
-    """As coded_together, in one pass: a quarter of the time of numpy, which makes six arrays."""
+    """Encode runs into given arrays in one pass, four times as fast as NumPy."""
     D = vectors.shape[1]
     rest = np.empty((max(np.diff(offsets)), D), np.float32)
     for run in range(len(scales)):

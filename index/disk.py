@@ -1,4 +1,4 @@
-"""The disk: what must survive a power cut, locks that do not, and whether there is room."""
+"""The disk: durable files and notes, locks of files, and errors of a full disk."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PROBE = b"\0" * 2**16
 
 
 def sync(path: Path) -> None:
-    """Make sure that a file, or the names in a folder, survive a power cut."""
+    """Make a file, or the names in a folder, survive a power cut."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -24,7 +24,7 @@ def sync(path: Path) -> None:
 
 
 def try_writing(folder: Path) -> None:
-    """Write a little into a folder and leave nothing there; OSError where that fails."""
+    """Write and delete a small file in a folder; OSError if that fails."""
     with TemporaryFile(dir=folder) as file:
         file.write(PROBE)
         file.flush()
@@ -32,15 +32,15 @@ def try_writing(folder: Path) -> None:
 
 
 def is_full(error: OSError) -> bool:
-    """Whether a disk without room, or a quota, is what is wrong."""
+    """Return whether a full disk, or a quota, caused an error."""
     return error.errno in (errno.ENOSPC, errno.EDQUOT)
 
 
 @contextmanager
-def locked(path: Path, *, shared: bool = False, wait: bool = False) -> Iterator[bool]:
-    """Hold the lock of a file, which is made if need be; gives False where others hold it.
+def hold_lock(path: Path, *, shared: bool = False, wait: bool = False) -> Iterator[bool]:
+    """Hold the lock of a file, made if missing; yields False if others hold it.
 
-    The operating system lets go of it when the process ends, however it ends.
+    The operating system releases it when the process ends in any way.
     """
     handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
     try:
@@ -56,7 +56,7 @@ def locked(path: Path, *, shared: bool = False, wait: bool = False) -> Iterator[
 
 
 def read_note(path: Path) -> bytes | None:
-    """The contents of a small file, None where there is none."""
+    """Read a small file; None if there is none."""
     try:
         return path.read_bytes()
     except FileNotFoundError:
@@ -64,7 +64,10 @@ def read_note(path: Path) -> bytes | None:
 
 
 def write_note(path: Path, content: bytes, *, new: bool = False) -> bool:
-    """Write a small file as a whole, durably; False where it is to be new and is there already."""
+    """Write a small file atomically and durably.
+
+    With `new`, an existing file stays as it is, and False is returned.
+    """
     partial = path.with_name(f".{path.name}-{uuid4().hex}")
     try:
         with partial.open("xb") as file:
@@ -82,7 +85,7 @@ def write_note(path: Path, content: bytes, *, new: bool = False) -> bool:
 
 
 def _link(partial: Path, path: Path) -> bool:
-    """Give a file a name that no file has yet; says whether it was free."""
+    """Rename a file unless the name is taken; return whether it was free."""
     try:
         path.hardlink_to(partial)
     except FileExistsError:

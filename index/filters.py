@@ -1,4 +1,4 @@
-"""Conditions on metadata: the language of filters, as values.
+"""The language of filters: conditions on metadata, parsed into values.
 
 A filter is a JSON object. Its keys are metadata keys, all of which must hold:
 
@@ -7,7 +7,7 @@ A filter is a JSON object. Its keys are metadata keys, all of which must hold:
     {"price": {"gte": 10, "lt": 50}}          within a range of numbers, or of texts such as dates
     {"title": {"prefix": "Nike"}}             starts with a text
     {"stock": {"exists": true}}               has any value, or none (false)
-    {"$or": [{...}, {...}], "$not": {...}}    any of several filters; none of what one describes
+    {"$or": [{...}, {...}], "$not": {...}}    any of several filters; not a filter
 
 A metadata key whose value is a list has each of its values.
 """
@@ -24,13 +24,13 @@ from typing import Any, Literal
 
 from index.items import NO_TEXT
 
-LONGEST_VALUE = 200  # characters of a key or value: a filter names categories, it searches no prose
-LONGEST_NUMBER = 300  # digits of a number that lies in a range: more are no double's
-MOST_CONDITIONS = 64  # of a filter, with those inside
-MOST_VALUES = 1_000  # of a filter, those of all keys together
-DEEPEST = 8  # filters inside of filters
+LONGEST_VALUE = 200  # characters of a key or value: a filter compares categories, not prose
+LONGEST_NUMBER = 300  # digits of a number in a range, all that a double can have
+MOST_CONDITIONS = 64  # of a filter, nested ones included
+MOST_VALUES = 1_000  # of a filter, over all keys
+DEEPEST = 8  # nested filters
 
-OPERATOR = re.compile(r"\$[a-z]+")  # no key of metadata looks like this
+OPERATOR = re.compile(r"\$[a-z]+")  # no operator, but reserved for later ones
 
 Number = int | float
 Scalar = str | int | float | bool | None
@@ -42,7 +42,7 @@ COMBINED = ("$and", "$or", "$not")
 
 @dataclass(frozen=True, slots=True)
 class Equals:
-    """The key has one of some values, each as canonical text."""
+    """The key has one of some values, which are canonical texts."""
 
     key: str
     values: tuple[str, ...]
@@ -50,18 +50,18 @@ class Equals:
 
 @dataclass(frozen=True, slots=True)
 class Within:
-    """The key has a number, or a text, inside of bounds, all of one kind."""
+    """The key has a number, or a text, within bounds of its kind."""
 
     key: str
     bounds: tuple[tuple[Bound, Number | str], ...]
 
     @property
     def numeric(self) -> bool:
-        """Whether numbers are compared, not texts."""
+        """Whether the bounds are numbers, not texts."""
         return not isinstance(self.bounds[0][1], str)
 
     def holds(self, value: Any) -> Any:
-        """Whether a value of the kind, or each of an array's, lies inside."""
+        """Compare a value, or each of an array's, with all bounds."""
         results = [COMPARISONS[name](value, bound) for name, bound in self.bounds]
         return reduce(and_, results)
 
@@ -109,7 +109,7 @@ COMPARISONS: dict[Bound, Any] = {"gt": gt, "gte": ge, "lt": lt, "lte": le}
 
 
 def parse(where: Mapping[str, Any] | None) -> Condition:
-    """The condition that a filter states; ValueError for what is none, or is too large."""
+    """Parse a filter; ValueError for an invalid or too large one."""
     condition = _parse({} if where is None else where, 0)
     parts, simple = _count(condition), simple_parts(condition)
     values = sum(len(part.values) for part in simple if isinstance(part, Equals))
@@ -122,7 +122,7 @@ def parse(where: Mapping[str, Any] | None) -> Condition:
 
 
 def _count(condition: Condition) -> int:
-    """How many conditions there are to look at: an empty filter inside of another is one, too."""
+    """Count simple conditions; a nested empty filter counts as one."""
     match condition:
         case Every(parts) | Either(parts):
             return sum(map(_count, parts)) or 1
@@ -133,7 +133,7 @@ def _count(condition: Condition) -> int:
 
 
 def simple_parts(condition: Condition) -> Iterator[Simple]:
-    """The conditions on single keys that a condition is made of."""
+    """List the simple conditions within a condition."""
     if isinstance(condition, Every | Either):
         for part in condition.parts:
             yield from simple_parts(part)
@@ -143,47 +143,47 @@ def simple_parts(condition: Condition) -> Iterator[Simple]:
         yield condition
 
 
-def restricts(condition: Condition) -> bool:
-    """Whether no part of a condition is empty, so that it would hold, or fail, for all items.
+def is_restrictive(condition: Condition) -> bool:
+    """Return whether no part of a condition is empty and so trivially true or false.
 
     >>> [restricts(parse(where)) for where in ({"a": 1}, {"$or": [{"a": 1}, {}]}, {"a": []})]
     [True, False, False]
     """
     match condition:
         case Every(parts) | Either(parts):
-            return bool(parts) and all(restricts(part) for part in parts)
+            return bool(parts) and all(is_restrictive(part) for part in parts)
         case Not(part):
-            return restricts(part)
+            return is_restrictive(part)
         case Equals(_, values):
             return bool(values)
         case _:
             return True
 
 
-def negated_keys(condition: Condition, *, negated: bool = False) -> frozenset[str]:
-    """The keys for the lack of which a condition can hold.
+def list_negated_keys(condition: Condition, *, negated: bool = False) -> frozenset[str]:
+    """List keys whose absence can make a condition hold.
 
     >>> sorted(negated_keys(parse({"a": 1, "b": {"exists": False}, "$not": {"c": 1}})))
     ['b', 'c']
     """
     match condition:
         case Every(parts) | Either(parts):
-            return frozenset().union(*(negated_keys(part, negated=negated) for part in parts))
+            return frozenset().union(*(list_negated_keys(part, negated=negated) for part in parts))
         case Not(part):
-            return negated_keys(part, negated=not negated)
+            return list_negated_keys(part, negated=not negated)
         case _:
             return frozenset({condition.key} if negated else ())
 
 
 def canonical(value: str | float | bool | None) -> str:
-    """One text for equal values: 3 and 3.0 are equal; 3, "3" and true are not."""
+    """Write equal values as one text: 3 and 3.0 are equal; 3, "3" and true are not."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     return json.dumps(value, ensure_ascii=False)
 
 
-def described(condition: Condition) -> str:
-    """One text for conditions that are written in another order.
+def describe(condition: Condition) -> str:
+    """Write equal conditions in any order as one text.
 
     >>> described(parse({"size": [3, 1.0, 3]})) == described(parse({"size": [1, 3]}))
     True
@@ -200,21 +200,21 @@ def described(condition: Condition) -> str:
         case Exists(key):
             return json.dumps(["Exists", key])
         case Not(part):
-            return json.dumps(["Not", described(part)])
+            return json.dumps(["Not", describe(part)])
         case Every(parts) | Either(parts):
             kind = type(condition).__name__
-            return json.dumps([kind, *sorted({described(part) for part in parts})])
+            return json.dumps([kind, *sorted({describe(part) for part in parts})])
 
 
 def number_of(value: object) -> float | None:
-    """A metadata value as the number that ranges compare; None for what is none."""
+    """Convert a metadata value to a number for ranges; None for other values."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return float(value) if len(canonical(value)) <= LONGEST_NUMBER else None
 
 
-def fits(condition: Simple, value: Scalar) -> bool:
-    """Whether a condition holds for one value of its key."""
+def is_met(condition: Simple, value: Scalar) -> bool:
+    """Return whether a condition holds for one value of its key."""
     match condition:
         case Equals(_, values):
             return canonical(value) in values
@@ -229,8 +229,8 @@ def fits(condition: Simple, value: Scalar) -> bool:
             return True
 
 
-def comparable(value: object) -> bool:
-    """Whether a metadata value can be filtered by."""
+def is_comparable(value: object) -> bool:
+    """Return whether filters can compare a metadata value."""
     if isinstance(value, str):
         return len(value) <= LONGEST_VALUE
     if isinstance(value, float):
@@ -242,12 +242,12 @@ def _parse(where: object, depth: int) -> Condition:
     if not isinstance(where, Mapping):
         raise ValueError(f"a filter is an object of metadata keys, got {where!r:.100}")
     if depth > DEEPEST:
-        raise ValueError(f"a filter has up to {DEEPEST} filters inside of each other")
-    parts = tuple(_entry(key, value, depth) for key, value in where.items())
+        raise ValueError(f"a filter has up to {DEEPEST} levels of nested filters")
+    parts = tuple(_parse_entry(key, value, depth) for key, value in where.items())
     return parts[0] if len(parts) == 1 else Every(parts)
 
 
-def _entry(key: object, value: Any, depth: int) -> Condition:
+def _parse_entry(key: object, value: Any, depth: int) -> Condition:
     if not isinstance(key, str) or not 1 <= len(key) <= LONGEST_VALUE or NO_TEXT.search(key):
         raise ValueError(
             f"a filter's keys are metadata keys, text of 1 to {LONGEST_VALUE} characters, got "
@@ -261,15 +261,15 @@ def _entry(key: object, value: Any, depth: int) -> Condition:
         parts = tuple(_parse(part, depth + 1) for part in value)
         return Every(parts) if key == "$and" else Either(parts)
     if OPERATOR.fullmatch(key):
-        raise ValueError(f"a filter has no {key!r:.50}; there are {', '.join(COMBINED)}")
+        raise ValueError(f"a filter has no operator {key!r:.50}; there are {', '.join(COMBINED)}")
     if isinstance(value, Mapping):
-        return _operators(key, value)
+        return _parse_operators(key, value)
     listed = value if isinstance(value, list | tuple) else [value]
-    return Equals(key, tuple(canonical(_compared(key, element)) for element in listed))
+    return Equals(key, tuple(canonical(_check_comparable(key, element)) for element in listed))
 
 
-def _operators(key: str, operators: Mapping[str, Any]) -> Condition:
-    """The condition of a key's object of operators, all of which must hold."""
+def _parse_operators(key: str, operators: Mapping[str, Any]) -> Condition:
+    """Parse a key's object of operators, all of which must hold."""
     if not operators or not operators.keys() <= set(OPERATORS):
         raise ValueError(
             f"filter {key!r:.100} takes {', '.join(OPERATORS)}, got {', '.join(operators)!r:.99}"
@@ -277,7 +277,7 @@ def _operators(key: str, operators: Mapping[str, Any]) -> Condition:
     parts: list[Condition] = []
     bounds = tuple((name, operators[name]) for name in BOUNDS if name in operators)
     if bounds:
-        parts.append(Within(key, _of_one_kind(key, bounds)))
+        parts.append(Within(key, _check_one_kind(key, bounds)))
     if "prefix" in operators:
         text = operators["prefix"]
         if not isinstance(text, str) or not text or not _is_asked(text):
@@ -291,7 +291,7 @@ def _operators(key: str, operators: Mapping[str, Any]) -> Condition:
     return parts[0] if len(parts) == 1 else Every(tuple(parts))
 
 
-def _of_one_kind(
+def _check_one_kind(
     key: str, bounds: tuple[tuple[Bound, Any], ...]
 ) -> tuple[tuple[Bound, Number | str], ...]:
     numbers = [isinstance(at, int | float) and not isinstance(at, bool) for _, at in bounds]
@@ -301,10 +301,10 @@ def _of_one_kind(
         raise ValueError(f"filter {key!r:.100}: a range has numbers or texts, got {shown}")
     if all(texts):
         return bounds
-    return tuple((name, _number(key, at)) for name, at in bounds)
+    return tuple((name, _parse_number(key, at)) for name, at in bounds)
 
 
-def _number(key: str, value: Any) -> float:
+def _parse_number(key: str, value: Any) -> float:
     number = number_of(value)
     if number is None:
         raise ValueError(
@@ -313,7 +313,7 @@ def _number(key: str, value: Any) -> float:
     return number
 
 
-def _compared(key: str, value: Any) -> Any:
+def _check_comparable(key: str, value: Any) -> Any:
     if not _is_asked(value):
         raise ValueError(
             f"filter {key!r:.100} compares with text of up to {LONGEST_VALUE} characters, a "
@@ -324,5 +324,5 @@ def _compared(key: str, value: Any) -> Any:
 
 
 def _is_asked(value: object) -> bool:
-    """Whether a filter may compare with a value: one that databases hold."""
-    return comparable(value) and not (isinstance(value, str) and NO_TEXT.search(value))
+    """Return whether databases can compare with a value."""
+    return is_comparable(value) and not (isinstance(value, str) and NO_TEXT.search(value))

@@ -1,4 +1,4 @@
-"""Items: an id of the owner's choosing, metadata, pictures, sentences, their bags."""
+"""Items: a chosen id, metadata, pictures, sentences, and their bags."""
 
 from __future__ import annotations
 
@@ -15,39 +15,39 @@ from models.types import Box, FragmentBag, Span
 LONGEST_ID = 200
 MOST_PHOTOS = 50  # of an item
 MOST_SENTENCES = 1_000  # of an item
-MOST_KEYS = 1_000  # of an item's metadata, at the top: each is a column and a field to search
-ITEM_TEXT = 2**20  # bytes of an item's metadata and sentences, if nothing else is set
+MOST_KEYS = 1_000  # at the top of an item's metadata: each is a column and a field to search
+ITEM_TEXT = 2**20  # bytes of an item's metadata and sentences, by default
 NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")  # as JSON writes it
 NO_TEXT = re.compile("[\0\ud800-\udfff]")  # NUL, and halves of surrogate pairs
 
 
 class ModelMismatch(ValueError):
-    """A collection's bags come from another model than the one at hand."""
+    """A collection's bags come from another model than the loaded one."""
 
 
 class Replaced(ModelMismatch):
-    """A collection was dropped since it was opened, or another model's bags have taken its name."""
+    """A collection was dropped, or replaced by another model's, after it was opened."""
 
 
 class Dropped(ModelMismatch):
-    """A collection was dropped or replaced in the middle of a change, which is not begun again."""
+    """A collection was dropped or replaced during a change, which is not repeated."""
 
 
 class NameConflict(ValueError):
-    """A name stands for something else already, or an alias still needs it."""
+    """A name is taken, or an alias still needs it."""
 
 
 class ConditionFailed(ValueError):
-    """An item is not at a revision at which it was to be changed."""
+    """An item is not at an expected revision."""
 
 
 class NoSpace(OSError):
-    """The disk is full: what was to be stored is not."""
+    """The disk is full, and nothing was stored."""
 
 
 @dataclass(frozen=True, slots=True)
 class Collection:
-    """A named set of items whose bags one model made; `token` is unique to its contents."""
+    """A named set of items with bags of one model; `token` is unique to its contents."""
 
     key: int
     token: str
@@ -59,20 +59,20 @@ class Collection:
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """At which revisions an item may be changed: these alone, or all `but` these.
+    """The revisions at which an item may change: only these, or all `but` these.
 
-    Revision 0 stands for an item that is not there, so `Expected()` allows every change.
+    Revision 0 stands for a missing item, so `Expected()` allows every change.
     """
 
     revisions: frozenset[int] = frozenset()
     but: bool = True
 
     def allows(self, revision: int) -> bool:
-        """Whether an item at this revision may be changed."""
+        """Return whether an item at this revision may be changed."""
         return (revision in self.revisions) != self.but
 
     def check(self, item: str, revision: int) -> None:
-        """ConditionFailed unless an item at this revision may be changed."""
+        """Raise ConditionFailed unless an item at this revision may be changed."""
         if not self.allows(revision):
             there = "is there already" if self == ABSENT else f"is at revision {revision}"
             state = there if revision else "is not there"
@@ -85,7 +85,7 @@ ABSENT = Expected(frozenset({0}), but=False)
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """The display copy of one of an item's photos, and the SHA-256 of what it was made from."""
+    """The display copy of a photo, and the SHA-256 of the original."""
 
     jpeg: bytes
     width: int
@@ -94,8 +94,8 @@ class Picture:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
-    """What there is to read about one picture of a stored item."""
+class PhotoInfo:
+    """Size and digest of one picture of a stored item."""
 
     width: int
     height: int
@@ -104,7 +104,7 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """What there is to read about a stored item; `photos` are those of it, in order."""
+    """A stored item without its pictures and bags; `photos` are in order."""
 
     id: str
     revision: int
@@ -112,21 +112,21 @@ class Item:
     source: str | None
     stamp: str | None
     sentences: tuple[str, ...]
-    photos: tuple[Shown, ...]
-    notes: tuple[str, ...] = ()  # what its metadata is not as it was stored
+    photos: tuple[PhotoInfo, ...]
+    notes: tuple[str, ...] = ()  # how its metadata differs from the stored one
 
-    def photo(self, number: int) -> Shown:
-        """One of the photos, counted from 0; LookupError if there are not so many."""
+    def photo(self, number: int) -> PhotoInfo:
+        """Return a photo by its number from 0; LookupError if there are fewer."""
         check_photo(self.id, number, len(self.photos))
         return self.photos[number]
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """Everything an item consists of, as it is put in: ValueError says what is wrong with it.
+    """A complete item to be stored; ValueError names what is wrong with it.
 
     `images` has one bag for each of the `pictures`, and `bags` one for each of the `sentences`.
-    `source` is the path or URL an item came from, and `stamp` how that looked at the time (its size
+    `source` is the path or URL of an item, and `stamp` its state at the time (its size
     and time of change, or a digest), so that a second import can skip it.
     """
 
@@ -165,7 +165,7 @@ class Entry:
 
 
 def check_dimension(collection: Collection, entries: Iterable[Entry]) -> None:
-    """Refuse bags of another dimension than the collection's."""
+    """Refuse bags whose dimension is not the collection's."""
     for entry in entries:
         for bag in (*entry.images, *entry.bags):
             if bag.vectors.shape[1] != collection.dimension:
@@ -176,26 +176,26 @@ def check_dimension(collection: Collection, entries: Iterable[Entry]) -> None:
 
 
 def check_id(item: str, thing: str = "an id") -> None:
-    """Refuse an id, or what else `thing` says, that is empty, too long, or not printable."""
+    """Refuse an id, or another `thing`, that is empty, too long, or not printable."""
     if not 1 <= len(item) <= LONGEST_ID or not item.isprintable():
         raise ValueError(f"{thing} is 1 to {LONGEST_ID} printable characters, got {item[:300]!r}")
 
 
 def check_new_id(item: str) -> None:
-    """Refuse what is no id, or what addresses cannot end in."""
+    """Refuse an invalid id, or one that an address cannot end in."""
     check_id(item)
     if item in (".", ".."):
-        raise ValueError(f"{item!r} is a step in an address, so nobody could ask for it")
+        raise ValueError(f"{item!r} is a step in an address, so no one could ask for it")
 
 
 def check_text(kind: str, text: str) -> None:
-    """Refuse text that no database holds."""
+    """Refuse text that databases cannot store."""
     if NO_TEXT.search(text):
         raise ValueError(f"{kind}: NUL and halves of surrogate pairs cannot be stored")
 
 
 def check_photo(item: str, number: int, count: int) -> None:
-    """LookupError where an item of `count` photos has none of a number, from 0."""
+    """Raise LookupError for a photo number, from 0, that an item of `count` photos lacks."""
     if not count:
         raise LookupError(f"item {item!r} has sentences but no picture")
     if not 0 <= number < count:
@@ -203,7 +203,7 @@ def check_photo(item: str, number: int, count: int) -> None:
 
 
 def bucket_of(item: str) -> int:
-    """Which of 65,536 buckets an id falls into: a stable hash, by which shards can be cut.
+    """Hash an id into one of 65,536 buckets, by which shards are cut.
 
     It is BLAKE2b (RFC 7693) with a digest of two bytes, of the id in UTF-8, big-endian.
 
@@ -214,7 +214,7 @@ def bucket_of(item: str) -> int:
 
 
 def metadata_text(metadata: Mapping[str, Any]) -> str:
-    """Metadata as JSON text; ValueError where it is no JSON object, or no database holds it."""
+    """Write metadata as JSON text; ValueError unless it is a JSON object that can be stored."""
     if not isinstance(metadata, Mapping) or not all(isinstance(key, str) for key in metadata):
         raise ValueError(f"metadata is a JSON object with text keys, got {metadata!r:.200}")
     check_depth(metadata)
@@ -229,9 +229,9 @@ def metadata_text(metadata: Mapping[str, Any]) -> str:
 def check_size(
     item: str, metadata: Mapping[str, Any], sentences: Sequence[str] = (), most: int = ITEM_TEXT
 ) -> None:
-    """ValueError for an item that is not to be stored as it has too many keys, sentences or bytes.
+    """Refuse an item with too many keys, sentences or bytes.
 
-    What is stored already may have more: an earlier version had no limit for a patch.
+    Stored items may have more: an earlier version had no limit for a patch.
     """
     if len(metadata) > MOST_KEYS:
         raise ValueError(

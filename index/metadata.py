@@ -1,4 +1,4 @@
-"""Metadata as JSON text: how deep it may be, and what is read of what was stored deeper."""
+"""Metadata as JSON text, and its limits of depth and size."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-DEEPEST = 50  # objects and lists inside of each other; .NET reads 64, and an answer adds some
-MOST_VALUES = 10_000  # in the lists of an item's metadata: each is a row that filters look up
-TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"|[][{}]', re.DOTALL)  # of JSON: a text, or a bracket
+DEEPEST = 50  # nested objects and lists; .NET reads 64, and an answer adds some
+MOST_VALUES = 10_000  # in the lists of an item's metadata; each is a row of the facets
+TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"|[][{}]', re.DOTALL)  # a text of JSON, or a bracket
 
 
 def check_depth(metadata: Mapping[str, Any]) -> None:
-    """ValueError that names a key under which metadata is too deep."""
+    """Refuse metadata that is too deep; the ValueError names the key."""
     for key, value in metadata.items():
         if _exceeds(value, DEEPEST - 1):
             raise ValueError(
@@ -23,7 +23,7 @@ def check_depth(metadata: Mapping[str, Any]) -> None:
 
 
 def check_values(metadata: Mapping[str, Any]) -> None:
-    """ValueError where lists have more values than filters can look up."""
+    """Refuse lists with more values than filters can look up."""
     values = sum(len(value) for value in metadata.values() if isinstance(value, list | tuple))
     if values > MOST_VALUES:
         raise ValueError(
@@ -32,9 +32,9 @@ def check_values(metadata: Mapping[str, Any]) -> None:
 
 
 def read_metadata(text: str) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Stored metadata, and notes on it: what is too deep is given as its JSON text.
+    """Read stored metadata, and notes on it; values that are too deep become JSON text.
 
-    ValueError for what is no metadata.
+    Raises ValueError for damaged metadata.
 
     >>> read_metadata('{"a": [1]}')
     ({'a': [1]}, ())
@@ -53,7 +53,7 @@ def read_metadata(text: str) -> tuple[dict[str, Any], tuple[str, ...]]:
 
 
 def _exceeds(value: Any, most: int) -> bool:
-    """Whether lists and objects lie more than `most` deep in each other; never recurses."""
+    """Return whether lists and objects are nested more than `most` deep, without recursion."""
     layer = [value]
     for _ in range(most + 1):
         layer = [part for outer in layer for part in _parts(outer)]
@@ -63,14 +63,14 @@ def _exceeds(value: Any, most: int) -> bool:
 
 
 def _parts(value: Any) -> Iterable[Any]:
-    """The parts of a list or an object; a part of an empty one, to count it too."""
+    """Return the parts of a list or an object; one None for an empty one, to count it."""
     if isinstance(value, Mapping):
         return value.values() or (None,)
     return value or (None,) if isinstance(value, list | tuple) else ()
 
 
 def _flatten(text: str) -> str:
-    """JSON in which lists and objects that are too deep are texts."""
+    """Return JSON in which lists and objects that are too deep are texts."""
     parts, depth, copied, start = list[str](), 0, 0, 0
     for token in TOKEN.finditer(text):
         if token[0] in "[{":

@@ -1,9 +1,9 @@
-"""A guard of mapped files: what cannot be read any more reads as zeros, instead of SIGBUS.
+"""A guard of mapped files: pages that cannot be read become zeros, instead of SIGBUS.
 
-A file that is cut short while it is mapped, or a disk that fails, ends a process by SIGBUS at its
-next look there. Where the guard is installed, the page is replaced by one of zeros, as Wayland's
-compositors do for buffers of clients, and `count` rises: who has read anything meanwhile reads it
-again from elsewhere. So segments and SQLite's pages stay mapped, in memory that processes share.
+If a mapped file is cut short, or its disk fails, SIGBUS ends the process at its
+next read there. With the guard, a page of zeros replaces the page, as Wayland's
+compositors do for buffers of clients, and `count` rises: readers then read their data
+again from elsewhere. So segments and SQLite's pages stay mapped in shared memory.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import signal
 import sys
 from threading import Lock
 
-ADDRESS_ERROR = 2  # BUS_ADRERR: nothing stands behind an address of a mapping
+ADDRESS_ERROR = 2  # BUS_ADRERR: an address of a mapping has no memory or file
 READ_WRITE, FIXED = 0x1 | 0x2, 0x2 | 0x10 | 0x20  # private, at this address, of no file
 SA_SIGINFO, SA_NODEFER = 0x4, 0x40000000
 
@@ -34,12 +34,12 @@ class _Action(ctypes.Structure):
 
 
 class _Faults:
-    """How often a page was replaced; the handler only sets the byte."""
+    """A counter of replaced pages; the handler only sets the byte."""
 
     def __init__(self) -> None:
         self.byte = ctypes.c_ubyte(0)
         self._count, self._lock = 0, Lock()
-        self.handler: object = None  # as long as it may be called
+        self.handler: object = None  # kept alive as long as it may be called
 
     def count(self) -> int:
         """A number that has risen if pages were replaced since the last look."""
@@ -48,7 +48,7 @@ class _Faults:
                 self.byte.value = 0
                 self._count += 1
             log.error(
-                "a file that is mapped cannot be read: it was cut short, or the disk fails; "
+                "a mapped file cannot be read: it was cut short, or the disk fails; "
                 "segments are checked, and `tessera check` reads everything"
             )
         return self._count
@@ -63,7 +63,7 @@ def count() -> int:
 
 
 def install() -> bool:
-    """Guard this process; False where it cannot be: on other systems than 64-bit Linux."""
+    """Guard this process; False on systems other than 64-bit Linux."""
     if FAULTS.handler is not None:
         return True
     if sys.platform != "linux" or ctypes.sizeof(ctypes.c_void_p) != 8:
@@ -76,7 +76,7 @@ def install() -> bool:
 
 
 def _compile(byte: int):  # type: ignore[no-untyped-def] # numba has no types
-    """The handler as machine code: Python's own run later, and the thread would never go on."""
+    """Compile the handler: Python's own run later, and the thread would never continue."""
     from numba import cfunc, types
 
     library = ctypes.CDLL(None)

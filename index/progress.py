@@ -1,4 +1,4 @@
-"""Progress of long work: a bar on a terminal, elsewhere a line now and then."""
+"""Progress of long work: a bar on a terminal, elsewhere a line each minute."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from rich.progress import Progress as Bars
 from rich.progress import TaskID
 
 Part = TypeVar("Part")
-Progress = Callable[[str, int, int], None]  # what is being done, how many are done, of how many
-Report = Callable[[str, int, int | None], None]  # the same; None where nobody counted them
+Progress = Callable[[str, int, int], None]  # the work, how many parts are done, of how many
+Report = Callable[[str, int, int | None], None]  # the same; None for an unknown total
 
 INTERVAL = 60.0  # seconds before the first line about a piece of work, and between two lines
 
 
 @contextmanager
-def shown(console: Console) -> Iterator[Report]:
-    """What shows progress on a console: bars on a terminal, which vanish, and lines elsewhere."""
+def show(console: Console) -> Iterator[Report]:
+    """Show progress on a console: temporary bars on a terminal, lines elsewhere."""
     if not console.is_terminal:
-        yield Lines(console)
+        yield ProgressLines(console)
         return
     tasks: dict[str, TaskID] = {}
     with Bars(console=console, transient=True) as bars:
@@ -36,11 +36,9 @@ def shown(console: Console) -> Iterator[Report]:
         yield report
 
 
-def followed(
-    parts: Iterable[Part], total: int | None, what: str, console: Console
-) -> Iterator[Part]:
+def follow(parts: Iterable[Part], total: int | None, what: str, console: Console) -> Iterator[Part]:
     """Pass parts on, and show on a console how many of them are done."""
-    with shown(console) as report:
+    with show(console) as report:
         report(what, 0, total)
         for completed, part in enumerate(parts, 1):
             yield part
@@ -48,25 +46,25 @@ def followed(
 
 
 @dataclass(slots=True)
-class Pace:
-    """When a piece of work began, with how many done, and when something was last said of it."""
+class WorkPace:
+    """The start of some work, the parts done before it, and the time of its last line."""
 
     began: float
     first: int
     last: float
 
 
-class Lines:
-    """Lines on a console: of work that takes long, how much is done and how long the rest takes."""
+class ProgressLines:
+    """Lines on a console: the share of long work that is done, and the time left."""
 
     def __init__(self, console: Console) -> None:
         self.console = console
-        self.paces: dict[str, Pace] = {}
+        self.paces: dict[str, WorkPace] = {}
 
     def __call__(self, what: str, completed: int, total: int | None) -> None:
-        """Print a line if the last one, or the beginning, is long ago and something is left."""
+        """Print a line if work is left and INTERVAL has passed since the last line."""
         now = monotonic()
-        pace = self.paces.setdefault(what, Pace(now, completed, now))
+        pace = self.paces.setdefault(what, WorkPace(now, completed, now))
         if now - pace.last < INTERVAL or completed == total:
             return
         pace.last = now
@@ -80,7 +78,7 @@ class Lines:
 
 
 def duration(seconds: float) -> str:
-    """Seconds, minutes or hours, as people say them."""
+    """Write seconds as seconds, minutes or hours."""
     minutes = round(seconds / 60)
     if minutes < 1:
         return f"{seconds:.0f} s"

@@ -1,4 +1,4 @@
-"""Judgements and runs: which items answer a query, and what a search gave, as files."""
+"""Judgements and runs as files: items that answer a query, and results of a search."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-VALUES = ("grade", "relevance", "weight", "score")  # what a row says of its query and item
+VALUES = ("grade", "relevance", "weight", "score")  # columns that may hold a row's number
 QRELS, RUN = 4, 6  # columns of TREC's two formats
 TREC_VALUE = {QRELS: 3, RUN: 4}
 
@@ -26,22 +26,22 @@ class Judgement:
 def read(file: Path) -> list[Judgement]:
     """Read a .csv with a heading, .jsonl, or any other file as TREC's qrels or run.
 
-    A row of the first two has a `query`, an `id`, and a `grade`, `relevance`, `weight` or `score`;
+    Rows of the first two have a `query`, an `id`, and a `grade`, `relevance`, `weight` or `score`;
     without any the value is 1. TREC's rows are "query 0 item grade" and "query Q0 item rank score
-    tag". ValueError names the line that is none of these, LookupError a file that is not there.
+    tag". ValueError names an invalid line, LookupError a missing file.
     """
     if not file.is_file():
         raise LookupError(f"there is no file {file}")
     with file.open(encoding="utf-8-sig", newline="") as lines:
         readers = {".csv": from_csv, ".jsonl": from_jsonl}
-        rows = list(numbered(file, readers.get(file.suffix, from_trec)(lines)))
+        rows = list(number_rows(file, readers.get(file.suffix, from_trec)(lines)))
     if not rows:
         raise ValueError(f"{file} holds no rows")
     return rows
 
 
-def numbered(file: Path, rows: Iterator[Judgement | None]) -> Iterator[Judgement]:
-    """Rows, None for empty lines; an error says in which line of the file it is."""
+def number_rows(file: Path, rows: Iterator[Judgement | None]) -> Iterator[Judgement]:
+    """Pass rows on, None for empty lines; an error names its line of the file."""
     passed = 0
     try:
         for row in rows:
@@ -53,18 +53,18 @@ def numbered(file: Path, rows: Iterator[Judgement | None]) -> Iterator[Judgement
 
 
 def from_csv(lines: Iterable[str]) -> Iterator[Judgement]:
-    """Rows of a .csv with a heading."""
+    """Read rows of a .csv with a heading."""
     yield from map(judgement, csv.DictReader(lines))
 
 
 def from_jsonl(lines: Iterable[str]) -> Iterator[Judgement | None]:
-    """One object a line."""
+    """Read one object a line."""
     for line in lines:
         yield judgement(json.loads(line)) if line.strip() else None
 
 
 def from_trec(lines: Iterable[str]) -> Iterator[Judgement | None]:
-    """Columns between spaces, of qrels or of a run."""
+    """Read columns between spaces, of qrels or of a run."""
     for line in lines:
         columns = line.split()
         if columns and len(columns) not in TREC_VALUE:
@@ -77,7 +77,7 @@ def from_trec(lines: Iterable[str]) -> Iterator[Judgement | None]:
 
 
 def judgement(row: Mapping[str, Any]) -> Judgement:
-    """A row with names; ValueError says what it lacks."""
+    """Read a row with names; ValueError names a missing field."""
     if not isinstance(row, Mapping) or not (row.get("query") and row.get("id")):
         raise ValueError(f"expected a query and an id, got {row!r:.60}")
     value = next((row[name] for name in VALUES if row.get(name) not in (None, "")), 1.0)
@@ -85,12 +85,12 @@ def judgement(row: Mapping[str, Any]) -> Judgement:
 
 
 def queries(rows: Iterable[Judgement]) -> list[str]:
-    """The distinct queries, in the order of the file."""
+    """List the distinct queries, in the order of the file."""
     return list(dict.fromkeys(row.query for row in rows))
 
 
 def by_query(rows: Iterable[Judgement]) -> dict[str, dict[str, float]]:
-    """The value of each item by query; of a pair that comes twice the larger one counts."""
+    """Group the items' values by query; the larger one of a repeated pair counts."""
     values: dict[str, dict[str, float]] = {}
     for row in rows:
         by_item = values.setdefault(row.query, {})
@@ -99,7 +99,7 @@ def by_query(rows: Iterable[Judgement]) -> dict[str, dict[str, float]]:
 
 
 def topics(file: Path) -> dict[str, str]:
-    """The texts of queries by their ids, from lines of an id, a tab and a text."""
+    """Read the texts of queries by id, from lines of an id, a tab and a text."""
     rows = [line.split("\t", 1) for line in file.read_text("utf-8").splitlines() if line.strip()]
     if wrong := next((row for row in rows if len(row) != 2), None):
         raise ValueError(f"{file}: expected an id, a tab and a text, got {wrong[0]!r:.60}")
@@ -107,7 +107,7 @@ def topics(file: Path) -> dict[str, str]:
 
 
 def write_run(file: Path, hits: Iterable[Judgement]) -> None:
-    """Write what a search gave as .csv of query, id, score, best first for each query."""
+    """Write a search's results as .csv of query, id, score, best first for each query."""
     file.parent.mkdir(parents=True, exist_ok=True)
     with file.open("w", encoding="utf-8", newline="") as lines:
         writer = csv.writer(lines)

@@ -36,7 +36,7 @@ def aliases(engine: Engine) -> AliasesOut:
 
 def alias(engine: Engine, name: str) -> AliasOut:
     """An alias, as it stands now."""
-    return AliasOut(name=name, collection=engine.catalog.find(name).name)
+    return AliasOut(name=name, collection=engine.catalog.names.find(name).name)
 
 
 def _out(engine: Engine, home: Collection) -> CollectionOut:

@@ -17,7 +17,7 @@ from index.filters import (
     Simple,
     Within,
     canonical,
-    fits,
+    is_met,
     parse,
     simple_parts,
 )
@@ -107,7 +107,7 @@ def _note_unmet(part: Simple, values: list[Scalar]) -> Iterator[str]:
                 if text not in known:
                     hint = _hint_nearest(text, values)
                     yield f"No item has {text:.100} under {key!r:.100}{hint}."
-        case Prefix(key, text) if not any(fits(part, value) for value in values):
+        case Prefix(key, text) if not any(is_met(part, value) for value in values):
             other = next(filter(None, (_match_start(text, value) for value in values)), None)
             hint = "" if other is None else f"; some start with {canonical(other)}: case counts"
             yield f"No item has a text under {key!r:.100} that starts with {canonical(text)}{hint}."

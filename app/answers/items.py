@@ -8,7 +8,7 @@ from urllib.parse import quote, urlencode
 
 from app.defaults import DEFAULT_COLLECTION
 from app.schemas.items import ItemOut, PhotoOut, StoredItem
-from index.items import Entry, Item, Picture, Shown
+from index.items import Entry, Item, PhotoInfo, Picture
 
 
 def item_out(collection: str, stored: Item) -> ItemOut:
@@ -44,7 +44,7 @@ class AboutPhotos(TypedDict):
     images: list[PhotoOut]
 
 
-def about_photos(collection: str, item: str, photos: Sequence[Shown | Picture]) -> AboutPhotos:
+def about_photos(collection: str, item: str, photos: Sequence[PhotoInfo | Picture]) -> AboutPhotos:
     """An item's photos as JSON."""
     images = [
         PhotoOut(

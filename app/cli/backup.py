@@ -13,13 +13,13 @@ from rich.markup import escape
 from rich.table import Table
 
 from app.cli.options import Adopt, Data, plain_errors, settings_for
-from index.progress import shown
+from index.progress import show
 
 if TYPE_CHECKING:
-    from index.backup.checks.finding import Finding
-    from index.backup.snapshots import Outcome
+    from index.backup.checks.finding import CheckFinding
+    from index.backup.snapshots import SnapshotOutcome
     from index.catalog.catalog import Catalog
-    from index.catalog.ownership import Claim
+    from index.catalog.ownership import OwnershipClaim
     from index.database.storage import Storage
 
 
@@ -39,16 +39,16 @@ def snapshot(
     settings = settings_for(data=data)
     from index.backup import snapshots as backup
     from index.backup.folder import Snapshots
-    from index.backup.snapshots import Outcome
+    from index.backup.snapshots import SnapshotOutcome
 
     with plain_errors(), _opened(settings.storage) as catalog:
         if out is None:
             snapshots = Snapshots(settings.snapshot_folder)
-            with shown(Console(stderr=True)) as report:
+            with show(Console(stderr=True)) as report:
                 stored = snapshots.make(catalog, report)
-            file, outcome = snapshots.path(stored.name), Outcome(stored.head, stored.lost)
+            file, outcome = snapshots.path(stored.name), SnapshotOutcome(stored.head, stored.lost)
         else:
-            with shown(Console(stderr=True)) as report:
+            with show(Console(stderr=True)) as report:
                 file, outcome = out, backup.snapshot(catalog, out, report)
     _tell(outcome, f"{file}: {file.stat().st_size:,} bytes")
 
@@ -69,18 +69,18 @@ def restore(
     settings = settings_for(data=data)
     from index.backup import archive as archives
     from index.backup import snapshots as backup
-    from index.catalog.ownership import ADOPTING, Claim
+    from index.catalog.ownership import ADOPTING, OwnershipClaim
     from index.segments.process import SEGMENTS
 
     with plain_errors():
         if verify:
-            with shown(Console(stderr=True)) as report:
+            with show(Console(stderr=True)) as report:
                 outcome = backup.verify(file, report)
         else:
             head = archives.read_head(file)  # a file that is no snapshot makes no data folder
-            claim = ADOPTING if adopt_pictures else Claim(origin=head.catalog)
+            claim = ADOPTING if adopt_pictures else OwnershipClaim(origin=head.catalog)
             with _opened(settings.storage, claim, create=True, accept_loss=force) as catalog:
-                with shown(Console(stderr=True)) as report:
+                with show(Console(stderr=True)) as report:
                     outcome = backup.restore(catalog, file, settings.data, report, force=force)
                 catalog.sweep(settings.data / SEGMENTS)
     _tell(outcome, f"{file} is whole" if verify else f"{file} is restored into {settings.data}")
@@ -106,7 +106,7 @@ def check(
 
     table, left = Table("part", "what", "problem", "repair"), 0
     with plain_errors(), _opened(settings.storage, TELL, accept_loss=accept_loss) as catalog:
-        with shown(Console(stderr=True)) as report:
+        with show(Console(stderr=True)) as report:
             findings = list(check_everything(catalog, settings.data, report))
         for finding in findings:
             outcome = _repaired(finding, repair)
@@ -169,7 +169,7 @@ def sweep(
         )
 
 
-def _repaired(finding: Finding, repair: bool) -> str:
+def _repaired(finding: CheckFinding, repair: bool) -> str:
     if finding.repair is None:
         return "not possible"
     if not repair:
@@ -181,7 +181,7 @@ def _repaired(finding: Finding, repair: bool) -> str:
 @contextmanager
 def _opened(
     storage: Storage,
-    claim: Claim | None = None,
+    claim: OwnershipClaim | None = None,
     *,
     create: bool = False,
     accept_loss: bool = False,
@@ -199,7 +199,7 @@ def _opened(
         yield catalog
 
 
-def _tell(outcome: Outcome, where: str) -> None:
+def _tell(outcome: SnapshotOutcome, where: str) -> None:
     head = outcome.head
     table = Table("collection", "items", "revision", "model", title=f"of {head.made}")
     for held in head.collections:

@@ -41,10 +41,10 @@ def delete(
     """
     with _catalog(data) as catalog:
         from index.catalog import edits as editing
-        from index.catalog.edits import Chosen
+        from index.catalog.edits import ItemSelection
 
-        chosen = Chosen(ids or None, None if filter is None else unique_keys.read(filter))
-        home = catalog.find(collection)
+        chosen = ItemSelection(ids or None, None if filter is None else unique_keys.read(filter))
+        home = catalog.names.find(collection)
         work = editing.count if dry_run else editing.delete
         count = work(catalog, home, chosen)
     typer.echo(f"{count:,} {'to delete' if dry_run else 'deleted'}", err=True)
@@ -59,7 +59,7 @@ def list_collections(data: Data = None) -> None:
     table = Table("collection", "aliases", "items", "model")
     with _catalog(data) as catalog:
         aliases = catalog.names.aliases()
-        for collection in catalog.collections():
+        for collection in catalog.names.all():
             others = ", ".join(
                 alias.name for alias in aliases if alias.collection == collection.name
             )

@@ -22,7 +22,7 @@ from app.imports.folder import Outcome, Source
 from app.imports.progress import noted
 from app.settings import Settings
 from index.items import Replaced
-from index.progress import followed
+from index.progress import follow
 
 
 def tell(outcome: Outcome) -> None:
@@ -81,7 +81,7 @@ def import_with_progress(
     counts, began = Counter[str](), monotonic()
     with opened_import(engine, collection, sources, settings, count) as outcomes:
         try:
-            for outcome in followed(outcomes, None, "Indexing", Console(stderr=True)):
+            for outcome in follow(outcomes, None, "Indexing", Console(stderr=True)):
                 hear(outcome)
                 counts[outcome.status] += 1
         except Replaced as gone:

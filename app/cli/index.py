@@ -16,7 +16,7 @@ from typer.core import TyperGroup
 from app import process as priority
 from app.cli.options import Data, Named, OnCluster, plain_errors, settings_for
 from app.defaults import DEFAULT_COLLECTION
-from index.progress import shown
+from index.progress import show
 
 if TYPE_CHECKING:
     from app.engine.engine import Engine
@@ -161,7 +161,7 @@ def _reembed(engine: Engine, collection: str, *, keep: bool) -> None:
     if keep and engine.find(collection).fingerprint == engine.models.fingerprint:
         typer.echo(f"{collection} is of this model already: nothing to re-embed or keep", err=True)
         return
-    with shown(Console(stderr=True)) as report:
+    with show(Console(stderr=True)) as report:
         engine.reembed(collection, partial(report, "Embedding anew"), keep=keep)
 
 

@@ -13,7 +13,7 @@ from rich.table import Table
 
 from app.cli.options import Data, Named, plain_errors, settings_for
 from app.defaults import DEFAULT_COLLECTION
-from index.progress import followed
+from index.progress import follow
 
 if TYPE_CHECKING:
     from app.engine.engine import Engine
@@ -111,7 +111,7 @@ def ranked(
     from index.search.requests import Request
     from index.trec import Judgement
 
-    for query in followed(queries, len(queries), "searching", Console(stderr=True)):
+    for query in follow(queries, len(queries), "searching", Console(stderr=True)):
         embedded_query = engine.models.query(texts.get(query, query))
         answer = engine.search(collection, Request("images", embedded_query, limit=limit))
         yield from (Judgement(query, hit.item, hit.score) for hit in answer.hits)

@@ -50,13 +50,15 @@ def open_indexes(
 ) -> ShardedIndexes:
     """Open indexes whose shards are actors; errors as of `check`, OSError without a cluster."""
     check(settings)
-    from index.cluster.cluster import Cluster, Layout
+    from index.cluster.cluster import Cluster, ClusterLayout
     from index.cluster.merged import ShardedIndexes
 
     servers = Cluster(
         settings.cluster,
         catalog.storage,
-        Layout(settings.shards, settings.replicas, settings.shard_cpus, settings.shard_seconds),
+        ClusterLayout(
+            settings.shards, settings.replicas, settings.shard_cpus, settings.shard_seconds
+        ),
         models.fingerprint,
         models.calibration,
         secret=catalog.secret,

@@ -64,7 +64,7 @@ class Engine:
 
     @classmethod
     def load(cls, settings: Settings, *, adopt: bool = False) -> Engine:
-        """The engine that the settings describe; `adopt` as index.catalog.ownership.Claim does."""
+        """The engine that the settings describe; `adopt` as index.catalog.ownership.OwnershipClaim does."""
         memory.hold()
         claim = ADOPTING if adopt else REFUSE
         catalog = Catalog(
@@ -89,7 +89,7 @@ class Engine:
         compile first: that takes seconds where none is kept on disk.
         """
         compile_kernel(score_named(self.models.matcher.score))
-        for collection in self.catalog.collections():
+        for collection in self.catalog.names.all():
             if collection.fingerprint == self.models.fingerprint:
                 self.indexes.of(collection)
         self.indexes.follow()
@@ -127,14 +127,14 @@ class Engine:
 
         The reader may know no collection, so none but the default one is named.
         """
-        homes = self.catalog.collections()
+        homes = self.catalog.names.all()
         refused = {
             home.token
             for home in homes
             if self.find_served(home).fingerprint != self.models.fingerprint
         }
         with suppress(LookupError):  # it is made by the first search
-            if self.catalog.find(DEFAULT_COLLECTION).token in refused:
+            if self.catalog.names.find(DEFAULT_COLLECTION).token in refused:
                 raise NotReady(_REFUSED.format(f"the collection {DEFAULT_COLLECTION!r}"))
         if refused and len(refused) == len(homes):
             raise NotReady(_REFUSED.format("every collection"))
@@ -169,7 +169,7 @@ class Engine:
             home = self.find_served(home) if reading else home
             if home.fingerprint == self.models.fingerprint:
                 return home
-        return self.catalog.collection(collection, **self.models.makes)
+        return self.catalog.names.make(collection, **self.models.makes)
 
     def find_served(self, home: Collection) -> Collection:
         """Find the collection to read: the one before a re-embedding, or the named one.
@@ -178,7 +178,7 @@ class Engine:
         """
         if home.fingerprint == self.models.fingerprint:
             return home
-        return self.catalog.names.kept(home, self.models.fingerprint) or home
+        return self.catalog.names.find_former(home, self.models.fingerprint) or home
 
     def index(self, collection: str) -> Index:
         """Open the index of a collection."""

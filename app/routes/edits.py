@@ -27,7 +27,7 @@ from app.routes.dependencies import (
 from app.schemas.items import Deletion, DeletionOut, ItemOut, ItemPatch
 from app.telemetry.stages import stage
 from index.catalog import edits as editing
-from index.catalog.edits import Change, Chosen
+from index.catalog.edits import Change, ItemSelection
 from index.catalog.write_rows import NewPhoto
 from index.items import Collection, ConditionFailed, Item
 
@@ -92,7 +92,7 @@ async def delete_items(
 
     What is stored or patched meanwhile stays. Send the request again if the connection breaks.
     """
-    chosen = Chosen(sent.ids, sent.filter)
+    chosen = ItemSelection(sent.ids, sent.filter)
 
     def count(home: Collection) -> int:
         return editing.count(engine.catalog, home, chosen)

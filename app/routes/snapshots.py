@@ -21,7 +21,7 @@ from app.schemas.snapshots import (
     SnapshotOut,
     SnapshotsOut,
 )
-from index.backup.folder import Foreign, Snapshots, Stored
+from index.backup.folder import Snapshots, StoredSnapshot, StrayFile
 from index.backup.snapshots import InProgress
 from index.database.errors import Busy
 from index.items import NoSpace
@@ -131,7 +131,7 @@ def delete_snapshot(name: str, snapshots: SnapshotsDep) -> None:
     snapshots.delete(name)
 
 
-def _foreign(file: Foreign) -> ForeignFile:
+def _foreign(file: StrayFile) -> ForeignFile:
     return ForeignFile(name=file.name, bytes=file.size, problem=file.problem)
 
 
@@ -139,7 +139,7 @@ def _begun(name: str) -> BegunSnapshot:
     return BegunSnapshot(name=name, url=f"/snapshots/{name}")
 
 
-def _out(stored: Stored) -> SnapshotOut:
+def _out(stored: StoredSnapshot) -> SnapshotOut:
     return SnapshotOut(
         name=stored.name,
         url=f"/snapshots/{stored.name}",

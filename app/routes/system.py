@@ -88,7 +88,7 @@ def _of_collections(engine: Engine) -> Iterator[Metric]:
         "Changes that no segment on disk has yet, and searches look at one by one.",
         labels=["collection"],
     )
-    for collection in engine.catalog.collections():
+    for collection in engine.catalog.names.all():
         items.add_metric([collection.name], engine.catalog.count(collection))
         if collection.fingerprint == engine.models.fingerprint:
             index = engine.indexes.of(collection)

@@ -55,7 +55,7 @@ def fill_catalog(url: str, folder: Path, real: Real, count: int) -> tuple[Catalo
     """A catalog of `count` photos, real and grown, filled if it is empty."""
     catalog = Catalog(Storage(folder, database=url, shared=True))
     source = GrownCollection(real, "images", count)
-    collection = catalog.collection(
+    collection = catalog.names.make(
         "default", fingerprint="benchmark", dimension=source.dimension, score="sum_of_max"
     )
     if not catalog.count(collection):
@@ -207,9 +207,9 @@ def start_cluster(
     kind: Any, address: str, catalog: Catalog, collection: Collection, count: int
 ) -> Any:
     """A ready cluster of `count` actors, each with a shard."""
-    from index.cluster.cluster import Layout
+    from index.cluster.cluster import ClusterLayout
 
-    layout = Layout(shards=count, replicas=1, cpus=1.0, patience=60.0)
+    layout = ClusterLayout(shards=count, replicas=1, cpus=1.0, patience=60.0)
     servers = kind(address, catalog.storage, layout, collection.fingerprint, secret=catalog.secret)
     assert servers.wait(WAIT)
     return servers

@@ -39,7 +39,7 @@ def measure_import(photos: Path, work: Path, count: int, more: Sequence[str]) ->
         with closing(Catalog(Storage(Path(data), database=url))) as catalog:
 
             def count_items() -> int:
-                return sum(catalog.count(collection) for collection in catalog.collections())
+                return sum(catalog.count(collection) for collection in catalog.names.all())
 
             eventually(lambda: count_items() or process.poll(), WAIT)
             began, first = time.monotonic(), count_items()

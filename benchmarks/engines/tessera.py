@@ -36,7 +36,7 @@ class Opened:
     def __init__(self, folder: Path, dimension: int, side: Side, *, live: bool = False) -> None:
         self.folder, self.side = folder, side
         self.catalog = Catalog.in_folder(folder)
-        self.collection = self.catalog.collection(
+        self.collection = self.catalog.names.make(
             NAME, fingerprint="benchmark", dimension=dimension, score="sum_of_max"
         )
         self.index = Index(self.catalog, self.collection, folder / following.SEGMENTS)

@@ -90,7 +90,7 @@ def choose(rows: Rows, structure: Structure, query: Query, count: int) -> Chosen
     asked = [weight * part.vectors.numpy().sum(0) for part, weight in pairs if weight > 0]
     summed: Floats = np.sum(asked, axis=0, dtype=np.float32)
     begun = time.thread_time()
-    coarse = structure.nearest(summed, candidates.refined(len(rows), count), None)
+    coarse = structure.nearest(summed, candidates.count_by_codes(len(rows), count), None)
     halfway = time.thread_time()
     fine = candidates.scan(rows, coarse.rows, summed)
     order = fine.rows[np.argsort(-fine.products)]
@@ -104,7 +104,7 @@ def report(
     """Recall by the number of candidates, and both steps' median processor time."""
     pairs = zip(queries[0].parts, queries[0].weights, strict=True)
     words = sum(len(part) for part, weight in pairs if weight > 0)
-    most = candidates.wanted(len(rows), TOP, words)
+    most = candidates.count_candidates(len(rows), TOP, words)
     choices = [choose(rows, structure, query, most) for query in queries]
     recalls = []
     for share in SHARES:

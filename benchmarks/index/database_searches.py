@@ -90,7 +90,7 @@ class DatabasePlace:
 
     def collection(self, catalog: Catalog, name: str) -> Collection:
         """A collection there, made if it is new."""
-        return catalog.collection(name, **MODEL)
+        return catalog.names.make(name, **MODEL)
 
 
 def batches(make: Callable[[int], Entry], count: int, size: int) -> list[list[Entry]]:
@@ -207,7 +207,7 @@ def write(place: DatabasePlace) -> None:
             for _ in range(int(line)):
                 number += 1
                 item = make_marked(number)
-                catalog.put(home, item)
+                catalog.replace(home, item)
                 at = time.monotonic()
                 time.sleep(PAUSE)
             print(json.dumps({"id": item.id, "at": at}), flush=True)

@@ -32,7 +32,7 @@ from benchmarks.index.database_searches import (
 from benchmarks.index.editing_speed import entry
 from index.catalog import edits as editing
 from index.catalog.catalog import Catalog
-from index.catalog.edits import Change, Chosen
+from index.catalog.edits import Change, ItemSelection
 from index.items import Collection, Entry
 from index.segments import process as following
 from models.types import FragmentBag, Span
@@ -89,14 +89,14 @@ def steps(rows: int) -> Steps:
         return catalog.count(home)
 
     def delete(catalog: Catalog, home: Collection) -> int:
-        return editing.delete(catalog, home, Chosen(ids=ids))
+        return editing.delete(catalog, home, ItemSelection(ids=ids))
 
     change = Change({"seen": True})
     return {
         "titles, 16 a transaction": partial(put_many, titles),
         "photos, 256 a transaction": partial(put_many, photos),
         "segments of all of them": segments,
-        "put of one item": each(lambda catalog, home, at: catalog.put(home, ready[at])),
+        "put of one item": each(lambda catalog, home, at: catalog.replace(home, ready[at])[0]),
         "patch of one": each(
             lambda catalog, home, at: editing.patch(catalog, home, ids[at], change)
         ),

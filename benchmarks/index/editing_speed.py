@@ -17,7 +17,7 @@ import torch
 
 from index.catalog import edits as editing
 from index.catalog.catalog import Catalog
-from index.catalog.edits import Change, Chosen
+from index.catalog.edits import Change, ItemSelection
 from index.items import Collection, Entry, Picture
 from models.types import Box, FragmentBag
 
@@ -65,11 +65,11 @@ def measure(catalog: Catalog, home: Collection) -> None:
     ready = [entry(number) for number in range(PATCHES)]
     with print_time(f"{PATCHES} puts, one at a time", PATCHES):
         for photo in ready:
-            catalog.put(home, photo)
+            catalog.replace(home, photo)
     with print_time(f"{PATCHES} patches, one at a time", PATCHES):
         for number in range(PATCHES):
             editing.patch(catalog, home, f"{number}", Change({"seen": True}))
-    even = Chosen(where={"even": True})
+    even = ItemSelection(where={"even": True})
     with print_time("dry run of a deletion", editing.count(catalog, home, even)):
         editing.count(catalog, home, even)
     odd = f"{PHOTOS - 1}"
@@ -89,4 +89,4 @@ if __name__ == "__main__":
         tempfile.TemporaryDirectory() as folder,
         closing(Catalog.in_folder(Path(folder))) as catalog,
     ):
-        measure(catalog, catalog.collection("default", **MODEL))
+        measure(catalog, catalog.names.make("default", **MODEL))

@@ -49,7 +49,7 @@ def main() -> None:
         archive.unlink(missing_ok=True)
         measure("snapshot", lambda: backup.snapshot(catalog, archive, quiet))
         archive.unlink()
-        with closing(Index(catalog, catalog.find("default"), data / "segments")) as index:
+        with closing(Index(catalog, catalog.names.find("default"), data / "segments")) as index:
             index.best(question(0))
             times("search, alone", index, lambda: time.sleep(10))
             during = lambda: backup.snapshot(catalog, archive, quiet)  # noqa: E731 - for one line
@@ -67,7 +67,7 @@ def fill(folder: Path, count: int) -> None:
     print(f"making {count:,} items in {folder}")
     generator, numbers = torch.Generator().manual_seed(SEED), np.random.default_rng(SEED)
     with closing(Catalog.in_folder(folder)) as catalog:
-        home = catalog.collection(
+        home = catalog.names.make(
             "default", fingerprint="random", dimension=DIMENSION, score="sum_of_max"
         )
         for start in range(0, count, BATCH):

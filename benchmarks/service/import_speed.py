@@ -46,7 +46,7 @@ def count_stored(data: Path) -> int:
     """The number of items on disk."""
     with closing(Catalog.in_folder(data)) as catalog:
         try:
-            return catalog.count(catalog.find(COLLECTION))
+            return catalog.count(catalog.names.find(COLLECTION))
         except LookupError:
             return 0
 

@@ -1,9 +1,9 @@
 """Archives: a catalog's database and pictures in one tar, with a checksum of every part.
 
-    snapshot.json           what it holds, to be read without the rest
+    snapshot.json           its contents, readable without the rest
     catalog.sqlite          the rows
     pictures/abc/abc….jpg   each named by its SHA-256
-    end.json                the other parts' sizes and SHA-256: without it the archive is not whole
+    end.json                the other parts' SHA-256: without it the archive is incomplete
 
 `tar -x` makes a data folder of it.
 """
@@ -25,7 +25,7 @@ from typing import IO, Any
 from index.backup.tar_members import Member, Members
 from index.catalog.pictures import name_of
 
-FORM = 1  # of archives; another one is refused
+FORM = 1  # of archives; other forms are refused
 HEAD, DATABASE, END = "snapshot.json", "catalog.sqlite", "end.json"
 MOST_HEAD = 16 * 2**20  # bytes: some 80,000 collections
 MOST_PICTURE = 32 * 2**20  # bytes: a display copy of 1,280 by 1,280 pixels has some MB
@@ -33,14 +33,14 @@ UNREADABLE = (tarfile.TarError, LookupError, TypeError, ValueError, AttributeErr
 
 
 class NotWhole(ValueError):
-    """An archive that is damaged, cut off, or none of ours."""
+    """A file is a damaged or incomplete archive, or none."""
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
-    """A collection that an archive holds, as of a revision; `name` is empty for one in the making.
+class ArchivedCollection:
+    """A collection in an archive as of a revision; `name` is empty during a re-embedding.
 
-    `fingerprint` is that of the model that made its bags.
+    `fingerprint` identifies the model of its bags.
     """
 
     name: str
@@ -50,28 +50,28 @@ class Held:
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
-    """What an archive holds: collections, and how many pictures their items name.
+class ArchiveHead:
+    """The head of an archive: its collections, and the number of their pictures.
 
-    `catalog` is the name of the catalog that it was made of, empty in archives of older versions.
+    `catalog` is the name of its catalog, empty in archives of older versions.
     """
 
     made: str  # ISO 8601, UTC
-    collections: tuple[Held, ...]
+    collections: tuple[ArchivedCollection, ...]
     pictures: int
     catalog: str = ""
 
     @property
     def items(self) -> int:
-        """The items of all collections that have a name."""
+        """The number of items in all named collections."""
         return sum(collection.items for collection in self.collections if collection.name)
 
 
-Picture = tuple[str, bytes | None]  # its name, and its bytes unless it is lost
+Picture = tuple[str, bytes | None]  # a name, and its bytes unless it is lost
 
 
-def write(file: Path, head: Head, database: Path, pictures: Iterable[Picture]) -> list[str]:
-    """Write an archive; gives the names of the pictures that were lost before."""
+def write(file: Path, head: ArchiveHead, database: Path, pictures: Iterable[Picture]) -> list[str]:
+    """Write an archive; return the names of lost pictures."""
     with tarfile.open(file, "x:") as tar:
         text = _json({"form": FORM} | asdict(head))
         _add(tar, HEAD, text)
@@ -87,15 +87,15 @@ def write(file: Path, head: Head, database: Path, pictures: Iterable[Picture]) -
                 count += 1
                 _add(tar, _place(name), jpeg)
         parts = {HEAD: sha256(text).hexdigest(), DATABASE: digest}
-        _add(tar, END, _sealed({"parts": parts, "pictures": count, "lost": lost}))
+        _add(tar, END, _seal({"parts": parts, "pictures": count, "lost": lost}))
     return lost
 
 
 class Archive:
-    """The parts of an archive, which are read in their order: head, database, pictures, end.
+    """The parts of an archive, read in order: head, database, pictures, end.
 
-    Every method raises NotWhole where a part is not there, or not as it was written. No part is
-    larger than the file, and none is in memory that is larger than parts of its kind can be.
+    Every method raises NotWhole if a part is missing or damaged. No part is
+    larger than the file, and none in memory is larger than its kind allows.
     """
 
     def __init__(self, file: Path) -> None:
@@ -109,15 +109,15 @@ class Archive:
         self.lost: frozenset[str] = frozenset()  # known once all pictures are read
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._bytes.close()
 
-    def read_head(self) -> Head:
-        """What the archive holds."""
+    def read_head(self) -> ArchiveHead:
+        """Read the head."""
         with self._reading():
             text = self._text(self._take(), HEAD, MOST_HEAD)
             self._sums[HEAD] = sha256(text).hexdigest()
-            return _head_of(json.loads(text))
+            return _parse_head(json.loads(text))
 
     def copy_database(self, target: IO[bytes]) -> None:
         """Write the database to a file."""
@@ -130,9 +130,9 @@ class Archive:
         self._sums[DATABASE] = digest.hexdigest()
 
     def pictures(self) -> Iterator[tuple[str, bytes]]:
-        """The pictures by their names, from the first one on; may be read more than once.
+        """Read the pictures by name, from the first one on; may be repeated.
 
-        Behind the last one the end is read, which says whether this was all.
+        After the last one it checks the end.
         """
         self._members.place, count, before = self._rows.end, 0, ""
         with self._reading():
@@ -142,9 +142,9 @@ class Archive:
                     raise ValueError(f"{member.name} is there twice, or not in its place")
                 yield name, jpeg
                 count, before = count + 1, name
-            # A picture that is lost has a longer row in the database than a name in the end.
+            # A lost picture's row in the database is longer than its name in the end.
             text = self._text(member, END, MOST_HEAD + self._rows.size)
-            self._check_end(_unsealed(text), count)
+            self._check_end(_unseal(text), count)
 
     def _picture(self, member: Member) -> tuple[str, bytes]:
         name = Path(member.name).stem
@@ -189,11 +189,11 @@ class Archive:
             raise NotWhole(f"{self.file} is damaged, cut off, or no snapshot: {broken}") from broken
 
 
-def _head_of(head: Any) -> Head:
-    """A head as JSON has it; an exception of UNREADABLE for what is none."""
+def _parse_head(head: Any) -> ArchiveHead:
+    """Parse a head from JSON; raises an exception of UNREADABLE for an invalid one."""
     if head["form"] != FORM:
         raise ValueError(f"it has form {head['form']!r:.20}, and this version reads {FORM}")
-    listed = tuple(Held(**row) for row in head["collections"])
+    listed = tuple(ArchivedCollection(**row) for row in head["collections"])
     numbers = [head["pictures"], *(n for held in listed for n in (held.revision, held.items))]
     catalog = head.get("catalog", "")
     texts = [
@@ -206,17 +206,17 @@ def _head_of(head: Any) -> Head:
     "".join(texts).encode()  # ValueError for half a character
     if datetime.fromisoformat(head["made"]).tzinfo is None:
         raise ValueError("its head does not say in which time zone it was made")
-    return Head(head["made"], listed, head["pictures"], catalog)
+    return ArchiveHead(head["made"], listed, head["pictures"], catalog)
 
 
-def read_head(file: Path) -> Head:
-    """What an archive holds, by its own account; the rest of it is not looked at."""
+def read_head(file: Path) -> ArchiveHead:
+    """Read an archive's head, and nothing else."""
     with closing(Archive(file)) as archive:
         return archive.read_head()
 
 
 def now() -> str:
-    """The time, to be written into a head."""
+    """Return the current time for a head."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
@@ -239,12 +239,12 @@ def _json(value: object) -> bytes:
     return json.dumps(value, ensure_ascii=False, indent=1).encode()
 
 
-def _sealed(value: dict[str, Any]) -> bytes:
-    """A value as JSON, with a checksum of itself."""
+def _seal(value: dict[str, Any]) -> bytes:
+    """Write a value as JSON with its checksum."""
     return _json({"sha256": sha256(_json(value)).hexdigest(), "end": value})
 
 
-def _unsealed(text: bytes) -> dict[str, Any]:
+def _unseal(text: bytes) -> dict[str, Any]:
     sealed = json.loads(text)
     end: dict[str, Any] = sealed["end"]
     if sha256(_json(end)).hexdigest() != sealed["sha256"]:

@@ -1,4 +1,4 @@
-"""Folder of snapshots: those in it by name, what else is there, and the one that is being made."""
+"""Folder of snapshots: named files, stray files, and a snapshot in the making."""
 
 from __future__ import annotations
 
@@ -16,34 +16,36 @@ from pathlib import Path
 from threading import Thread
 
 from index.backup import archive as archives
-from index.backup.archive import Head, NotWhole
+from index.backup.archive import ArchiveHead, NotWhole
 from index.backup.snapshots import InProgress, snapshot
 from index.catalog.catalog import Catalog
-from index.disk import locked
+from index.disk import hold_lock
 from index.progress import Progress
 
-MAKING = ".making"  # ends the name of a file that is locked while a snapshot is made
-PARTIAL = ".partial"  # ends the name of the folder in which it is made
+MAKING = ".making"  # ending of a file that is locked while a snapshot is made
+PARTIAL = ".partial"  # ending of the folder in which it is made
 FILE = re.compile(r"\w[\w.-]{0,199}\.tar", re.ASCII)
-OURS = re.compile(r"tessera-\d{8}T\d{6}Z-[0-9a-f]{4}\.tar", re.ASCII)  # made here by its name
+OURS = re.compile(
+    r"tessera-\d{8}T\d{6}Z-[0-9a-f]{4}\.tar", re.ASCII
+)  # the names of snapshots made here
 KINDS = {stat.S_IFDIR: "it is a folder", stat.S_IFLNK: "it is a link to another file"}
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
-    """A snapshot in a folder of them."""
+class StoredSnapshot:
+    """A snapshot in the folder."""
 
     name: str
     size: int  # bytes
-    head: Head
-    lost: frozenset[str] = frozenset()  # of one that was just made
+    head: ArchiveHead
+    lost: frozenset[str] = frozenset()  # only of one that was just made
 
 
 @dataclass(frozen=True, slots=True)
-class Foreign:
-    """Something in the folder that ends in .tar and is no snapshot to be had here, and why."""
+class StrayFile:
+    """A .tar in the folder that is not a usable snapshot, and why."""
 
     name: str  # with \\xff for bytes that are not UTF-8
     size: int  # bytes
@@ -51,24 +53,24 @@ class Foreign:
 
 
 class Snapshots:
-    """The snapshots of a folder, by name. Safe for many threads and processes."""
+    """The snapshots of a folder by name. Safe for many threads and processes."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def make(self, catalog: Catalog, progress: Progress) -> Stored:
-        """Make a snapshot; InProgress while another one is made here."""
-        with self._alone() as name:
+    def make(self, catalog: Catalog, progress: Progress) -> StoredSnapshot:
+        """Make a snapshot; InProgress while another one is being made."""
+        with self._reserve_name() as name:
             outcome = snapshot(catalog, self._folder / name, progress)
-        return replace(self._stored(name), lost=outcome.lost)
+        return replace(self._read(name), lost=outcome.lost)
 
     def begin(self, catalog: Catalog) -> str:
-        """Begin a snapshot, which a thread makes, and give its name; InProgress as `make`.
+        """Make a snapshot in a thread; return its name. InProgress as `make`.
 
-        What it fails with is logged.
+        A failure is logged.
         """
         place = ExitStack()
-        name = place.enter_context(self._alone())
+        name = place.enter_context(self._reserve_name())
 
         def finish() -> None:
             with place:
@@ -81,68 +83,68 @@ class Snapshots:
         return name
 
     def making(self) -> str | None:
-        """The name of the one that some process is making, None if there is none."""
-        for path in self._unfinished(MAKING):
-            with suppress(OSError), locked(path, shared=True) as free:
+        """Find the name of the snapshot in the making, None if there is none."""
+        for path in self._list_unfinished(MAKING):
+            with suppress(OSError), hold_lock(path, shared=True) as free:
                 if not free:
                     return path.name.removesuffix(MAKING)
         return None
 
     @contextmanager
-    def _alone(self) -> Iterator[str]:
-        """The name of a new snapshot, which no one else makes meanwhile."""
+    def _reserve_name(self) -> Iterator[str]:
+        """Yield the name of a new snapshot, while no other can be made."""
         self._folder.mkdir(parents=True, exist_ok=True)
-        with locked(self._folder / "lock") as alone:
+        with hold_lock(self._folder / "lock") as alone:
             if not alone:
                 raise InProgress("another snapshot is being made; try again once it is there")
-            for partial in self._unfinished(PARTIAL):  # of a process that was killed
+            for partial in self._list_unfinished(PARTIAL):  # of a killed process
                 shutil.rmtree(partial, ignore_errors=True)
-            for path in self._unfinished(MAKING):
+            for path in self._list_unfinished(MAKING):
                 path.unlink(missing_ok=True)
             name = f"tessera-{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(2)}.tar"
             making = self._folder / f"{name}{MAKING}"
-            with locked(making):
+            with hold_lock(making):
                 yield name
             making.unlink(missing_ok=True)
 
-    def _unfinished(self, ending: str) -> list[Path]:
-        """Files or folders of snapshots that are being made; others' of such names are theirs."""
+    def _list_unfinished(self, ending: str) -> list[Path]:
+        """List files or folders of unfinished snapshots with names from here."""
         kind = stat.S_ISDIR if ending == PARTIAL else stat.S_ISREG
         return [
             self._folder / name
-            for name in self._names(ending)
-            if OURS.fullmatch(name.removesuffix(ending)) and kind(_mode(self._folder / name))
+            for name in self._list_names(ending)
+            if OURS.fullmatch(name.removesuffix(ending)) and kind(_read_mode(self._folder / name))
         ]
 
-    def _names(self, ending: str) -> list[str]:
+    def _list_names(self, ending: str) -> list[str]:
         try:
             return [path.name for path in self._folder.iterdir() if path.name.endswith(ending)]
         except FileNotFoundError:
             return []
 
-    def all(self) -> list[Stored]:
-        """Those that are whole by their first part, the newest first."""
+    def all(self) -> list[StoredSnapshot]:
+        """List snapshots with a sound first part, the newest first."""
         return self.list_files()[0]
 
-    def list_files(self) -> tuple[list[Stored], list[Foreign]]:
-        """Snapshots, the newest first, and what else has such a name; OSError without the folder.
+    def list_files(self) -> tuple[list[StoredSnapshot], list[StrayFile]]:
+        """List snapshots, the newest first, and stray files; OSError without the folder.
 
-        What vanishes meanwhile is left out.
+        Files that vanish meanwhile are left out.
         """
-        snapshots: list[Stored] = []
-        foreign: list[Foreign] = []
-        for name in sorted(self._names(".tar")):
+        snapshots: list[StoredSnapshot] = []
+        foreign: list[StrayFile] = []
+        for name in sorted(self._list_names(".tar")):
             try:
-                snapshots.append(self._stored(name))
+                snapshots.append(self._read(name))
             except FileNotFoundError:
                 continue
             except (OSError, NotWhole) as broken:
                 log.warning("%s", broken)
-                foreign.extend(self._foreign(name, broken))
-        made = {one.name: datetime.fromisoformat(one.head.made) for one in snapshots}
-        return sorted(snapshots, key=lambda one: made[one.name], reverse=True), foreign
+                foreign.extend(self._describe_foreign(name, broken))
+        made = {stored.name: datetime.fromisoformat(stored.head.made) for stored in snapshots}
+        return sorted(snapshots, key=lambda stored: made[stored.name], reverse=True), foreign
 
-    def _foreign(self, name: str, broken: Exception) -> Iterator[Foreign]:
+    def _describe_foreign(self, name: str, broken: Exception) -> Iterator[StrayFile]:
         problem = (
             broken.strerror if isinstance(broken, OSError) else str(broken.__cause__ or broken)
         )
@@ -150,22 +152,22 @@ class Snapshots:
             size = (self._folder / name).lstat().st_size
         except FileNotFoundError:
             return
-        yield Foreign(_readable(name), size, problem or type(broken).__name__)
+        yield StrayFile(_make_readable(name), size, problem or type(broken).__name__)
 
     def path(self, name: str) -> Path:
-        """The file of a snapshot; LookupError for an unknown name, or a file that is foreign.
+        """Return the file of a snapshot; LookupError for an unknown name or a stray file.
 
-        One that was made here and is damaged may be had and deleted all the same.
+        A damaged one that was made here can still be read and deleted.
         """
         unknown = LookupError(f"no snapshot {name!r}; GET /snapshots lists them")
         if not FILE.fullmatch(name):
             raise unknown
         try:
-            self._stored(name)
+            self._read(name)
         except FileNotFoundError:
             raise unknown from None
         except (OSError, NotWhole) as broken:
-            if not (OURS.fullmatch(name) and stat.S_ISREG(_mode(self._folder / name))):
+            if not (OURS.fullmatch(name) and stat.S_ISREG(_read_mode(self._folder / name))):
                 raise LookupError(f"{name!r} is no snapshot: {broken}") from broken
         return self._folder / name
 
@@ -173,8 +175,8 @@ class Snapshots:
         """Delete a snapshot; LookupError as `path`."""
         self.path(name).unlink(missing_ok=True)
 
-    def _stored(self, name: str) -> Stored:
-        """A snapshot; OSError or NotWhole, which say what is wrong with it."""
+    def _read(self, name: str) -> StoredSnapshot:
+        """Read a snapshot; OSError or NotWhole say what is wrong with it."""
         path = self._folder / name
         status = path.lstat()
         if not stat.S_ISREG(status.st_mode):
@@ -183,16 +185,16 @@ class Snapshots:
             raise NotWhole(
                 "its name is not one of a snapshot: letters of ASCII, digits, '_', '-' and '.'"
             )
-        return Stored(name, status.st_size, archives.read_head(path))
+        return StoredSnapshot(name, status.st_size, archives.read_head(path))
 
 
-def _mode(path: Path) -> int:
-    """What kind of file there is, 0 for none."""
+def _read_mode(path: Path) -> int:
+    """Read the mode of a file, 0 for none."""
     try:
         return path.lstat().st_mode
     except OSError:
         return 0
 
 
-def _readable(name: str) -> str:
+def _make_readable(name: str) -> str:
     return os.fsencode(name).decode("utf-8", "backslashreplace")

@@ -1,7 +1,7 @@
-"""Foreign databases: a SQLite file from elsewhere, checked before anything is asked of its content.
+"""Foreign databases: a SQLite file from elsewhere, checked before it is read.
 
-Whoever makes an archive makes its checksums, too. A view in place of a table, or a generated
-column, would have our own queries compute what its maker likes, for as long as they like.
+The author of an archive also makes its checksums. A view instead of a table, or a generated
+column, could make our own queries compute anything for any time.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from sqlalchemy import create_engine
 from index.database import migrations
 
 VERSION = "alembic_version"
-OPERATIONS = 20_000  # of SQLite's machine, that reading definitions may take: ours take 500
-A_BYTE = 50  # operations a byte that the checks of a file may take: they are linear in its size
-STEP = 1_000  # operations after which they are counted
+OPERATIONS = 20_000  # of SQLite's virtual machine to read definitions: ours take 500
+A_BYTE = 50  # operations a byte for the checks of a file, which are linear in its size
+STEP = 1_000  # operations between counts
 LIMITS = {
     sqlite3.SQLITE_LIMIT_SQL_LENGTH: 100_000,
     sqlite3.SQLITE_LIMIT_COLUMN: 200,
@@ -34,13 +34,13 @@ Definition = tuple[str, str, str, tuple[str, ...]]  # type, name, table, and tok
 
 
 @contextmanager
-def opened(file: Path) -> Iterator[sqlite3.Connection]:
-    """A connection that only reads a database, once that is one of ours and sound.
+def open_checked(file: Path) -> Iterator[sqlite3.Connection]:
+    """Open a sound database with our tables, only to read it.
 
-    ValueError says why it is not. Other versions' tables are ours, newer ones are refused.
+    Raises ValueError with the reason for any other. Older versions' tables are accepted.
     """
     address = f"{file.absolute().as_uri()}?mode=ro&immutable=1"
-    with closing(sqlite3.connect(address, uri=True)) as connection, _translated():
+    with closing(sqlite3.connect(address, uri=True)) as connection, _translate_errors():
         for limit, most in LIMITS.items():
             connection.setlimit(limit, most)
         connection.execute("PRAGMA trusted_schema = OFF")
@@ -51,7 +51,7 @@ def opened(file: Path) -> Iterator[sqlite3.Connection]:
 
 
 @contextmanager
-def _translated() -> Iterator[None]:
+def _translate_errors() -> Iterator[None]:
     try:
         yield
     except (sqlite3.Error, UnicodeError) as failed:
@@ -59,20 +59,22 @@ def _translated() -> Iterator[None]:
 
 
 def _check_definitions(connection: sqlite3.Connection) -> None:
-    """ValueError unless every table and index is as a version of Tessera makes it."""
-    with _limited(connection, OPERATIONS):
-        definitions = _definitions(connection)
-        version = _version(connection, definitions)
-    odd = set(definitions) ^ expected(version)
+    """Refuse tables and indexes that differ from those of the version."""
+    with _limit_operations(connection, OPERATIONS):
+        definitions = _read_definitions(connection)
+        version = _read_version(connection, definitions)
+    odd = set(definitions) ^ define_version(version)
     if odd:
         names = ", ".join(sorted({repr(name)[:50] for _, name, _, _ in odd})[:5])
         raise ValueError(f"its database does not have the tables of version {version}: {names}")
 
 
-def _version(connection: sqlite3.Connection, definitions: list[Definition]) -> str | None:
-    """The version of a database's tables, None for the first, which did not say so."""
-    ours = {one for one in expected(migrations.FIRST) if one[2] == VERSION}
-    theirs = {one for one in definitions if VERSION in one[1:3]}
+def _read_version(connection: sqlite3.Connection, definitions: list[Definition]) -> str | None:
+    """Read the version of a database's tables; None for the first, which has no note of it."""
+    ours = {
+        definition for definition in define_version(migrations.FIRST) if definition[2] == VERSION
+    }
+    theirs = {definition for definition in definitions if VERSION in definition[1:3]}
     if not theirs:
         return None
     if theirs != ours:
@@ -84,11 +86,11 @@ def _version(connection: sqlite3.Connection, definitions: list[Definition]) -> s
 
 
 def _check_content(connection: sqlite3.Connection, size: int) -> None:
-    """ValueError unless every page belongs to one table, and every row and index fits the others.
+    """Refuse a database with an unsound page, row, index or reference.
 
-    Otherwise a page that is its own child would make a table without an end.
+    A page that is its own child would otherwise make an endless table.
     """
-    with _limited(connection, OPERATIONS + A_BYTE * size):
+    with _limit_operations(connection, OPERATIONS + A_BYTE * size):
         (problem,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
         if problem != "ok":
             raise ValueError(f"its database is not sound: {problem}")
@@ -98,8 +100,8 @@ def _check_content(connection: sqlite3.Connection, size: int) -> None:
 
 
 @contextmanager
-def _limited(connection: sqlite3.Connection, operations: int) -> Iterator[None]:
-    """Statements are ended once they have taken so many operations together."""
+def _limit_operations(connection: sqlite3.Connection, operations: int) -> Iterator[None]:
+    """Limit the operations of all statements in the block together."""
     left = iter(range(operations // STEP))
     connection.set_progress_handler(lambda: next(left, None) is None, STEP)
     try:
@@ -109,25 +111,27 @@ def _limited(connection: sqlite3.Connection, operations: int) -> Iterator[None]:
 
 
 @cache
-def expected(version: str | None) -> frozenset[Definition]:
-    """The definitions of a version's tables, as its migrations make them."""
+def define_version(version: str | None) -> frozenset[Definition]:
+    """Make the definitions of a version's tables by its migrations."""
     engine = create_engine("sqlite://")
     try:
         with engine.begin() as connection:
             migrations.upgrade(connection, None, version or migrations.FIRST)
             driver = connection.connection.driver_connection
             assert isinstance(driver, sqlite3.Connection)
-            definitions = _definitions(driver)
+            definitions = _read_definitions(driver)
     finally:
         engine.dispose()
-    return frozenset(one for one in definitions if version is not None or one[2] != VERSION)
+    return frozenset(
+        definition for definition in definitions if version is not None or definition[2] != VERSION
+    )
 
 
-def _definitions(connection: sqlite3.Connection) -> list[Definition]:
+def _read_definitions(connection: sqlite3.Connection) -> list[Definition]:
     rows = connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_schema LIMIT 1000")
-    return [(kind, name, table, _tokens(sql or "")) for kind, name, table, sql in rows]
+    return [(kind, name, table, _split_sql(sql or "")) for kind, name, table, sql in rows]
 
 
-def _tokens(sql: str) -> tuple[str, ...]:
-    """What SQL says, without spaces and quotes, in which versions of SQLAlchemy may differ."""
+def _split_sql(sql: str) -> tuple[str, ...]:
+    """Split SQL into tokens, without the spaces and quotes of SQLAlchemy's versions."""
     return tuple(token.strip('"').lower() for token in TOKEN.findall(sql))

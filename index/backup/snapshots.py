@@ -1,4 +1,4 @@
-"""Backup: snapshots of a catalog while it is written to, and their way back into one."""
+"""Snapshots: made of a catalog during writes, and restored into one."""
 
 from __future__ import annotations
 
@@ -17,89 +17,89 @@ from sqlalchemy.exc import DBAPIError
 
 from index.backup import archive as archives
 from index.backup import foreign_databases
-from index.backup.archive import DATABASE, Archive, Head, Held, NotWhole
+from index.backup.archive import DATABASE, Archive, ArchivedCollection, ArchiveHead, NotWhole
 from index.backup.transfer import discard_all, in_use, transfer
 from index.catalog.catalog import Catalog, room
 from index.catalog.ownership import LOOK
 from index.catalog.pictures import PictureLost, Pictures
-from index.catalog.sweeping import keeping
+from index.catalog.sweeping import keep_pictures
 from index.database.catalog_name import read_name
-from index.database.errors import translated
+from index.database.errors import translate
 from index.database.storage import Storage
 from index.database.tables import collections, items, pictures
-from index.disk import locked, sync
+from index.disk import hold_lock, sync
 from index.progress import Progress
 
-STAGING = "restoring"  # below the data folder: what an unfinished restore has unpacked
-BATCH = 64  # pictures that are stored together
-BATCH_BYTES = 32 * 2**20  # fewer, where they are as large together
+STAGING = "restoring"  # folder below the data folder with files of an unfinished restore
+BATCH = 64  # pictures that are stored together, at most
+BATCH_BYTES = 32 * 2**20  # bytes that are stored together, about
 
 log = logging.getLogger(__name__)
 
 
 class InProgress(OSError):
-    """Another process is at the same work."""
+    """Another process is doing the same work."""
 
 
 class NotEmpty(ValueError):
-    """A catalog that holds items, and is not to be replaced."""
+    """A catalog has items, which may not be replaced."""
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """What a snapshot holds, and the names of pictures that its items have lost."""
+class SnapshotOutcome:
+    """The head of a snapshot, and the names of lost pictures."""
 
-    head: Head
+    head: ArchiveHead
     lost: frozenset[str]
 
 
-def snapshot(catalog: Catalog, file: Path, progress: Progress) -> Outcome:
-    """Write all that a catalog holds at this moment to a new archive, on disk when this returns.
+def snapshot(catalog: Catalog, file: Path, progress: Progress) -> SnapshotOutcome:
+    """Write a catalog's present contents to a new archive, durably.
 
-    Others go on writing. FileExistsError if there is such a file, NoSpace if the disk is full.
+    Others can write meanwhile. FileExistsError if the file exists, NoSpace if the disk is full.
     """
     if file.exists():
         raise FileExistsError(f"{file} is there already; choose another name")
     unfinished = file.with_name(f"{file.name}.partial")
-    # Pictures are kept first: what a row names from now on is there until the archive has it.
-    with _staging(unfinished) as staging, keeping(catalog.reader), room():
+    # Pictures are kept first: those named from now on stay until the archive has them.
+    with _make_staging(unfinished) as staging, keep_pictures(catalog.reader), room():
         archive = staging / "archive.tar"
-        _rows(staging, catalog.pictures).close()  # which makes the tables
-        with catalog.reader.begin() as source, _unjournaled(staging) as target:
+        _open_rows(staging, catalog.pictures).close()  # to make the tables
+        with catalog.reader.begin() as source, _begin_unjournaled(staging) as target:
             transfer(source, target, progress)
-            head = _head(target, read_name(source) or "")
-        with closing(_rows(staging, catalog.pictures)) as copy:
-            shown = _pictures(copy, head.pictures, progress)
+            head = _make_head(target, read_name(source) or "")
+        with closing(_open_rows(staging, catalog.pictures)) as copy:
+            shown = _read_pictures(copy, head.pictures, progress)
             lost = archives.write(archive, head, staging / DATABASE, shown)
         sync(archive)
         archive.rename(file)
         sync(file.parent)
-    return Outcome(head, frozenset(lost))
+    return SnapshotOutcome(head, frozenset(lost))
 
 
 def restore(
     catalog: Catalog, file: Path, folder: Path, progress: Progress, *, force: bool = False
-) -> Outcome:
-    """Put what an archive holds into a catalog, in one transaction once all of it was checked.
+) -> SnapshotOutcome:
+    """Restore an archive into a catalog in one transaction, after a check of all of it.
 
-    `force` deletes what is there; without it NotEmpty says so. NotWhole says what is wrong with
-    the archive. Whatever fails, and whenever the process ends, the catalog stays as it was, and
-    services that use it turn to the new contents with their next request.
+    `force` deletes existing items; without it they raise NotEmpty. NotWhole says what is wrong with
+    the archive. If anything fails, or the process ends, the catalog stays as it was.
+    Services that use it have the new contents with their next request.
     """
     with (
         closing(Archive(file)) as archive,
-        _staging(folder / STAGING) as staging,
-        keeping(catalog.reader),
+        _make_staging(folder / STAGING) as staging,
+        keep_pictures(catalog.reader),
         room(),
     ):
         with catalog.reader.begin() as connection:
             _refuse(connection, force)
-        # All of it is read before anything is stored, so one that is refused leaves nothing.
+        # All of it is read before anything is stored, so a refused one leaves nothing.
         head = _check(archive, staging / DATABASE, progress)
         _store_pictures(archive.pictures(), catalog.pictures, head.pictures, progress)
         with (
-            _readable(file),
-            closing(_rows(staging, catalog.pictures)) as copy,
+            _translate_errors(file),
+            closing(_open_rows(staging, catalog.pictures)) as copy,
             copy.reader.begin() as source,
             catalog.exclusive.begin() as target,
         ):
@@ -108,13 +108,13 @@ def restore(
             transfer(source, target, progress)
             catalog.ownership.pass_on(target)
         catalog.ownership.settle()
-    return Outcome(head, archive.lost)
+    return SnapshotOutcome(head, archive.lost)
 
 
-def verify(file: Path, progress: Progress) -> Outcome:
+def verify(file: Path, progress: Progress) -> SnapshotOutcome:
     """Read all of an archive; NotWhole says what is wrong with it.
 
-    Its database is checked as a temporary file.
+    Its database is copied to a temporary file.
     """
     with (
         closing(Archive(file)) as archive,
@@ -122,16 +122,16 @@ def verify(file: Path, progress: Progress) -> Outcome:
         room(),
     ):
         head = _check(archive, Path(folder) / DATABASE, progress)
-    return Outcome(head, archive.lost)
+    return SnapshotOutcome(head, archive.lost)
 
 
-def _check(archive: Archive, database: Path, progress: Progress) -> Head:
+def _check(archive: Archive, database: Path, progress: Progress) -> ArchiveHead:
     """Read all of an archive, and write its database to a new file."""
     head = archive.read_head()
     with database.open("xb") as rows:
         archive.copy_database(rows)
     try:
-        with foreign_databases.opened(database) as connection:
+        with foreign_databases.open_checked(database) as connection:
             named = connection.execute("SELECT DISTINCT name FROM pictures ORDER BY name")
             for count, _ in enumerate(_match(archive, (name for (name,) in named)), start=1):
                 progress("check", count, head.pictures)
@@ -143,7 +143,7 @@ def _check(archive: Archive, database: Path, progress: Progress) -> Head:
 
 
 def _match(archive: Archive, named: Iterator[str]) -> Iterator[str]:
-    """The names of an archive's pictures; ValueError unless they are those that its rows name."""
+    """Yield the names of an archive's pictures; ValueError if its rows name others."""
     absent: set[str] = set()
     for name, _ in archive.pictures():
         absent.update(takewhile(name.__ne__, named))
@@ -157,8 +157,8 @@ def _match(archive: Archive, named: Iterator[str]) -> Iterator[str]:
 
 
 @contextmanager
-def _readable(file: Path) -> Iterator[None]:
-    """What a database refuses to read or to store, in a sentence; nothing is stored then."""
+def _translate_errors(file: Path) -> Iterator[None]:
+    """Raise NotWhole for rows that a database refuses to read or to store."""
     try:
         yield
     except DBAPIError as failed:
@@ -166,16 +166,16 @@ def _readable(file: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _staging(folder: Path) -> Iterator[Path]:
-    """A folder for unfinished work, deleted in the end; a killed process's is emptied first.
+def _make_staging(folder: Path) -> Iterator[Path]:
+    """Make a folder for unfinished work, deleted in the end; empty a killed process's.
 
-    FileExistsError for a folder that holds something, and no such process has made.
+    Raises FileExistsError for a folder with files of other programs.
     """
     folder.mkdir(parents=True, exist_ok=True)
     lock = folder / "lock"
     if not lock.exists() and any(folder.iterdir()):
         raise FileExistsError(f"{folder} is in the way, and not of Tessera; move it elsewhere")
-    with locked(lock) as alone:
+    with hold_lock(lock) as alone:
         if not alone:
             raise InProgress(f"another process is working in {folder}; let it finish")
         try:
@@ -189,7 +189,7 @@ def _staging(folder: Path) -> Iterator[Path]:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _rows(staging: Path, store: Pictures) -> Catalog:
+def _open_rows(staging: Path, store: Pictures) -> Catalog:
     """The database of an archive as a catalog; one that an older version made is migrated."""
     catalog = Catalog(Storage(staging), store, LOOK)
     event.listen(catalog.reader, "checkout", _decode_strictly)
@@ -202,11 +202,11 @@ def _decode_strictly(connection: Any, *_: object) -> None:
 
 
 @contextmanager
-def _unjournaled(staging: Path) -> Iterator[Connection]:
-    """A transaction of the database of an archive, without what protects others from a crash."""
+def _begin_unjournaled(staging: Path) -> Iterator[Connection]:
+    """Begin a transaction of an archive's database, without a journal."""
     engine = create_engine(f"sqlite:///{staging / DATABASE}")
     event.listen(engine, "connect", _forgo_journal)
-    event.listen(engine, "handle_error", translated, retval=True)
+    event.listen(engine, "handle_error", translate, retval=True)
     try:
         with engine.begin() as connection:
             yield connection
@@ -219,21 +219,21 @@ def _forgo_journal(connection: Any, _record: object) -> None:
     connection.execute("PRAGMA synchronous = OFF")
 
 
-def _head(rows: Connection, catalog: str) -> Head:
+def _make_head(rows: Connection, catalog: str) -> ArchiveHead:
     count = (
         select(func.count()).select_from(items).where(items.c.collection == collections.c.key)
     ).scalar_subquery()
     chosen = select(collections, count.label("items")).order_by(collections.c.key)
     descriptions = tuple(
-        Held(row.name or "", row.fingerprint, row.revision, row.items)
+        ArchivedCollection(row.name or "", row.fingerprint, row.revision, row.items)
         for row in rows.execute(chosen)
     )
     named = select(func.count(pictures.c.name.distinct()))
-    return Head(archives.now(), descriptions, rows.execute(named).scalar_one(), catalog)
+    return ArchiveHead(archives.now(), descriptions, rows.execute(named).scalar_one(), catalog)
 
 
-def _pictures(copy: Catalog, total: int, progress: Progress) -> Iterator[archives.Picture]:
-    """The pictures that rows name, in the order of their names, None for those that are lost."""
+def _read_pictures(copy: Catalog, total: int, progress: Progress) -> Iterator[archives.Picture]:
+    """Read the pictures of all rows in the order of names; None for lost ones."""
     chosen = select(pictures.c.name).distinct().order_by(pictures.c.name)
     with copy.reader.begin() as connection:
         names = connection.execute(chosen, execution_options={"yield_per": 1_000}).scalars()
@@ -261,7 +261,7 @@ def _store_pictures(
 
 
 def _store(batch: dict[str, bytes], store: Pictures) -> int:
-    """Store a batch and empty it; gives how many pictures it had."""
+    """Store a batch and empty it; return its number of pictures."""
     count = len(batch)
     if batch:
         store.put(batch)
@@ -270,7 +270,7 @@ def _store(batch: dict[str, bytes], store: Pictures) -> int:
 
 
 def _refuse(connection: Connection, force: bool) -> None:
-    """NotEmpty where items would be lost that nobody said to replace."""
+    """Refuse to replace items without `force`."""
     occupied = exists().where(items.c.collection == collections.c.key, in_use)
     if not force and connection.execute(select(occupied)).scalar():
         raise NotEmpty(

@@ -1,8 +1,8 @@
-"""Members of a tar: regular files in a row, each with all of its bytes in the tar itself.
+"""Members of a tar: regular files, each with all of its bytes in the tar.
 
-Python's tarfile reads what a header claims before anyone can look at it: names of any length,
-extensions that nest, and holes that take no room. Here a header is one block, next to which there
-may be one that states a size of 8 GiB and more, as tarfile writes it.
+Python's tarfile trusts headers before they can be checked: names of any length,
+nested extensions, and holes without bytes. Here a header is one block, and perhaps
+another one with a size of 8 GiB or more, as tarfile writes it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SIZE = re.compile(rb"\d{1,2} size=(\d{1,18})\n\0*")
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A regular file in a tar: its name, and where its bytes are."""
+    """A regular file in a tar: its name, and the place of its bytes."""
 
     name: str
     start: int
@@ -29,12 +29,12 @@ class Member:
 
     @property
     def end(self) -> int:
-        """Where the next header begins."""
+        """The start of the next header."""
         return self.start + -(-self.size // BLOCK) * BLOCK
 
 
 class Members:
-    """The members of a tar, one after another. ValueError or TarError for what none of ours has."""
+    """The members of a tar in order; ValueError or TarError for members unlike ours."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
@@ -42,14 +42,14 @@ class Members:
         self.place = 0  # of the next header
 
     def take(self) -> Member | None:
-        """The next member, None at the end."""
-        header = self._header(self.place)
+        """Read the next member, None at the end."""
+        header = self._read_header(self.place)
         if header is None:
             return None
         size = None
         if header.type == tarfile.XHDTYPE:
-            size = self._stated_size(header)
-            header = self._header(self.place + 2 * BLOCK)
+            size = self._read_stated_size(header)
+            header = self._read_header(self.place + 2 * BLOCK)
         if header is None or header.type not in (tarfile.REGTYPE, tarfile.AREGTYPE):
             raise ValueError("it holds what is no regular file")
         start = header.offset + BLOCK
@@ -63,7 +63,7 @@ class Members:
         return member
 
     def pieces(self, member: Member) -> Iterator[bytes]:
-        """The bytes of a member, some at a time; ValueError where the file ends before."""
+        """Read the bytes of a member in pieces; ValueError if the file ends before."""
         self._file.seek(member.start)
         left = member.size
         while left:
@@ -74,14 +74,14 @@ class Members:
             yield piece
 
     def read(self, member: Member, most: int) -> bytes:
-        """All bytes of a member; ValueError for more than there may be."""
+        """Read all bytes of a member; ValueError for more than `most`."""
         if member.size > most:
             raise ValueError(
                 f"{member.name[:100]!r} has {member.size:,} bytes, of {most:,} at most"
             )
         return b"".join(self.pieces(member))
 
-    def _header(self, place: int) -> tarfile.TarInfo | None:
+    def _read_header(self, place: int) -> tarfile.TarInfo | None:
         self._file.seek(place)
         block = self._file.read(BLOCK)
         if not block.strip(b"\0"):
@@ -90,8 +90,8 @@ class Members:
         header.offset = place
         return header
 
-    def _stated_size(self, header: tarfile.TarInfo) -> int:
-        """The size that an extended header states; ValueError for one that states anything else."""
+    def _read_stated_size(self, header: tarfile.TarInfo) -> int:
+        """Read the size in an extended header; ValueError for any other content."""
         self._file.seek(header.offset + BLOCK)
         stated = SIZE.fullmatch(self._file.read(BLOCK)) if 0 < header.size <= BLOCK else None
         if stated is None:

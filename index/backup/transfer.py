@@ -1,4 +1,4 @@
-"""Transfer: the live rows of one catalog become rows of another, whichever databases they are."""
+"""Transfer: copies of live rows from one catalog to another, in any databases."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ CONTENTS = (
     retired,
     retired_pictures,
 )  # of collections, swept with them
-ROWS = 500  # that are read and written at a time; those of bags have some 10 KB
+ROWS = 500  # rows that are read and written at a time; those of bags have some 10 KB
 in_use = collections.c.name.is_not(None) | collections.c.replaces.is_not(None)
 
 
 def transfer(source: Connection, target: Connection, progress: Progress) -> None:
-    """Add all that is live in one database to another, within a transaction of each.
+    """Copy all live rows from one database to another, in a transaction of each.
 
-    Collections get new keys and tokens: whatever was built of the source's, or of others that had
-    their names, is not taken for theirs. The settings stay, and with them the secret of cursors.
+    Collections get new keys and tokens, so that segments of the source's, or of others with
+    the same names, are not used for them. The settings stay, and with them the secret of cursors.
     """
     keys = _add_collections(source, target)
-    # What was replaced keeps its pictures only for those who read while that happened.
+    # Replaced items keep their pictures only for readers during the change.
     excluded = (settings, collections, retired_pictures)
     tables = [table for table in schema.sorted_tables if table not in excluded]
     for table in tables:
@@ -60,7 +60,7 @@ def transfer(source: Connection, target: Connection, progress: Progress) -> None
 
 
 def discard_all(connection: Connection) -> None:
-    """Make every collection garbage, to be swept; only what else names collections goes at once."""
+    """Make every collection garbage, to be swept; delete other rows of collections now."""
     connection.execute(update(collections).values(name=None, replaces=None))
     for table in schema.sorted_tables:
         if table not in (settings, collections, *CONTENTS):
@@ -68,7 +68,7 @@ def discard_all(connection: Connection) -> None:
 
 
 def _add_collections(source: Connection, target: Connection) -> dict[int, int]:
-    """Keys in the target by keys in the source."""
+    """Add live collections; return keys in the target by keys in the source."""
     keys: dict[int, int] = {}
     chosen = select(collections).where(in_use).order_by(collections.c.key)
     for row in source.execute(chosen).mappings().all():
@@ -80,7 +80,7 @@ def _add_collections(source: Connection, target: Connection) -> dict[int, int]:
 
 
 def _read(source: Connection, table: Table, keys: dict[int, int]) -> Iterator[list[dict[str, Any]]]:
-    """The rows of live collections as they are in the target."""
+    """Read the rows of live collections with the target's keys."""
     for key, new in keys.items():
         chosen = select(table).where(table.c.collection == key).order_by(*table.primary_key)
         with source.execute(chosen, execution_options={"yield_per": ROWS}) as stream:

@@ -1,4 +1,4 @@
-"""The catalog: the items of collections in a database, where every change has a revision."""
+"""The catalog: items of collections in a database; every change has a revision."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from index.catalog import garbage
 from index.catalog.garbage import Collector
 from index.catalog.names import Names, check_standing
 from index.catalog.object_store import ObjectPictures
-from index.catalog.ownership import REFUSE, Claim, Ownership, refuse_new
+from index.catalog.ownership import REFUSE, Ownership, OwnershipClaim, refuse_new
 from index.catalog.pictures import FolderPictures, Pictures
-from index.catalog.read_rows import unknown
+from index.catalog.read_rows import error_of_unknown
 from index.catalog.reader import CatalogReader
-from index.catalog.revisions import advance, replaced
-from index.catalog.sweeping import SHARE, Limits, Sweep
+from index.catalog.revisions import advance, error_of_replaced
+from index.catalog.sweeping import SHARE, Sweep, SweepLimits
 from index.catalog.write_rows import Replacing, record, retire, write
 from index.database.engines import connect, url_of
 from index.database.errors import FULL, REFUSES, DiskRefuses, StoreAway
@@ -36,23 +36,23 @@ from index.items import (
 )
 from index.metadata import check_values
 
-COUNTED = ("items", "facets", "bags", "pictures")  # tables that filters and lists join
+COUNTED = ("items", "facets", "bags", "pictures")  # tables of joins, for statistics
 PAUSE = 0.05  # seconds between transactions that delete garbage
 
 
 class Catalog(CatalogReader):
     """Items of named collections in a database. Safe for many threads and processes.
 
-    What a method has returned for is on disk: a crash at any moment loses nothing of it.
+    Once a method returns, its changes are on disk: no crash loses them.
     """
 
     def __init__(
-        self, storage: Storage, pictures: Pictures | None = None, claim: Claim = REFUSE
+        self, storage: Storage, pictures: Pictures | None = None, claim: OwnershipClaim = REFUSE
     ) -> None:
-        """Open a catalog, made if it is not there, with other pictures than the storage's.
+        """Open a catalog, made if missing; `pictures` replaces the storage's.
 
-        ValueError if this version of Tessera cannot use it, Foreign if the data folder or the
-        pictures belong to another catalog (see Claim); OSError if it cannot be opened.
+        ValueError if this version of Tessera cannot use it, ForeignCatalog if the data folder or
+        the pictures belong to another catalog (see OwnershipClaim); OSError if it cannot be opened.
         """
         url = url_of(storage.database, storage.folder)
         refuse_new(storage, url, claim)
@@ -77,14 +77,14 @@ class Catalog(CatalogReader):
 
     @classmethod
     def in_folder(cls, folder: Path) -> Catalog:
-        """The SQLite catalog of a data folder with its pictures."""
+        """Open the SQLite catalog of a data folder with its pictures."""
         return cls(Storage(folder))
 
-    def _settle(self, claim: Claim) -> None:
-        """Make sure that the folder and the pictures are this catalog's; else close it."""
+    def _settle(self, claim: OwnershipClaim) -> None:
+        """Check that folder and pictures are this catalog's; else close it."""
         try:
             self.ownership.settle(claim)
-        except StoreAway:  # searches need no pictures, and nothing is stored before this was asked
+        except StoreAway:  # searches need no pictures; the store is asked again before a put
             if claim.mode == "adopt":
                 self.close()
                 raise
@@ -93,11 +93,11 @@ class Catalog(CatalogReader):
             raise
 
     def close(self) -> None:
-        """Let go of the database's connections."""
+        """Close the database's connections."""
         self.reader.dispose()
 
     def check_pictures(self) -> None:
-        """OSError, which says what is wrong, where pictures cannot be stored."""
+        """Raise OSError with the reason if pictures cannot be stored."""
         try:
             self.pictures.check()
         except OSError as failed:
@@ -106,28 +106,12 @@ class Catalog(CatalogReader):
             why = f"{failed} ({cause})" if cause else str(failed)
             raise OSError(f"pictures cannot be kept at {place}: {why}") from failed
 
-    def collection(self, name: str, *, fingerprint: str, dimension: int, score: str) -> Collection:
-        """See Names.make."""
-        return self.names.make(name, fingerprint=fingerprint, dimension=dimension, score=score)
-
-    def find(self, name: str) -> Collection:
-        """See Names.find."""
-        return self.names.find(name)
-
-    def collections(self) -> list[Collection]:
-        """See Names.all."""
-        return self.names.all()
-
-    def put(self, collection: Collection, entry: Entry) -> int:
-        """Store an item in place of what its id had before; gives its revision."""
-        return self.replace(collection, entry)[0]
-
     def replace(
         self, collection: Collection, entry: Entry, expected: Expected = ANY
     ) -> tuple[int, int]:
-        """Store an item; gives its revision and the one it replaced, 0 if it is new.
+        """Store an item; return its revision and the replaced one, 0 if it is new.
 
-        ConditionFailed, and nothing is stored, if that is not the one that was expected.
+        Raises ConditionFailed, and stores nothing, if the replaced one was not expected.
         """
 
         def check(was: Mapping[str, int]) -> None:
@@ -139,9 +123,9 @@ class Catalog(CatalogReader):
     def put_many(
         self, collection: Collection, entries: Sequence[Entry], name: str | None = None
     ) -> list[int]:
-        """Store items in one transaction: all of them or none. NoSpace if the disk is full.
+        """Store all items or none in one transaction; NoSpace if the disk is full.
 
-        Replaced, with a name, unless that stands for the collection at the time.
+        With a name, raises Replaced unless it stands for the collection at the time.
         """
         return self._store(collection, entries, lambda _: None, name)[0] if entries else []
 
@@ -152,7 +136,7 @@ class Catalog(CatalogReader):
         check: Callable[[Replacing], None],
         name: str | None = None,
     ) -> tuple[list[int], Replacing]:
-        """Store items; `check` may refuse, by an exception, what they replace."""
+        """Store items; `check` may refuse replaced revisions by an exception."""
         check_dimension(collection, entries)
         for entry in entries:
             check_values(entry.metadata)
@@ -175,35 +159,35 @@ class Catalog(CatalogReader):
 
     @contextmanager
     def storing(self, shown: Mapping[str, bytes]) -> Iterator[Connection]:
-        """A transaction that writes rows that name these pictures. NoSpace if the disk is full."""
+        """Begin a transaction for rows that name these pictures; NoSpace if the disk is full."""
         with room():
             if shown:
                 self.ownership.confirm()
-                self.pictures.put(shown)  # first, so that every picture that a row names is there
+                self.pictures.put(shown)  # first, so that every picture named by a row exists
             with self.writer.begin() as connection:
                 yield connection
-                # A sweep may have taken them for garbage; now that their rows are here, it cannot.
+                # A sweep may have deleted them as garbage; now that they have rows, it cannot.
                 if lost := self.pictures.missing(shown):
                     self.pictures.put({name: shown[name] for name in lost})
 
     def delete(self, collection: Collection, item: str, expected: Expected = ANY) -> int:
-        """Delete an item; gives the revision of the change, LookupError for an unknown id.
+        """Delete an item; return the revision of the change. LookupError for an unknown id.
 
-        ConditionFailed if it is not at a revision that was expected.
+        Raises ConditionFailed if it is not at an expected revision.
         """
         with self.writer.begin() as connection:
             revision = advance(connection, collection, 1)
             was = retire(connection, collection.key, {item: revision}).get(item, 0)
             expected.check(item, was)
             if not was:
-                raise unknown(collection, item)
+                raise error_of_unknown(collection, item)
         self.acknowledge(collection, revision)
         return revision
 
-    def acknowledged(self, collection: Collection) -> int:
-        """The newest revision that a search must include: what this process has written, or any.
+    def read_acknowledged(self, collection: Collection) -> int:
+        """Return the newest revision that a search must include: this process's, or any.
 
-        Of a storage that is not shared, the database is not asked.
+        Asks the database only if the storage is shared.
         """
         if self.storage.shared:
             return self.revision(collection)
@@ -216,47 +200,47 @@ class Catalog(CatalogReader):
             self._acknowledged[collection.key] = newest
 
     def purge(self, collection: Collection, until: int, marks: Iterable[int] = ()) -> int:
-        """Forget which items were retired up to a revision, once every reader has passed it.
+        """Forget retirements up to a revision, once every reader has passed it.
 
-        Their pictures go, unless another row names them, and SQLite gives free pages back. A
-        re-embedding that has not come this far is a reader too: the floor stays where it is.
-        Gives the floor that was reached (see View). Marks of changes before the floor go as well,
-        but for those that View.mark gives for the revisions in `marks`: name those up to which
-        segments on disk were built, so that they can still prove that they belong here.
+        Deletes their pictures unless another row names them, and lets SQLite give free pages back.
+        A re-embedding that is not this far is a reader too: the floor stays. Returns the floor that
+        was reached (see CatalogView). Marks of changes before it go as well, except those that
+        CatalogView.mark returns for the revisions in `marks`: name those up to which segments on
+        disk were built, so that they can still prove their history.
         """
         collector = self._collector()
         floor = collector.purge(collection.key, until, marks)
         if floor is None:
-            raise replaced(collection)
+            raise error_of_replaced(collection)
         collector.give_back()
         return floor
 
     def keep_marks(self, collection: Collection, revisions: Iterable[int]) -> None:
-        """Keep the marks that View.mark gives for revisions, as purge does.
+        """Keep the marks that CatalogView.mark returns for revisions, as purge does.
 
-        Several hosts may follow one catalog: each says which marks the segments on its disk need.
+        Several hosts may follow one catalog: each names the marks that its segments need.
         """
         with self.writer.begin() as connection:
             garbage.keep_marks(connection, collection.key, revisions)
 
     def sweep(self, segments: Path | None = None, share: float = SHARE) -> Sweep:
-        """Delete what interruptions left behind, in small transactions; safe at any time.
+        """Delete garbage of interruptions in small transactions; safe at any time.
 
-        That is collections that were replaced, pictures that no item has (see index.catalog.sweeping), up
-        to a share of the store, and in the folder `segments` the subfolders of tokens that no
-        collection has.
+        Deletes collections that were replaced, pictures that no item has (see
+        index.catalog.sweeping), up to a share of the store, and in the folder `segments` the
+        subfolders of tokens that no collection has.
         """
         collector = self._collector()
         collector.sweep_collections()
-        outcome = collector.sweep_pictures(Limits(self.storage.sweep_after, share))
+        outcome = collector.sweep_pictures(SweepLimits(self.storage.sweep_after, share))
         collector.give_back()
         if segments is not None:
             garbage.sweep_segments(self.reader, segments, self.ownership.has_folder)
         return outcome
 
     def preview_sweep(self, share: float = SHARE) -> Sweep:
-        """The pictures that a sweep would delete; nothing is."""
-        limits = Limits(self.storage.sweep_after, share, dry=True)
+        """List the pictures that a sweep would delete, and delete none."""
+        limits = SweepLimits(self.storage.sweep_after, share, dry=True)
         return self._collector().sweep_pictures(limits)
 
     def sweep_collections(self) -> None:
@@ -264,10 +248,10 @@ class Catalog(CatalogReader):
         self._collector().sweep_collections()
 
     def renew_statistics(self) -> None:
-        """Have PostgreSQL count anew how rows are spread, by which it plans its queries.
+        """Renew the statistics by which PostgreSQL plans queries.
 
-        It does so by itself once a tenth of a table is new, of all collections together. Of one
-        that is small beside others it would believe that it is empty, and join a filter with its
+        PostgreSQL does so by itself once a tenth of a table is new, over all collections. It would
+        believe that a small new collection is empty, and join a filter with its
         items by reading everything that passes for each of them. SQLite needs no statistics.
         """
         if self.reader.dialect.name == "postgresql":
@@ -280,7 +264,7 @@ class Catalog(CatalogReader):
 
 
 def pictures_of(storage: Storage) -> Pictures:
-    """The picture store of a storage."""
+    """Open the picture store of a storage."""
     if "://" in storage.pictures:
         return ObjectPictures.at(storage.pictures)
     return FolderPictures(Path(storage.pictures or storage.folder / "pictures"))
@@ -288,7 +272,7 @@ def pictures_of(storage: Storage) -> Pictures:
 
 @contextmanager
 def room() -> Iterator[None]:
-    """Tell a disk of pictures that is full or refuses, as the database does for itself."""
+    """Translate errors of a full or read-only picture disk, as for the database."""
     try:
         yield
     except OSError as failed:

@@ -1,4 +1,4 @@
-"""Checksums for rows of an older version, which have none: filled a few items at a time."""
+"""Checksums for rows of older versions, added a few items at a time."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from index.database.checksums import checksums_of
 from index.database.tables import bags, items
 from index.items import Collection
 
-BATCH = 100  # items that are read, then written, in one transaction each
+BATCH = 100  # items of a transaction that reads, and of one that writes
 
 
 def lacks_checksums(catalog: Catalog) -> bool:
-    """Whether any item has none. This may read the rows of all items."""
+    """Return whether an item has no checksums; this may read all rows of items."""
     missing = select(exists().where(items.c.checksums.is_(None)))
     with catalog.reader.begin() as connection:
         return bool(connection.execute(missing).scalar_one())
@@ -28,7 +28,7 @@ def lacks_checksums(catalog: Catalog) -> bool:
 class Filler:
     """Fills in the checksums of one collection's items, by their revisions.
 
-    They vouch for what is stored at this moment. An item that cannot be read gets none.
+    They vouch for the rows as they are now. An unreadable item gets none.
     """
 
     def __init__(self, catalog: Catalog, collection: Collection) -> None:
@@ -36,7 +36,7 @@ class Filler:
         self._reached: int | None = 0  # None once all are filled in
 
     def step(self) -> bool:
-        """Fill in those of a few items; False where there are no more."""
+        """Fill in those of a few items; False if there are no more."""
         if self._reached is None:
             return False
         checksums, self._reached = self._read(self._reached)
@@ -45,7 +45,7 @@ class Filler:
         return self._reached is not None
 
     def _read(self, after: int) -> tuple[dict[int, bytes], int | None]:
-        """Missing checksums by revision, and the last revision that was looked at."""
+        """Compute missing checksums by revision; also return the last revision read."""
         collection = self._collection.key
         missing = items.c.checksums.is_(None) & (items.c.revision > after)
         chosen = select_items(collection).where(missing).order_by(items.c.revision).limit(BATCH)
@@ -65,7 +65,7 @@ class Filler:
         return checksums, revisions[-1] if len(revisions) == BATCH else None
 
     def _is_whole(self, item: Row[Any], stored: list[Values], photos: int) -> bool:
-        """Whether an item can be read; the follower does so without torch."""
+        """Return whether an item can be read, without torch."""
         positions = sorted(bag["position"] for bag in stored)
         if positions != list(range(-photos, -photos + len(positions))):
             return False

@@ -1,7 +1,7 @@
 """Edits of stored items: metadata merged with a patch, other photos, and deletion of many.
 
-None of them embeds anything. An item that changes gets a new revision, as rows never change, and
-the bags of what stays are copied as they are.
+Edits embed nothing. A changed item gets a new revision, as rows never change, and
+bags that stay are copied.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from index.catalog.catalog import PAUSE, Catalog
 from index.catalog.facets import passing
 from index.catalog.pictures import name_of
 from index.catalog.read_rows import chunks, read_items, row_of
-from index.catalog.revisions import advance, hold, live
-from index.catalog.write_rows import NewPhoto, changed, retire, write
+from index.catalog.revisions import advance, hold, key_if_live
+from index.catalog.write_rows import NewPhoto, record_change, retire, write
 from index.database.tables import facets, items
-from index.filters import negated_keys, parse, restricts
+from index.filters import is_restrictive, list_negated_keys, parse
 from index.items import (
     ANY,
     MOST_PHOTOS,
@@ -39,10 +39,10 @@ BATCH = 200  # items that are deleted in one transaction
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
-    """Items that are to be deleted: those with some ids, or those that a filter lets through.
+class ItemSelection:
+    """Items to delete: by ids, or by a filter.
 
-    ValueError for what is neither or both, and for a filter that is empty somewhere: it would
+    Raises ValueError for neither or both, and for a filter with an empty part: it would
     mean all items.
     """
 
@@ -52,7 +52,7 @@ class Chosen:
     def __post_init__(self) -> None:
         if (self.ids is None) == (self.where is None):
             raise ValueError("name either ids or a filter")
-        if self.where is not None and not restricts(parse(self.where)):
+        if self.where is not None and not is_restrictive(parse(self.where)):
             raise ValueError(
                 "the filter has no condition, or an empty one; drop the collection to delete all "
                 "of it"
@@ -61,7 +61,7 @@ class Chosen:
             check_id(item)
 
     def parts(self, collection: int) -> Iterator[ColumnElement[bool]]:
-        """Conditions that together mean these items, each short enough for one statement."""
+        """Yield conditions that together select the items, each short enough for a statement."""
         if self.where is not None:
             yield passing(collection, self.where)
         for part in chunks(sorted(set(self.ids or ()))):
@@ -70,10 +70,10 @@ class Chosen:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A change of an item: a patch of its metadata, or None: none of that is left.
+    """A change of an item: a patch of its metadata, or None to clear it.
 
-    `photos` are those that it is to have, in order: new ones, and the numbers of old ones. Its
-    stamp stays where none is given, and goes where it is None.
+    `photos` lists all its photos in order: new ones, and the numbers of old ones. Its
+    stamp stays by default; None deletes it.
     """
 
     metadata: Mapping[str, Any] | None = field(default_factory=dict)
@@ -87,7 +87,7 @@ class Change:
 
 
 def merge(target: Any, patch: Any) -> Any:
-    """A JSON value with a merge patch applied (RFC 7396): objects merge, null deletes.
+    """Apply a merge patch (RFC 7396): objects merge, null deletes.
 
     >>> merge({"a": 1, "b": {"c": 2, "d": 3}}, {"a": None, "b": {"c": 4}})
     {'b': {'c': 4, 'd': 3}}
@@ -110,10 +110,10 @@ def patch(
     change: Change,
     expected: Expected = ANY,
 ) -> Item:
-    """Change an item; gives it as it is then.
+    """Change an item, and return it.
 
-    LookupError for an unknown id or number, ConditionFailed if it is not at a revision that was
-    expected, ValueError where the metadata would be none, or nothing would be left to search.
+    Raises LookupError for an unknown id or number, ConditionFailed if it is not at a revision that
+    is expected, ValueError for invalid metadata, or if nothing would be left to search.
     """
     photos = change.photos or ()
     new = {name_of(photo[0].jpeg): photo[0].jpeg for photo in photos if not isinstance(photo, int)}
@@ -121,10 +121,12 @@ def patch(
         revision = advance(connection, collection, 1)
         row = row_of(connection, collection, item)
         expected.check(item, row.revision)
-        metadata = {} if change.metadata is None else _merged(item, row.metadata, change.metadata)
+        metadata = (
+            {} if change.metadata is None else _merge_stored(item, row.metadata, change.metadata)
+        )
         if change.metadata:  # what has more already may get another photo
             check_values(metadata)
-        record = changed(connection, collection.key, row, metadata, change.photos)
+        record = record_change(connection, collection.key, row, metadata, change.photos)
         if change.metadata:  # what is larger already may get another photo
             sentences = [bag["text"] for bag in record.bags if bag["text"] is not None]
             check_size(item, metadata, sentences, catalog.storage.item_text)
@@ -136,8 +138,8 @@ def patch(
     return patched
 
 
-def _merged(item: str, stored: str, change: Mapping[str, Any]) -> Any:
-    """Stored metadata with a patch applied; ValueError where it is damaged."""
+def _merge_stored(item: str, stored: str, change: Mapping[str, Any]) -> Any:
+    """Apply a patch to stored metadata; ValueError if it is damaged."""
     try:
         metadata, _ = read_metadata(stored)
     except ValueError as damaged:
@@ -145,21 +147,21 @@ def _merged(item: str, stored: str, change: Mapping[str, Any]) -> Any:
     return merge(metadata, change)
 
 
-def count(catalog: Catalog, collection: Collection, chosen: Chosen) -> int:
-    """How many items there are of those that are chosen; errors are those of `delete`."""
+def count(catalog: Catalog, collection: Collection, chosen: ItemSelection) -> int:
+    """Count the chosen items; raises the errors of `delete`."""
     with catalog.reader.begin() as connection:
         _check_keys(connection, collection, chosen)
         return _count(connection, collection, chosen)
 
 
-def delete(catalog: Catalog, collection: Collection, chosen: Chosen) -> int:
-    """Delete items in short transactions, between which others write; gives how many there were.
+def delete(catalog: Catalog, collection: Collection, chosen: ItemSelection) -> int:
+    """Delete items in short transactions, so that others can write; return their number.
 
-    What is put or patched meanwhile stays. Dropped if the collection goes when some are deleted
-    already: what has its name then is another one, whose items no one has chosen.
+    Items put or patched meanwhile stay. Raises Dropped if the collection goes when some are deleted
+    already: its name may then stand for another one, whose items no one has chosen.
 
-    An interruption leaves the items that were still to go: the same call deletes them, but for a
-    filter that chooses items for the lack of a key that none of those left has. That is a
+    After an interruption the same call deletes the remaining items, except for a
+    filter on the absence of a key that no remaining item has. That is a
     ValueError, as a typo would choose too many.
     """
     with catalog.reader.begin() as connection:
@@ -180,7 +182,7 @@ def delete(catalog: Catalog, collection: Collection, chosen: Chosen) -> int:
     return deleted
 
 
-def _count(connection: Connection, collection: Collection, chosen: Chosen) -> int:
+def _count(connection: Connection, collection: Collection, chosen: ItemSelection) -> int:
     return sum(
         connection.execute(
             select(func.count()).select_from(items).where(_here(collection), part)
@@ -189,9 +191,9 @@ def _count(connection: Connection, collection: Collection, chosen: Chosen) -> in
     )
 
 
-def _check_keys(connection: Connection, collection: Collection, chosen: Chosen) -> None:
-    """ValueError where a filter chooses items for the lack of a key that no item has."""
-    for key in sorted(negated_keys(parse(chosen.where))):
+def _check_keys(connection: Connection, collection: Collection, chosen: ItemSelection) -> None:
+    """Refuse a filter that chooses items by the absence of a key that no item has."""
+    for key in sorted(list_negated_keys(parse(chosen.where))):
         named = (facets.c.collection == collection.key) & (facets.c.key == key)
         unknown = connection.execute(select(facets.c.key).where(named).limit(1)).first() is None
         if unknown and _count(connection, collection, chosen):
@@ -202,7 +204,7 @@ def _check_keys(connection: Connection, collection: Collection, chosen: Chosen) 
 
 
 def _delete(catalog: Catalog, collection: Collection, condition: ColumnElement[bool]) -> int:
-    """Delete the next of the items; gives how many."""
+    """Delete the next items; return how many."""
     with catalog.writer.begin() as connection:
         hold(connection, collection)
         ids = connection.execute(select(items.c.id).where(condition).limit(BATCH)).scalars().all()
@@ -216,4 +218,4 @@ def _delete(catalog: Catalog, collection: Collection, condition: ColumnElement[b
 
 
 def _here(collection: Collection) -> ColumnElement[bool]:
-    return items.c.collection == live(collection.key)
+    return items.c.collection == key_if_live(collection.key)

@@ -25,48 +25,48 @@ from index.filters import (
     Simple,
     Within,
     canonical,
-    comparable,
-    described,
+    describe,
+    is_comparable,
     parse,
 )
 
 
 def facets_of(metadata: Mapping[str, Any]) -> set[tuple[str, str]]:
-    """The (key, canonical value) pairs an item answers to; a list answers to each of its values."""
+    """List an item's (key, canonical value) pairs; a list has a pair for each value."""
     return {
         (key, canonical(value))
         for key, values in metadata.items()
         if len(key) <= LONGEST_VALUE
         for value in (values if isinstance(values, list | tuple) else [values])
-        if comparable(value)
+        if is_comparable(value)
     }
 
 
 def canonical_filter(where: Mapping[str, Any] | None) -> str:
-    """One text for filters that let the same through: order, repetition and 3.0 do not count.
+    """Write equal filters as one text: order, repetition and 3.0 do not count.
 
-    ValueError for what is no filter.
+    Raises ValueError for an invalid filter.
 
     >>> canonical_filter({"size": [3, 1.0, 3]}) == canonical_filter({"size": [1, 3]})
     True
     """
-    return described(parse(where))
+    return describe(parse(where))
 
 
 def passing(collection: int, where: Mapping[str, Any]) -> ColumnElement[bool]:
-    """Whether the metadata of a row of items passes a filter."""
+    """Return the condition that the metadata of a row of items passes a filter."""
     return _passes(collection, parse(where))
 
 
 def carrying(collection: int, condition: Simple) -> Select[tuple[int]]:
-    """Select the revisions that a condition on one key holds for; some more than once."""
+    """Select revisions whose metadata meets a condition on one key, some repeatedly."""
     return select(facets.c.revision).where(
-        facets.c.collection == collection, facets.c.key == condition.key, _holds(condition)
+        facets.c.collection == collection, facets.c.key == condition.key, _match(condition)
     )
 
 
 class text_of(GenericFunction[str]):  # noqa: N801 - the name of a function in SQL
-    """The text that a canonical text means, to be compared by code point."""
+    """The text of a canonical text, compared by code point."""
 
     type = Text()
     inherit_cache = True
@@ -94,22 +94,22 @@ def _passes(collection: int, condition: Condition) -> ColumnElement[bool]:
             return items.c.revision.in_(carrying(collection, condition))
 
 
-def _holds(condition: Simple) -> ColumnElement[bool]:
-    """Whether a condition holds for a row of facets with its key."""
+def _match(condition: Simple) -> ColumnElement[bool]:
+    """Return whether a condition holds for a row of facets with its key."""
     value = facets.c.value
     match condition:
         case Equals(_, values):
             return value.in_(values)
         case Within() if condition.numeric:
-            # The cast has to wait for the check, which databases promise for "case" alone.
+            # The check must come before the cast; databases guarantee this order only in "case".
             number = and_(
                 func.substr(value, 1, 1).in_(list("-0123456789")),
                 func.length(value) <= LONGEST_NUMBER,
             )
-            return _inside(condition, case((number, cast(value, Double)), else_=None))
+            return _compare(condition, case((number, cast(value, Double)), else_=None))
         case Within():
             text = func.substr(value, 1, 1) == '"'
-            return _inside(condition, case((text, text_of(value)), else_=None))
+            return _compare(condition, case((text, text_of(value)), else_=None))
         case Prefix(_, text):
             start = canonical(text)[:-1]
             return func.substr(value, 1, len(start)) == start
@@ -117,5 +117,5 @@ def _holds(condition: Simple) -> ColumnElement[bool]:
             return facets.c.key == condition.key
 
 
-def _inside(condition: Within, value: ColumnElement[Any]) -> ColumnElement[bool]:
+def _compare(condition: Within, value: ColumnElement[Any]) -> ColumnElement[bool]:
     return and_(*(COMPARISONS[name](value, bound) for name, bound in condition.bounds))

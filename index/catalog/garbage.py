@@ -1,7 +1,7 @@
-"""Garbage collection: rows, pictures and files that nothing refers to any more.
+"""Garbage collection: rows, pictures and files without a reference.
 
 Every step is a short transaction or can be repeated, so a process may be killed between or within
-any two of them: what is left over is garbage again, and the next call deletes it.
+any two of them: the rest is garbage again, and the next call deletes it.
 """
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ from sqlalchemy import Connection, Engine, Table, delete, func, select, update
 
 from index.catalog.names import release
 from index.catalog.pictures import Pictures
-from index.catalog.sweeping import Limits, PictureSweeper, Postponed, Sweep
+from index.catalog.sweeping import PictureSweeper, Postponed, Sweep, SweepLimits
 from index.database.tables import changes, collections, items, pictures, retired, retired_pictures
 
 BATCH = 200  # items a transaction
 ROWS = 1_000  # rows of retired and changes a transaction
 PAGES = 500  # pages of SQLite a transaction
 SPARE = 4_096  # free pages that SQLite keeps for the next puts: 16 MB
-KEPT = 30 * 86_400  # seconds that a mark is kept for a follower that may never come back
-SHOWN = {items: pictures, retired: retired_pictures}  # what names pictures beside them
+KEPT = 30 * 86_400  # seconds for which a mark is kept for a follower
+SHOWN = {items: pictures, retired: retired_pictures}  # tables of their pictures' names
 TOKEN = re.compile(r"[0-9a-f]{32}")
 
 log = logging.getLogger(__name__)
 
 
 class Collector:
-    """Deletes garbage of a database and its picture store, and rests `pause` seconds in between.
+    """Deletes garbage of a database and its picture store, with pauses of `pause` seconds.
 
-    `writer` is exclusive: no put can come to name a picture while it is being deleted.
+    `writer` is exclusive: no put can name a picture while it is being deleted.
 
-    SQLite lets one writer in at a time, and those who wait ask again every 1 to 100 milliseconds:
-    without a pause they would wait for all of the work.
+    SQLite has one writer at a time, and waiting ones retry every 1 to 100 milliseconds:
+    without a pause they would wait until the end.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class Collector:
         owned: Callable[[Connection], bool],
         pause: float,
     ) -> None:
-        """`owned` says within a transaction whether the store belongs to its catalog."""
+        """`owned` returns within a transaction whether the store is its catalog's."""
         self._writer = writer
         self._pause = pause
         self._sweeper = PictureSweeper(reader, writer, store, owned, pause)
@@ -74,11 +74,11 @@ class Collector:
         return floor
 
     def sweep_collections(self) -> None:
-        """Delete collections that were replaced, or never finished."""
+        """Delete replaced or unfinished collections."""
         with self._writer.begin() as connection:
             chosen = select(collections.c.key, collections.c.token).where(_nameless)
-            found = connection.execute(chosen).all()
-        for key, token in found:
+            nameless = connection.execute(chosen).all()
+        for key, token in nameless:
             with suppress(Postponed):
                 self._sweep_collection(key, token)
 
@@ -91,12 +91,12 @@ class Collector:
             connection.execute(delete(collections).where(condition))
             release(connection, token)
 
-    def sweep_pictures(self, limits: Limits) -> Sweep:
-        """Delete pictures that no row names: of puts that were interrupted."""
+    def sweep_pictures(self, limits: SweepLimits) -> Sweep:
+        """Delete pictures of interrupted puts, which no row names."""
         return self._sweeper.sweep(limits)
 
     def give_back(self) -> None:
-        """Give free pages of an SQLite file back to the disk, all but some."""
+        """Give most free pages of an SQLite file back to the disk."""
         if self._writer.dialect.name != "sqlite":
             return
         while True:
@@ -112,10 +112,10 @@ class Collector:
             self._rest()
 
     def _delete(self, table: Table, collection: int, condition: Any, size: int) -> bool:
-        """Delete the next rows by revision, with their pictures; False if there were none.
+        """Delete the next rows by revision, with their pictures; False if there are none.
 
-        Postponed, and nothing is deleted, if their pictures may not go now: without rows that name
-        them, no one would know later that they were this catalog's.
+        Raises Postponed, and deletes nothing, if their pictures may not go now: without rows that
+        name them, they would no longer be known as this catalog's.
         """
         selection = (table.c.collection == collection) & condition
         first = select(table.c.revision).where(selection).order_by(table.c.revision).limit(size)
@@ -137,7 +137,7 @@ class Collector:
 
 
 def sweep_segments(reader: Engine, folder: Path, owned: Callable[[Connection], bool]) -> None:
-    """Delete the folders of tokens that no collection has, in a data folder of the catalog."""
+    """Delete segments' folders whose token no collection has."""
     # Listed first: a collection's row is there before its folder is.
     folders = [path for path in folder.glob("*") if TOKEN.fullmatch(path.name)]
     with reader.begin() as connection:
@@ -154,7 +154,7 @@ _nameless = collections.c.name.is_(None) & collections.c.replaces.is_(None)
 
 
 def _raise_floor(connection: Connection, collection: int, until: int) -> int | None:
-    """Say up to where retirements are forgotten, before the first one is."""
+    """Raise the floor of forgotten retirements, before the first one is deleted."""
     condition = collections.c.key == collection
     row = connection.execute(select(collections).where(condition)).one_or_none()
     if row is None:
@@ -169,7 +169,7 @@ def _raise_floor(connection: Connection, collection: int, until: int) -> int | N
 
 
 def keep_marks(connection: Connection, collection: int, revisions: Iterable[int]) -> None:
-    """Keep the marks that View.mark finds for revisions, for KEPT seconds from now."""
+    """Keep the marks that CatalogView.mark finds for revisions, for KEPT seconds from now."""
     for revision in revisions:
         later = (changes.c.collection == collection) & (changes.c.revision >= revision)
         marked = select(func.min(changes.c.revision)).where(later).scalar_subquery()

@@ -1,7 +1,7 @@
-"""Names of collections, and aliases: other names that can be moved to another collection at once.
+"""Names of collections, and aliases, which can be moved to another collection.
 
-Collections and aliases share one space of names, so each name means one collection at most.
-Whoever uses a name reads it in a transaction, so a change of names is seen as a whole or not yet.
+Collections and aliases share one space of names, so a name means at most one collection.
+Names are read in transactions, so a change of names is seen as a whole or not at all.
 """
 
 from __future__ import annotations
@@ -24,36 +24,36 @@ from index.items import (
 
 
 def plan_keeping(connection: Connection, token: str) -> None:
-    """Say that what a collection will replace is to be kept."""
+    """Plan to keep the collection that another will replace."""
     if not keeping_planned(connection, token):
-        connection.execute(insert(settings), {"name": _name(token), "value": ""})
+        connection.execute(insert(settings), {"name": _setting_name(token), "value": ""})
 
 
 def keeping_planned(connection: Connection, token: str) -> bool:
-    """Whether what a collection replaces is to be kept."""
+    """Return whether the collection that another replaces is to be kept."""
     return former_token(connection, token) is not None
 
 
 def former_token(connection: Connection, token: str) -> str | None:
-    """The token of what a collection replaced: empty before it has, None if it is not kept."""
-    query = select(settings.c.value).where(settings.c.name == _name(token))
+    """Read the token of the kept predecessor: empty before the replacement, None if not kept."""
+    query = select(settings.c.value).where(settings.c.name == _setting_name(token))
     value: str | None = connection.execute(query).scalar_one_or_none()
     return value
 
 
 def record_former(connection: Connection, token: str, former: str) -> None:
-    """Say what a collection has replaced, as it was planned."""
-    row = settings.c.name == _name(token)
+    """Note the collection that another has replaced, as planned."""
+    row = settings.c.name == _setting_name(token)
     connection.execute(update(settings).where(row).values(value=former))
 
 
 def release(connection: Connection, token: str) -> None:
-    """Forget what was kept for a collection, and for which one it was kept."""
-    rows = or_(settings.c.name == _name(token), settings.c.value == token)
+    """Forget a collection's kept predecessor, and its being one."""
+    rows = or_(settings.c.name == _setting_name(token), settings.c.value == token)
     connection.execute(delete(settings).where(rows))
 
 
-def _name(token: str) -> str:
+def _setting_name(token: str) -> str:
     return f"kept/{token}"
 
 
@@ -65,18 +65,18 @@ class Alias:
     collection: str
 
 
-def free_name(connection: Connection, name: str, fingerprint: str) -> str:
-    """The name under which a re-embedding keeps a model's collection that has a name now.
+def choose_former_name(connection: Connection, name: str, fingerprint: str) -> str:
+    """Choose the name under which a re-embedding keeps the replaced collection.
 
-    NameConflict if that is taken, ValueError if it cannot be one.
+    Raises NameConflict if it is taken, ValueError if it is invalid.
     """
-    kept_name = f"{name}@{fingerprint}"
-    check_new_id(kept_name)
-    if _find(connection, kept_name) is not None:
+    former_name = f"{name}@{fingerprint}"
+    check_new_id(former_name)
+    if _find(connection, former_name) is not None:
         raise NameConflict(
-            f"the name {kept_name!r} is taken: drop or rename what has it, and run this again"
+            f"the name {former_name!r} is taken: drop or rename what has it, and run this again"
         )
-    return kept_name
+    return former_name
 
 
 def check_standing(connection: Connection, name: str, collection: Collection) -> None:
@@ -90,24 +90,24 @@ def check_standing(connection: Connection, name: str, collection: Collection) ->
 
 
 class Names:
-    """The names of a catalog. For many threads and processes."""
+    """The names of a catalog. Safe for many threads and processes."""
 
     def __init__(self, reader: Engine, writer: Engine) -> None:
         self._reader = reader
         self._writer = writer
 
     def find(self, name: str) -> Collection:
-        """The collection that a name or an alias stands for; LookupError names what there is."""
+        """Find a collection by name or alias; LookupError lists the existing ones."""
         with self._reader.begin() as connection:
-            return _needed(connection, name)
+            return _require(connection, name)
 
     def check(self, name: str, collection: Collection) -> None:
         """Replaced unless a name stands for this very collection."""
         with self._reader.begin() as connection:
             check_standing(connection, name, collection)
 
-    def kept(self, collection: Collection, fingerprint: str) -> Collection | None:
-        """What a model embedded, and the re-embedding that made this very collection has kept."""
+    def find_former(self, collection: Collection, fingerprint: str) -> Collection | None:
+        """Find a model's collection that the re-embedding into this one has kept."""
         with self._reader.begin() as connection:
             former = collections.c.token == former_token(connection, collection.token)
             named = former & collections.c.name.is_not(None)
@@ -116,12 +116,12 @@ class Names:
         return None if row is None else _collection(row)
 
     def all(self) -> list[Collection]:
-        """All collections by their own names."""
+        """List all collections by name."""
         with self._reader.begin() as connection:
-            return _named(connection)
+            return _list_named(connection)
 
-    def followed(self) -> list[Collection]:
-        """All collections that searches need segments of: those that are being re-embedded too."""
+    def list_followed(self) -> list[Collection]:
+        """List all collections that need segments, re-embedded ones in the making too."""
         condition = collections.c.name.is_not(None) | collections.c.replaces.is_not(None)
         with self._reader.begin() as connection:
             return [
@@ -129,34 +129,35 @@ class Names:
             ]
 
     def garbage(self) -> bool:
-        """Whether there are collections that were dropped or replaced, and are not swept yet."""
+        """Return whether dropped or replaced collections wait for a sweep."""
         nameless = collections.c.name.is_(None) & collections.c.replaces.is_(None)
         with self._reader.begin() as connection:
             return connection.execute(select(exists().where(nameless))).scalar_one()
 
     def aliases(self) -> list[Alias]:
-        """All aliases by name."""
+        """List all aliases by name."""
         with self._reader.begin() as connection:
             return _aliases(connection)
 
     def make(self, name: str, *, fingerprint: str, dimension: int, score: str) -> Collection:
-        """Open a collection for a model, made if new; ModelMismatch if another model's bags."""
+        """Open a collection for a model, made if new; ModelMismatch for another model's."""
         with self._writer.begin() as connection:
             if _find(connection, name) is None:
                 check_new_id(name)
                 new = {"fingerprint": fingerprint, "dimension": dimension, "score": score}
                 add_collection(connection, name=name, **new)
-            collection = _needed(connection, name)
-        return _of_model(collection, name, fingerprint)
+            collection = _require(connection, name)
+        return _check_model(collection, name, fingerprint)
 
     def of_model(self, name: str, fingerprint: str) -> Collection:
         """Open a collection for a model; LookupError if there is none, ModelMismatch as `make`."""
-        return _of_model(self.find(name), name, fingerprint)
+        return _check_model(self.find(name), name, fingerprint)
 
     def rename(self, name: str, new: str, *, alias: bool = False) -> None:
-        """Give a collection another name, and with `alias` leave the old one as an alias.
+        """Rename a collection; with `alias`, the old name becomes an alias.
 
-        Its aliases stay. LookupError if it is not there, NameConflict if the new name is taken.
+        Its aliases stay. Raises LookupError if it is missing, NameConflict if the new name is
+        taken.
         """
         with self._writer.begin() as connection:
             home = _by_own_name(connection, name)
@@ -169,9 +170,9 @@ class Names:
                 connection.execute(insert(aliases), {"name": name, "collection": home.key})
 
     def drop(self, name: str) -> None:
-        """Make a collection garbage: from now on nothing finds it, and a sweep deletes it later.
+        """Drop a collection: nothing finds it from now on, and a sweep deletes it later.
 
-        LookupError if it is not there, NameConflict while an alias stands for it.
+        Raises LookupError if it is missing, NameConflict while an alias stands for it.
         """
         with self._writer.begin() as connection:
             home = _by_own_name(connection, name)
@@ -188,13 +189,13 @@ class Names:
             release(connection, home.token)
 
     def point(self, alias: str, collection: str) -> bool:
-        """Have an alias stand for a collection from now on; says whether the alias is new.
+        """Point an alias at a collection; return whether the alias is new.
 
-        LookupError if there is no such collection, NameConflict if the alias is a collection's
-        own name.
+        Raises LookupError if there is no such collection, NameConflict if the alias is a
+        collection's own name.
         """
         with self._writer.begin() as connection:
-            target = _needed(connection, collection)
+            target = _require(connection, collection)
             former = _find(connection, alias)
             if former is not None and former.name == alias:
                 raise NameConflict(
@@ -216,7 +217,7 @@ class Names:
                 raise LookupError(f"no alias {alias!r:.220}; there are: {names}")
 
 
-def _of_model(collection: Collection, name: str, fingerprint: str) -> Collection:
+def _check_model(collection: Collection, name: str, fingerprint: str) -> Collection:
     if collection.fingerprint != fingerprint:
         raise ModelMismatch(
             f"collection {name!r} was made by model {collection.fingerprint}, and the model at "
@@ -234,23 +235,23 @@ def _find(connection: Connection, name: str) -> Collection | None:
     return None if row is None else _collection(row)
 
 
-def _needed(connection: Connection, name: str) -> Collection:
+def _require(connection: Connection, name: str) -> Collection:
     collection = _find(connection, name)
     if collection is None:
-        names = ", ".join(collection.name for collection in _named(connection)) or "none yet"
+        names = ", ".join(collection.name for collection in _list_named(connection)) or "none yet"
         raise LookupError(f"no collection {name!r}; there are: {names}")
     return collection
 
 
 def _by_own_name(connection: Connection, name: str) -> Collection:
-    """The collection whose own name it is."""
-    collection = _needed(connection, name)
+    """Find a collection by its own name, not by an alias."""
+    collection = _require(connection, name)
     if collection.name != name:
         raise NameConflict(f"{name!r} is an alias of collection {collection.name!r}; name that one")
     return collection
 
 
-def _named(connection: Connection) -> list[Collection]:
+def _list_named(connection: Connection) -> list[Collection]:
     named = select(collections).where(collections.c.name.is_not(None)).order_by("name")
     return [_collection(row) for row in connection.execute(named)]
 

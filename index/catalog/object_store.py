@@ -1,4 +1,4 @@
-"""Pictures in an object store, such as S3's or a compatible one's."""
+"""Pictures in an object store, such as S3."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from index.database.errors import StoreAway
 OPTIONS: dict[str, Any] = {
     "retry_config": {"max_retries": 3, "retry_timeout": timedelta(seconds=10)},
     "client_options": {
-        "allow_http": True,  # where the endpoint that the environment names has no TLS
+        "allow_http": True,  # for an endpoint without TLS
         "connect_timeout": timedelta(seconds=3),
         "timeout": timedelta(seconds=15),
     },
@@ -37,9 +37,9 @@ log = logging.getLogger(__name__)
 
 
 class ObjectPictures:
-    """Pictures as objects of a bucket, or below a path in it. For many threads and hosts.
+    """Pictures as objects of a bucket, or below a path in it. Safe for many threads and hosts.
 
-    An object is there as a whole or not at all, so puts that are interrupted leave nothing behind.
+    An object exists as a whole or not at all, so interrupted puts leave nothing behind.
     """
 
     def __init__(self, store: ObjectStore) -> None:
@@ -47,11 +47,13 @@ class ObjectPictures:
 
     @classmethod
     def at(cls, url: str) -> ObjectPictures:
-        """The store at s3://BUCKET/PATH, gs://, az:// or file://; credentials by environment.
+        """Open the store at s3://BUCKET/PATH, gs://, az:// or file://.
 
-        Nothing is asked of it yet, see `check`.
+        The environment has the credentials.
 
-        ValueError for another kind of URL.
+        Sends no request, see `check`.
+
+        Raises ValueError for another kind of URL.
         """
         try:
             return cls(from_url(url, **OPTIONS))
@@ -66,7 +68,7 @@ class ObjectPictures:
 
     def get(self, name: str) -> bytes:
         """See Pictures."""
-        with _reached():
+        with _translate_errors():
             try:
                 jpeg = bytes(obstore.get(self._store, _path(name)).bytes())
             except FileNotFoundError as missing:
@@ -93,19 +95,19 @@ class ObjectPictures:
     def delete(self, names: Iterable[str]) -> None:
         """See Pictures."""
         gone = set(names)
-        with _reached():
+        with _translate_errors():
             try:
                 obstore.delete(self._store, [_path(name) for name in gone])
             except FileNotFoundError as absent:
                 if _lacks_bucket(absent):
                     raise
-                # Stores that are folders complain of what is not there.
+                # Stores that are folders fail for missing objects.
                 remaining = gone - self.missing(gone)
                 obstore.delete(self._store, [_path(name) for name in remaining])
 
     def names(self) -> Iterator[str]:
         """See Pictures."""
-        with _reached():
+        with _translate_errors():
             for part in obstore.list(self._store):
                 for entry in part:
                     name = entry["path"].rpartition("/")[2].removesuffix(ENDING)
@@ -118,7 +120,7 @@ class ObjectPictures:
 
     def read_note(self, name: str) -> bytes | None:
         """See Pictures: an object of this name."""
-        with _reached():
+        with _translate_errors():
             try:
                 return bytes(obstore.get(self._store, name).bytes())
             except FileNotFoundError as missing:
@@ -127,8 +129,8 @@ class ObjectPictures:
                 return None
 
     def write_note(self, name: str, content: bytes, *, new: bool = False) -> bool:
-        """See Pictures: a new one by a conditional put, which some stores do as any other."""
-        with _reached():
+        """See Pictures: a new one by a conditional put, which some stores ignore."""
+        with _translate_errors():
             try:
                 obstore.put(self._store, name, content, mode="create" if new else "overwrite")
             except AlreadyExistsError:
@@ -137,12 +139,12 @@ class ObjectPictures:
 
     def check(self) -> None:
         """See Pictures: writes an object that is no picture, always the same one."""
-        with _reached():
+        with _translate_errors():
             obstore.put(self._store, PROBE, b"")
 
     def _each(self, work: Callable[[str], object], names: Iterable[str]) -> None:
-        """Do some work for every name, many at once; none begins once one has failed."""
-        with _reached(), ThreadPoolExecutor(THREADS) as pool:
+        """Do some work for every name, in parallel; none begins after a failure."""
+        with _translate_errors(), ThreadPoolExecutor(THREADS) as pool:
             for _ in pool.map(work, names):
                 pass
 
@@ -152,17 +154,17 @@ def _path(name: str) -> str:
 
 
 @contextmanager
-def _reached() -> Iterator[None]:
-    """StoreAway in place of the store's failures, and of a missing object that nobody expects."""
+def _translate_errors() -> Iterator[None]:
+    """Raise StoreAway for the store's failures and for unexpected missing objects."""
     try:
         yield
     except (BaseError, FileNotFoundError) as failed:
-        why = _why(failed)
+        why = _explain(failed)
         log.warning("%s: %s", why, str(failed).partition("\n")[0])
         raise StoreAway(why) from failed
 
 
-def _why(failed: Exception) -> str:
+def _explain(failed: Exception) -> str:
     denied = isinstance(failed, PermissionDeniedError | UnauthenticatedError)
     if denied or "403 Forbidden" in str(failed):  # lists have no error of their own for it
         return "the picture store refuses the credentials, or what is asked with them"
@@ -172,5 +174,5 @@ def _why(failed: Exception) -> str:
 
 
 def _lacks_bucket(failed: Exception) -> bool:
-    """Whether a store says that there is no bucket; stores have the same status for no object."""
+    """Return whether the bucket is missing; stores give a missing object the same status."""
     return any(phrase in str(failed) for phrase in NO_BUCKET)

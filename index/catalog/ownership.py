@@ -1,6 +1,6 @@
-"""Ownership: a data folder and a picture store carry the name of the catalog that they belong to.
+"""Ownership: a data folder and a picture store have a note of their catalog.
 
-Another catalog neither writes into them nor deletes anything there, as it takes for garbage what
+Another catalog neither writes nor deletes there: it would take for garbage what
 its own rows do not name.
 """
 
@@ -20,7 +20,7 @@ from typing import Literal, Protocol
 from sqlalchemy import URL, Connection, Engine, select
 
 from index.catalog.pictures import Pictures
-from index.catalog.sweeping import named_pictures
+from index.catalog.sweeping import find_named
 from index.database.catalog_name import (
     Heritage,
     ensure_name,
@@ -32,48 +32,53 @@ from index.database.catalog_name import (
 from index.database.errors import StoreAway
 from index.database.storage import Storage
 from index.database.tables import collections, items
-from index.disk import locked, read_note, write_note
+from index.disk import hold_lock, read_note, write_note
 
 NOTE = "owner.json"
 FILE = "catalog.sqlite"  # the database in a data folder
-LOCK = "follower.lock"  # of a data folder: who follows it holds it
-SAMPLE = 1_000  # pictures by which a store without a note is known
-RECENT = 5.0  # seconds for which it is believed who owns the pictures
+LOCK = "follower.lock"  # of a data folder: its follower holds it
+SAMPLE = 1_000  # pictures by which a store without a note is recognised
+RECENT = 5.0  # seconds for which the owner of the pictures is not checked again
 ADOPT = "run `tessera serve --adopt-pictures` once, while no other service uses it"
 
 log = logging.getLogger(__name__)
 
 
-class Foreign(ValueError):
-    """A data folder or a picture store that belongs to another catalog."""
+class ForeignCatalog(ValueError):
+    """A data folder or a picture store belongs to another catalog."""
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
-    """How a catalog is opened on what may belong to another one.
+class OwnershipClaim:
+    """How a catalog is opened if its places may belong to another one.
 
-    `mode` says what is done then: refuse, adopt it, or tell it alone. With look, nothing is asked
-    or written: another process has opened the catalog before. `origin` is that of a restore: the
-    name of the catalog that its snapshot was made of, empty if it is not known.
+    `mode` chooses: refuse, adopt the places, or only tell. With look, nothing is checked
+    or written: another process has opened the catalog before. `origin` belongs to a restore: the
+    name of the snapshot's catalog, empty if unknown.
     """
 
     mode: Literal["refuse", "adopt", "tell", "look"] = "refuse"
     origin: str | None = None
 
 
-REFUSE, ADOPTING, TELL, LOOK = Claim(), Claim("adopt"), Claim("tell"), Claim("look")
+REFUSE, ADOPTING, TELL, LOOK = (
+    OwnershipClaim(),
+    OwnershipClaim("adopt"),
+    OwnershipClaim("tell"),
+    OwnershipClaim("look"),
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """A catalog by its name, and where its database is."""
+    """A catalog's name, and the address of its database."""
 
     catalog: str
     database: str
 
     @classmethod
     def read(cls, note: bytes) -> Owner:
-        """The owner that a note names; one that no catalog is where the note is damaged."""
+        """Read an owner from a note; a damaged note gives one that matches no catalog."""
         try:
             fields = json.loads(note)
             return cls(str(fields["catalog"]), str(fields["database"]))
@@ -82,12 +87,12 @@ class Owner:
 
     @property
     def note(self) -> bytes:
-        """What is written into what it owns."""
+        """The note in the owner's places."""
         return json.dumps(asdict(self), ensure_ascii=False, indent=1).encode()
 
 
 class Notes(Protocol):
-    """A place that has notes: a picture store, or a data folder."""
+    """A place with notes: a picture store, or a data folder."""
 
     def read_note(self, name: str) -> bytes | None:
         """See Pictures."""
@@ -114,53 +119,53 @@ class FolderNotes:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """What belongs to a catalog: `inside` what a copy of its data folder has as well."""
+class OwnedPlace:
+    """A place of a catalog; one `inside` is copied along with its data folder."""
 
     label: str
     notes: Notes
     inside: bool
 
     def owner(self) -> Owner | None:
-        """The catalog it belongs to, None if it has no note."""
+        """Read the owner; None without a note."""
         note = self.notes.read_note(NOTE)
         return None if note is None else Owner.read(note)
 
 
 class Ownership:
-    """What a catalog owns: its data folder and its picture store. For many threads.
+    """The places of a catalog: its data folder and its picture store. For many threads.
 
-    `refusal` says why nothing is the catalog's, where that is to be told alone.
+    `refusal` says why a place is not the catalog's, if the claim's mode is tell.
     """
 
     def __init__(
         self, storage: Storage, url: URL, engines: tuple[Engine, Engine], pictures: Pictures
     ) -> None:
-        """`engines` are the database's reader and its exclusive one."""
+        """`engines` are the database's reader and exclusive engines."""
         self._storage, self._pictures = storage, pictures
         self._reader, self._exclusive = engines
         self.address = address_of(url)
-        self._default = self.address == _default(storage.folder)  # the database is in the folder
+        self._default = self.address == _default(storage.folder)  # whether it is in the folder
         self._places = places_of(storage, pictures)
-        self._pending = set[str]()  # catalogs whose possessions a restore passes on
+        self._pending = set[str]()  # catalogs whose places a restore inherits
         self._confirmed = float("-inf")
         self.refusal: str | None = None
 
-    def settle(self, claim: Claim = REFUSE) -> None:
-        """Make sure that the places are this catalog's; Foreign, and nothing is written, if not."""
+    def settle(self, claim: OwnershipClaim = REFUSE) -> None:
+        """Check that the places are this catalog's; else ForeignCatalog, and nothing is written."""
         if claim.mode == "look":
             return
         owner = Owner(ensure_name(self._reader, self._exclusive), self.address)
         passed, owners = read_heritage(self._reader), []
         for place in self._places:
             former = place.owner()
-            problem = self._problem(place, former, owner, passed, claim)
+            problem = self._find_problem(place, former, owner, passed, claim)
             if problem is not None and former is None:
                 # Another process of the catalog may have begun to use it meanwhile.
                 former = place.owner()
-                problem = self._problem(place, former, owner, passed, claim)
+                problem = self._find_problem(place, former, owner, passed, claim)
             if problem is not None and claim.mode != "tell":
-                raise Foreign(problem)
+                raise ForeignCatalog(problem)
             self.refusal = self.refusal or problem
             owners.append((place, former))
         if self.refusal is None and not self._pending:
@@ -169,31 +174,31 @@ class Ownership:
                 forget_heritage(self._exclusive)
 
     def confirm(self) -> None:
-        """StoreAway, before pictures are stored, where the store is another catalog's by now."""
+        """Raise StoreAway, before a put, if the store is another catalog's by now."""
         if monotonic() - self._confirmed < RECENT:
             return
         try:
             self.settle()
-        except Foreign as foreign:
+        except ForeignCatalog as foreign:
             raise StoreAway(str(foreign)) from foreign
         self._confirmed = monotonic()
 
     def has_pictures(self, connection: Connection) -> bool:
-        """Whether the store belongs to the catalog of a transaction: then it may delete there."""
+        """Return whether the store belongs to the catalog of a transaction."""
         return self._has(self._places[-1], connection)
 
     def has_folder(self, connection: Connection) -> bool:
-        """Whether a data folder is the catalog's: a shard's is no one else's, and has no note."""
+        """Return whether a data folder is the catalog's; one without a note is a shard's."""
         place = self._places[0]
         return place.owner() is None or self._has(place, connection)
 
     def pass_on(self, connection: Connection) -> None:
-        """Take over, with a restore's transaction, what belonged to the catalog of its snapshot."""
+        """Inherit, in a restore's transaction, the places of the snapshot's catalog."""
         for name in self._pending:
             inherit(connection, name, Heritage.MOVED)
         self._pending = set()
 
-    def _has(self, place: Place, connection: Connection) -> bool:
+    def _has(self, place: OwnedPlace, connection: Connection) -> bool:
         owner, name = place.owner(), read_name(connection)
         if owner is not None and owner.catalog == name:
             return True
@@ -205,42 +210,42 @@ class Ownership:
         )
         return False
 
-    def _mark(self, owner: Owner, owners: Iterable[tuple[Place, Owner | None]]) -> None:
+    def _mark(self, owner: Owner, owners: Iterable[tuple[OwnedPlace, Owner | None]]) -> None:
         for place, former in owners:
             if former == owner:
                 continue
             place.notes.write_note(NOTE, owner.note, new=former is None)
-            # Another one may have been as quick, also in a store that knows no conditional put.
+            # Another one may have written too, in a store without conditional puts.
             if (now := place.owner()) is None or now.catalog != owner.catalog:
-                raise Foreign(self._sentence(place, now or Owner("", "unknown")))
+                raise ForeignCatalog(self._describe(place, now or Owner("", "unknown")))
 
-    def _problem(
+    def _find_problem(
         self,
-        place: Place,
+        place: OwnedPlace,
         former: Owner | None,
         owner: Owner,
         passed: dict[str, Heritage],
-        claim: Claim,
+        claim: OwnershipClaim,
     ) -> str | None:
-        """Why a place cannot be the catalog's, None if it is or may become so."""
+        """Explain why a place cannot be the catalog's; None if it is or may become so."""
         if former is not None and former.catalog == owner.catalog:
             return None
         if claim.mode == "adopt":
-            return self._in_use() if place is self._places[0] else None
+            return self._explain_use() if place is self._places[0] else None
         if former is None:
-            return None if self._is_free(place) else self._sentence(place, None)
+            return None if self._is_free(place) else self._describe(place, None)
         if self._inherits(place, passed.get(former.catalog)) or self._is_left(place, former, owner):
             return None
         if claim.origin is not None and self._succeeds(former, claim.origin):
             self._pending.add(former.catalog)
             return None
-        return self._sentence(place, former, copied=former.catalog in passed)
+        return self._describe(place, former, copied=former.catalog in passed)
 
-    def _inherits(self, place: Place, heritage: Heritage | None) -> bool:
+    def _inherits(self, place: OwnedPlace, heritage: Heritage | None) -> bool:
         copied = heritage is Heritage.COPIED and place.inside and self._default
         return copied or heritage is Heritage.MOVED
 
-    def _is_left(self, place: Place, former: Owner, owner: Owner) -> bool:
+    def _is_left(self, place: OwnedPlace, former: Owner, owner: Owner) -> bool:
         """Whether another host has put this catalog where the data folder's was, store and all.
 
         Then the folder has nothing but segments of what is gone, which are built again.
@@ -250,36 +255,36 @@ class Ownership:
         store = self._places[-1].owner()
         return store is not None and store.catalog == owner.catalog
 
-    def _in_use(self) -> str | None:
+    def _explain_use(self) -> str | None:
         """Why the data folder cannot be taken over now."""
         folder = self._storage.folder
-        with locked(folder / LOCK) as free:
+        with hold_lock(folder / LOCK) as free:
             return None if free else f"a service uses the data folder {folder}: stop that first"
 
     def _succeeds(self, former: Owner, origin: str) -> bool:
-        """Whether a restore may pass on to this empty catalog what belongs to another one.
+        """Return whether a restore into this empty catalog may inherit from another one.
 
-        It may where that one's database was at the same address, so it is gone; and where it is
+        It may if that one's database was at the same address, so it is gone; and if it is
         the SQLite file of this very folder, which moves to another database by its own snapshot.
         """
         moves = former.database == _default(self._storage.folder) and former.catalog == origin
         if not moves and former.database != self.address:
             return False
-        with locked(self._storage.folder / LOCK) as free:
+        with hold_lock(self._storage.folder / LOCK) as free:
             return free and self._is_empty()
 
-    def _is_free(self, place: Place) -> bool:
-        """Whether a place without a note is this catalog's, or no one's."""
+    def _is_free(self, place: OwnedPlace) -> bool:
+        """Return whether a place without a note is this catalog's, or no one's."""
         if place is self._places[0]:
             return self._knows_segments() and not self._lacks_file()
         names = list(islice(self._pictures.names(), SAMPLE))
         if not names:
             return True
         with self._reader.begin() as connection:
-            return 2 * len(named_pictures(connection, names)) > len(names)
+            return 2 * len(find_named(connection, names)) > len(names)
 
     def _knows_segments(self) -> bool:
-        """Whether the folder has no segments, or some of the catalog's."""
+        """Return whether the folder has no segments, or some of the catalog's."""
         tokens = {path.name for path in (self._storage.folder / "segments").glob("[0-9a-f]*")}
         if not tokens:
             return True
@@ -288,7 +293,7 @@ class Ownership:
         return bool(tokens & known)
 
     def _lacks_file(self) -> bool:
-        """Whether the catalog is empty, and the folder has another one in SQLite that is not."""
+        """Return whether the catalog is empty, but a SQLite file in the folder is not."""
         file = self._storage.folder / FILE
         return not self._default and file.is_file() and self._is_empty() and _has_items(file)
 
@@ -296,13 +301,13 @@ class Ownership:
         with self._reader.begin() as connection:
             return connection.execute(select(items.c.revision).limit(1)).scalar() is None
 
-    def _sentence(self, place: Place, owner: Owner | None, *, copied: bool = False) -> str:
-        """What belongs to whom, and what to do."""
-        return sentence(self._storage, place, owner, self.address, copied=copied)
+    def _describe(self, place: OwnedPlace, owner: Owner | None, *, copied: bool = False) -> str:
+        """Describe a place's owner, and what to do."""
+        return describe_owner(self._storage, place, owner, self.address, copied=copied)
 
 
-def refuse_new(storage: Storage, url: URL, claim: Claim) -> None:
-    """Foreign where a SQLite file is to be made in what belongs to another catalog."""
+def refuse_new(storage: Storage, url: URL, claim: OwnershipClaim) -> None:
+    """Refuse to make a SQLite file in another catalog's folder."""
     note = read_note(storage.folder / NOTE)  # first: another process may make both meanwhile
     is_new = url.get_backend_name() == "sqlite" and not Path(url.database or "").exists()
     if note is None or not is_new or claim.mode in ("adopt", "look"):
@@ -310,13 +315,13 @@ def refuse_new(storage: Storage, url: URL, claim: Claim) -> None:
     owner, address = Owner.read(note), address_of(url)
     if claim.origin is None or owner.database != address:
         place = places_of(storage, None)[0]
-        raise Foreign(sentence(storage, place, owner, address))
+        raise ForeignCatalog(describe_owner(storage, place, owner, address))
 
 
-def sentence(
-    storage: Storage, place: Place, owner: Owner | None, address: str, *, copied: bool = False
+def describe_owner(
+    storage: Storage, place: OwnedPlace, owner: Owner | None, address: str, *, copied: bool = False
 ) -> str:
-    """What belongs to whom, and what to do about it."""
+    """Describe a place's owner, and what to do about it."""
     if owner is None:
         facts = f"{place.label} has data that the catalog in {address} does not know"
     elif owner.database == address:
@@ -329,11 +334,11 @@ def sentence(
     if copied:
         hint = "name others by TESSERA_DATA and TESSERA_PICTURES; if it was moved"
         return f"{facts}, which is a copy of it: {hint}, {ADOPT}"
-    return f"{facts}: {_hint(storage, place, owner)}; if this is meant, {ADOPT}"
+    return f"{facts}: {_find_hint(storage, place, owner)}; if this is meant, {ADOPT}"
 
 
-def _hint(storage: Storage, place: Place, owner: Owner | None) -> str:
-    """The setting that is probably wrong."""
+def _find_hint(storage: Storage, place: OwnedPlace, owner: Owner | None) -> str:
+    """Name the setting that is probably wrong."""
     on_server = owner is None or owner.database.startswith("postgres")
     if on_server and not storage.database:
         hint = "TESSERA_DATABASE is probably missing"
@@ -342,19 +347,19 @@ def _hint(storage: Storage, place: Place, owner: Owner | None) -> str:
     return hint if place.inside else f"{hint}, or TESSERA_PICTURES has to name another store"
 
 
-def places_of(storage: Storage, pictures: Pictures | None) -> list[Place]:
-    """The data folder, and the picture store if there is one."""
+def places_of(storage: Storage, pictures: Pictures | None) -> list[OwnedPlace]:
+    """List the data folder, and the picture store if there is one."""
     folder = storage.folder.resolve()
-    places = [Place(f"the data folder {storage.folder}", FolderNotes(storage.folder), True)]
+    places = [OwnedPlace(f"the data folder {storage.folder}", FolderNotes(storage.folder), True)]
     if pictures is not None:
         place = storage.pictures or str(storage.folder / "pictures")
         inside = "://" not in place and Path(place).resolve().is_relative_to(folder)
-        places.append(Place(f"the picture store {place}", pictures, inside))
+        places.append(OwnedPlace(f"the picture store {place}", pictures, inside))
     return places
 
 
 def address_of(url: URL) -> str:
-    """Where a database is, without secrets: the absolute path of a file, or a server's address."""
+    """Write a database's address without secrets: a file's absolute path, or a server's URL."""
     if url.get_backend_name() == "sqlite":
         return str(Path(url.database or "").resolve())
     place = {name: value for name, value in url.query.items() if name in ("host", "port")}
@@ -370,5 +375,5 @@ def _has_items(file: Path) -> bool:
     try:
         with closing(sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True)) as database:
             return database.execute("SELECT 1 FROM items LIMIT 1").fetchone() is not None
-    except sqlite3.Error:  # what cannot be read may be anything
+    except sqlite3.Error:  # an unreadable file may hold items
         return True

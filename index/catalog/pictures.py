@@ -17,7 +17,7 @@ from index.disk import read_note, sync, try_writing, write_note
 
 NAME = re.compile(r"[0-9a-f]{64}")
 REPAIR = "put its item again, or restore the file from a backup"
-THREADS = 16  # that wait for the disk at once: it answers several fsyncs with one flush
+THREADS = 16  # that wait for the disk together: one flush answers several fsyncs
 
 
 class PictureLost(LookupError):
@@ -27,54 +27,54 @@ class PictureLost(LookupError):
 class Pictures(Protocol):
     """A store of immutable JPEGs; a name is the SHA-256 of the bytes (see `name_of`).
 
-    What the catalog's rows name is kept; the catalog deletes the rest under its writer's lock.
+    Pictures named by the catalog's rows stay; it deletes the rest under its writer's lock.
     """
 
     def put(self, pictures: Mapping[str, bytes]) -> None:
         """Store pictures under their names; once this returns they survive a power cut.
 
-        OSError where that fails: none of the names may be relied on then.
+        Raises OSError if that fails: then any of them may be missing.
         """
         ...
 
     def get(self, name: str) -> bytes:
-        """A picture's bytes; PictureLost if they are missing or are not what was put."""
+        """Read a picture's bytes; PictureLost if they are missing or damaged."""
         ...
 
     def missing(self, names: Iterable[str]) -> set[str]:
-        """Those of the names under which there is nothing."""
+        """List the names that have no picture."""
         ...
 
     def delete(self, names: Iterable[str]) -> None:
-        """Delete pictures; names under which there is nothing are skipped."""
+        """Delete pictures; names without one are skipped."""
         ...
 
     def names(self) -> Iterator[str]:
-        """The names of all pictures, in any order, as a stream."""
+        """Stream the names of all pictures, in any order."""
         ...
 
     def delete_partial(self, older: float) -> int:
-        """Delete what puts left behind that ended more than `older` seconds ago; says how many.
+        """Delete files of puts that ended `older` seconds ago; return how many.
 
         Puts that still run must succeed.
         """
         ...
 
     def read_note(self, name: str) -> bytes | None:
-        """A note about the store, which is no picture; None where there is none of the name."""
+        """Read a note in the store; None if there is none of the name."""
         ...
 
     def write_note(self, name: str, content: bytes, *, new: bool = False) -> bool:
-        """Write a note as a whole, durably; False where it is to be new and is there already."""
+        """Write a note atomically and durably; False if a `new` one exists already."""
         ...
 
     def check(self) -> None:
-        """Write a little that is no picture; OSError says why nothing can be stored."""
+        """Write a test file; OSError says why nothing can be stored."""
         ...
 
 
 def name_of(jpeg: bytes) -> str:
-    """The name a picture is stored under."""
+    """Return the name under which a picture is stored."""
     return sha256(jpeg).hexdigest()
 
 
@@ -92,9 +92,9 @@ class FolderPictures:
         sync(folder.parent)
 
     def put(self, pictures: Mapping[str, bytes]) -> None:
-        """See Pictures: written beside their places, synced, then renamed."""
+        """See Pictures: written to other files, synced, then renamed."""
         _at_once(lambda picture: self._store(*picture), pictures.items())
-        # Also where the file was there before: whoever renamed it may not have come this far.
+        # Also for a file that existed: its writer may not have synced the folder yet.
         folders = {self._path(name).parent for name in pictures}
         _at_once(sync, [*folders, self._folder])
 
@@ -118,7 +118,7 @@ class FolderPictures:
             self._path(name).unlink(missing_ok=True)
 
     def names(self) -> Iterator[str]:
-        """See Pictures: files with other names than ours are no pictures."""
+        """See Pictures: other files are ignored."""
         for folder in self._folder.glob("[0-9a-f]" * 3):
             with os.scandir(folder) as files:
                 for file in files:
@@ -156,7 +156,7 @@ class FolderPictures:
             self._rename(self._write(jpeg), name, jpeg)
 
     def _holds(self, name: str, jpeg: bytes) -> bool:
-        """Whether the picture is there and whole, so that a damaged one is written again."""
+        """Return whether the picture is whole; a damaged one is written again."""
         with suppress(OSError):
             return self._path(name).read_bytes() == jpeg
         return False
@@ -186,7 +186,7 @@ class FolderPictures:
 
 
 def _at_once(work: Callable[[Any], None], parts: Iterable[Any]) -> None:
-    """Do the parts of some work on threads; what one raises comes out once all have ended."""
+    """Do the parts of some work on threads; raises an error once all have ended."""
     with ThreadPoolExecutor(THREADS) as pool:
         for future in [pool.submit(work, part) for part in parts]:
             future.result()

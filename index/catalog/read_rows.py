@@ -1,4 +1,4 @@
-"""Rows of the tables as items: read within a transaction, whole or without their bags."""
+"""Rows of the tables as items, read in a transaction, with or without bags."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ from sqlalchemy.sql.compiler import SQLCompiler
 
 from index.bags import IMAGE, position_of, unpack_bag, unpack_together, unpack_vectors
 from index.catalog.pictures import PictureLost, Pictures
-from index.catalog.revisions import live, state_of
+from index.catalog.revisions import key_if_live, state_of
 from index.database.checksums import LOG, ItemDamaged, is_sound_bag, is_sound_item
 from index.database.tables import bags, items, pictures
-from index.items import Collection, Entry, Item, Picture, Shown, check_id
+from index.items import Collection, Entry, Item, PhotoInfo, Picture, check_id
 from index.metadata import read_metadata
 from models.types import FragmentBag
 
@@ -40,14 +40,14 @@ Values = dict[str, Any]
 
 
 def chunks(values: Sequence[Any]) -> Iterator[Sequence[Any]]:
-    """Values, as many at a time as one statement takes."""
+    """Cut values into parts for one statement each."""
     return (values[start : start + CHUNK] for start in range(0, len(values), CHUNK))
 
 
 def picture_rows(
     connection: Connection, collection: int, revisions: Sequence[int]
 ) -> dict[int, list[Values]]:
-    """The rows of pictures of items by revision, in the order of their photos."""
+    """Read the rows of items' pictures by revision, in the order of photos."""
     by_revision: dict[int, list[Values]] = {revision: [] for revision in revisions}
     columns = [column for column in pictures.c if column is not pictures.c.collection]
     for part in chunks(revisions):
@@ -60,23 +60,23 @@ def picture_rows(
 
 
 def select_items(collection: int) -> Select[Any]:
-    """The items of a collection."""
-    return select(items).where(items.c.collection == live(collection))
+    """Select the items of a collection."""
+    return select(items).where(items.c.collection == key_if_live(collection))
 
 
 def row_of(connection: Connection, collection: Collection, item: str) -> Row[Any]:
-    """An item's row; LookupError for an unknown id, Replaced as state_of."""
+    """Read an item's row; LookupError for an unknown id, Replaced as state_of."""
     check_id(item)
     statement = select_items(collection.key).where(items.c.id == item)
     row = connection.execute(statement).one_or_none()
     if row is None:
         state_of(connection, collection)
-        raise unknown(collection, item)
+        raise error_of_unknown(collection, item)
     return row
 
 
-def unknown(collection: Collection, item: str) -> LookupError:
-    """The error of asking for an item that is not there."""
+def error_of_unknown(collection: Collection, item: str) -> LookupError:
+    """Return the error for a missing item."""
     return LookupError(f"no item {item!r:.220} in collection {collection.name!r}")
 
 
@@ -86,17 +86,17 @@ def read_items(
     rows: Sequence[Row[Any]],
     damaged: set[str] | None = None,
 ) -> list[Item]:
-    """Rows of items as values, with their sentences and photos.
+    """Read items of rows, with their sentences and photos.
 
-    ItemDamaged for one that is not as it was stored; with `damaged` it is left out instead, and
+    Raises ItemDamaged for a damaged one; with `damaged` it is left out instead, and
     its id is added there.
     """
-    texts = _texts(connection, collection, [row.revision for row in rows])
+    texts = _read_texts(connection, collection, [row.revision for row in rows])
     shown = picture_rows(connection, collection, list(texts))
     read: list[Item] = []
     for row in rows:
         try:
-            read.append(_item(row, shown[row.revision], texts[row.revision]))
+            read.append(_make_item(row, shown[row.revision], texts[row.revision]))
         except ItemDamaged:
             if damaged is None:
                 raise
@@ -105,10 +105,10 @@ def read_items(
     return read
 
 
-def _texts(
+def _read_texts(
     connection: Connection, collection: int, revisions: Sequence[int]
 ) -> dict[int, list[str]]:
-    """The sentences of items by revision."""
+    """Read the sentences of items by revision."""
     texts: dict[int, list[str]] = {revision: [] for revision in revisions}
     for part in chunks(list(texts)):
         sentences = (
@@ -122,7 +122,7 @@ def _texts(
     return texts
 
 
-def _item(row: Row[Any], pictures: Sequence[Values], texts: Sequence[str]) -> Item:
+def _make_item(row: Row[Any], pictures: Sequence[Values], texts: Sequence[str]) -> Item:
     if not is_sound_item(row._mapping, pictures, texts):
         raise ItemDamaged(row.id)
     try:
@@ -137,14 +137,15 @@ def _item(row: Row[Any], pictures: Sequence[Values], texts: Sequence[str]) -> It
         stamp=row.stamp,
         sentences=tuple(texts),
         photos=tuple(
-            Shown(picture["width"], picture["height"], picture["digest"]) for picture in pictures
+            PhotoInfo(picture["width"], picture["height"], picture["digest"])
+            for picture in pictures
         ),
         notes=notes,
     )
 
 
 def check_bag(item: Row[Any], bag: Row[Any]) -> None:
-    """ItemDamaged for a bag of an item that is not as it was stored."""
+    """Raise ItemDamaged for a damaged bag of an item."""
     place = (bag.revision, bag.position, bag.details, bag.vectors)
     if not is_sound_bag(item.checksums, item.id, *place):
         raise ItemDamaged(item.id)
@@ -153,10 +154,10 @@ def check_bag(item: Row[Any], bag: Row[Any]) -> None:
 def read_entries(
     connection: Connection, collection: Collection, rows: Sequence[Row[Any]], store: Pictures
 ) -> list[Entry]:
-    """Rows of items as whole entries: pictures and bags too.
+    """Read whole entries of rows of items: pictures and bags too.
 
-    PictureLost where a picture is missing from the store or damaged, ItemDamaged where a row is not
-    as it was stored.
+    Raises PictureLost if a picture is missing or damaged, ItemDamaged if a row is
+    damaged.
     """
     unpacked: dict[int, dict[int, FragmentBag]] = {row.revision: {} for row in rows}
     by_revision = {row.revision: row for row in rows}
@@ -186,7 +187,7 @@ def read_entries(
 
 
 def read_picture(item: str, row: Values, store: Pictures) -> Picture:
-    """The picture of a row of them; PictureLost as read_entries."""
+    """Read the picture of a row; PictureLost as read_entries."""
     try:
         return Picture(store.get(row["name"]), row["width"], row["height"], row["digest"])
     except PictureLost as lost:
@@ -201,16 +202,16 @@ COLUMNS = ("revision", "position")  # of a key
 
 
 @dataclass(frozen=True, slots=True)
-class Bags:
-    """Stored bags by revision and position, and the items of those that are damaged."""
+class StoredBags:
+    """Sound bags by revision and position, and the items of damaged ones."""
 
-    sound: dict[tuple[int, int], Stored]
+    sound: dict[tuple[int, int], StoredBag]
     damaged: dict[tuple[int, int], str]
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
-    """A bag as it is stored: vectors (F, D), and the rest in bytes."""
+class StoredBag:
+    """A stored bag: vectors (F, D), and the rest in bytes."""
 
     item: str
     position: int
@@ -228,15 +229,14 @@ def read_bags(
     dialect: Dialect,
     collection: Collection,
     keys: Sequence[tuple[int, int]],
-) -> Bags:
-    """The stored bags with these revisions and positions.
+) -> StoredBags:
+    """Read the stored bags with these revisions and positions.
 
-    Those that were replaced or deleted are missing, and those that are not as they were stored are
-    told apart. Every search does this, and SQLAlchemy's own
-    work takes longer than the database's: so the driver is called, whose failures the caller
-    translates.
+    Replaced or deleted ones are missing, and damaged ones are listed separately. Every search does
+    this, and SQLAlchemy's own work takes longer than the database's. So the driver is called
+    directly, and the caller translates its errors.
     """
-    stored: dict[tuple[int, int], Stored] = {}
+    stored: dict[tuple[int, int], StoredBag] = {}
     damaged: dict[tuple[int, int], str] = {}
     cursor = connection.cursor()
     for part in chunks(keys):
@@ -252,14 +252,14 @@ def read_bags(
                 damaged[revision, position] = item
         unpacked = unpack_together([row[2] for row in rows], collection.dimension)
         for (revision, position, _, details, item, _), vectors in zip(rows, unpacked, strict=True):
-            stored[revision, position] = Stored(item, position, vectors, details)
-    return Bags(stored, damaged)
+            stored[revision, position] = StoredBag(item, position, vectors, details)
+    return StoredBags(stored, damaged)
 
 
 def _parameters(
     statement: SQLCompiler, collection: Collection, keys: Sequence[tuple[int, int]]
 ) -> Any:
-    """The parameters of a statement of _bags_of, as the driver takes them."""
+    """Return the parameters of a statement of _bags_of for the driver."""
     order = statement.positiontup
     # PostgreSQL takes two arrays: hundreds of parameters would take longer than to look up.
     numbers: dict[str, Any] = (
@@ -273,9 +273,10 @@ def _parameters(
 
 @lru_cache(maxsize=64)
 def _bags_of(dialect: Dialect, count: int) -> SQLCompiler:
-    """The statement that reads the bags of so many keys, as the driver takes it.
+    """Compile the statement that reads the bags of `count` keys.
 
-    It joins a list of keys: of `IN` and a list of pairs, SQLite looks up nothing but the first.
+    It joins a list of keys: with `IN` and a list of pairs, SQLite looks up only their first
+    numbers.
     """
     keys = _arrays() if dialect.name == "postgresql" else _pairs(count)
     same_key = (bags.c.revision == keys.c.revision) & (bags.c.position == keys.c.position)
@@ -293,14 +294,14 @@ def _bags_of(dialect: Dialect, count: int) -> SQLCompiler:
 
 
 def _arrays() -> FromClause:
-    """Keys as two arrays, whatever their number."""
+    """Keys as two arrays, of any number."""
     numbers = ARRAY(bags.c.revision.type)
     rows = func.unnest(*(bindparam(name, type_=numbers) for name in COLUMNS))
     return rows.table_valued(*COLUMNS, name="keys").render_derived()
 
 
 def _pairs(count: int) -> FromClause:
-    """So many keys as pairs of numbers."""
+    """`count` keys as pairs of numbers."""
     names = (bindparam(name, type_=bags.c.revision.type) for name in _names(count))
     columns = (column(name, bags.c.revision.type) for name in COLUMNS)
     return values(*columns, name="keys").data(list(zip(names, names, strict=True))).cte("keys")

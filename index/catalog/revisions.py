@@ -1,4 +1,4 @@
-"""Collections as rows: they are made, take revisions, and become garbage once they are replaced."""
+"""Rows of collections: made, given revisions, and garbage once they are replaced."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ from index.items import Collection, Replaced
 Found = TypeVar("Found", bound=Sequence[Any])
 
 
-def live(collection: int | BindParameter[int]) -> ScalarSelect[int]:
-    """The key of a collection, or nothing where it is garbage: then it reads as empty."""
-    return select(collections.c.key).where(_lives(collection)).scalar_subquery()
+def key_if_live(collection: int | BindParameter[int]) -> ScalarSelect[int]:
+    """Select a collection's key, or nothing if it is garbage: then it reads as empty."""
+    return select(collections.c.key).where(_is_live(collection)).scalar_subquery()
 
 
-def _lives(collection: int | BindParameter[int]) -> ColumnElement[bool]:
+def _is_live(collection: int | BindParameter[int]) -> ColumnElement[bool]:
     named = or_(collections.c.name.is_not(None), collections.c.replaces.is_not(None))
     return and_(collections.c.key == collection, named)
 
 
 def add_collection(connection: Connection, **values: Any) -> int:
-    """A new, empty collection's key."""
+    """Add an empty collection; return its key."""
     row = {"token": uuid4().hex, "revision": 0, "floor": 0, "copied": 0} | values
     key: int = connection.execute(
         insert(collections).returning(collections.c.key), row
@@ -50,31 +50,33 @@ def add_collection(connection: Connection, **values: Any) -> int:
 
 
 def advance(connection: Connection, collection: Collection, count: int) -> int:
-    """Take the next revisions of a collection, at least one; gives the last.
+    """Take the next revisions of a collection, at least one; return the last.
 
-    Called once a transaction: it marks the change. Other writers wait here.
+    Call it once in a transaction: it marks the change. Other writers wait here.
     """
     assert count > 0, "a change has a revision"
     statement = (
         update(collections)
-        .where(_lives(collection.key))  # no subquery: who has waited for the row looks at it again
+        .where(
+            _is_live(collection.key)
+        )  # no subquery: who has waited for the row looks at it again
         .values(revision=collections.c.revision + count)
         .returning(collections.c.revision)
     )
     revision: int | None = connection.execute(statement).scalar()
     if revision is None:
-        raise replaced(collection)
+        raise error_of_replaced(collection)
     change = {"collection": collection.key, "revision": revision, "mark": uuid4().hex}
     connection.execute(insert(changes), change)
     return revision
 
 
 def state_of(connection: Connection, collection: Collection) -> Row[Any]:
-    """The collection's row; Replaced if it is gone."""
-    condition = collections.c.key == live(collection.key)
+    """Read a collection's row; Replaced if it is gone."""
+    condition = collections.c.key == key_if_live(collection.key)
     row = connection.execute(select(collections).where(condition)).one_or_none()
     if row is None:
-        raise replaced(collection)
+        raise error_of_replaced(collection)
     return row
 
 
@@ -83,7 +85,7 @@ def read_revision(
 ) -> int:
     """The revision of the newest change; Replaced if the collection is gone.
 
-    Searches read it, so it is asked of the driver, as in index.catalog.read_rows.
+    Searches read it, so it is read by the driver, as in index.catalog.read_rows.
     """
     statement = _revision(dialect)
     parameters = {"collection": collection.key}
@@ -92,37 +94,39 @@ def read_revision(
     cursor.execute(statement.string, [*parameters.values()] if statement.positional else parameters)
     row = cursor.fetchone()
     if row is None:
-        raise replaced(collection)
+        raise error_of_replaced(collection)
     return int(row[0])
 
 
 @lru_cache(maxsize=8)
 def _revision(dialect: Dialect) -> SQLCompiler:
-    condition = collections.c.key == live(bindparam("collection", type_=collections.c.key.type))
+    condition = collections.c.key == key_if_live(
+        bindparam("collection", type_=collections.c.key.type)
+    )
     compiled = select(collections.c.revision).where(condition).compile(dialect=dialect)
     assert isinstance(compiled, SQLCompiler)
     return compiled
 
 
-def unless_gone(connection: Connection, collection: Collection, rows: Found) -> Found:
-    """The rows as they are; Replaced if there are none because the collection is gone."""
+def check_not_gone(connection: Connection, collection: Collection, rows: Found) -> Found:
+    """Return the rows; raise Replaced if there are none because the collection is gone."""
     if not rows:
         state_of(connection, collection)
     return rows
 
 
 def hold(connection: Connection, collection: Collection) -> None:
-    """Keep other writers of a collection out until the transaction ends; Replaced if it is gone.
+    """Lock a collection for writing until the transaction ends; Replaced if it is gone.
 
-    SQLite does so anyway: it has one writer at a time.
+    SQLite has one writer at a time anyway.
     """
-    statement = select(collections.c.key).where(collections.c.key == live(collection.key))
+    statement = select(collections.c.key).where(collections.c.key == key_if_live(collection.key))
     if connection.execute(statement.with_for_update()).one_or_none() is None:
-        raise replaced(collection)
+        raise error_of_replaced(collection)
 
 
-def replaced(collection: Collection) -> Replaced:
-    """The error of using a collection that is gone."""
+def error_of_replaced(collection: Collection) -> Replaced:
+    """Return the error for a collection that is gone."""
     return Replaced(
         f"collection {collection.name!r} no longer holds the bags of model "
         f"{collection.fingerprint} that it held: it was dropped, or another model has re-embedded "

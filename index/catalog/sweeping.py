@@ -1,7 +1,7 @@
-"""Sweeping: display copies that no row names are deleted once that has been so for long enough.
+"""Sweeping: display copies are deleted once no row has named them for long enough.
 
-A note in the store says since when each is known to be unnamed. Every sweep of the catalog, and of
-a copy of it that uses the same store, drops from it what its own rows name.
+A note in the store says since when each one is unnamed. Every sweep of the catalog, or of
+a copy with the same store, removes names from the note that its own rows have.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from sqlalchemy import Connection, Engine, select
 from index.catalog.pictures import NAME, Pictures
 from index.catalog.read_rows import chunks
 from index.database.tables import pictures, retired_pictures
-from index.disk import locked
+from index.disk import hold_lock
 
 LOCK = 0x7E55EC0  # the number of our advisory lock in a database of PostgreSQL
 BATCH = 200  # names a transaction
-SHARE = 0.1  # of a store: more that no row names is no garbage, but a mistake
-LEAST = 3  # pictures that may go whatever their share is
-MOST = 500_000  # names in the note: some 40 MB; others are noted once these are gone
+SHARE = 0.1  # of a store: a larger unnamed share is a mistake, not garbage
+LEAST = 3  # pictures that may always be deleted
+MOST = 500_000  # names in the note, some 40 MB; others are noted later
 NOTE = "unnamed.txt"
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
-    """What a sweep may delete: what was unnamed for `seconds`, no more than a `share`.
+class SweepLimits:
+    """The limits of a sweep: pictures unnamed for `seconds`, at most a `share` of all.
 
-    With `dry` it deletes nothing, and notes nothing.
+    With `dry` it deletes and notes nothing.
     """
 
     seconds: float
@@ -45,25 +45,25 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """What a sweep found: pictures in the store, those that no row names, and those that may go."""
+    """The result of a sweep: numbers of pictures, unnamed, due and deleted ones."""
 
     pictures: int
     unnamed: int
     due: tuple[str, ...]  # unnamed for long enough
-    withheld: bool  # because too large a share is unnamed
+    withheld: bool  # whether nothing is deleted because too large a share is unnamed
     deleted: int = 0
     partial: int = 0  # files of puts that were interrupted
 
 
 class Postponed(Exception):
-    """Pictures may not be deleted now, and so neither may the rows that name them."""
+    """Pictures, and the rows that name them, may not be deleted now."""
 
 
 class PictureSweeper:
-    """Deletes pictures that no row names, and rests `pause` seconds in between.
+    """Deletes pictures that no row names, with pauses of `pause` seconds.
 
-    `writer` is exclusive: no put can come to name a picture while it is being deleted. `owned` says
-    within a transaction whether the store belongs to its catalog.
+    `writer` is exclusive: no put can name a picture while it is being deleted. `owned` returns
+    within a transaction whether the store is its catalog's.
     """
 
     def __init__(
@@ -77,21 +77,21 @@ class PictureSweeper:
         self._reader, self._writer, self._store = reader, writer, store
         self._owned, self._pause = owned, pause
 
-    def sweep(self, limits: Limits) -> Sweep:
-        """Delete what has been unnamed for long enough; nothing if that is too large a share."""
+    def sweep(self, limits: SweepLimits) -> Sweep:
+        """Delete pictures unnamed for long enough; none if that is too large a share."""
         with self._reader.begin() as connection:
             if not limits.dry and not self._owned(connection):
                 return Sweep(0, 0, (), withheld=True)
-        total, unnamed = self._unnamed()
+        total, unnamed = self._find_unnamed()
         now, noted = int(time.time()), _unpack(self._store.read_note(NOTE))
         since = {name: min(noted.get(name, now), now) for name in unnamed}
         due = tuple(name for name, first in since.items() if now - first >= limits.seconds)
         withheld = len(unnamed) > max(LEAST, limits.share * total)
-        found = Sweep(total, len(unnamed), due, withheld)
+        preview = Sweep(total, len(unnamed), due, withheld)
         if limits.dry:
-            return found
+            return preview
         if withheld:
-            _tell_withheld(found, limits)
+            _warn_of_withheld(preview, limits)
         gone = set() if withheld else self._delete(due)
         self._note(noted, {name: since[name] for name in unnamed if name not in gone})
         partial = self._store.delete_partial(limits.seconds)
@@ -101,26 +101,26 @@ class PictureSweeper:
         return Sweep(total, len(unnamed), due, withheld, len(gone), partial)
 
     def delete(self, connection: Connection, names: set[str]) -> set[str]:
-        """Delete those that no row names now, while no put can come to name one; gives them.
+        """Delete the pictures among some names that no row names; return them.
 
-        Postponed where the store belongs to another catalog, or while pictures are kept.
+        Raises Postponed if the store belongs to another catalog, or while pictures are kept.
         """
         if not names:
             return set()
-        with deleting(connection) as may:
+        with try_deleting(connection) as may:
             if not may or not self._owned(connection):
                 raise Postponed
-            gone = names - named_pictures(connection, list(names))
+            gone = names - find_named(connection, list(names))
             self._store.delete(gone)
         return gone
 
-    def _unnamed(self) -> tuple[int, list[str]]:
-        """How many pictures there are, and the names of those that no row names."""
+    def _find_unnamed(self) -> tuple[int, list[str]]:
+        """Count the pictures, and list the names that no row has."""
         total, unnamed = 0, list[str]()
         for names in _batches(self._store.names(), BATCH):
             total += len(names)
             with self._reader.begin() as connection:
-                unnamed += sorted(set(names) - named_pictures(connection, names))
+                unnamed += sorted(set(names) - find_named(connection, names))
         return total, unnamed
 
     def _delete(self, names: Sequence[str]) -> set[str]:
@@ -133,14 +133,14 @@ class PictureSweeper:
         return gone
 
     def _note(self, noted: dict[str, int], since: dict[str, int]) -> None:
-        """Note since when pictures are unnamed, unless that is in the note already."""
-        kept = dict(islice(since.items(), MOST))
-        if kept.keys() != noted.keys():
-            self._store.write_note(NOTE, _pack(kept))
+        """Note since when pictures are unnamed, unless the note has it already."""
+        noted_names = dict(islice(since.items(), MOST))
+        if noted_names.keys() != noted.keys():
+            self._store.write_note(NOTE, _pack(noted_names))
 
 
-def named_pictures(connection: Connection, names: Sequence[str]) -> set[str]:
-    """Those of the names that some row has."""
+def find_named(connection: Connection, names: Sequence[str]) -> set[str]:
+    """Find the names that some row has."""
     named = set[str]()
     for part in chunks(names):
         for column in (pictures.c.name, retired_pictures.c.name):
@@ -148,17 +148,17 @@ def named_pictures(connection: Connection, names: Sequence[str]) -> set[str]:
     return named
 
 
-def _tell_withheld(found: Sweep, limits: Limits) -> None:
-    """Warn of a share that is due; what is new may be of an import or restore that goes on."""
-    many = len(found.due) > max(LEAST, limits.share * found.pictures)
-    facts = {"pictures": found.pictures, "unnamed": found.unnamed, "due": len(found.due)}
+def _warn_of_withheld(sweep: Sweep, limits: SweepLimits) -> None:
+    """Warn of a share that is due; a running import or restore may explain recent ones."""
+    many = len(sweep.due) > max(LEAST, limits.share * sweep.pictures)
+    facts = {"pictures": sweep.pictures, "unnamed": sweep.unnamed, "due": len(sweep.due)}
     log.log(
         logging.WARNING if many else logging.INFO,
         "%d of %d pictures have no item, more than a sweep may delete, so all are kept: make sure "
         "that this is the right database and picture store; then `tessera sweep --all` deletes "
         "them",
-        found.unnamed,
-        found.pictures,
+        sweep.unnamed,
+        sweep.pictures,
         extra=facts,
     )
 
@@ -168,7 +168,7 @@ def _pack(since: dict[str, int]) -> bytes:
 
 
 def _unpack(note: bytes | None) -> dict[str, int]:
-    """The times of a note; lines that are damaged begin to count again."""
+    """Read the times of a note; damaged lines start again."""
     since: dict[str, int] = {}
     for line in (note or b"").decode("ascii", "replace").splitlines():
         name, _, first = line.partition(" ")
@@ -184,13 +184,13 @@ def _batches(names: Iterable[str], size: int) -> Iterator[list[str]]:
 
 
 @contextmanager
-def keeping(engine: Engine) -> Iterator[None]:
-    """No picture is deleted meanwhile, by any process of any host that uses the database."""
+def keep_pictures(engine: Engine) -> Iterator[None]:
+    """Prevent any process of the database from deleting pictures within the block."""
     if engine.dialect.name == "sqlite":
-        with locked(_file(engine), shared=True, wait=True):
+        with hold_lock(_file(engine), shared=True, wait=True):
             yield
         return
-    # Without a transaction, which the server would end for being idle.
+    # Without a transaction, which the server would end when idle.
     with engine.execution_options(isolation_level="AUTOCOMMIT").connect() as connection:
         connection.exec_driver_sql(f"SELECT pg_advisory_lock_shared({LOCK})")
         try:
@@ -200,10 +200,10 @@ def keeping(engine: Engine) -> Iterator[None]:
 
 
 @contextmanager
-def deleting(connection: Connection) -> Iterator[bool]:
-    """Whether pictures may be deleted now, within a transaction that goes on until they are."""
+def try_deleting(connection: Connection) -> Iterator[bool]:
+    """Yield whether pictures may be deleted now, until the transaction ends."""
     if connection.dialect.name == "sqlite":
-        with locked(_file(connection.engine)) as alone:
+        with hold_lock(_file(connection.engine)) as alone:
             yield alone
     else:
         lock = f"SELECT pg_try_advisory_xact_lock({LOCK})"

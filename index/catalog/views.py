@@ -1,4 +1,4 @@
-"""Views: what a collection holds and what changed in it, as of one revision."""
+"""Views: the contents and changes of a collection as of one revision."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from index.filters import Scalar, Simple
 from index.metadata import read_metadata
 
 CHUNK = 2**27  # bytes
-LATEST = 1_000  # items in whose metadata a key is searched for
-EXAMPLES = 20  # items that are read to find one with a key
+LATEST = 1_000  # items whose metadata is searched for a key
+EXAMPLES = 20  # of these, items that are read
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class BagRow:
 
 @dataclass(frozen=True, slots=True)
 class ItemRow:
-    """What one stored item says: its metadata and its sentences."""
+    """The metadata and sentences of a stored item."""
 
     revision: int
     id: str
@@ -43,12 +43,12 @@ class ItemRow:
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class CatalogView:
     """A collection as of one revision, inside one read transaction.
 
     Retirements up to revision `floor` were forgotten: `retired(after)` is complete for `after` of
-    `floor` and later. Who holds an older state of the collection compares it with `revisions()`.
-    `bags` are those of items in `buckets` alone; all else is of the whole collection.
+    `floor` and later. A reader with an older state compares it with `revisions()`.
+    `bags` returns bags of items in `buckets` only; the rest is of the whole collection.
     """
 
     connection: Connection
@@ -58,12 +58,12 @@ class View:
     buckets: Buckets = ALL
 
     def mark(self, revision: int) -> str | None:
-        """The random mark of the first change at or after a revision, None if there is none.
+        """Read the random mark of the first change at or after a revision; None without one.
 
-        What was derived from the collection up to a revision, and notes its mark, belongs to this
-        very history if the mark is still the same: a database restored from a backup gives the
-        changes after the backup other marks. Marks from before `floor` may be deleted (see
-        `Catalog.purge`); then another mark comes back, as if the history were another.
+        Data derived from the collection up to a revision, with a note of its mark, belongs to this
+        history if the mark is still the same: a database restored from a backup gives
+        changes after the backup other marks. Marks before `floor` may be deleted (see
+        `Catalog.purge`); then another mark is returned, as for another history.
         """
         chosen = select(changes.c.mark).where(
             changes.c.collection == self.collection, changes.c.revision >= revision
@@ -74,17 +74,17 @@ class View:
         return mark
 
     def revisions(self) -> NDArray[np.int64]:
-        """The revisions of the items there are, in order."""
+        """List the revisions of all items, in order."""
         return self._numbers(
             select(items.c.revision)
             .where(items.c.collection == self.collection)
             .order_by(items.c.revision)
         )
 
-    def retired(self, after: int) -> NDArray[np.int64]:
-        """The revisions that were replaced or deleted by a change later than `after`.
+    def list_retired(self, after: int) -> NDArray[np.int64]:
+        """List the revisions that changes after `after` replaced or deleted.
 
-        ValueError for an `after` before `floor`.
+        Raises ValueError for an `after` before `floor`.
         """
         if after < self.floor:
             raise ValueError(
@@ -142,7 +142,7 @@ class View:
         return rows, until
 
     def items(self, after: int, count: int) -> tuple[list[ItemRow], int]:
-        """The first items that were put later than `after`, by revision, but for damaged ones.
+        """List the first items after revision `after`, without damaged ones.
 
         The second value is the revision up to which they are complete.
         """
@@ -157,7 +157,7 @@ class View:
         return read, rows[-1].revision if len(rows) == count else self.revision
 
     def keys(self) -> list[str]:
-        """The metadata keys that items have."""
+        """List the metadata keys of items."""
         here = facets.c.collection == self.collection
         least = select(func.min(facets.c.key).label("key")).where(here)
         steps = least.cte("steps", recursive=True)
@@ -169,7 +169,7 @@ class View:
         return list(self.connection.execute(chosen).scalars())
 
     def values(self, key: str, most: int) -> list[Scalar]:
-        """The different values that items have under a key, up to so many, in some order."""
+        """List different values of items under a key, up to `most`, in some order."""
         of_key = (facets.c.collection == self.collection, facets.c.key == key)
         least = select(func.min(facets.c.value).label("value"), literal(1).label("number"))
         steps = least.where(*of_key).cte("steps", recursive=True)
@@ -183,7 +183,7 @@ class View:
         return [json.loads(value) for value in self.connection.execute(chosen).scalars()]
 
     def example(self, key: str) -> Any:
-        """What one of the latest items has under a key, though no filter compares it; else None."""
+        """Find a latest item's value under a key that no filter compares; else None."""
         latest = (
             select(items.c.metadata)
             .where(items.c.collection == self.collection)
@@ -193,12 +193,12 @@ class View:
         )
         text = latest.c.metadata
         named = text.contains(f"{json.dumps(key, ensure_ascii=False)}:", autoescape=True)
-        # Some of them may have the key inside of another's value.
+        # Some may have the key nested in another value.
         texts = self.connection.execute(select(text).where(named).limit(EXAMPLES)).scalars()
-        return next((about[key] for about in map(_read, texts) if key in about), None)
+        return next((about[key] for about in map(_read_metadata, texts) if key in about), None)
 
     def _is_sound(self, row: Any) -> bool:
-        """Whether a bag is as it was stored, or else is logged."""
+        """Return whether a bag is sound; log a damaged one."""
         place = (row.revision, row.position, row.details, row.vectors)
         sound = is_sound_bag(row.checksums, row.id, *place)
         if not sound:
@@ -209,8 +209,8 @@ class View:
         return np.fromiter(self.connection.execute(query).scalars(), np.int64)
 
 
-def _read(text: str) -> dict[str, Any]:
-    """Metadata to search by; nothing where it is damaged, which those who show the item say."""
+def _read_metadata(text: str) -> dict[str, Any]:
+    """Read metadata for searches; empty if it is damaged, which showing the item reports."""
     try:
         return read_metadata(text)[0]
     except ValueError:

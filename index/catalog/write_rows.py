@@ -1,4 +1,4 @@
-"""Entries as rows of the tables: written many at a time, within a transaction."""
+"""Entries as rows of the tables, written many at a time in a transaction."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ from index.items import (
 )
 from models.types import FragmentBag
 
-Replacing = Mapping[str, int]  # the revisions of items that a change takes out, by id
+Replacing = Mapping[str, int]  # the revisions that a change retires, by id
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """An entry as the rows it becomes, but for their collection and revision."""
+    """The rows of an entry, without collection and revision."""
 
     id: str
     item: Values
@@ -62,7 +62,7 @@ NewPhoto = tuple[Picture, FragmentBag]
 
 
 def record(entry: Entry, pictures: list[Values] | None = None) -> Record:
-    """The rows of an entry, to be made before a transaction begins.
+    """Make the rows of an entry, before a transaction begins.
 
     `pictures` are the rows of its pictures (see `picture_rows`), if those are stored already.
     """
@@ -71,17 +71,17 @@ def record(entry: Entry, pictures: list[Values] | None = None) -> Record:
     return _record(entry, entry.metadata, _bag_rows(entry), rows)
 
 
-def changed(
+def record_change(
     connection: Connection,
     collection: int,
     row: Row[Any],
     metadata: Mapping[str, Any],
     photos: Sequence[int | NewPhoto] | None = None,
 ) -> Record:
-    """A row of items with other metadata; its bags are copied as they are stored.
+    """Make the rows of an item with other metadata and the same bags.
 
-    `photos` are the photos that it is to have, in order: new ones, and numbers of those it has.
-    LookupError for a number that it has not, ItemDamaged where it is not as it was stored.
+    `photos` lists its photos in order: new ones, and numbers of old ones.
+    Raises LookupError for a number that it lacks, ItemDamaged for a damaged item.
     """
     columns = (bags.c.position, bags.c.text, bags.c.details, bags.c.vectors)
     condition = (bags.c.collection == collection) & (bags.c.revision == row.revision)
@@ -92,7 +92,7 @@ def changed(
     if photos is not None:
         images = sorted((bag for bag in stored if bag["position"] <= IMAGE), key=_by_photo)
         chosen = [
-            _copied(row.id, images, shown, photo, number)
+            _copy_photo(row.id, images, shown, photo, number)
             if isinstance(photo, int)
             else (_bag_row(position_of(number), None, photo[1]), _picture_row(number, photo[0]))
             for number, photo in enumerate(photos)
@@ -105,14 +105,14 @@ def changed(
 
 
 def _by_photo(row: Values) -> int:
-    """A key by which rows of bags or pictures come in the order of an item's photos."""
+    """Return a key that sorts rows of bags or pictures in the order of photos."""
     return -int(row["position"])
 
 
-def _copied(
+def _copy_photo(
     item: str, images: Sequence[Values], shown: Sequence[Values], photo: int, number: int
 ) -> tuple[Values, Values]:
-    """The bag and the picture of one of an item's photos as rows of its photo of a number."""
+    """Copy the rows of an item's photo to another photo number."""
     check_photo(item, photo, len(shown))
     moved = {"position": position_of(number)}
     return images[photo] | moved, shown[photo] | moved
@@ -138,15 +138,15 @@ def _record(
 def write(
     connection: Connection, collection: int, first: int, records: Sequence[Record]
 ) -> Replacing:
-    """Put records under revisions from `first` on; the items they replace are retired.
+    """Write records under revisions from `first` on; retire the items they replace.
 
-    Of records with the same id, the last is stored; each of the others counts as replaced. Gives
-    the revisions of the items there were, by id.
+    Of records with the same id, the last is stored; the others count as replaced. Returns
+    the revisions of replaced items, by id.
     """
     latest: dict[str, tuple[int, Record]] = {}
     replacing: dict[str, int] = {}
     replaced: list[Values] = []
-    unseen: list[Values] = []  # pictures that were replaced before anyone saw them
+    unseen: list[Values] = []  # pictures that were replaced within the transaction
     for revision, record in enumerate(records, start=first):
         if record.id in latest:
             previous, earlier = latest[record.id]
@@ -168,13 +168,13 @@ def write(
 
 
 def _item_row(revision: int, record: Record) -> Values:
-    """The row of an item, with the checksums of all that is stored of it."""
+    """Make the row of an item, with the checksums of all its rows."""
     item = {"revision": revision} | record.item
     return item | {"checksums": checksums_of(item, record.pictures, record.bags)}
 
 
 def retire(connection: Connection, collection: int, changes: Mapping[str, int]) -> Replacing:
-    """Take items out by id, and note the revision that did it; gives those they had, by id."""
+    """Retire items by id at new revisions; return their old revisions by id."""
     was: dict[str, int] = {}
     for ids in chunks(list(changes)):
         chosen = select(items.c.id, items.c.revision.label("was")).where(
@@ -185,7 +185,10 @@ def retire(connection: Connection, collection: int, changes: Mapping[str, int]) 
         _insert(connection, retired, collection, gone)
         by_revision = {row["was"]: row["revision"] for row in gone}
         _insert(
-            connection, retired_pictures, collection, _named(connection, collection, by_revision)
+            connection,
+            retired_pictures,
+            collection,
+            _list_pictures(connection, collection, by_revision),
         )
         condition = (items.c.collection == collection) & items.c.revision.in_(by_revision)
         connection.execute(delete(items).where(condition))
@@ -193,8 +196,10 @@ def retire(connection: Connection, collection: int, changes: Mapping[str, int]) 
     return was
 
 
-def _named(connection: Connection, collection: int, gone: Mapping[int, int]) -> list[Values]:
-    """The names of the pictures of items by revision, with the revisions that take them out."""
+def _list_pictures(
+    connection: Connection, collection: int, gone: Mapping[int, int]
+) -> list[Values]:
+    """List the names of items' pictures, with the revisions that retire them."""
     condition = (pictures.c.collection == collection) & pictures.c.revision.in_(gone)
     chosen = select(pictures.c.revision, pictures.c.name).where(condition).distinct()
     return [{"revision": gone[was], "name": name} for was, name in connection.execute(chosen)]
@@ -206,7 +211,7 @@ def _insert(connection: Connection, table: Any, collection: int, rows: Iterable[
 
 
 def insert_rows(connection: Connection, table: Table, rows: Sequence[Values]) -> None:
-    """Insert rows, at least one, which all have the same columns."""
+    """Insert at least one row; all have the same columns."""
     if connection.dialect.name == "postgresql":
         names = tuple(sorted(rows[0]))
         arrays = {name: [row[name] for row in rows] for name in names}
@@ -217,14 +222,14 @@ def insert_rows(connection: Connection, table: Table, rows: Sequence[Values]) ->
 
 @lru_cache(maxsize=64)
 def _insert_arrays(table: Table, names: tuple[str, ...]) -> Insert:
-    """One statement for any number of rows, which PostgreSQL takes as an array of each column."""
-    arrays = (bindparam(name, type_=ARRAY(_plain(table.c[name]))) for name in names)
+    """Compile a PostgreSQL insert of any number of rows, as an array for each column."""
+    arrays = (bindparam(name, type_=ARRAY(_drop_collation(table.c[name]))) for name in names)
     rows = func.unnest(*arrays).table_valued(*names, name="rows").render_derived()
     return insert(table).from_select(names, select(*(rows.c[name] for name in names)))
 
 
-def _plain(column: Column[Any]) -> TypeEngine[Any]:
-    """The type of a column without its collation."""
+def _drop_collation(column: Column[Any]) -> TypeEngine[Any]:
+    """Return the type of a column without its collation."""
     return Text() if isinstance(column.type, String) else column.type
 
 

@@ -1,0 +1,5 @@
+"""Search over shards on a Ray cluster, each of which has some of every collection's items.
+
+`cluster` starts the actors, `server` is what an actor runs, `connections` and `questions` carry
+requests to them, and `merged` is an index that merges their answers.
+"""

@@ -1,8 +1,8 @@
-"""Shards on a Ray cluster: actors that serve them, and calls of these with a time limit.
+"""Shards on a Ray cluster: their actors, and calls with a time limit.
 
-No other file of this room but index.cluster.replicas imports Ray. Every shard has several actors, on
-different nodes where there are some. Ray starts an actor again wherever it ends; until it answers,
-another one does.
+Of this folder, only this file and `replicas` import Ray. Every shard has several actors, on
+different nodes if there are any. Ray restarts an actor that ends; until it answers, another one
+does.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ray.exceptions import RayError
 from ray.util.placement_group import PlacementGroup
 from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 
-from index.cluster.connections import THREADS, Address, Listener, packed
+from index.cluster.connections import THREADS, Address, Listener, pack
 from index.cluster.merged import Gathered
 from index.cluster.questions import Round
 from index.cluster.replicas import PROBING, Replica
@@ -31,15 +31,15 @@ from index.database.storage import Storage, cut
 from models.scores.calibration import Calibration
 
 NAMESPACE = "tessera"
-REACHED = 5.0  # seconds in which a head must accept a connection
-SHARE = 0.25  # of the time that a replica has before another is asked, to go on with a message
+REACHED = 5.0  # seconds within which a head must accept a connection
+SHARE = 0.25  # share of a replica's time in which a message must continue
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
-    """Into how many shards collections are cut, and by how many actors each is served.
+class ClusterLayout:
+    """The numbers of shards and of actors for each shard.
 
-    cpus: what Ray reserves for an actor. patience: seconds that a shard may take to answer.
+    cpus: the cores that Ray reserves for an actor. patience: seconds for a shard's answer.
     """
 
     shards: int = 4
@@ -49,12 +49,12 @@ class Layout:
 
 
 class ShardActor(ShardServer):
-    """A shard's server that also answers whoever connects to it."""
+    """A shard's server that also accepts connections."""
 
     _listener: Listener | None = None
 
     def address(self, key: bytes) -> Address | None:
-        """Where it answers those who know the key; None as long as it cannot be searched."""
+        """Return the address of its listener; None until it can be searched."""
         if not self.ready():
             return None
         with self._lock:
@@ -65,19 +65,19 @@ class ShardActor(ShardServer):
 
 
 class Cluster:
-    """The actors of all shards of one catalog and model. For many threads.
+    """The actors of all shards of one catalog and model. Safe for many threads.
 
-    Processes that name the same catalog, model and layout use the same actors: the first one makes
+    Processes with the same catalog, model and layout share actors: the first one starts
     them, and they outlive it.
     """
 
-    server: type[ShardActor] = ShardActor  # what an actor runs; benchmarks have one of their own
+    server: type[ShardActor] = ShardActor  # the class of actors; benchmarks replace it
 
     def __init__(
         self,
         address: str,
         storage: Storage,
-        layout: Layout,
+        layout: ClusterLayout,
         fingerprint: str,
         calibration: Calibration | None = None,
         *,
@@ -87,8 +87,8 @@ class Cluster:
     ) -> None:
         """Connect to a Ray cluster; OSError if it cannot be reached.
 
-        `secret` is the catalog's; `release` is the program's, as actors of another one may not
-        understand what this one asks.
+        `secret` is the catalog's; `release` is the program's, as actors of another release may not
+        understand its questions.
         """
         connect(address)
         self.layout = layout
@@ -97,16 +97,16 @@ class Cluster:
         self._buckets = cut(layout.shards)
         self._turn, self._lock = count(), Lock()
         self._stopped = Event()
-        # What Ray reserves for an actor is what its searches use.
+        # Searches use the cores that Ray reserves for an actor.
         settings = (storage, fingerprint, calibration, device, max(1, ceil(layout.cpus)))
-        self._replicas = [self._made(shard, settings) for shard in range(layout.shards)]
+        self._replicas = [self._start_replicas(shard, settings) for shard in range(layout.shards)]
         self._watcher = Thread(target=self._watch, name="shard-watch", daemon=True)
         self._watcher.start()
 
-    def _made(self, shard: int, settings: tuple[Any, ...]) -> list[Replica]:
+    def _start_replicas(self, shard: int, settings: tuple[Any, ...]) -> list[Replica]:
         storage, *options = settings
         arguments = (storage_of(storage, self._buckets[shard]), *options)
-        group = _placed(f"{self.group}/{shard}", self.layout)
+        group = _place(f"{self.group}/{shard}", self.layout)
         server = ray.remote(self.server)
         gpus = 0.01 if str(arguments[-2]).startswith("cuda") else 0
         replicas = []
@@ -129,13 +129,13 @@ class Cluster:
         return replicas
 
     def ask(self, method: str, *arguments: Any) -> Gathered:
-        """Call a method at each shard, see index.cluster.merged.Servers.
+        """Call a method of each shard, see index.cluster.merged.Servers.
 
-        A shard that takes long is asked of another of its actors as well.
+        If a shard takes long, another of its actors is asked as well.
         """
         turn = next(self._turn)
-        servers = [self._up(shard, turn) for shard in self._replicas]
-        round_ = Round(servers, packed((method, arguments)))
+        servers = [self._list_ready(shard, turn) for shard in self._replicas]
+        round_ = Round(servers, pack((method, arguments)))
         round_.ask(self.layout.patience, self.layout.patience / self.layout.replicas)
         answered = sorted(round_.answers)
         coverage = sum(self._buckets[shard].share for shard in answered)
@@ -145,36 +145,38 @@ class Cluster:
         )
 
     def tell(self, method: str, *arguments: Any) -> None:
-        """Call a method at every actor that answers, and wait for none."""
-        question = packed((method, arguments))
-        for replica in (replica for shard in self._replicas for replica in self._up(shard, 0)):
+        """Call a method of every ready actor, without waiting."""
+        question = pack((method, arguments))
+        for replica in (
+            replica for shard in self._replicas for replica in self._list_ready(shard, 0)
+        ):
             replica.actor.answer.remote(question)
 
     def ready(self) -> list[int]:
-        """How many actors of each shard answer."""
+        """Count the ready actors of each shard."""
         return [sum(replica.up for replica in shard) for shard in self._replicas]
 
     def wait(self, seconds: float) -> bool:
-        """Wait until every shard answers; says whether all do."""
+        """Wait until every shard answers; return whether all do."""
         deadline = monotonic() + seconds
         while not all(self.ready()) and monotonic() < deadline:
             self._stopped.wait(PROBING / 5)
         return all(self.ready())
 
     def close(self) -> None:
-        """Let go of the actors, which go on for others."""
+        """Disconnect from the actors, which continue for other processes."""
         self._stopped.set()
         self._watcher.join()
         for replica in (replica for shard in self._replicas for replica in shard):
             replica.close()
 
     def remove(self) -> None:
-        """End the actors, and give back what Ray reserved for them."""
+        """Stop the actors, and release what Ray reserved for them."""
         self.close()
         remove(self.group)
 
-    def _up(self, replicas: Sequence[Replica], turn: int) -> list[Replica]:
-        """The replicas that answer, another one first each time."""
+    def _list_ready(self, replicas: Sequence[Replica], turn: int) -> list[Replica]:
+        """List the ready replicas, another one first each time."""
         first = turn % len(replicas)
         return [replica for replica in (*replicas[first:], *replicas[:first]) if replica.up]
 
@@ -189,7 +191,7 @@ class Cluster:
 
 
 def connect(address: str) -> None:
-    """Connect to a Ray cluster, unless this process is; OSError if it cannot be reached."""
+    """Connect this process to a Ray cluster; OSError if it cannot be reached."""
     if ray.is_initialized():
         return
     try:
@@ -204,14 +206,14 @@ def connect(address: str) -> None:
         ) from failed
 
 
-def group_of(secret: bytes, fingerprint: str, layout: Layout, release: str) -> str:
-    """The name of the actors of a catalog, a release, a model and a layout."""
+def group_of(secret: bytes, fingerprint: str, layout: ClusterLayout, release: str) -> str:
+    """Name the group of actors of a catalog, a release, a model and a layout."""
     catalog = blake2b(secret + release.encode(), digest_size=6).hexdigest()
     return f"{catalog}-{fingerprint[:16]}-{layout.shards}x{layout.replicas}"
 
 
 def groups() -> dict[str, int]:
-    """The groups of actors there are, and of how many each consists."""
+    """Count the actors of each group."""
     sizes: dict[str, int] = {}
     for actor in ray.util.list_named_actors(all_namespaces=True):
         if actor["namespace"] == NAMESPACE:
@@ -221,7 +223,7 @@ def groups() -> dict[str, int]:
 
 
 def remove(group: str) -> None:
-    """End the actors of a group; LookupError if there are none."""
+    """Stop the actors of a group; LookupError if there are none."""
     names = [
         actor["name"]
         for actor in ray.util.list_named_actors(all_namespaces=True)
@@ -235,8 +237,8 @@ def remove(group: str) -> None:
         ray.util.remove_placement_group(ray.util.get_placement_group(name))
 
 
-def _placed(name: str, layout: Layout) -> PlacementGroup:
-    """Where the actors of a shard run: on different nodes, as far as there are any."""
+def _place(name: str, layout: ClusterLayout) -> PlacementGroup:
+    """Place the actors of a shard on different nodes, if there are several."""
     try:
         return ray.util.get_placement_group(name)
     except ValueError:

@@ -1,6 +1,6 @@
-"""Connections to the servers of shards: questions and answers as bytes, between who knows a key.
+"""Connections to servers of shards: questions and answers as bytes, with a shared key.
 
-A call through Ray takes about a millisecond of processor time, which is as long as the search of a
+A call through Ray takes about a millisecond of processor time, as long as the search of a
 small shard. So Ray places and restarts the servers, and questions go to them directly.
 """
 
@@ -31,20 +31,20 @@ class _Packer(pickle.Pickler):
     }
 
 
-def packed(value: Any) -> bytes:
-    """A value as bytes."""
+def pack(value: Any) -> bytes:
+    """Pack a value as bytes."""
     file = io.BytesIO()
     _Packer(file, pickle.HIGHEST_PROTOCOL).dump(value)
     return file.getvalue()
 
 
-def unpacked(message: bytes) -> Any:
-    """The value of a message that one of our own processes packed."""
+def unpack(message: bytes) -> Any:
+    """Unpack a message of one of our own processes."""
     return pickle.loads(message)  # noqa: S301
 
 
 THREADS = 8  # questions that a server answers at the same time
-STALLED = 5.0  # seconds after which a server lets go of who does not go on with a message
+STALLED = 5.0  # seconds after which a server closes a stalled connection
 REPLIES = (ValueError, LookupError, Busy)  # failures that another server of the shard would give
 
 Address = tuple[str, int]
@@ -54,13 +54,13 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """What was raised in place of an answer."""
+    """An exception instead of an answer."""
 
     cause: Exception
 
 
 class Listener:
-    """Answers the questions of all who connect and know the key, until `close`."""
+    """Answers questions over connections with the key, until `close`."""
 
     def __init__(self, answer: Callable[[bytes], bytes], host: str, key: bytes) -> None:
         self._answer, self._key = answer, key
@@ -80,7 +80,7 @@ class Listener:
         while not self._closed.is_set():
             try:
                 accepted, _ = self._socket.accept()
-            except OSError:  # closed, or there are too many files
+            except OSError:  # closed, or too many files are open
                 self._closed.wait(0.1)
                 continue
             try:
@@ -89,7 +89,7 @@ class Listener:
                 accepted.close()
 
     def _serve(self, accepted: socket.socket) -> None:
-        with _over(accepted, STALLED) as connection:
+        with _wrap(accepted, STALLED) as connection:
             try:
                 deliver_challenge(connection, self._key)
                 answer_challenge(connection, self._key)
@@ -97,7 +97,7 @@ class Listener:
                     question = connection.recv_bytes()
                     with self._turns:
                         if connection.poll(0):  # nothing is sent before the answer
-                            return  # so whoever asked has gone meanwhile
+                            return  # so the other side has gone meanwhile
                         reply = self._reply(question)
                     connection.send_bytes(reply)
             except AuthenticationError:
@@ -109,19 +109,19 @@ class Listener:
         try:
             return self._answer(question)
         except REPLIES as reply:
-            return packed(Failed(reply))
+            return pack(Failed(reply))
         except Exception as failed:
             log.exception("a question failed")
-            return packed(Failed(RuntimeError(repr(failed))))
+            return pack(Failed(RuntimeError(repr(failed))))
 
 
 def connect(address: Address, key: bytes, seconds: float) -> Connection:
-    """A connection to a Listener, by which one question is asked at a time.
+    """Connect to a Listener, for one question at a time.
 
-    Nothing waits longer than so many seconds for the other side to go on. OSError where it does
-    not, and where it has another key.
+    Waits at most `seconds` for the other side to continue. Raises OSError if it does
+    not, or if it has another key.
     """
-    connection = _over(socket.create_connection(address, seconds), seconds)
+    connection = _wrap(socket.create_connection(address, seconds), seconds)
     try:
         answer_challenge(connection, key)
         deliver_challenge(connection, key)
@@ -131,8 +131,8 @@ def connect(address: Address, key: bytes, seconds: float) -> Connection:
     return connection
 
 
-def _over(connected: socket.socket, seconds: float) -> Connection:
-    """Messages over a socket that waits no longer than so many seconds for its other side."""
+def _wrap(connected: socket.socket, seconds: float) -> Connection:
+    """Wrap a socket as a connection whose sends and reads wait at most `seconds`."""
     connected.setblocking(True)
     connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     connected.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)

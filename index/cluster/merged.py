@@ -1,4 +1,4 @@
-"""Search over shards elsewhere: each is asked as of one revision, and their answers are merged."""
+"""Search over remote shards: all are asked as of one revision, and answers are merged."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from index.segments.rows import Numbers, Side
 from models.scores.calibration import Calibration
 from models.text.queries import Query
 
-TRIES = 4  # to find a revision that all shards can answer as of
+TRIES = 4  # to find a revision that all shards can answer
 
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """What those shards answered that did in time, and their share of all buckets."""
+    """The answers of shards that came in time, and their share of all buckets."""
 
     answers: tuple[Any, ...]
     coverage: float
@@ -38,27 +38,27 @@ class Servers(Protocol):
     """The servers of all shards. Safe for many threads."""
 
     def ask(self, method: str, *arguments: Any) -> Gathered:
-        """Call a method of index.cluster.server.ShardServer at each shard.
+        """Call a method of each shard's index.cluster.server.ShardServer.
 
-        Raises what the caller's mistake raises there; a shard that does not answer is left out.
+        Raises errors of the caller there; a shard that does not answer is left out.
         """
         ...
 
     def tell(self, method: str, *arguments: Any) -> None:
-        """Call a method at every server that answers, and wait for none."""
+        """Call a method of every ready server, without waiting."""
         ...
 
     def ready(self) -> list[int]:
-        """How many servers of each shard answer."""
+        """Count the ready servers of each shard."""
         ...
 
     def close(self) -> None:
-        """Let go of the servers."""
+        """Disconnect from the servers."""
         ...
 
 
 class ShardedIndex(Index):
-    """A collection whose rows are searched by shards; its documents and bags are read here."""
+    """A collection whose rows shards search; its documents and bags are read here."""
 
     def __init__(
         self,
@@ -87,7 +87,7 @@ class ShardedIndex(Index):
     def best(self, request: Request) -> Answer:
         """The best hits of all shards, as of one revision; errors are those of Index.best.
 
-        Where a shard does not answer in time, those of the others, and their coverage.
+        If a shard does not answer in time, the hits of the others, and their coverage.
         """
         request = self._prepare(request)
         terms = terms_of(request.query)

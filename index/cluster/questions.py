@@ -1,4 +1,4 @@
-"""Rounds: one question to a server of each shard, and to others where that fails or is late."""
+"""Rounds: one question to a server of each shard, and to others if it fails or is late."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from multiprocessing.connection import Connection, wait
 from time import monotonic
 from typing import Any
 
-from index.cluster.connections import REPLIES, Address, Failed, connect, unpacked
+from index.cluster.connections import REPLIES, Address, Failed, connect, unpack
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(eq=False, slots=True)
 class Server:
-    """A server of a shard, and the connections to it that no question uses.
+    """A server of a shard, and its idle connections.
 
-    seconds: how long it may take to go on with a message. up: whether it answered the last time.
+    seconds: the longest pause within a message. up: whether it answered the last time.
     """
 
     shard: int
@@ -33,9 +33,9 @@ class Server:
     free: deque[Connection] = field(default_factory=deque)
 
     def reach(self, address: Address | None) -> bool:
-        """Note where it answers; whether it can be reached there."""
+        """Note its address; return whether it can be reached there."""
         if address != self.address:
-            self.close()  # they lead to a process that has ended
+            self.close()  # they are of a process that has ended
             self.address = address
         try:
             if address is not None and not self.free:
@@ -47,9 +47,9 @@ class Server:
         return self.up
 
     def ask(self, question: bytes) -> tuple[Connection, bool]:
-        """Send a question; gives the connection by which its answer comes, or raises OSError.
+        """Send a question; return the connection for its answer, or raise OSError.
 
-        Also whether the connection was there before, so that it may have been cut meanwhile.
+        Also returns whether the connection is an old one, which may have been cut.
         """
         while self.free:
             try:
@@ -61,10 +61,10 @@ class Server:
                 connection.close()
             else:
                 return connection, True
-        return self.ask_anew(question), False
+        return self.ask_by_new_connection(question), False
 
-    def ask_anew(self, question: bytes) -> Connection:
-        """Send a question over a new connection, which its answer comes by, or raise OSError."""
+    def ask_by_new_connection(self, question: bytes) -> Connection:
+        """Send a question over a new connection, and return it, or raise OSError."""
         if self.address is None:
             raise OSError("it has not said where it answers")
         connection = connect(self.address, self.key, self.seconds)
@@ -76,13 +76,13 @@ class Server:
         return connection
 
     def lose(self, failed: Exception) -> None:
-        """Ask it no more until it is reached again."""
+        """Mark it as lost until it is reached again."""
         log.warning("shard %s does not answer: %s", self.name, str(failed) or type(failed).__name__)
         self.up = False
         self.close()
 
     def close(self) -> None:
-        """Close the connections that no question uses."""
+        """Close the idle connections."""
         while self.free:
             try:
                 self.free.pop().close()
@@ -94,7 +94,7 @@ class Round:
     """One question to all shards."""
 
     def __init__(self, servers: Sequence[Sequence[Server]], question: bytes) -> None:
-        """`servers` are those of each shard that may be asked, the first one first."""
+        """`servers` are the ready ones of each shard, in the order of asking."""
         self.answers: dict[int, Any] = {}  # by shard
         self._first = [shard[0] if shard else None for shard in servers]
         self._others: list[Iterator[Server]] = [iter(shard) for shard in servers]
@@ -104,16 +104,16 @@ class Round:
         self._used: set[Connection] = set()  # those that were there before the question
 
     def ask(self, seconds: float, step: float) -> None:
-        """Gather answers for so many seconds; after each step without one, ask others as well.
+        """Gather answers for some seconds; after each step without one, ask others too.
 
-        Raises what a server refuses the question by.
+        Raises the error with which a server refuses the question.
         """
         deadline = monotonic() + seconds
         try:
             self._send_to_all()
             self._gather(deadline, step)
             for connection, late in self._waiting.items():
-                # One that was asked late, as the others did not answer, has not had its time yet.
+                # One that was asked late, after others, has not had its time yet.
                 had_time = monotonic() - self._asked[connection] >= step / 2
                 if had_time and late.shard not in self.answers:
                     late.lose(TimeoutError("it takes too long"))
@@ -122,7 +122,7 @@ class Round:
                 connection.close()
 
     def _gather(self, deadline: float, step: float) -> None:
-        """Take answers in until all are there, or the clock has reached the deadline."""
+        """Receive answers until all are there, or the deadline."""
         while self._waiting and len(self.answers) < len(self._others):
             remaining = max(0.0, deadline - monotonic())
             finished = wait([*self._waiting], min(remaining, step))
@@ -135,17 +135,17 @@ class Round:
                 self._send_again()
 
     def _send_to_all(self) -> None:
-        """Ask the first server of each shard; connections that are not there are made at once."""
+        """Ask the first server of each shard; open missing connections in parallel."""
         shards = range(len(self._first))
         new = [n for n in shards if (server := self._first[n]) and not server.free]
         for shard in shards:
             if shard not in new or len(new) == 1:
                 self._send(shard)
-        if len(new) > 1:  # one takes long where a machine has gone, and other questions need not
+        if len(new) > 1:  # a lost machine takes long, and others need not wait
             with ThreadPoolExecutor(len(new)) as pool:
                 asked = [pool.submit(copy_context().run, self._send, shard) for shard in new]
-            for one in asked:
-                one.result()
+            for call in asked:
+                call.result()
 
     def _send(self, shard: int) -> None:
         """Ask the shard's next server, if there is one."""
@@ -161,20 +161,20 @@ class Round:
             return
 
     def _take(self, connection: Connection) -> None:
-        """Take an answer in; one of a server that failed is asked of another."""
+        """Receive an answer; if the server failed, ask another."""
         server = self._waiting.pop(connection)
         answer: Any
         try:
             message = connection.recv_bytes()
         except (EOFError, OSError) as failed:
             connection.close()
-            if connection in self._used and self._asked_anew(server):
+            if connection in self._used and self._ask_again(server):
                 return
             server.lose(failed)
             answer = Failed(failed)
         else:
             server.free.append(connection)
-            answer = unpacked(message)
+            answer = unpack(message)
         if server.shard in self.answers:
             return
         if not isinstance(answer, Failed):
@@ -185,19 +185,19 @@ class Round:
             log.error("shard %s failed: %s", server.name, answer.cause)
             self._send(server.shard)
 
-    def _asked_anew(self, server: Server) -> bool:
-        """Whether a server takes the question by a new connection, the old one having been cut."""
+    def _ask_again(self, server: Server) -> bool:
+        """Ask a server over a new connection, after the old one was cut; False if that fails."""
         try:
-            self._wait_for(server.ask_anew(self._question), server)
+            self._wait_for(server.ask_by_new_connection(self._question), server)
         except OSError:
             return False
         return True
 
     def _wait_for(self, connection: Connection, server: Server) -> None:
-        """Note by which connection a server that was asked now will answer."""
+        """Note the connection of a server that was just asked."""
         self._waiting[connection], self._asked[connection] = server, monotonic()
 
     def _send_again(self) -> None:
-        """Ask further servers of all shards that are waited for."""
+        """Ask further servers of all shards without an answer."""
         for shard in {server.shard for server in self._waiting.values()} - self.answers.keys():
             self._send(shard)

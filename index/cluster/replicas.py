@@ -1,4 +1,4 @@
-"""Replicas of shards on a Ray cluster: actors, and which of them can be asked."""
+"""Replicas of shards on a Ray cluster: actors, and probes of them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from index.cluster.connections import Address
 from index.cluster.questions import Server
 
 PROBING = 0.25  # seconds between looks at actors that do not answer
-CHECKING = 2.0  # seconds between looks at those that do
+CHECKING = 2.0  # seconds between looks at ready ones
 
 log = logging.getLogger(__name__)
 
@@ -24,11 +24,11 @@ class Replica(Server):
     """An actor of a shard."""
 
     actor: Any = None
-    probe: Any = None  # the call that looks whether it answers, and where
-    due: float = 0.0  # when it is looked at next
+    probe: Any = None  # the call that asks for its address
+    due: float = 0.0  # the time of the next probe
 
     def look(self) -> None:
-        """See whether it has answered, and ask it again when it is time."""
+        """Read the answer to its probe, and send another when due."""
         if self.probe is None:
             if monotonic() >= self.due:
                 self.probe = self.actor.address.remote(self.key)
@@ -37,16 +37,18 @@ class Replica(Server):
         if finished:
             self.probe = None
             self.due = monotonic() + (
-                CHECKING if self.reach(self._answered(finished[0])) else PROBING
+                CHECKING if self.reach(self._read_address(finished[0])) else PROBING
             )
 
     def lose(self, failed: Exception) -> None:
-        """Ask it no more until it has answered a probe, which it is soon sent."""
-        Server.lose(self, failed)  # super() does not know a class that dataclass has made anew
+        """Mark it as lost until it answers a probe, which is due soon."""
+        Server.lose(
+            self, failed
+        )  # super() fails in a class with slots, which dataclass makes again
         self.due = min(self.due, monotonic() + PROBING)
 
-    def _answered(self, call: Any) -> Address | None:
-        """Where it answers, if a call that has come back says so."""
+    def _read_address(self, call: Any) -> Address | None:
+        """Read its address from a finished call, if it has one."""
         address: Address | None = None
         try:
             address = ray.get(call, timeout=0)

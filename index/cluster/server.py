@@ -1,6 +1,6 @@
-"""A shard's server: the rows of some buckets of every collection, followed and searched.
+"""A shard's server: it follows and searches some buckets of every collection.
 
-It runs in a process of its own, which may be killed at any time: what it needs lies in the
+It runs in its own process, which may be killed at any time: its data is in the
 database and, as a cache, in its folder.
 """
 
@@ -16,7 +16,7 @@ import torch
 
 from index.catalog.catalog import Catalog
 from index.catalog.ownership import LOOK
-from index.cluster.connections import packed, unpacked
+from index.cluster.connections import pack, unpack
 from index.database.storage import Buckets, Storage
 from index.items import Collection
 from index.search.contenders import ShardAnswer
@@ -34,10 +34,10 @@ FOLDER = "shards"  # the folder of all shards' folders, below the data folder
 
 
 class ShardServer:
-    """Answers for a shard's buckets. For many threads.
+    """Answers for a shard's buckets. Safe for many threads.
 
-    Making one does nothing that can fail; the first call opens the database and maps the segments
-    that were published. A call that fails leaves the next one to try again.
+    Creation cannot fail; the first call opens the database and maps published segments.
+    After a failed call, the next one tries again.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class ShardServer:
         device: str = "cpu",
         threads: int | None = None,
     ) -> None:
-        """`threads` are those of a search; None means one for each processor core."""
+        """`threads` is the number for a search; None means one for each processor core."""
         self._storage, self._fingerprint = storage, fingerprint
         self._calibration, self._device, self._threads = calibration, device, threads
         self._lock = Lock()
@@ -56,9 +56,9 @@ class ShardServer:
         self._tried = set[str]()  # collections by token
 
     def answer(self, question: bytes) -> bytes:
-        """What a method gives for some arguments, all of it packed (index.cluster.connections)."""
-        method, arguments = unpacked(question)
-        return packed(getattr(self, method)(*arguments))
+        """Call a method with arguments, packed as by index.cluster.connections."""
+        method, arguments = unpack(question)
+        return pack(getattr(self, method)(*arguments))
 
     def best(self, collection: Collection, request: Request, revision: int) -> ShardAnswer:
         """See index.search.index.Index.best_at."""
@@ -76,22 +76,22 @@ class ShardServer:
         return self._index(collection).shortlist(side, query, count, revisions)
 
     def report(self, collection: Collection, revision: int) -> None:
-        """Say that a row does not agree with the catalog; see index.segments.reader.Reader.report."""
+        """Report a row that differs from the catalog, see SegmentReader.report."""
         self._index(collection).report(revision)
 
     def overview(self, collection: Collection) -> Overview:
-        """How the shard's part of a collection is searched."""
+        """Return an overview of the search of the shard's part of a collection."""
         return self._index(collection).overview()
 
     def ready(self) -> bool:
-        """Whether every collection of the model can be searched as of about now.
+        """Return whether every collection of the model can be searched as of about now.
 
-        Each is searched once here, as the first search of a process takes long.
+        Searches each once, as the first search of a process takes long.
         """
-        opened = self._opened()
+        opened = self._open()
         served = [
             collection
-            for collection in opened.catalog.collections()
+            for collection in opened.catalog.names.all()
             if collection.fingerprint == self._fingerprint
         ]
         for collection in served:
@@ -102,7 +102,7 @@ class ShardServer:
         return all(opened.of(collection).behind <= STEP for collection in served)
 
     def close(self) -> None:
-        """Let go of everything."""
+        """Close the indexes and the catalog."""
         with self._lock:
             if self._indexes is not None:
                 self._indexes.close()
@@ -110,9 +110,9 @@ class ShardServer:
                 self._indexes = None
 
     def _index(self, collection: Collection) -> Index:
-        return self._opened().of(collection)
+        return self._open().of(collection)
 
-    def _opened(self) -> Indexes:
+    def _open(self) -> Indexes:
         with self._lock:
             if self._indexes is None:
                 catalog = Catalog(self._storage, claim=LOOK)
@@ -129,15 +129,15 @@ class ShardServer:
 
 
 def _trial(collection: Collection, side: Side) -> Request:
-    """A search of a side for a photo of one fragment."""
+    """Make a search of a side for a photo of one fragment."""
     vectors = torch.ones(1, collection.dimension)
     return Request(side, Query.of(FragmentBag(vectors, (WHOLE_FRAME,), (WHOLE_PHOTO,))), limit=1)
 
 
 def storage_of(storage: Storage, buckets: Buckets) -> Storage:
-    """The storage of a shard: the same database and pictures, a folder and buckets of its own.
+    """Return a shard's storage: the same database and pictures, another folder and buckets.
 
-    Shards that are cut alike find their segments again, whatever process they run in.
+    Shards with the same buckets find their segments again in any process.
     """
     return replace(
         storage,

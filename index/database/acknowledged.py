@@ -1,10 +1,10 @@
-"""Acknowledged commits of an SQLite file, counted outside of it: their loss is noticed.
+"""Acknowledged commits of an SQLite file, counted in a second file to detect their loss.
 
-SQLite ends its recovery at the first frame of the write-ahead log that is damaged, and says nothing
-of the transactions behind it. So every commit counts itself in the database, and is noted, once it
-is on disk, in a file next to it. Where the file has the higher number, commits are gone.
+SQLite ends its recovery at the first damaged frame of the write-ahead log, and says nothing
+about later transactions. So every commit counts itself in the database, and is noted, once it
+is on disk, in a file next to it. If the file has the higher number, commits are lost.
 
-The file is written without fsync, which would double the price of a commit: killed processes lose
+The file is written without fsync, which would double the time of a commit: killed processes lose
 nothing of it, and after a power cut it may lack the last half minute. It is never ahead of what
 SQLite has brought to the disk.
 """
@@ -29,7 +29,7 @@ import xxhash
 from index.database.errors import Damaged
 from index.disk import sync
 
-RECORD = struct.Struct("<8s16sQ")  # what it is, the catalog, and its commits; a checksum follows
+RECORD = struct.Struct("<8s16sQ")  # magic, catalog, and its commits; a checksum follows
 MAGIC = b"tessera1"
 SIZE = RECORD.size + 8
 COUNT = (
@@ -45,12 +45,12 @@ log = logging.getLogger(__name__)
 
 
 class AcknowledgedLost(Damaged):
-    """A catalog without changes that were acknowledged."""
+    """Changes that the catalog acknowledged are lost."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """How many commits a catalog has acknowledged."""
+    """The number of commits that a catalog has acknowledged."""
 
     catalog: bytes  # a digest of its secret
     commits: int
@@ -65,14 +65,14 @@ class Marks:
         self._failed = False
 
     def read(self) -> Mark | None:
-        """The mark; None if there is none, or if its file is damaged."""
+        """Read the mark; None if there is none, or if its file is damaged."""
         try:
             return _unpack(self._path.read_bytes())
         except FileNotFoundError:
             return None
 
     def note(self, mark: Mark) -> None:
-        """Note commits that are on disk. They are, so failing is logged and not raised."""
+        """Note commits that are on disk; a failure is logged, as they are."""
         try:
             with self._lock:
                 self._write(mark)
@@ -101,10 +101,10 @@ class CountingConnection(sqlite3.Connection):
     """A connection whose commits count themselves, and are noted once they are on disk."""
 
     marks: Marks | None = None
-    _changes: int | None = None  # when a transaction that writes began
+    _changes: int | None = None  # total_changes when a writing transaction began
 
     def begin_writing(self) -> None:
-        """Count the transaction that has begun, if it comes to change anything."""
+        """Count the transaction that has begun, if it changes anything."""
         self._changes = self.total_changes
 
     def commit(self) -> None:
@@ -116,7 +116,7 @@ class CountingConnection(sqlite3.Connection):
             self.marks.note(mark)
 
     def rollback(self) -> None:
-        """Roll back what does not count."""
+        """Roll back; the transaction is not counted."""
         self._changes = None
         super().rollback()
 
@@ -127,16 +127,16 @@ class CountingConnection(sqlite3.Connection):
 
 
 def path_of(database: Path) -> Path:
-    """The file with the mark of an SQLite file."""
+    """Return the path of the file with an SQLite file's mark."""
     return database.with_name(f"{database.name}-acknowledged")
 
 
 def check(database: Path, wait: float) -> None:
-    """AcknowledgedLost where a database lacks commits that were acknowledged.
+    """Raise AcknowledgedLost if a database lacks acknowledged commits.
 
-    It is opened for reading alone, so that a damaged log stays as evidence.
+    Opens it read-only, so that a damaged log stays as evidence.
     """
-    mark = Marks(database).read()  # first: whoever commits now, notes it afterwards
+    mark = Marks(database).read()  # first: a commit from now on is noted later
     if mark is None:
         return
     state = _read_state(database, wait)
@@ -157,7 +157,7 @@ def check(database: Path, wait: float) -> None:
 
 
 def accept(database: Path, wait: float) -> None:
-    """Go on with a database as it is; what is left of a log that was damaged is kept aside."""
+    """Accept a database as it is; a copy of a damaged log is kept."""
     try:
         check(database, wait)
     except AcknowledgedLost as lost:
@@ -173,9 +173,9 @@ def accept(database: Path, wait: float) -> None:
 
 
 def _read_state(database: Path, wait: float) -> Mark | None:
-    """The commits that a database has itself; None for one that is not there or has no tables.
+    """Read a database's own count of commits; None if it or its tables are missing.
 
-    A file that cannot be read is left to whoever opens it next, who says why.
+    A file that cannot be read raises its error when it is opened next.
     """
     if not database.exists() or not database.stat().st_size:
         return None

@@ -1,9 +1,9 @@
-"""The random name of a catalog: made with it, and another one where its database was copied.
+"""The random name of a catalog; a copy of its database gets another one.
 
-It is a row of the settings, next to what tells the database from its copies: of SQLite the path and
-the inode of the file, one of which stays when a folder is moved or restored; of PostgreSQL what
-the server says of itself and of the database. Rows named after another catalog say what passes on
-from it to this one, until that is done.
+It is a row of the settings, next to what tells the database from its copies: for SQLite the path
+and the inode of the file, one of which stays when a folder is moved or restored; for PostgreSQL
+what the server says about itself and the database. Rows named after another catalog say what this
+catalog inherits from it, until that is done.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ DATABASE = "SELECT oid::text FROM pg_database WHERE datname = current_database()
 
 
 class Heritage(StrEnum):
-    """What passes on from another catalog: all that it owned, or what was copied with it."""
+    """The inheritance from another catalog: all that it owned, or what was copied."""
 
     MOVED = "moved"
     COPIED = "copied"
 
 
 def read_name(connection: Connection) -> str | None:
-    """The catalog's name, None where it has none yet."""
+    """Read the catalog's name, None if it has none yet."""
     return _read(connection, NAME)
 
 
 def ensure_name(reader: Engine, exclusive: Engine) -> str:
-    """The catalog's name, made if it has none, and another one if its database is a copy."""
+    """Return the catalog's name; make one if it has none or its database is a copy."""
     with reader.begin() as connection:
         name, home, here = _read(connection, NAME), _read(connection, HOME), _home(connection)
     if name is not None and home == here:
@@ -51,12 +51,12 @@ def ensure_name(reader: Engine, exclusive: Engine) -> str:
 
 
 def inherit(connection: Connection, name: str, heritage: Heritage) -> None:
-    """Have what belongs to another catalog pass on to this one."""
+    """Note that this catalog inherits from another one."""
     _write(connection, f"{heritage}/{name}", "")
 
 
 def read_heritage(reader: Engine) -> dict[str, Heritage]:
-    """What is still to pass on to this catalog, by the names of others."""
+    """Read what this catalog still inherits, by the names of others."""
     with reader.begin() as connection:
         names = connection.execute(select(settings.c.name)).scalars().all()
     parts = [name.partition("/") for name in names]
@@ -65,7 +65,7 @@ def read_heritage(reader: Engine) -> dict[str, Heritage]:
 
 
 def forget_heritage(exclusive: Engine) -> None:
-    """Note that everything has passed on."""
+    """Note that everything is inherited."""
     rows = [settings.c.name.startswith(f"{kind}/", autoescape=True) for kind in Heritage]
     with exclusive.begin() as connection:
         for row in rows:
@@ -73,7 +73,7 @@ def forget_heritage(exclusive: Engine) -> None:
 
 
 def _home(connection: Connection) -> str:
-    """What tells the database from its copies; empty where that cannot be known."""
+    """Return what tells the database from its copies; empty if unknown."""
     if connection.dialect.name == "sqlite":
         file = Path(connection.engine.url.database or "")
         return f"{file.stat().st_ino} {file.resolve()}" if file.is_file() else ""

@@ -1,6 +1,6 @@
-"""Checksums of items and their bags: what is read is what was stored, or it is refused.
+"""Checksums of items and their bags: damaged ones are refused when they are read.
 
-An item's row has them all in one value: XXH3 with 64 bits of the item itself, then of the bags of
+An item's row has them all in one value: 64-bit XXH3 of the item itself, then of the bags of
 its sentences, then of those of its photos, the last photo first. So the bag at a position p has the
 place p + 1 from the front if it is a sentence's, and -p from the back if it is a photo's. The
 item's own checksum covers the others, its sentences' texts and the rows of its pictures.
@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 
 
 class ItemDamaged(Damaged):
-    """What is stored of an item is not what was put."""
+    """The stored rows of an item differ from what was put."""
 
     def __init__(self, item: str) -> None:
         super().__init__(
@@ -38,14 +38,14 @@ class ItemDamaged(Damaged):
 
 
 class Log:
-    """Logs each damaged item once, and not each time that it is left out."""
+    """A log that names each damaged item once."""
 
     def __init__(self) -> None:
         self._named: set[tuple[int, int]] = set()
         self._lock = Lock()
 
     def add(self, collection: int, revision: int, item: str) -> None:
-        """Note that an item was left out of an answer."""
+        """Log that an answer leaves an item out."""
         key = collection, revision
         with self._lock:
             if key in self._named or len(self._named) >= NAMED:
@@ -63,7 +63,7 @@ def checksum_item(
     texts: Sequence[str],
     bags: bytes,
 ) -> bytes:
-    """The checksum of an item by its row, its pictures' rows in order, and its bags' checksums."""
+    """Compute an item's checksum from its row, its pictures' rows and its bags' checksums."""
     content = [
         *(item[name] for name in ITEM),
         *([picture[name] for name in PICTURE] for picture in pictures),
@@ -74,7 +74,7 @@ def checksum_item(
 
 
 def checksum_bag(item: str, revision: int, position: int, details: bytes, vectors: bytes) -> bytes:
-    """The checksum of one bag of an item."""
+    """Compute the checksum of one bag of an item."""
     key = struct.pack("<qq", revision, position) + item.encode("utf-8", "surrogatepass")
     seed = xxhash.xxh3_64_intdigest(key)
     return xxhash.xxh3_64_digest(vectors, xxhash.xxh3_64_intdigest(details, seed))
@@ -85,7 +85,7 @@ def checksums_of(
     pictures: Iterable[Mapping[Any, Any]],
     bags: Iterable[Mapping[Any, Any]],
 ) -> bytes:
-    """The checksums of an item by its row and the rows of its pictures and bags."""
+    """Compute all checksums of an item from its row and those of its pictures and bags."""
     by_place = sorted(bags, key=lambda bag: (bag["position"] < 0, bag["position"]))
     summed = b"".join(
         checksum_bag(item["id"], item["revision"], bag["position"], bag["details"], bag["vectors"])
@@ -99,7 +99,7 @@ def checksums_of(
 def is_sound_item(
     item: Mapping[Any, Any], pictures: Iterable[Mapping[str, Any]], texts: Sequence[str]
 ) -> bool:
-    """Whether an item is as it was stored, but for its bags; True where nobody knows."""
+    """Return whether an item, without its bags, has its checksum, or has none."""
     stored = item["checksums"]
     if stored is None:
         return True
@@ -112,7 +112,7 @@ def is_sound_item(
 def is_sound_bag(
     checksums: bytes | None, item: str, revision: int, position: int, details: bytes, vectors: bytes
 ) -> bool:
-    """Whether a bag is as it was stored, by its item's checksums; True where nobody knows."""
+    """Return whether a bag has its checksum, or its item has none."""
     if checksums is None:
         return True
     start = (SIZE if position >= 0 else len(checksums)) + SIZE * position

@@ -1,7 +1,7 @@
-"""Ended sessions: which sessions of a key ended before their time, for all that share a catalog.
+"""Ended sessions of keys, shared by all services of a catalog.
 
 A row of the settings, named by the key and the session, holds when the session began, in seconds
-since 1970. A row that is named by the key alone ends all of its sessions that began until then.
+since 1970. A row with the key's name alone ends all of its sessions that began until then.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class EndedSessions:
     """The ended sessions of a catalog. For many threads and processes."""
 
     def __init__(self, reader: Engine, writer: Engine, longest: int) -> None:
-        """`longest` is how many seconds a session lasts: rows of older ones are forgotten."""
+        """`longest` is a session's length in seconds: rows of older ones are deleted."""
         self._reader, self._writer, self._longest = reader, writer, longest
 
     def end(self, key: str, session: str, began: int) -> None:
@@ -38,7 +38,7 @@ class EndedSessions:
                 _put(connection, f"{PREFIX}{key}", time.time())
 
     def has(self, key: str, session: str, began: int) -> bool:
-        """Whether a session of a key has ended before its time."""
+        """Return whether a session of a key was ended."""
         names = f"{PREFIX}{key}", f"{PREFIX}{key}/{session}"
         chosen = select(settings.c.value).where(settings.c.name.in_(names))
         with self._reader.begin() as connection:
@@ -53,11 +53,11 @@ def _put(connection: Connection, name: str, when: float) -> None:
 
 
 def _forget(connection: Connection, before: float) -> None:
-    """Delete the rows of sessions that are over by now."""
+    """Delete the rows of expired sessions."""
     ended = settings.c.name.startswith(PREFIX, autoescape=True)
     connection.execute(delete(settings).where(ended, settings.c.value < _text(before)))
 
 
 def _text(when: float) -> str:
-    """Seconds as digits that sort as their numbers do."""
+    """Write seconds as digits that sort as numbers."""
     return f"{int(when):012d}"

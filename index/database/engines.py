@@ -1,4 +1,4 @@
-"""Databases: how SQLite and PostgreSQL are opened so that nothing is lost and nobody waits long."""
+"""Engines: SQLite and PostgreSQL, opened durably and with limits on waiting."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError
 
 from index.database import acknowledged, migrations
 from index.database.acknowledged import AcknowledgedLost, CountingConnection, Marks
-from index.database.errors import RESTORE, Busy, Damaged, Pool, translated, translating
+from index.database.errors import RESTORE, Busy, Damaged, Pool, translate, translate_errors
 from index.database.storage import WAIT, Storage
 from index.database.tables import check_tables
 
@@ -26,7 +26,12 @@ LOG_BYTES = 2**26  # of SQLite's write-ahead log that stay on the disk
 POSTGRESQL = "postgresql+psycopg"
 DRIVERS = {"sqlite": "sqlite"} | dict.fromkeys(("postgres", "postgresql", POSTGRESQL), POSTGRESQL)
 OLDEST = 15  # of PostgreSQL
-UNOPENED = (Busy, Damaged, DBAPIError, sqlite3.Error)  # failures that say why, but not of what
+UNOPENED = (
+    Busy,
+    Damaged,
+    DBAPIError,
+    sqlite3.Error,
+)  # failures whose messages do not name the database
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +53,9 @@ class Engines:
 
 
 def url_of(database: str, folder: Path) -> URL:
-    """The address of a database: the setting's, or of the SQLite file in a data folder.
+    """Return a database's address: the setting, or the SQLite file in a data folder.
 
-    ValueError for what is neither SQLite nor PostgreSQL.
+    Raises ValueError for databases other than SQLite and PostgreSQL.
     """
     if not database:
         return URL.create("sqlite", database=str(folder / "catalog.sqlite"))
@@ -68,14 +73,14 @@ def url_of(database: str, folder: Path) -> URL:
 
 
 def file_of(url: URL) -> Path | None:
-    """The file of an SQLite database; None for others."""
+    """Return the file of an SQLite database; None for others."""
     if url.get_backend_name() != "sqlite" or url.database in (None, "", ":memory:"):
         return None
     return Path(str(url.database))
 
 
 def accept_loss(storage: Storage) -> None:
-    """Have an SQLite database opened though it lacks changes that were acknowledged."""
+    """Accept an SQLite database that lacks acknowledged changes."""
     if file := file_of(url_of(storage.database, storage.folder)):
         acknowledged.accept(file, storage.wait)
 
@@ -83,11 +88,11 @@ def accept_loss(storage: Storage) -> None:
 def connect(url: str | URL, wait: float = WAIT) -> Engines:
     """Open a database; its tables are made if there are none.
 
-    An older catalog in SQLite is migrated. In PostgreSQL that is left to `migrate`, because
-    other hosts may be using it. ValueError for one that this version cannot use, OSError for one
+    An older catalog in SQLite is migrated. In PostgreSQL that is left to `migrate`, because other
+    hosts may use it. Raises ValueError for a database that this version cannot use, OSError for one
     that cannot be opened; both say what to do.
     """
-    with _opened(url, wait) as engines:
+    with _open(url, wait) as engines:
         with engines.reader.begin() as connection:
             _check_server(connection)
             version = migrations.version_of(connection)
@@ -95,31 +100,31 @@ def connect(url: str | URL, wait: float = WAIT) -> Engines:
             _upgrade(engines)
         elif version != migrations.newest():
             raise ValueError(migrations.refusal(version))
-        if version is not None:  # which may have lost something since they were made
+        if version is not None:  # they may be damaged
             with engines.reader.begin() as connection:
                 check_tables(connection)
         return engines
 
 
 def migrate(storage: Storage) -> tuple[str | None, str]:
-    """Bring a database's tables to the newest version; gives the versions before and after.
+    """Migrate a database to the newest version; return the versions before and after.
 
-    Waits for transactions that write, and they for it; a service that knows older tables writes
-    no more from then on. Errors are those of `connect`.
+    Waits for writing transactions, and they wait for it. A service that knows older tables writes
+    nothing from then on. Raises the errors of `connect`.
     """
-    with _opened(url_of(storage.database, storage.folder), storage.wait) as engines:
+    with _open(url_of(storage.database, storage.folder), storage.wait) as engines:
         previous = _upgrade(engines)
         engines.dispose()
     return previous, migrations.newest()
 
 
 @contextmanager
-def _opened(url: str | URL, wait: float) -> Iterator[Engines]:
-    """Engines of a database, closed if what is done with them first fails."""
-    engines = _engines(make_url(url), wait)
+def _open(url: str | URL, wait: float) -> Iterator[Engines]:
+    """Yield engines of a database; they are closed if the block fails."""
+    engines = _make_engines(make_url(url), wait)
     try:
         if file := file_of(make_url(url)):
-            with translating():
+            with translate_errors():
                 acknowledged.check(file, wait)
         yield engines
     except BaseException as failed:
@@ -127,13 +132,13 @@ def _opened(url: str | URL, wait: float) -> Iterator[Engines]:
         if isinstance(failed, AcknowledgedLost) or not isinstance(failed, UNOPENED):
             raise
         kind = type(failed) if isinstance(failed, Busy | Damaged) else OSError
-        # Damaged says what to do; of others the driver's words say more.
+        # Damaged says what to do; for others the driver's message says more.
         cause = failed if isinstance(failed, Damaged) else failed.__cause__ or failed
         why = " ".join(str(cause).split())
         raise kind(f"the database {make_url(url)} cannot be opened: {why}") from failed
 
 
-def _engines(url: URL, wait: float) -> Engines:
+def _make_engines(url: URL, wait: float) -> Engines:
     options: dict[str, Any] = {"poolclass": Pool, "pool_timeout": wait}
     if url.get_backend_name() == "sqlite":
         counting = {"factory": CountingConnection}
@@ -143,14 +148,14 @@ def _engines(url: URL, wait: float) -> Engines:
         event.listen(engine, "begin", _begin_sqlite)
         reader = engine
     else:
-        # The server is asked whether it is still there before a connection is used again.
+        # A connection is tested before it is used again.
         engine = create_engine(url, connect_args=_libpq(wait), pool_pre_ping=True, **options)
         event.listen(engine, "connect", _prepare_postgresql(wait))
         event.listen(engine, "begin", _begin_postgresql)
         reader = engine.execution_options(
             isolation_level="REPEATABLE READ", postgresql_readonly=True
         )
-    event.listen(engine, "handle_error", translated, retval=True)
+    event.listen(engine, "handle_error", translate, retval=True)
     writer = engine.execution_options(writes="shared")
     return Engines(reader, writer, engine.execution_options(writes="exclusive"))
 
@@ -174,7 +179,7 @@ def _upgrade(engines: Engines) -> str | None:
 
 
 def _check_server(connection: Connection) -> None:
-    """Refuse a PostgreSQL that is too old, or whose text is not Unicode."""
+    """Refuse an old PostgreSQL, or a database whose text is not Unicode."""
     if connection.dialect.name != "postgresql":
         return
     number = connection.exec_driver_sql("SHOW server_version_num").scalar()
@@ -208,7 +213,7 @@ def _begin_postgresql(connection: Connection) -> None:
 
 
 def _libpq(wait: float) -> dict[str, Any]:
-    """How soon a server that went away silently is noticed."""
+    """Return options that detect a silently lost server soon."""
     return {
         "connect_timeout": max(2, math.ceil(wait)),  # seconds; libpq takes no less
         "keepalives_idle": 30,
@@ -232,10 +237,10 @@ def _prepare_postgresql(wait: float) -> Callable[[Any, object], None]:
 def _prepare_sqlite(wait: float, marks: Marks | None) -> Callable[[Any, object], None]:
     def prepare(connection: Any, _record: object) -> None:
         connection.marks = marks
-        connection.isolation_level = None  # transactions begin where SQLAlchemy says, see below
+        connection.isolation_level = None  # SQLAlchemy begins transactions, see below
         # Milliseconds; before anything that waits.
         connection.execute(f"PRAGMA busy_timeout = {round(1000 * wait)}")
-        # Of a new file, before its first page; in others this would wait for the writer.
+        # Only in a new file, before its first page; in others this would wait for the writer.
         if not connection.execute("PRAGMA page_count").fetchone()[0]:
             connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
         _enable_wal(connection, wait)
@@ -243,9 +248,9 @@ def _prepare_sqlite(wait: float, marks: Marks | None) -> Callable[[Any, object],
         # A log that a long reader let grow is cut back at the next checkpoint.
         connection.execute(f"PRAGMA journal_size_limit = {LOG_BYTES}")
         connection.execute("PRAGMA foreign_keys = ON")
-        # A file from elsewhere may define what computes; none of our tables does.
+        # A file from elsewhere may define computations; none of our tables does.
         connection.execute("PRAGMA trusted_schema = OFF")
-        # Text of a damaged page may be no UTF-8; it is not as it was stored, see index.database.checksums.
+        # Text of a damaged page may not be UTF-8; index.database.checksums detects the damage.
         connection.text_factory = _decode
         # Bags are read in a quarter of the time where the file is mapped; SQLite maps 2 GB at most.
         connection.execute("PRAGMA mmap_size = 2147418112")
@@ -258,7 +263,7 @@ def _decode(text: bytes) -> str:
 
 
 def _enable_wal(connection: Any, wait: float) -> None:
-    """Switch to write-ahead logging; where others switch too, SQLite does not wait, so we do."""
+    """Switch to write-ahead logging; retry while others switch, as SQLite does not wait."""
     deadline = time.monotonic() + wait
     while True:
         try:
@@ -273,7 +278,7 @@ def _enable_wal(connection: Any, wait: float) -> None:
 
 
 def _begin_sqlite(connection: Connection) -> None:
-    # A writer takes its turn at once: a reader that turns writer half-way could only fail.
+    # A writer locks at once: a reader that became a writer half-way could only fail.
     writes = connection.get_execution_options().get("writes")
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
     if writes:

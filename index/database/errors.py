@@ -1,4 +1,4 @@
-"""Failures of databases in our own words, whichever driver reports them."""
+"""Errors of databases in our own words, for both drivers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ REFUSES = "the disk is read-only or fails, so nothing was stored; try again once
 REFUSED = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN)
 # PostgreSQL's SQLSTATEs: a transaction that lost against another one, or waited for too long.
 CONTENDED = {"40001", "40P01", "55P03", "57014"}
-# Connections, too many of them, memory, shutdown, and a standby that takes no writes.
+# Lost or too many connections, memory, shutdown, and a read-only standby.
 AWAY = ("08", "53200", "53300", "57P", "25006")
 DISK_FULL = "53100"
 LACKING = ("42703", "42P01")  # a column, a table
@@ -27,19 +27,19 @@ LACKS = ("no such table", "no such column", "has no column named")  # how SQLite
 
 
 class NotReady(OSError):
-    """What searches does not answer yet, or no more."""
+    """Searches are not answered yet, or no longer."""
 
 
 class Busy(OSError):
-    """The database did not answer in time, or cannot be reached: the same request may succeed."""
+    """The database did not answer in time or is unreachable; a retry may succeed."""
 
 
 class StoreAway(Busy):
-    """The picture store cannot be reached, or refuses what it is asked."""
+    """The picture store cannot be reached, or refuses a request."""
 
 
 class DiskRefuses(Busy):
-    """The disk takes no writes, as one that is mounted read-only, or fails."""
+    """The disk is read-only, or fails."""
 
 
 class Damaged(OSError):
@@ -47,10 +47,10 @@ class Damaged(OSError):
 
 
 class Pool(QueuePool):
-    """Connections of which a limited number is open; who gets none in time is told Busy."""
+    """A pool of connections; raises Busy if none is free in time."""
 
     def connect(self) -> PoolProxiedConnection:
-        """A connection, waited for no longer than the pool's timeout."""
+        """Return a connection within the pool's timeout."""
         try:
             return super().connect()
         except PoolTimeout as full:
@@ -59,24 +59,24 @@ class Pool(QueuePool):
             ) from full
 
 
-def translated(context: ExceptionContext) -> Exception | None:
-    """What to raise in place of a driver's error; None leaves it as it is."""
-    return _translated(context.original_exception, context.is_disconnect)
+def translate(context: ExceptionContext) -> Exception | None:
+    """Translate a driver's error into one of ours; None keeps it."""
+    return _translate(context.original_exception, context.is_disconnect)
 
 
 @contextmanager
-def translating() -> Iterator[None]:
-    """Raise the same where a driver is called without SQLAlchemy."""
+def translate_errors() -> Iterator[None]:
+    """Translate errors of a driver that is called without SQLAlchemy."""
     try:
         yield
     except (sqlite3.Error, psycopg.Error) as error:
-        failure = _translated(error, False)
+        failure = _translate(error, False)
         if failure is None:
             raise
         raise failure from error
 
 
-def _translated(error: BaseException, disconnected: bool) -> Exception | None:
+def _translate(error: BaseException, disconnected: bool) -> Exception | None:
     if isinstance(error, sqlite3.Error):
         return _of_sqlite(error)
     if isinstance(error, psycopg.Error):
@@ -99,12 +99,12 @@ def _of_sqlite(error: sqlite3.Error) -> Exception | None:
             f"the disk under the catalog takes no writes, or fails ({error}); look after it"
         )
     if any(words in str(error) for words in LACKS):
-        return _lacking(error)
+        return _explain_lack(error)
     return None
 
 
-def _lacking(error: Exception) -> Damaged:
-    """What to say where tables or columns are gone that Tessera has made."""
+def _explain_lack(error: Exception) -> Damaged:
+    """Return the error for missing tables or columns."""
     why = str(error).partition("\n")[0]
     return Damaged(f"the catalog lacks a part of its tables ({why}): {RESTORE}")
 
@@ -119,7 +119,7 @@ def _of_postgresql(error: psycopg.Error, disconnected: bool) -> Exception | None
     if state == DISK_FULL:
         return NoSpace(FULL)
     if state in LACKING:
-        return _lacking(error)
+        return _explain_lack(error)
     if isinstance(error, psycopg.DataError) and "NUL" in str(error):
         return ValueError("text holds a NUL character (\\u0000), which PostgreSQL cannot store")
     return None

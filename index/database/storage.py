@@ -13,7 +13,7 @@ BUCKETS = 2**16  # see index.items.bucket_of
 
 @dataclass(frozen=True, slots=True)
 class Buckets:
-    """The buckets from `first` on, up to and without `end`."""
+    """The buckets from `first` up to, but without, `end`."""
 
     first: int = 0
     end: int = BUCKETS
@@ -34,7 +34,7 @@ ALL = Buckets()
 
 
 def cut(shards: int) -> list[Buckets]:
-    """All buckets as ranges of like size, one for each shard.
+    """Cut all buckets into ranges of equal size, one for each shard.
 
     >>> cut(2)
     [Buckets(first=0, end=32768), Buckets(first=32768, end=65536)]
@@ -52,16 +52,16 @@ VERIFY = 45.0  # seconds
 
 @dataclass(frozen=True, slots=True)
 class Storage:
-    """A data folder, and what lies elsewhere than in it.
+    """A data folder, and the places of data outside of it.
 
     `database` is the URL of a database, a SQLite file in the folder if empty; `pictures` a folder
     or the URL of an object store, a folder below the data folder if empty. Transactions wait up to
-    `wait` seconds for a lock. Pictures that no item has are deleted `sweep_after` seconds after
-    that was first seen. With `shared`, searches include what any process has written, and
-    not only what their own has: each asks the database.
-    `item_text` is how many bytes of metadata and sentences an item may have.
+    `wait` seconds for a lock. Pictures without an item are deleted `sweep_after` seconds after
+    this was first noticed. With `shared`, searches include what any process has written, and
+    not only their own: each asks the database.
+    `item_text` limits the bytes of an item's metadata and sentences.
     Published segments are read again and compared with their checksums within `verify` seconds.
-    `buckets` are those whose bags are searched and written to segments: not all for a shard.
+    Only bags of `buckets` are searched and written to segments; a shard has some of them.
     """
 
     folder: Path

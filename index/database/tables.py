@@ -27,7 +27,7 @@ IDENTIFIER = String().with_variant(String(collation="C"), "postgresql")
 schema = MetaData()
 
 # The secret that signs cursors in every process, and a layout that versions from before migrations
-# read: they refuse this one. Also what re-embeddings have kept: see index.catalog.names.
+# read: they refuse this one. Also what re-embeddings keep: see index.catalog.names.
 settings = Table(
     "settings",
     schema,
@@ -35,7 +35,7 @@ settings = Table(
     Column("value", Text, nullable=False),
 )
 
-# A collection without a name is being filled to take the place of `replaces`; where that is
+# A collection without a name is being filled to replace `replaces`; if that is
 # empty too, the collection is garbage: nothing reads or writes it, and its rows may be deleted.
 collections = Table(
     "collections",
@@ -62,8 +62,8 @@ aliases = Table(
     Index("aliases_by_collection", "collection"),
 )
 
-# The last revision of each transaction, with a random mark: two histories that parted, as those
-# of a database and its restored backup, have no mark in common from there on.
+# The last revision of each transaction, with a random mark. Two histories that diverge, such as
+# those of a database and its restored backup, have no common mark from there on.
 changes = Table(
     "changes",
     schema,
@@ -73,7 +73,7 @@ changes = Table(
     Column("kept", Integer),  # seconds since 1970: when a segment was last known to need the mark
 )
 
-# Every put makes a new row with a new revision; a row never changes, but for missing checksums.
+# Every put makes a new row with a new revision; rows never change, except to add checksums.
 items = Table(
     "items",
     schema,
@@ -100,7 +100,7 @@ def _of_item() -> ForeignKeyConstraint:
     )
 
 
-# The display copy itself lies in the picture store, under `name`. `position` is that of its bag.
+# The display copy itself is in the picture store, under `name`. `position` is its bag's.
 pictures = Table(
     "pictures",
     schema,
@@ -166,7 +166,7 @@ retired_pictures = Table(
 
 
 def setting(connection: Connection, name: str) -> str:
-    """What was written into the settings when the database was made; Damaged if it is gone."""
+    """Read a setting that was written with the tables; Damaged if it is gone."""
     value: str | None = connection.execute(
         select(settings.c.value).where(settings.c.name == name)
     ).scalar_one_or_none()
@@ -176,6 +176,6 @@ def setting(connection: Connection, name: str) -> str:
 
 
 def check_tables(connection: Connection) -> None:
-    """Damaged, or a driver's error, if a table or a column is not there."""
+    """Raise Damaged, or a driver's error, if a table or a column is missing."""
     for table in schema.sorted_tables:
         connection.execute(select(table).where(false()))

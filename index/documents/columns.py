@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from index.documents.words import words
-from index.filters import Equals, Scalar, Simple, Within, fits, number_of
+from index.filters import Equals, Scalar, Simple, Within, is_met, number_of
 
 LONGEST = 4  # words of a phrase
 
@@ -153,7 +153,7 @@ class Column:
         elif isinstance(condition, Within) and condition.numeric:
             fitting[:] = condition.holds(np.array(self._numbers))
         else:
-            fitting[:] = [fits(condition, value) for value in self.values]
+            fitting[:] = [is_met(condition, value) for value in self.values]
         return fitting
 
     def beginning(self, prefix: str) -> list[int]:

@@ -42,7 +42,7 @@ class Documents:
     """The items of a collection up to a revision, in the order of their revisions.
 
     Hold `lock` while reading. `newest` is the revision of the catalog that retirements are known
-    to, `mark` that of its history (see View.mark).
+    to, `mark` that of its history (see CatalogView.mark).
     """
 
     def __init__(self, synonyms: Synonyms | None = None) -> None:

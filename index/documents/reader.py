@@ -6,7 +6,7 @@ import logging
 from threading import Condition, Event, Lock, Thread
 
 from index.catalog.catalog import Catalog
-from index.catalog.views import View
+from index.catalog.views import CatalogView
 from index.documents.documents import Documents
 from index.documents.query_words import Synonyms
 from index.items import Collection, ModelMismatch
@@ -53,7 +53,7 @@ class DocumentReader:
             while self.advance():
                 pass
             return self._documents
-        needed = self._catalog.acknowledged(self._collection)
+        needed = self._catalog.read_acknowledged(self._collection)
         with self._moved:
             if self._thread is None:
                 needed = self._catalog.revision(self._collection)
@@ -75,7 +75,7 @@ class DocumentReader:
                 self._moved.notify_all()
         return True
 
-    def _read(self, view: View) -> Documents:
+    def _read(self, view: CatalogView) -> Documents:
         """All documents as of a view."""
         fresh = Documents(self._synonyms)
         fresh.newest, fresh.mark = view.revision, view.mark(view.revision)
@@ -83,7 +83,7 @@ class DocumentReader:
             pass
         return fresh
 
-    def _take(self, documents: Documents, view: View) -> bool:
+    def _take(self, documents: Documents, view: CatalogView) -> bool:
         """Add some newer items, and retire those that are gone; False if there are none."""
         if documents.revision == view.revision:
             return False
@@ -92,7 +92,7 @@ class DocumentReader:
             if documents.newest < view.floor:
                 documents.keep(view.revisions())
             else:
-                documents.retire(view.retired(documents.newest))
+                documents.retire(view.list_retired(documents.newest))
             documents.add(rows)
             documents.revision = end
             documents.newest, documents.mark = view.revision, view.mark(view.revision)
@@ -110,7 +110,7 @@ class DocumentReader:
             self._stopped.wait(wait)
 
 
-def _same_history(documents: Documents, view: View) -> bool:
+def _same_history(documents: Documents, view: CatalogView) -> bool:
     """Return whether documents are of a view's history; marks may be forgotten."""
     forgotten = documents.newest < view.floor
     return not documents.newest or forgotten or view.mark(documents.newest) == documents.mark

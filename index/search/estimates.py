@@ -8,7 +8,7 @@ import numkong
 import numpy as np
 from numpy.typing import NDArray
 
-from index.codes import LOW, coded, halves, steps
+from index.codes import LOW, encode, split_halves, steps
 from index.search.query import QueryPart, SentenceRole
 from index.segments.heads import Heads
 from index.segments.rows import Numbers, Rows, fragments_of, offsets_of
@@ -112,18 +112,20 @@ class Coded:
             self.common = score.image_summary(vectors, np.zeros(1, np.int64))[0]
             vectors = vectors - self.common
         self.scales = steps(vectors)
-        codes = [coded(vectors, self.scales)]
+        codes = [encode(vectors, self.scales)]
         if self.common is not None:
             self.common_scale = steps(self.common[None])
-            coarse = coded(self.common[None], self.common_scale)
+            coarse = encode(self.common[None], self.common_scale)
             fine = self.common - coarse[0] * self.common_scale
-            codes += [coarse, coded(fine[None], self.common_scale / FINE)]
+            codes += [coarse, encode(fine[None], self.common_scale / FINE)]
         self.codes = ByteDots(np.concatenate(codes))
         # What a row's base gives to all of the fragments together is as good, and found sooner.
         together = score.adds_shifts and role is SentenceRole.QUERY_IS_SENTENCE and not term.floored
         base_vectors = term.vectors.sum(axis=0, keepdims=True) if together else term.vectors
         self.base_scales = 127 * steps(base_vectors)  # half precision holds no large numbers
-        self.base = halves(base_vectors / self.base_scales[:, None]) if rows_have_base else None
+        self.base = (
+            split_halves(base_vectors / self.base_scales[:, None]) if rows_have_base else None
+        )
         self.errors_by_row = self._errors_by_row(vectors, rest)  # (E, T)
 
     def __len__(self) -> int:

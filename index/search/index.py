@@ -25,7 +25,7 @@ from index.search.scan import Scan, Scored, keep_probable, probabilities
 from index.search.shortlist import Chosen, choose
 from index.search.threads import Workers
 from index.segments.candidates import PER_HIT
-from index.segments.reader import Reader, Snapshot
+from index.segments.reader import SegmentChain, SegmentReader
 from index.segments.rows import Numbers, Side
 from models.scores.calibration import Calibration
 from models.scores.scoring import score_named
@@ -69,7 +69,7 @@ class Index:
         self.documents = DocumentReader(catalog, collection, synonyms)
         self._recent: deque[Request] = deque(maxlen=RECENT)
         # Named by the token, so that what another database left behind is never taken for ours.
-        self._reader = Reader(catalog, collection, directory / collection.token, self._score)
+        self._reader = SegmentReader(catalog, collection, directory / collection.token, self._score)
         # No method of this object: it would keep itself, and its segments, in memory.
         self.report = report or self._reader.report
         self._exact = ExactScores(catalog, collection, self._score, calibration, self.report)
@@ -84,7 +84,7 @@ class Index:
         self._reader.close()
         self.documents.close()
 
-    def snapshot(self) -> Snapshot:
+    def snapshot(self) -> SegmentChain:
         """The snapshot that a search would read now."""
         return self._reader.current()
 
@@ -148,7 +148,7 @@ class Index:
         contending = self._find_contenders(request, terms_of(request.query), snapshot)
         return replace(contending, contenders=contending.contenders.among_best(request), gone=gone)
 
-    def _handle_vanished(self, vanished: Sequence[int], snapshot: Snapshot) -> None:
+    def _handle_vanished(self, vanished: Sequence[int], snapshot: SegmentChain) -> None:
         """Read the changes by which the catalog lacks rows; without any, report the rows."""
         # What a put replaced meanwhile is behind the snapshot, as what it was replaced by.
         self._reader.advance()
@@ -166,7 +166,7 @@ class Index:
         return replace(request, query=query)
 
     def _find_contenders(
-        self, request: Request, terms: Sequence[QueryPart], snapshot: Snapshot
+        self, request: Request, terms: Sequence[QueryPart], snapshot: SegmentChain
     ) -> ShardAnswer:
         """Find the rows of a snapshot that may be among the best."""
         revisions = (
@@ -246,7 +246,7 @@ class Index:
         self,
         request: Request,
         terms: Sequence[QueryPart],
-        snapshot: Snapshot,
+        snapshot: SegmentChain,
         revisions: Numbers | None,
     ) -> tuple[Chosen, bool]:
         """Choose the rows that might be among the best; also says whether no others could."""

@@ -124,7 +124,7 @@ class Indexes:
                 log.exception("the collections cannot be listed; it is tried again")
                 continue
             idle = process is None or process.poll() is not None
-            if needed and idle and following.free(self._folder):
+            if needed and idle and following.is_free(self._folder):
                 process = following.start(self.catalog.storage, self._follower)
                 unfilled = False
         if process is not None:
@@ -141,7 +141,7 @@ class Indexes:
 
     def _close_dropped(self) -> bool:
         """Close the indexes of dropped collections; says whether any is still to delete."""
-        named = {collection.token for collection in self.catalog.collections()}
+        named = {collection.token for collection in self.catalog.names.all()}
         with self._lock:
             gone = [self._open.pop(token) for token in self._open.keys() - named]
         for index in gone:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from index.segments.reader import Snapshot
+from index.segments.reader import SegmentChain
 from index.segments.rows import Side
 
 
@@ -18,7 +18,7 @@ class SideOverview:
     in_memory: int
 
     @classmethod
-    def of(cls, snapshot: Snapshot, side: Side) -> SideOverview:
+    def of(cls, snapshot: SegmentChain, side: Side) -> SideOverview:
         """The overview of a snapshot's side."""
         found_by: Counter[str] = Counter()
         for segment in snapshot.segments:
@@ -52,7 +52,7 @@ class Overview:
     coverage: float = 1.0
 
     @classmethod
-    def of(cls, snapshot: Snapshot) -> Overview:
+    def of(cls, snapshot: SegmentChain) -> Overview:
         """The overview of a snapshot."""
         return cls(
             segments=len(snapshot.published),

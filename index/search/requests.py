@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from index.bags import photo_at
-from index.catalog.read_rows import Stored
+from index.catalog.read_rows import StoredBag
 from index.search.query import SentenceRole
 from index.segments.rows import Numbers, Side
 from models.scores import alignment
@@ -88,7 +88,7 @@ class Hit:
 
     key: HitKey
     revision: int
-    stored: Stored
+    stored: StoredBag
     request: Request
     score_name: str
     probability: float | None = None  # None where the matcher is not calibrated

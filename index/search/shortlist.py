@@ -46,11 +46,11 @@ def choose(
     rows = sum(int(np.count_nonzero(mask)) for mask in passed)
     words = sum(len(term.vectors) for term in terms if not term.negated)
     whole = round(rows / share)
-    most = candidates.wanted(whole, request.reach, words)
-    needed = candidates.portion(candidates.PER_HIT * request.reach, share)  # items
+    most = candidates.count_candidates(whole, request.reach, words)
+    needed = candidates.count_of_shard(candidates.PER_HIT * request.reach, share)  # items
     shard = share < 1 and rows > candidates.SCANNED
-    together = candidates.together(sides) if shard else 1.0
-    portion = partial(candidates.portion, share=share, together=together)  # of rows
+    together = candidates.rows_per_item(sides) if shard else 1.0
+    portion = partial(candidates.count_of_shard, share=share, together=together)  # of rows
     query = None if score is None else summary(request, terms, score)
     negated = [term for term in terms if term.negated]
     while (
@@ -58,7 +58,7 @@ def choose(
         and query is not None
         and rows > max(candidates.SCANNED, count := portion(most))
     ):
-        refined = portion(candidates.refined(whole, most))
+        refined = portion(candidates.count_by_codes(whole, most))
         wider = candidates.WIDER if negated else 1
         promising = _shortlist(segments, request, query, wider * refined, passed, workers)
         if negated:

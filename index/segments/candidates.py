@@ -1,4 +1,4 @@
-"""Candidates: the rows whose summaries promise most, found by FAISS where there are many."""
+"""Candidates: the rows with the best summaries, found by FAISS among many rows."""
 
 from __future__ import annotations
 
@@ -13,53 +13,53 @@ import numkong
 import numpy as np
 from numpy.typing import NDArray
 
-from index.codes import LOW, halves, steps
+from index.codes import LOW, split_halves, steps
 from index.segments.rows import Numbers, Rows
 from models.scores.kernels import Floats
 
 PAIR, BITS = 2, 4  # numbers of a summary that one code stands for, and the bits of a code
-SCANNED = 2_048  # rows up to which all are scored, and there is nothing to choose from
+SCANNED = 2_048  # rows up to which all are scored without candidates
 TRAINED = 2**12  # rows that the codes are learned from
-REFINED, COARSE = 3, 0.7  # see refined()
-WIDER = 2  # times as many are chosen from where some are left out for what is negated
-LEAST, PER_HIT, GROWTH, POWER = 64, 8, 4.1, 0.4  # see wanted()
-FEW, LONG = 600, 12  # see wanted()
-DEVIATIONS = 3  # see portion()
+REFINED, COARSE = 3, 0.7  # see count_by_codes()
+WIDER = 2  # factor of candidates for queries with a negation
+LEAST, PER_HIT, GROWTH, POWER = 64, 8, 4.1, 0.4  # see count_candidates()
+FEW, LONG = 600, 12  # see count_candidates()
+DEVIATIONS = 3  # see count_of_shard()
 
 
-def wanted(rows: int, reach: int, words: int) -> int:
-    """How many candidates hold the best `reach` of so many rows for a query of so many words.
+def count_candidates(rows: int, reach: int, words: int) -> int:
+    """Choose how many candidates to take so that they include the best `reach` rows.
 
-    For the same recall the number has to grow with the rows, and more are needed for few words, of
-    which regions can add most to what the whole photo gives.
+    For the same recall the number grows with the rows, and is larger for few words, for
+    which regions can add most to the whole photo.
     """
     more = max(0.0, FEW / max(words, 1) - FEW / LONG)
     return max(LEAST, PER_HIT * reach, int(GROWTH * math.pow(rows, POWER) + more))
 
 
-def refined(rows: int, wanted: int) -> int:
-    """How many of so many rows are found by codes, for their summaries to choose `wanted` of them.
+def count_by_codes(rows: int, wanted: int) -> int:
+    """Choose how many rows to find by codes, so that summaries choose `wanted` of them.
 
-    Codes are coarse, so among many rows far more than the best few are about as good by them.
+    Codes are coarse, so among many rows far more than the best few have similar products.
     """
     return max(REFINED * wanted, int(math.pow(rows, COARSE)))
 
 
-def portion(count: int, share: float, together: float = 1.0) -> int:
-    """How many of a collection's best `count` rows a shard has that holds a share of its items.
+def count_of_shard(count: int, share: float, together: float = 1.0) -> int:
+    """Estimate how many of the best `count` rows are in a shard with a share of the items.
 
     A hash of an item's id gives the item its shard, with all of its rows. If these are equally
-    good, `together` at a time, the number of items is binomial, and this is the mean and three
+    good, in groups of `together`, the number of items is binomial, and this is the mean plus three
     standard deviations of their rows.
     """
     deviation = math.sqrt(together * count * share * (1 - share))
     return min(count, math.ceil(count * share + DEVIATIONS * deviation))
 
 
-def together(sides: Sequence[Rows]) -> float:
-    """How many rows the item of an average row has: Σ m_i² / Σ m_i, of items with m_i rows.
+def rows_per_item(sides: Sequence[Rows]) -> float:
+    """Compute the rows of an average row's item: Σ m_i² / Σ m_i, for items of m_i rows.
 
-    It is known from the positions of all rows, current or not: 0, 1, … or -1, -2, … in each item.
+    Uses the positions of all rows, live or not: 0, 1, … or -1, -2, … in each item.
     """
     rows = sum(map(len, sides))
     if not rows:
@@ -76,51 +76,51 @@ class Structure:
     index: Any
 
     def nearest(self, query: Floats, count: int, allowed: NDArray[np.bool_] | None) -> Candidates:
-        """The rows whose codes have the highest products with a query (D,), and these products.
+        """Find the rows whose codes have the highest products with a query (D,).
 
-        Only rows of the mask `allowed` (B,) if there is one; fewer where there are no more.
+        Only rows of the mask `allowed` (B,), if given.
         """
         faiss, parameters = library(), None
         if allowed is not None:
             # FAISS reads the bits when it searches, so the array must live that long.
             bits = np.packbits(allowed, bitorder="little")
             parameters = faiss.SearchParametersIVF(sel=faiss.IDSelectorBitmap(bits))
-        faiss.omp_set_num_threads(1)  # of this thread: requests are what runs in parallel
+        faiss.omp_set_num_threads(1)  # for this thread: requests run in parallel
         products, rows = self.index.search(
-            _padded(query[None], self.index.d),
+            _pad(query[None], self.index.d),
             min(count, self.index.ntotal),
             params=parameters,
         )
-        # FAISS fills up with -1; and its file is mapped, on a disk that may fail.
+        # FAISS pads with -1; and its file is mapped, on a disk that may fail.
         real = (rows[0] >= 0) & (rows[0] < self.index.ntotal)
         return Candidates(rows[0][real].astype(np.int64), products[0][real])
 
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """Rows of a segment by number, (N,), and the products (N,) of their summaries with a query."""
+    """Rows of a segment by number (N,), and products (N,) of their summaries with a query."""
 
     rows: Numbers
     products: Floats
 
     def only(self, mask: NDArray[np.bool_]) -> Candidates:
-        """Those rows that a mask (N,) keeps."""
+        """Select the rows of a mask (N,)."""
         return Candidates(self.rows[mask], self.products[mask])
 
 
 def scan(rows: Rows, numbers: Numbers, query: Floats) -> Candidates:
-    """All of some rows, in order, with the products of their summaries and a query (D,)."""
-    numbers = np.sort(numbers)  # neighbours are read together
+    """Compute the products of some rows' summaries with a query (D,), in row order."""
+    numbers = np.sort(numbers)  # neighbours are read in one go
     every = len(numbers) == len(rows)
     summaries = rows.summaries if every else rows.summaries.take(numbers, axis=0)
-    scale = steps(query[None])  # half precision holds no large numbers
-    high, low = np.asarray(numkong.dots_packed(summaries, halves(query[None] / scale))).T
+    scale = steps(query[None])  # half precision has no large numbers
+    high, low = np.asarray(numkong.dots_packed(summaries, split_halves(query[None] / scale))).T
     products: Floats = (scale * (high + low / LOW)).astype(np.float32)
     return Candidates(numbers, products)
 
 
 def best(promising: Sequence[Candidates], count: int) -> list[Candidates]:
-    """The rows with the highest products of several segments, those of each together."""
+    """Select the rows with the highest products over several segments."""
     products = np.concatenate([listed.products for listed in promising])
     if len(products) <= count:
         return list(promising)
@@ -129,18 +129,18 @@ def best(promising: Sequence[Candidates], count: int) -> list[Candidates]:
 
 
 def library() -> ModuleType:
-    """FAISS, imported where there are enough rows for it: with CUDA's libraries it takes 166 MB."""
+    """Import FAISS, only for many rows: with CUDA's libraries it takes 166 MB."""
     import faiss
 
     return faiss
 
 
 def build(rows: Rows) -> Structure | None:
-    """Build what serves rows of this number; None where their summaries are scanned instead.
+    """Build FAISS's codes of rows; None if there are few, whose summaries are scanned.
 
     4-bit codes of pairs of numbers (product quantization: Jégou, Douze & Schmid 2011) in the order
     in which vector instructions look products up (André, Kermarrec & Le Scouarnec 2017). FAISS
-    takes filters of such codes in lists alone, so there is one list.
+    filters such codes only in inverted lists, so there is one list.
     """
     if len(rows) <= SCANNED:
         return None
@@ -154,23 +154,23 @@ def build(rows: Rows) -> Structure | None:
     index.own_fields = True
     coarse.this.disown()
     index.pq.cp.niter, index.pq.cp.seed, index.pq.cp.min_points_per_centroid = 10, 1, 1
-    faiss.omp_set_num_threads(1)  # clusters this small are found in more time by more threads
-    index.train(_padded(rows.summaries[:: math.ceil(len(rows) / TRAINED)], dimension))
+    faiss.omp_set_num_threads(1)  # more threads are slower for clusters this small
+    index.train(_pad(rows.summaries[:: math.ceil(len(rows) / TRAINED)], dimension))
     for start in range(0, len(rows), 2**14):
-        index.add(_padded(rows.summaries[start : start + 2**14], dimension))
+        index.add(_pad(rows.summaries[start : start + 2**14], dimension))
     return Structure(index)
 
 
 def write(structure: Structure, path: Path) -> None:
-    """Write a structure to a file; OSError where it cannot be."""
+    """Write a structure to a file; OSError if that fails."""
     try:
         library().write_index(structure.index, str(path))
-    except RuntimeError as failed:  # FAISS's own word for any failure
+    except RuntimeError as failed:  # FAISS raises it for any failure
         raise OSError(f"{path} was not written: {failed}") from failed
 
 
 def read(path: Path, rows: int) -> Structure:
-    """The structure of so many rows that a file holds; ValueError where it does not."""
+    """Read a structure of `rows` rows; ValueError for any other file."""
     faiss = library()
     try:
         index = faiss.read_index(str(path), faiss.IO_FLAG_MMAP_IFC)
@@ -183,7 +183,7 @@ def read(path: Path, rows: int) -> Structure:
     return Structure(index)
 
 
-def _padded(summaries: NDArray[np.float16] | Floats, dimension: int) -> Floats:
+def _pad(summaries: NDArray[np.float16] | Floats, dimension: int) -> Floats:
     padded = np.zeros((len(summaries), dimension), np.float32)
     padded[:, : summaries.shape[1]] = summaries
     return padded

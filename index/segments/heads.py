@@ -1,6 +1,6 @@
-"""Heads: the first principal components of rows' fragments, from which scores are bounded soon.
+"""Heads: the first principal components of rows' fragments, for fast bounds of scores.
 
-A scan of all rows reads a quarter of the numbers, and their codes only where a score can be high.
+A scan reads these quarter of the numbers, and all codes only if a score can be high.
 """
 
 from __future__ import annotations
@@ -12,23 +12,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from index.codes import coded_together
+from index.codes import encode_runs
 from models.scores.kernels import Floats
 
-WIDTH = 64  # components: what one instruction multiplies
-LEAST = 2_048  # rows from which on heads are worth their bytes
-SAMPLE = 20_000  # fragments that the components are found from
-HELD = 0.85  # share of the variance that they must hold, or bounds would leave most rows
-BLOCK = 2**12  # rows whose heads are made at a time
+WIDTH = 64  # components: as many as one instruction multiplies
+LEAST = 2_048  # fewer rows are not worth the bytes of heads
+SAMPLE = 20_000  # fragments from which the components are computed
+HELD = 0.85  # least share of the variance: with less, bounds exclude too few rows
+BLOCK = 2**12  # rows whose heads are computed at a time
 
 
 @dataclass(frozen=True, slots=True)
 class Heads:
     """Rows' fragments as v_i = base + P (scale · code_i + noise) + rest_i, P = directions.
 
-    Base is as in index.segments.rows. Shapes: directions (D, M), of which the columns are orthonormal, codes
+    The base is as in index.segments.rows. Shapes: directions (D, M) with orthonormal columns, codes
     (N, M) int8, scales, reach and rest (B,). Every number of the noise is at most scale / 2, those
-    of scale · code_i add up to no more than `reach`, signs left out, and ‖rest_i‖₂ ≤ rest.
+    of scale · code_i add up to at most `reach` without signs, and ‖rest_i‖₂ ≤ rest.
     """
 
     directions: Floats
@@ -44,21 +44,22 @@ class Heads:
 
 
 STORED = tuple(field.name for field in fields(Heads))
-TYPES = {"codes": np.int8}  # and single precision else
+TYPES = {"codes": np.int8}  # the others are in single precision
 Allocate = Callable[[str, tuple[int, ...], Any], NDArray[Any]]
 
 
 def build(
     codes: NDArray[np.int8], offsets: NDArray[np.int64], scales: Floats, allocate: Allocate
 ) -> Heads | None:
-    """Heads of rows' codes, which are in arrays as of index.segments.rows; None where they would not help.
+    """Build the heads of rows' codes; None where they would not help.
 
-    They are arrays that `allocate` makes from (name, shape, dtype).
+    Codes, offsets and scales are as in index.segments.rows. `allocate` makes the heads' arrays from
+    (name, shape, dtype).
     """
     rows, dimension = len(scales), codes.shape[1]
     if rows < LEAST or dimension <= 2 * WIDTH:
         return None
-    directions, share = components(_decoded(codes, offsets, scales, _sampled(offsets)))
+    directions, share = components(_decode(codes, offsets, scales, _sample(offsets)))
     if share < HELD:
         return None
     shapes = {"directions": directions.shape, "codes": (len(codes), WIDTH)}
@@ -67,30 +68,30 @@ def build(
         for name in STORED
     }
     arrays["directions"][:] = directions
-    for start in range(0, rows, BLOCK):  # so that memory stays flat
+    for start in range(0, rows, BLOCK):  # for constant memory
         numbers = np.arange(start, min(start + BLOCK, rows))
         block = offsets[start : numbers[-1] + 2]
-        vectors = _decoded(codes, offsets, scales, numbers)
+        vectors = _decode(codes, offsets, scales, numbers)
         heads = vectors @ directions
         places = block - block[0]
-        coded = coded_together(heads, places, heads[:0])
+        coded = encode_runs(heads, places, heads[:0])
         arrays["codes"][block[0] : block[-1]] = coded.codes
         arrays["scales"][numbers], arrays["reach"][numbers] = coded.scales, coded.reach
         rests = np.linalg.norm(vectors - heads @ directions.T, axis=1)
         arrays["rest"][numbers] = np.maximum.reduceat(rests, places[:-1])
-    return closed(arrays, rows, len(codes), dimension)
+    return freeze(arrays, rows, len(codes), dimension)
 
 
 def components(vectors: Floats) -> tuple[Floats, float]:
-    """The directions (D, M) of vectors (N, D) that hold most of their squares, and what share."""
+    """Compute the directions (D, M) with most of the energy of vectors (N, D), and its share."""
     energy = vectors.T.astype(np.float64) @ vectors
     eigenvalues, directions = np.linalg.eigh(energy)  # ascending
     first = np.ascontiguousarray(directions[:, ::-1][:, :WIDTH], np.float32)
     return first, float(eigenvalues[-WIDTH:].sum() / max(eigenvalues.sum(), 1e-30))
 
 
-def closed(arrays: dict[str, NDArray[Any]], rows: int, fragments: int, dimension: int) -> Heads:
-    """Heads of arrays that nobody writes to any more; ValueError if they do not fit together."""
+def freeze(arrays: dict[str, NDArray[Any]], rows: int, fragments: int, dimension: int) -> Heads:
+    """Make heads of arrays, now read-only; ValueError if they do not fit together."""
     for name, array in arrays.items():
         array.flags.writeable = False
         if array.dtype != TYPES.get(name, np.float32):
@@ -101,19 +102,19 @@ def closed(arrays: dict[str, NDArray[Any]], rows: int, fragments: int, dimension
     return Heads(**arrays)
 
 
-def _sampled(offsets: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The numbers of rows that have about as many fragments as are looked at."""
+def _sample(offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Choose evenly spaced rows with about SAMPLE fragments in all."""
     rows = len(offsets) - 1
     return np.arange(0, rows, max(1, int(offsets[-1]) // SAMPLE))
 
 
-def _decoded(
+def _decode(
     codes: NDArray[np.int8],
     offsets: NDArray[np.int64],
     scales: Floats,
     numbers: NDArray[np.int64],
 ) -> Floats:
-    """The fragments (N, D) of some rows, less their base."""
+    """Decode the fragments (N, D) of some rows, minus their base."""
     sizes = offsets[numbers + 1] - offsets[numbers]
     starts = np.repeat(offsets[numbers] - np.cumsum(sizes) + sizes, sizes)
     vectors: Floats = (

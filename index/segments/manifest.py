@@ -1,4 +1,4 @@
-"""Manifests: which segments a collection has, in one file that is replaced as a whole."""
+"""Manifests: the list of a collection's segments, a file that is replaced atomically."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from typing import Any
 import xxhash
 
 from index.disk import sync
-from index.segments.segment import Span, Sums
+from index.segments.segment import RevisionSpan, Sums
 
 NAME = "manifest.json"
-FORM = 2  # of the files; another one is built anew
+FORM = 2  # of the files; segments of another form are built again
 
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A segment of a manifest: its folder's name, what it covers, and its files."""
+    """A segment of a manifest: its folder's name, its span, and its files."""
 
     folder: str
-    span: Span
+    span: RevisionSpan
     sums: Sums
 
 
@@ -34,12 +34,12 @@ class Manifest:
 
     @property
     def until(self) -> int:
-        """The newest revision that they cover."""
+        """The newest revision that the segments cover."""
         return self.segments[-1].span.until if self.segments else 0
 
 
 def read(directory: Path, token: str) -> Manifest | None:
-    """The manifest of a directory; None if there is none yet. ValueError if it is broken."""
+    """Read a directory's manifest; None if there is none yet, ValueError if it is broken."""
     try:
         text = (directory / NAME).read_text()
     except FileNotFoundError:
@@ -55,13 +55,13 @@ def read(directory: Path, token: str) -> Manifest | None:
             or content["token"] != token
         ):
             raise ValueError("it was not written for this collection by this version")
-        return Manifest(token, tuple(_listed(segment) for segment in content["segments"]))
+        return Manifest(token, tuple(_parse_listed(segment) for segment in content["segments"]))
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as broken:
         raise ValueError(f"{directory / NAME} is broken: {broken}") from broken
 
 
 def publish(directory: Path, manifest: Manifest) -> None:
-    """Put a manifest in place of the one before: readers see the one or the other, whole."""
+    """Replace the manifest atomically and durably."""
     content = {
         "token": manifest.token,
         "segments": [
@@ -78,7 +78,7 @@ def publish(directory: Path, manifest: Manifest) -> None:
 
 
 def version(directory: Path) -> tuple[int, int]:
-    """Something that changes with every manifest that is published."""
+    """Return a value that changes with every published manifest."""
     try:
         status = (directory / NAME).stat()
     except FileNotFoundError:
@@ -86,9 +86,9 @@ def version(directory: Path) -> tuple[int, int]:
     return status.st_ino, status.st_mtime_ns
 
 
-def _listed(row: dict[str, Any]) -> Listed:
+def _parse_listed(row: dict[str, Any]) -> Listed:
     files = {str(name): (int(size), str(digest)) for name, (size, digest) in row["files"].items()}
-    return Listed(str(row["folder"]), Span(**row["span"]), files)
+    return Listed(str(row["folder"]), RevisionSpan(**row["span"]), files)
 
 
 def _checksum(content: object) -> str:

@@ -1,7 +1,7 @@
-"""Following: one process a data folder follows all of its collections.
+"""The follower process: one for each data folder, for all of its collections.
 
-Whoever holds the lock of the data folder does, and the operating system gives it back when the
-process ends, however it ends.
+It holds the lock of the data folder, which the operating system releases when the process ends in
+any way.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from index.database.storage import Buckets, Storage
 from index.items import Collection, ModelMismatch
 from index.segments.builder import Follower, Sizes
 
-POLL = 0.2  # seconds between looks at a catalog that is quiet
+POLL = 0.2  # seconds between looks at an idle catalog
 RETRY = 5.0  # seconds after something failed
-TIDY = 60.0  # seconds between looks for what can be forgotten
-SWEEP = 3600.0  # seconds between looks for what interruptions left behind: all files are listed
+TIDY = 60.0  # seconds between looks for retirements to forget
+SWEEP = 3600.0  # seconds between sweeps, which list all files
 SEGMENTS = "segments"  # the folder of all collections' segments, below the data folder
 
 log = logging.getLogger(__name__)
@@ -37,7 +37,7 @@ log = logging.getLogger(__name__)
 def elect(folder: Path) -> int | None:
     """Take the follower's lock of a data folder: its handle, or None where another has it.
 
-    The operating system gives it back when the process ends, however it ends.
+    The operating system releases it when the process ends in any way.
     """
     handle = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
     try:
@@ -48,28 +48,30 @@ def elect(folder: Path) -> int | None:
     return handle
 
 
-class Following:
-    """Follows all collections of a data folder, those that are being re-embedded too."""
+class Followers:
+    """The followers of all collections of a data folder, re-embedded ones in the making too."""
 
     def __init__(self, catalog: Catalog, folder: Path, sizes: Sizes | None = None) -> None:
         self._catalog, self._folder, self._sizes = catalog, folder, sizes
         self._followers: dict[str, Follower] = {}
         self._fillers: dict[str, Filler] = {}
-        self._resting: dict[str, float] = {}  # what failed, by token: when to try it again
+        self._resting: dict[str, float] = {}  # when to retry failed collections, by token
         self._tidied = self._swept = float("-inf")
         self.failure: Exception | None = None  # the last one
 
     def step(self) -> bool:
-        """A piece of work for every collection; False where none had any.
+        """Do a piece of work for every collection; False if none had any.
 
-        One that fails is logged, and rests for a while.
+        A failure is logged, and the collection is retried later.
         """
-        followed = {collection.token: collection for collection in self._catalog.names.followed()}
+        followed = {
+            collection.token: collection for collection in self._catalog.names.list_followed()
+        }
         self._leave(self._followers.keys() - followed.keys())
         worked = False
         for token, collection in followed.items():
             if monotonic() >= self._resting.get(token, 0.0):
-                worked |= self._worked(collection)
+                worked |= self._work_on(collection)
         if not worked:
             worked = self._fill(followed.values())
         if not worked and monotonic() - self._tidied > TIDY:
@@ -77,14 +79,14 @@ class Following:
         return worked
 
     def _leave(self, tokens: Iterable[str]) -> None:
-        """Follow some collections no more: they are gone."""
+        """Stop following some collections that are gone."""
         for token in tokens:
             del self._followers[token]
             self._fillers.pop(token, None)
-            self._swept = float("-inf")  # its files are to go soon
+            self._swept = float("-inf")  # sweep its files soon
 
     def _tidy(self) -> None:
-        """Have the catalog forget what all segments have, and now and then delete garbage."""
+        """Let the catalog forget retirements, and sweep every SWEEP seconds."""
         self._tidied = monotonic()
         for follower in self._followers.values():
             try:
@@ -95,7 +97,7 @@ class Following:
             self._sweep()
 
     def _fill(self, followed: Iterable[Collection]) -> bool:
-        """Fill in some checksums of rows of an older version; False where none are missing."""
+        """Fill in some checksums of older rows; False if none are missing."""
         for collection in followed:
             token = collection.token
             if monotonic() < self._resting.get(token, 0.0):
@@ -111,7 +113,7 @@ class Following:
         return False
 
     def _sweep(self) -> None:
-        """Delete what interruptions left behind; where that fails, again in TIDY seconds."""
+        """Sweep garbage; after a failure, retry in TIDY seconds."""
         try:
             self._catalog.sweep(self._folder / SEGMENTS)
         except OSError as failed:  # such as a picture store that is away
@@ -119,8 +121,8 @@ class Following:
         else:
             self._swept = self._tidied
 
-    def _worked(self, collection: Collection) -> bool:
-        """A piece of work for one collection."""
+    def _work_on(self, collection: Collection) -> bool:
+        """Do a piece of work for one collection."""
         token = collection.token
         directory = self._folder / SEGMENTS / token
         follower = self._followers.setdefault(
@@ -131,13 +133,13 @@ class Following:
         except ModelMismatch:
             del self._followers[token]
         except Exception as failure:
-            # The follower stays, so that what it has checked is not read again each time.
+            # The follower stays, so that its checked files are not read again each time.
             log.exception("collection %r cannot be followed; it is tried again", collection.name)
             self._resting[token], self.failure = monotonic() + RETRY, failure
         return False
 
     def run(self, stopped: Event) -> None:
-        """Work until told to stop; what fails is logged and tried again."""
+        """Work until stopped; failures are logged and retried."""
         while not stopped.is_set():
             try:
                 wait = 0.0 if self.step() else POLL
@@ -149,15 +151,15 @@ class Following:
 
 
 def catch_up(catalog: Catalog, folder: Path) -> None:
-    """Build what there is to build now, unless another process follows the data folder.
+    """Build all segments now, unless another process follows the data folder.
 
-    Raises what following a collection failed with, once the others are built.
+    Raises the last failure, once the other collections are built.
     """
     lock = elect(folder)
     if lock is None:
         return
     try:
-        following = Following(catalog, folder, Sizes(quiet=0.0))
+        following = Followers(catalog, folder, Sizes(quiet=0.0))
         while following.step():
             pass
         if following.failure is not None:
@@ -167,26 +169,26 @@ def catch_up(catalog: Catalog, folder: Path) -> None:
 
 
 def start(storage: Storage, module: str = __name__) -> subprocess.Popen[bytes]:
-    """Start a process that follows a catalog, or waits until it may; it ends with this one.
+    """Start a follower process, which waits for the lock and ends with this process.
 
-    `module` is what it runs: something that calls `main`, here with logs of its own.
+    `module` is the module that it runs, which calls `main`.
     """
     root = str(Path(__file__).parent.parent.parent)
     paths = [root, *filter(None, [os.environ.get("PYTHONPATH")])]
     process = subprocess.Popen(  # noqa: S603 - our own command
         [sys.executable, "-m", module, str(storage.folder)],
-        stdin=subprocess.PIPE,  # it reads the end of it when this process ends, however it ends
+        stdin=subprocess.PIPE,  # it reads the end of it when this process ends in any way
         env=os.environ | {"PYTHONPATH": os.pathsep.join(paths), "OMP_NUM_THREADS": "1"},
     )
     assert process.stdin is not None
-    # Not by arguments, which everyone on the machine may read: it may hold a password.
+    # Not by arguments, which everyone on the machine can read: it may contain a password.
     process.stdin.write(json.dumps(asdict(storage), default=str).encode() + b"\n")
     process.stdin.flush()
     return process
 
 
-def free(folder: Path) -> bool:
-    """Whether no process follows a data folder at this moment."""
+def is_free(folder: Path) -> bool:
+    """Return whether no process follows a data folder now."""
     lock = elect(folder)
     if lock is None:
         return False
@@ -195,7 +197,7 @@ def free(folder: Path) -> bool:
 
 
 def main() -> None:
-    """Follow the storage that the first line of standard input describes, until that ends."""
+    """Follow the storage in the first line of standard input, until its end."""
     os.nice(5)  # searches come first
     fields = json.loads(sys.stdin.buffer.readline())
     places = {"folder": Path(fields["folder"]), "buckets": Buckets(**fields["buckets"])}
@@ -205,7 +207,7 @@ def main() -> None:
     while (lock := elect(storage.folder)) is None:
         stopped.wait(1.0)
     try:
-        Following(Catalog(storage, claim=LOOK), storage.folder).run(stopped)
+        Followers(Catalog(storage, claim=LOOK), storage.folder).run(stopped)
     finally:
         os.close(lock)
 

@@ -1,7 +1,7 @@
-"""Snapshots: the rows of a collection as of a revision, from published segments and a tail.
+"""Readers: a collection's rows as of a revision, from published segments and a tail.
 
-What the follower has published is mapped; what is newer is read from the catalog and kept in
-memory. Nothing here waits for a writer, nor a writer for it.
+Published segments are mapped; newer rows are read from the catalog and kept in
+memory. Readers and writers do not wait for each other.
 """
 
 from __future__ import annotations
@@ -15,30 +15,30 @@ from threading import Event, Lock, Thread
 
 from index import page_faults
 from index.catalog.catalog import Catalog
-from index.catalog.views import View
+from index.catalog.views import CatalogView
 from index.items import Collection, ModelMismatch
 from index.segments import manifest
 from index.segments import segment as segments
 from index.segments.manifest import Listed
-from index.segments.segment import Segment, Span
+from index.segments.segment import RevisionSpan, Segment
 from models.scores.scoring import Score
 
-STEP = 4_096  # revisions that are read from the catalog at a time
-LONGEST = 2**30  # bytes of a tail; what is newer waits for the follower
+STEP = 4_096  # revisions that are read from the catalog in one step
+LONGEST = 2**30  # bytes of a tail; newer rows wait for the follower
 POLL = 0.1  # seconds between looks at the catalog
-SELDOM = 1.0  # the longest pause where nothing changes: searches of a shared catalog ask it, too
-CATCH_UP = 4  # steps by which a search that names a revision takes in what is newer
+SELDOM = 1.0  # the longest pause without changes in a shared catalog, which searches ask too
+CATCH_UP = 4  # steps that a search of a named revision waits for
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
-    """A collection's rows as of a revision, safe to read while newer ones are made.
+class SegmentChain:
+    """A collection's segments as of a revision, safe to read while newer ones are made.
 
-    `newest` is the revision that the catalog had reached when the snapshot was made, and `mark`
-    tells the history that it belongs to from others (see View.mark). `histories` counts those that
-    were undone, so that what was learned of one is not taken for another's.
+    `newest` is the catalog's revision when the chain was made, and `mark`
+    identifies its history (see CatalogView.mark). `histories` counts those that
+    were undone, so that data derived from one is not used for another.
     """
 
     published: tuple[Segment, ...] = ()
@@ -50,11 +50,11 @@ class Snapshot:
 
     @property
     def segments(self) -> tuple[Segment, ...]:
-        """All segments, one after another."""
+        """All segments in the order of revisions."""
         return self.published + self.tail
 
-    def until(self, revision: int) -> Snapshot:
-        """The same rows but for those that were put later than a revision."""
+    def until(self, revision: int) -> SegmentChain:
+        """Return the chain without rows after a revision."""
         return replace(
             self,
             published=tuple(segment.until(revision) for segment in self.published),
@@ -64,20 +64,20 @@ class Snapshot:
 
     @property
     def unpublished(self) -> int:
-        """How many changes of the catalog no published segment has."""
+        """The number of the catalog's changes that no published segment has."""
         return self.newest - (self.published[-1].span.until if self.published else 0)
 
     @property
     def behind(self) -> int:
-        """How many changes of the catalog are not in it yet."""
+        """The number of the catalog's changes that the chain lacks."""
         return self.newest - self.revision
 
 
-class Reader:
-    """The snapshot of one collection, for many threads; it only grows newer.
+class SegmentReader:
+    """The newest segment chain of one collection. Safe for many threads.
 
-    Until `start`, every `current` takes in all that the catalog has. From then on a thread of its
-    own does, and `current` only waits for what this process itself has written.
+    Until `start`, every `current` reads all changes of the catalog. From then on a thread of its
+    own does, and `current` only waits for changes of this process.
     """
 
     def __init__(
@@ -86,14 +86,14 @@ class Reader:
         self._catalog, self._collection, self._score = catalog, collection, score
         self._directory = directory
         self._lock, self._publishing = Lock(), Lock()
-        self._snapshot = Snapshot()
+        self._snapshot = SegmentChain()
         self._version, self._doubted = (-1, -1), False
         self._faults = page_faults.count()
         self._stopped = Event()
         self._thread: Thread | None = None
 
     def start(self) -> None:
-        """Take in what was published, and follow the catalog in the background."""
+        """Read published segments, and follow the catalog in the background."""
         if self._thread is None:
             self.publish()
             self.advance()
@@ -106,29 +106,29 @@ class Reader:
         if self._thread is not None:
             self._thread.join()
 
-    def current(self) -> Snapshot:
-        """The newest snapshot; ModelMismatch once another model has re-embedded the collection."""
+    def current(self) -> SegmentChain:
+        """Return the newest chain; ModelMismatch after a re-embedding by another model."""
         if self._thread is not None and self._thread.is_alive():
-            needed = self._catalog.acknowledged(self._collection)
+            needed = self._catalog.read_acknowledged(self._collection)
             while self._snapshot.revision < needed and self.advance():
                 pass
         else:
             self.publish()
-            while self._moved() and self.advance():
+            while self._has_moved() and self.advance():
                 pass
         return self._snapshot
 
-    def _moved(self) -> bool:
-        """Whether the catalog is newer than the snapshot, or of another history."""
+    def _has_moved(self) -> bool:
+        """Return whether the catalog is newer than the chain, or of another history."""
         snapshot = self._snapshot
         with self._catalog.reading(self._collection) as view:
             newer = view.revision != snapshot.revision
             return newer or view.mark(view.revision) != snapshot.mark
 
-    def at(self, revision: int) -> tuple[Snapshot, bool]:
-        """The rows as of a revision that the catalog has reached, and whether some have gone since.
+    def at(self, revision: int) -> tuple[SegmentChain, bool]:
+        """Return the chain as of a past revision, and whether rows have gone since.
 
-        The snapshot's own revision says where it could not be reached in a few steps.
+        The chain's revision is lower if a few steps did not reach it.
         """
         for _ in range(CATCH_UP):
             if self._snapshot.revision >= revision or not self.advance():
@@ -137,49 +137,49 @@ class Reader:
         if snapshot.newest <= revision:
             return snapshot, False
         with self._catalog.reading(self._collection) as view:
-            gone = revision < view.floor or bool((view.retired(revision) <= revision).any())
+            gone = revision < view.floor or bool((view.list_retired(revision) <= revision).any())
         return snapshot.until(revision), gone
 
     @property
-    def latest(self) -> Snapshot:
-        """The snapshot there is, without a look at anything."""
+    def latest(self) -> SegmentChain:
+        """The chain in memory, without any check."""
         return self._snapshot
 
     def advance(self) -> bool:
-        """Take in some of what is newer in the catalog; False where there is no more or no room."""
+        """Read some newer changes of the catalog; False if there are none, or no room."""
         with self._lock, self._catalog.reading(self._collection) as view:
-            previous = self._of_history(self._snapshot, view)
-            self._snapshot = self._followed(previous, view)
+            previous = self._check_history(self._snapshot, view)
+            self._snapshot = self._extend(previous, view)
             return self._snapshot.revision > previous.revision
 
     def publish(self) -> None:
-        """Take in the segments that the follower has published since the last time."""
+        """Read segments that the follower has published since the last time."""
         with self._publishing:
             version = manifest.version(self._directory)
             self._check_pages()
-            if version == self._version and not self._doubted and not self._marked():
+            if version == self._version and not self._doubted and not self._has_broken():
                 return
             self._doubted = False
             try:
                 listed = manifest.read(self._directory, self._collection.token)
             except ValueError as broken:
-                log.warning("%s; it is built anew", broken)
+                log.warning("%s; it is built again", broken)
                 listed = None
             mapped = {segment.folder: segment for segment in self._snapshot.published}
-            chain = opened_chain(listed.segments if listed else (), self._directory, mapped)
+            chain = open_chain(listed.segments if listed else (), self._directory, mapped)
             with self._lock, self._catalog.reading(self._collection) as view:
-                published = valid_chain(chain, view)
-                previous = replace(self._of_history(self._snapshot, view), published=published)
-                self._snapshot = self._followed(previous, view)
+                published = choose_valid(chain, view)
+                previous = replace(self._check_history(self._snapshot, view), published=published)
+                self._snapshot = self._extend(previous, view)
             self._version = version
 
-    def _marked(self) -> bool:
-        """Whether some process has marked a segment that is searched here."""
+    def _has_broken(self) -> bool:
+        """Return whether any process has marked a segment of the chain as broken."""
         folders = [segment.folder for segment in self._snapshot.published if segment.folder]
         return any((folder / segments.BROKEN).exists() for folder in folders)
 
     def _check_pages(self) -> None:
-        """Mark segments that are not as they were written, where pages could not be read."""
+        """Mark damaged segments, after pages could not be read."""
         faults = page_faults.count()
         if faults == self._faults:
             return
@@ -189,13 +189,13 @@ class Reader:
                 try:
                     segments.check(segment.folder, segment.sums)
                 except (OSError, ValueError) as broken:
-                    log.error("segment %s is built anew: %s", segment.folder.name, str(broken))
+                    log.error("segment %s is built again: %s", segment.folder.name, str(broken))
                     segments.mark_broken(segment.folder)
 
     def report(self, revision: int) -> None:
-        """Say that a row does not agree with the catalog: its segment is built anew.
+        """Report a row that differs from the catalog, so that its segment is built again.
 
-        From the next `publish` on, what it holds is read from the catalog.
+        From the next `publish` on, its rows are read from the catalog.
         """
         for segment in self._snapshot.published:
             if segment.folder and segment.holds(revision):
@@ -208,57 +208,57 @@ class Reader:
         while not self._stopped.is_set():
             try:
                 self.publish()
-                moved = self._moved() and self.advance()
+                moved = self._has_moved() and self.advance()
                 wait = 0.0 if moved else min(max(2 * wait, POLL), longest)
             except ModelMismatch:
-                return  # searches say so themselves
+                return  # searches raise it too
             except Exception:
                 log.exception("the index cannot follow the catalog; it tries again")
                 wait = 1.0
             self._stopped.wait(wait)
 
-    def _of_history(self, snapshot: Snapshot, view: View) -> Snapshot:
-        """The snapshot, or an empty one where the database went back to another history."""
-        forgotten = snapshot.newest < view.floor  # marks may be, too
+    def _check_history(self, snapshot: SegmentChain, view: CatalogView) -> SegmentChain:
+        """Return the chain, or an empty one if the database has another history."""
+        forgotten = snapshot.newest < view.floor  # marks may be deleted too
         if not snapshot.newest or forgotten or view.mark(snapshot.newest) == snapshot.mark:
             return snapshot
         log.warning("the database is another than before; all is read again")
         self._version = (-1, -1)
-        return Snapshot(histories=snapshot.histories + 1)
+        return SegmentChain(histories=snapshot.histories + 1)
 
-    def _followed(self, snapshot: Snapshot, view: View) -> Snapshot:
-        """A snapshot that is newer by a step, and whose tail begins where its segments end."""
+    def _extend(self, snapshot: SegmentChain, view: CatalogView) -> SegmentChain:
+        """Extend a chain by a step; its tail begins where the segments end."""
         until = snapshot.published[-1].span.until if snapshot.published else 0
         tail = [segment.since(until) for segment in snapshot.tail if segment.span.until > until]
         if tail and tail[0].span.after != until:
-            tail = []  # segments are gone that were there: what is between is read again
+            tail = []  # segments are gone: their revisions are read again
         if snapshot.newest < view.floor:
             current = view.revisions()
             published = tuple(segment.only(current) for segment in snapshot.published)
             tail = [segment.only(current) for segment in tail]
         else:
-            retired = view.retired(snapshot.newest)
+            retired = view.list_retired(snapshot.newest)
             published = tuple(segment.without(retired) for segment in snapshot.published)
             tail = [segment.without(retired) for segment in tail]
         reached = tail[-1].span.until if tail else until
         end = min(reached + STEP, view.revision)
         if end > reached and sum(segment.size for segment in tail) < LONGEST:
             bags, end = view.bags(reached, end)
-            span = Span(reached, end, view.revision, "")
+            span = RevisionSpan(reached, end, view.revision, "")
             tail.append(segments.of_bags(bags, span, self._score, self._collection.dimension))
             reached = end
         mark = view.mark(view.revision)
-        return Snapshot(
-            published, tuple(_tidied(tail)), reached, view.revision, mark, snapshot.histories
+        return SegmentChain(
+            published, tuple(_merge_tail(tail)), reached, view.revision, mark, snapshot.histories
         )
 
 
-def opened_chain(
+def open_chain(
     listed: Sequence[Listed], directory: Path, mapped: dict[Path | None, Segment]
 ) -> list[Segment]:
-    """The listed segments up to the first that cannot be opened; those in `mapped` are kept.
+    """Open the listed segments up to the first broken one; keep those in `mapped`.
 
-    One whose files are not as they were written is marked, so that the follower builds it anew.
+    A damaged one is marked, so that the follower builds it again.
     """
     chain: list[Segment] = []
     for entry in listed:
@@ -269,30 +269,30 @@ def opened_chain(
             if folder in mapped and folder.exists():
                 chain.append(mapped[folder])
             else:
-                chain.append(segments.opened(folder, entry.span, entry.sums))
+                chain.append(segments.map_folder(folder, entry.span, entry.sums))
         except (OSError, ValueError) as broken:
-            # Its text alone: handlers keep records, and an exception would keep the segments.
-            log.warning("segment %s is built anew: %s", entry.folder, str(broken))
+            # Only its text: handlers keep records, and an exception would keep the segments.
+            log.warning("segment %s is built again: %s", entry.folder, str(broken))
             if isinstance(broken, ValueError | FileNotFoundError):
                 segments.mark_broken(folder)
             break
     return chain
 
 
-def valid_chain(chain: Sequence[Segment], view: View) -> tuple[Segment, ...]:
-    """Those of the segments that lead, unbroken and of this history, from the start on.
+def choose_valid(chain: Sequence[Segment], view: CatalogView) -> tuple[Segment, ...]:
+    """Choose the leading segments without a gap and of this history.
 
-    Rows that were retired since they were seen no longer count.
+    Rows that were retired since then are no longer live.
     """
-    mark, retired = cache(view.mark), cache(view.retired)
+    mark, retired = cache(view.mark), cache(view.list_retired)
     valid: list[Segment] = []
     for segment in chain:
         if segment.span.after != (valid[-1].span.until if valid else 0):
             break
-        # A catalog that went through the very change that it was built at has its mark.
+        # A catalog with the same change has the segment's mark.
         revision = segment.span.seen
         if revision > view.revision or mark(revision) != segment.span.mark:
-            log.warning("segment %s is of another history; it is built anew", segment.folder)
+            log.warning("segment %s is of another history; it is built again", segment.folder)
             break
         if revision < view.floor:
             valid.append(segment.only(view.revisions()))
@@ -301,8 +301,8 @@ def valid_chain(chain: Sequence[Segment], view: View) -> tuple[Segment, ...]:
     return tuple(valid)
 
 
-def _tidied(tail: list[Segment]) -> list[Segment]:
-    """A tail of few segments: neighbours of like size are one."""
+def _merge_tail(tail: list[Segment]) -> list[Segment]:
+    """Merge neighbours of similar size in a tail."""
     while len(tail) > 1 and 2 * tail[-1].count >= tail[-2].count:
         last = tail[-1].span
         tail[-2:] = [segments.join(tail[-2:], last)]

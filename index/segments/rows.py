@@ -1,6 +1,6 @@
-"""Rows: what a search must know of stored bags to find the best of them, in lean arrays.
+"""Rows: compact arrays of stored bags, from which a search finds the best.
 
-The catalog holds the bags themselves; what is shown, and the scores that are told, come from there.
+The catalog has the bags themselves; shown parts and final scores come from there.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from index.codes import coded_together, single
+from index.codes import encode_runs, single
 from index.segments.heads import Heads
 from models.scores.kernels import Floats
 from models.scores.scoring import Score
@@ -21,18 +21,18 @@ Side = Literal["images", "sentences"]
 SIDES: tuple[Side, Side] = ("images", "sentences")
 Numbers = NDArray[np.int64]
 Allocate = Callable[[str, tuple[int, ...], Any], NDArray[Any]]
-BLOCK = 2**13  # rows that are copied at a time when rows are joined
+BLOCK = 2**13  # rows that are copied at a time in a join
 LARGEST = np.finfo(np.float16).max
 
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Bags of one side in the order of their revisions: row b has fragments offsets[b : b + 2].
+    """Bags of one side by revision; row b has the fragments offsets[b : b + 2].
 
     A row's fragments are v_i = base + scale · code_i + noise. An image's base is its summary and a
-    sentence's is 0, so that with an image's summary f (models.scores.scoring) v_i · s = f · s + scale ·
-    code_i · s. Every number of the noise is at most scale / 2, and those of scale · code_i add up
-    to no more than `reach`, signs left out; those of the base to `bases`.
+    sentence's is 0, so that with an image's summary f (models.scores.scoring)
+    v_i · s = f · s + scale · code_i · s. Every number of the noise is at most scale / 2. The
+    absolute numbers of scale · code_i add up to at most `reach`, and those of the base to `bases`.
 
     Shapes: codes (N, D) int8, offsets (B + 1,), scales, reach and bases (B,), summaries (B, D)
     float16, revisions and positions (B,). `live` (B,) is False for rows whose item has been
@@ -66,7 +66,7 @@ class Rows:
         return np.diff(self.offsets)
 
     def without(self, retired: Numbers) -> Rows:
-        """The same rows after some revisions stopped being current."""
+        """Return the rows after some revisions were retired."""
         if not len(retired) or not len(self):
             return self
         places = np.searchsorted(self.revisions, retired)
@@ -79,11 +79,11 @@ class Rows:
         return replace(self, live=live)
 
     def until(self, revision: int) -> Rows:
-        """The rows up to a revision."""
+        """Return the rows up to a revision."""
         return self._cut(slice(0, int(np.searchsorted(self.revisions, revision, side="right"))))
 
     def since(self, revision: int) -> Rows:
-        """The rows behind a revision."""
+        """Return the rows after a revision."""
         return self._cut(slice(int(np.searchsorted(self.revisions, revision, side="right")), None))
 
     def _cut(self, rows: slice) -> Rows:
@@ -117,7 +117,7 @@ def of_vectors(
     score: Score,
     dimension: int,
 ) -> Rows:
-    """Rows in memory of bags (F_b, D), which come in the order of their revisions."""
+    """Make rows in memory of bags (F_b, D) in the order of revisions."""
     if not bags:
         return empty(dimension)
     vectors = np.concatenate(bags)  # (N, D)
@@ -125,13 +125,13 @@ def of_vectors(
     starts, lengths = offsets[:-1], np.zeros(len(bags), np.float32)
     bases = np.empty((0, dimension), np.float32)
     if side == "images":
-        summaries = halved(score.image_summary(vectors, starts))
+        summaries = halve(score.image_summary(vectors, starts))
         lengths = np.abs(summaries).sum(axis=1, dtype=np.float32)
         bases = single(summaries)
     else:
-        summaries = halved(score.sentence_summary(vectors, starts))
-    coded = coded_together(vectors, offsets, bases)
-    return closed(
+        summaries = halve(score.sentence_summary(vectors, starts))
+    coded = encode_runs(vectors, offsets, bases)
+    return freeze(
         {
             "codes": coded.codes,
             "offsets": offsets,
@@ -145,20 +145,20 @@ def of_vectors(
     )
 
 
-def halved(summaries: Floats) -> NDArray[np.float16]:
-    """Summaries in half precision; numbers that are too large for it become its largest."""
+def halve(summaries: Floats) -> NDArray[np.float16]:
+    """Convert summaries to half precision, clipped to its range."""
     clipped: NDArray[np.float16] = np.clip(summaries, -LARGEST, LARGEST).astype(np.float16)
     return clipped
 
 
 def empty(dimension: int) -> Rows:
-    """No rows."""
+    """Make an array of no rows."""
     shapes = {"codes": (0, dimension), "offsets": (1,), "summaries": (0, dimension)}
-    return closed({name: np.zeros(shapes.get(name, (0,)), kind) for name, kind in TYPES.items()})
+    return freeze({name: np.zeros(shapes.get(name, (0,)), kind) for name, kind in TYPES.items()})
 
 
 def join(parts: Sequence[Rows], allocate: Allocate) -> Rows:
-    """The live rows of all parts, in arrays that `allocate` makes from (name, shape, dtype)."""
+    """Join live rows of all parts; `allocate` makes arrays from (name, shape, dtype)."""
     live_rows = [np.flatnonzero(rows.live) for rows in parts]
     offsets = offsets_of(
         np.concatenate([rows.sizes[live] for rows, live in zip(parts, live_rows, strict=True)])
@@ -174,7 +174,7 @@ def join(parts: Sequence[Rows], allocate: Allocate) -> Rows:
     arrays["offsets"][:] = offsets
     at = 0
     for part, live in zip(parts, live_rows, strict=True):
-        for start in range(0, len(live), BLOCK):  # so that memory stays flat
+        for start in range(0, len(live), BLOCK):  # for constant memory
             block = live[start : start + BLOCK]
             for name in BY_ROW:
                 arrays[name][at : at + len(block)] = getattr(part, name)[block]
@@ -182,11 +182,11 @@ def join(parts: Sequence[Rows], allocate: Allocate) -> Rows:
                 fragments_of(part.offsets, block)
             ]
             at += len(block)
-    return closed(arrays)
+    return freeze(arrays)
 
 
 def fragments_of(offsets: Numbers, rows: Numbers) -> Numbers:
-    """The numbers of the fragments of some rows, one row after another."""
+    """List the fragments of some rows by number, row by row."""
     starts, sizes = offsets[rows], offsets[rows + 1] - offsets[rows]
     shifts = np.repeat(starts - offsets_of(sizes)[:-1], sizes)
     return np.arange(len(shifts)) + shifts
@@ -197,10 +197,10 @@ def in_memory(_name: str, shape: tuple[int, ...], kind: Any) -> NDArray[Any]:
     return np.empty(shape, kind)
 
 
-def closed(arrays: dict[str, NDArray[Any]]) -> Rows:
-    """Rows of arrays that nobody writes to any more; ValueError if they do not fit together."""
+def freeze(arrays: dict[str, NDArray[Any]]) -> Rows:
+    """Make rows of arrays, now read-only; ValueError if they do not fit together."""
     for name, array in arrays.items():
-        # As mapped files are: a compiled kernel tells the two apart, and would be compiled twice.
+        # Like mapped files: a kernel would be compiled twice, for each kind.
         array.flags.writeable = False
         if array.dtype != TYPES[name]:
             raise ValueError(f"{name} holds {array.dtype}, not {np.dtype(TYPES[name])}")
@@ -222,5 +222,5 @@ def closed(arrays: dict[str, NDArray[Any]]) -> Rows:
 
 
 def offsets_of(lengths: Sequence[int] | Numbers) -> Numbers:
-    """Where each of some runs starts, and where the last ends: (B + 1,)."""
+    """Compute the starts of runs from their lengths, and the end of the last: (B + 1,)."""
     return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])

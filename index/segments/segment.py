@@ -1,7 +1,7 @@
-"""Segments: immutable files of rows that the catalog's changes brought, each with a checksum.
+"""Segments: immutable files of rows of a range of revisions, with checksums.
 
 A segment is a cache of the catalog, and belongs to its history: it may be deleted at any time,
-and one that is broken or of another history is never used.
+and a broken one, or one of another history, is never used.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ from index.segments.rows import SIDES, STORED, Numbers, Rows, Side
 from models.scores.scoring import Score
 
 LOCK = "in-use"
-BROKEN = "broken"  # a file that says so
+BROKEN = "broken"  # a file in the folder of a broken segment
 SMALL = 2**12  # bytes
-# What other arrays are read by: a disk that fails later must not have kernels read elsewhere.
+# Read into memory: if the disk failed later, kernels would read outside of arrays.
 COPIED = ("offsets", "revisions")
-Sums = dict[str, tuple[int, str]]  # files by name: their bytes and checksums
-PIECE = 2**24  # bytes that are read at a time for a checksum
+Sums = dict[str, tuple[int, str]]  # sizes and checksums of files, by name
+PIECE = 2**24  # bytes that are read at a time
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
-    """What a segment covers: the items that the revisions in (after, until] put.
+class RevisionSpan:
+    """The span of a segment: items put by the revisions in (after, until].
 
     Its rows were live at revision `seen`, whose `mark` tells one history of a catalog from another.
     """
@@ -56,12 +56,12 @@ class Span:
 class Segment:
     """Rows of both sides, in memory or mapped from a folder of files."""
 
-    span: Span
+    span: RevisionSpan
     images: Rows
     sentences: Rows
     structures: dict[Side, Structure] = field(default_factory=dict)
     folder: Path | None = None
-    hold: Hold | None = None  # keeps the files while anyone uses the segment
+    hold: Hold | None = None  # keeps the files while the segment is used
     sums: Sums = field(default_factory=dict)  # of its files
 
     @property
@@ -71,29 +71,29 @@ class Segment:
 
     @property
     def count(self) -> int:
-        """How many rows there are, live or not."""
+        """The number of rows, live or not."""
         return len(self.images) + len(self.sentences)
 
     @property
     def wasted(self) -> bool:
-        """Whether most of the rows no longer count."""
+        """Whether most rows are no longer live."""
         return bool(2 * (self.images.live.sum() + self.sentences.live.sum()) < self.count)
 
     def holds(self, revision: int) -> bool:
-        """Whether it has rows of a revision."""
+        """Return whether it has rows of a revision."""
         sides = (self.images.revisions, self.sentences.revisions)
         return any(bool((revisions == revision).any()) for revisions in sides)
 
     def seen_at(self, revision: int, mark: str) -> Segment:
-        """The same segment, whose rows are known to be live at a revision."""
+        """Return the segment with the live rows' newest known revision."""
         return replace(self, span=replace(self.span, seen=revision, mark=mark))
 
     def side(self, side: Side) -> Rows:
-        """The rows of one side."""
+        """Return the rows of one side."""
         return self.images if side == "images" else self.sentences
 
     def without(self, retired: Numbers) -> Segment:
-        """The same segment after some revisions stopped being current."""
+        """Return the segment after some revisions were retired."""
         covered = retired[(retired > self.span.after) & (retired <= self.span.until)]
         images, sentences = self.images.without(covered), self.sentences.without(covered)
         if images is self.images and sentences is self.sentences:
@@ -101,19 +101,19 @@ class Segment:
         return replace(self, images=images, sentences=sentences)
 
     def only(self, current: Numbers) -> Segment:
-        """The segment with the rows of current revisions alone, which come in order."""
+        """Return the segment with only rows of current revisions, given in order."""
         revisions = np.union1d(self.images.revisions, self.sentences.revisions)
         return self.without(np.setdiff1d(revisions, current, assume_unique=True))
 
     def until(self, revision: int) -> Segment:
-        """The same segment without the rows that were put later than a revision."""
+        """Return the segment without rows after a revision."""
         if self.span.until <= revision:
             return self
         revisions = np.union1d(self.images.revisions, self.sentences.revisions)
         return self.without(revisions[revisions > revision])
 
     def since(self, revision: int) -> Segment:
-        """What of a segment in memory lies behind a revision."""
+        """Return the rows of a segment in memory after a revision."""
         return replace(
             self,
             span=replace(self.span, after=max(revision, self.span.after)),
@@ -123,9 +123,9 @@ class Segment:
 
 
 class Hold:
-    """A shared lock on a segment's folder: files are only deleted where nobody holds one.
+    """A shared lock on a segment's folder, which prevents its deletion.
 
-    The operating system lets go of it when the process ends, however it ends.
+    The operating system releases it when the process ends in any way.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -138,16 +138,16 @@ class Hold:
             raise
 
     def close(self) -> None:
-        """Let go."""
+        """Release the lock."""
         self._let_go()
 
 
 def discard(folder: Path) -> bool:
-    """Delete a segment's folder unless someone uses it; says whether it is gone."""
+    """Delete a segment's folder unless it is in use; return whether it is gone."""
     try:
         handle = os.open(folder / LOCK, os.O_RDONLY)
     except OSError:
-        shutil.rmtree(folder, ignore_errors=True)  # unfinished: nobody could have opened it
+        shutil.rmtree(folder, ignore_errors=True)  # unfinished: no process could have opened it
         return not folder.exists()
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -159,8 +159,8 @@ def discard(folder: Path) -> bool:
     return not folder.exists()
 
 
-def of_bags(bags: Sequence[BagRow], span: Span, score: Score, dimension: int) -> Segment:
-    """A segment in memory of bags that come in the order of their revisions."""
+def of_bags(bags: Sequence[BagRow], span: RevisionSpan, score: Score, dimension: int) -> Segment:
+    """Make a segment in memory of bags in the order of revisions."""
     sides: dict[Side, Rows] = {}
     for side in SIDES:
         side_bags = [bag for bag in bags if (bag.position <= IMAGE) == (side == "images")]
@@ -175,9 +175,9 @@ def of_bags(bags: Sequence[BagRow], span: Span, score: Score, dimension: int) ->
     return Segment(span, sides["images"], sides["sentences"])
 
 
-def join(parts: Sequence[Segment], seen: Span) -> Segment:
-    """One segment in memory of the live rows of neighbours, live as of `seen`."""
-    span = Span(parts[0].span.after, parts[-1].span.until, seen.seen, seen.mark)
+def join(parts: Sequence[Segment], seen: RevisionSpan) -> Segment:
+    """Join the live rows of neighbours, as of `seen`, in memory."""
+    span = RevisionSpan(parts[0].span.after, parts[-1].span.until, seen.seen, seen.mark)
     images, sentences = (
         rows.join([part.side(side) for part in parts], rows.in_memory) for side in SIDES
     )
@@ -185,9 +185,9 @@ def join(parts: Sequence[Segment], seen: Span) -> Segment:
 
 
 def write(parts: Sequence[Segment], directory: Path) -> tuple[Path, Sums]:
-    """Write the live rows of neighbours to a new folder; on disk when this returns.
+    """Write the live rows of neighbours to a new folder, durably.
 
-    Gives the folder and its files. Raises OSError, and leaves nothing behind, where that fails.
+    Returns the folder and its files. Raises OSError, and leaves no files, if that fails.
     """
     folder = directory / uuid4().hex
     folder.mkdir(parents=True)
@@ -215,8 +215,8 @@ def write(parts: Sequence[Segment], directory: Path) -> tuple[Path, Sums]:
     return folder, sums
 
 
-def opened(folder: Path, span: Span, sums: Sums) -> Segment:
-    """Map a segment's files; ValueError or OSError where they are not as they were written."""
+def map_folder(folder: Path, span: RevisionSpan, sums: Sums) -> Segment:
+    """Map a segment's files; ValueError or OSError if they are damaged."""
     hold = Hold(folder)
     sides: dict[Side, Rows] = {}
     structures: dict[Side, Structure] = {}
@@ -224,10 +224,9 @@ def opened(folder: Path, span: Span, sums: Sums) -> Segment:
         check(folder, sums)
         for side in SIDES:
             arrays = {
-                name: _mapped(folder / f"{side}-{name}.npy", copied=name in COPIED)
-                for name in STORED
+                name: _map(folder / f"{side}-{name}.npy", copied=name in COPIED) for name in STORED
             }
-            sides[side] = replace(rows.closed(arrays), heads=_heads(folder, side, sums, arrays))
+            sides[side] = replace(rows.freeze(arrays), heads=_map_heads(folder, side, sums, arrays))
             if f"{side}.faiss" in sums:
                 structures[side] = candidates.read(folder / f"{side}.faiss", len(sides[side]))
     except BaseException:
@@ -236,16 +235,16 @@ def opened(folder: Path, span: Span, sums: Sums) -> Segment:
     return Segment(span, sides["images"], sides["sentences"], structures, folder, hold, sums)
 
 
-def _heads(folder: Path, side: Side, sums: Sums, rows: dict[str, NDArray[Any]]) -> Heads | None:
-    """The heads of rows, if they were written."""
+def _map_heads(folder: Path, side: Side, sums: Sums, rows: dict[str, NDArray[Any]]) -> Heads | None:
+    """Map the heads of rows, if they exist."""
     if f"{side}-heads-codes.npy" not in sums:
         return None
-    arrays = {name: _mapped(folder / f"{side}-heads-{name}.npy") for name in heads.STORED}
-    return heads.closed(arrays, len(rows["scales"]), *rows["codes"].shape)
+    arrays = {name: _map(folder / f"{side}-heads-{name}.npy") for name in heads.STORED}
+    return heads.freeze(arrays, len(rows["scales"]), *rows["codes"].shape)
 
 
 def check(folder: Path, sums: Sums) -> None:
-    """ValueError or OSError where a segment's files are not as they were written."""
+    """Compare a segment's files with their checksums; ValueError or OSError if damaged."""
     for name, (size, expected) in sums.items():
         path = folder / name
         if path.stat().st_size != size or checksum(path) != expected:
@@ -253,20 +252,20 @@ def check(folder: Path, sums: Sums) -> None:
 
 
 def mark_broken(folder: Path) -> None:
-    """Have the follower build a segment anew."""
+    """Mark a segment, so that the follower builds it again."""
     with suppress(OSError):
         (folder / BROKEN).touch()
 
 
 def checksum(path: Path) -> str:
-    """XXH3 of a file, 64 bits."""
+    """Compute the 64-bit XXH3 of a file."""
     digest = checksum_slowly(path, PIECE, lambda _: True)
     assert digest is not None
     return digest
 
 
 def checksum_slowly(path: Path, piece: int, pace: Callable[[int], bool]) -> str | None:
-    """As `checksum`; `pace` is called after each piece with its bytes, and ends it by False."""
+    """Compute a checksum; `pace` gets the bytes of each piece, and stops it by False."""
     digest = xxhash.xxh3_64()
     with path.open("rb", buffering=0) as file:
         while data := file.read(piece):
@@ -276,8 +275,8 @@ def checksum_slowly(path: Path, piece: int, pace: Callable[[int], bool]) -> str 
     return digest.hexdigest()
 
 
-def unlisted(directory: Path, listed: Iterable[Path]) -> list[Path]:
-    """The folders of segments in a directory that nobody lists any more."""
+def list_unlisted(directory: Path, listed: Iterable[Path]) -> list[Path]:
+    """List the segments' folders that are not listed."""
     listed_paths = set(listed)
     return [path for path in directory.glob("*") if path.is_dir() and path not in listed_paths]
 
@@ -290,7 +289,7 @@ def _on_disk(folder: Path, prefix: str) -> rows.Allocate:
             np.lib.format.write_array_header_1_0(file, described)
             start, size = file.tell(), int(np.prod(shape)) * kind.itemsize
             file.flush()
-            # A mapped page that finds the disk full would kill the process: so it is taken first.
+            # Writing a mapped page to a full disk would kill the process, so space is reserved.
             os.posix_fallocate(file.fileno(), 0, start + size)
         array: NDArray[Any] = np.empty(shape, kind)
         return np.memmap(path, kind, "r+", start, shape) if size else array
@@ -298,8 +297,8 @@ def _on_disk(folder: Path, prefix: str) -> rows.Allocate:
     return allocate
 
 
-def _mapped(path: Path, *, copied: bool = False) -> NDArray[Any]:
-    # A file of a few bytes is as well read, and one of an empty array must be.
+def _map(path: Path, *, copied: bool = False) -> NDArray[Any]:
+    # Small files are read, as empty arrays must be.
     mode: Literal["r"] | None = None if copied or path.stat().st_size <= SMALL else "r"
     array: NDArray[Any] = np.load(path, mmap_mode=mode)
     return array.view(np.ndarray)

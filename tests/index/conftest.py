@@ -108,7 +108,7 @@ def catalog(
 
 @pytest.fixture
 def collection(catalog: Catalog) -> Collection:
-    return catalog.collection(
+    return catalog.names.make(
         "default", fingerprint="model-a", dimension=DIMENSION, score="sum_of_max"
     )
 

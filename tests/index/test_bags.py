@@ -1,4 +1,4 @@
-"""Bags as bytes: half precision where that holds them, and all that is read beside them."""
+"""Bags as bytes: vectors in half precision if possible, and their details."""
 
 import pytest
 import torch

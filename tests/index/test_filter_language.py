@@ -113,7 +113,7 @@ def stored(
 
 
 def collection_of(catalog: Catalog, name: str) -> Collection:
-    return catalog.collection(name, fingerprint="a", dimension=1, score="sum_of_max")
+    return catalog.names.make(name, fingerprint="a", dimension=1, score="sum_of_max")
 
 
 BAG = FragmentBag(torch.ones(1, 1), (Span(0, 1),), ("a",))

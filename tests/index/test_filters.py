@@ -16,7 +16,7 @@ from index.filters import (
     Not,
     Prefix,
     Within,
-    described,
+    describe,
     parse,
     simple_parts,
 )
@@ -84,16 +84,16 @@ def test_filters_inside_of_filters_have_a_limit() -> None:
     where: dict[str, Any] = {"a": 1}
     for _ in range(9):
         where = {"$not": where}
-    with pytest.raises(ValueError, match="up to 8 filters inside"):
+    with pytest.raises(ValueError, match="up to 8 levels of nested filters"):
         parse(where)
 
 
 def test_order_and_repetition_do_not_change_the_description() -> None:
     first = {"a": [1, 2.0, 1], "$or": [{"b": {"lt": 3, "gt": 1}}, {"c": True}]}
     second = {"$or": [{"c": True}, {"b": {"gt": 1.0, "lt": 3}}], "a": [2, 1]}
-    assert described(parse(first)) == described(parse(second))
-    assert described(parse({"a": 1})) != described(parse({"a": "1"}))
-    assert described(parse({"a": {"gt": 1}})) != described(parse({"a": {"gte": 1}}))
+    assert describe(parse(first)) == describe(parse(second))
+    assert describe(parse({"a": 1})) != describe(parse({"a": "1"}))
+    assert describe(parse({"a": {"gt": 1}})) != describe(parse({"a": {"gte": 1}}))
 
 
 def test_bounds_hold_for_numbers_and_texts() -> None:

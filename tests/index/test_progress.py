@@ -4,7 +4,7 @@ import pytest
 from rich.console import Console
 
 from index import progress
-from index.progress import duration, followed, shown
+from index.progress import duration, follow, show
 
 
 @pytest.fixture
@@ -17,7 +17,7 @@ def clock(monkeypatch):
 
 def worked(clock, seconds, total, console):
     """Go through parts of so many seconds each."""
-    for part in followed(range(len(seconds)), total, "photos", console):
+    for part in follow(range(len(seconds)), total, "photos", console):
         clock[0] += seconds[part]
 
 
@@ -44,13 +44,13 @@ def test_of_work_that_ends_within_a_minute_nothing_is_said(clock):
     assert lines(clock, [61], total=1) == []  # nothing is left to say it of
 
 
-def test_where_nobody_counted_lines_say_how_many_are_done(clock):
+def test_without_a_total_lines_say_how_many_are_done(clock):
     assert lines(clock, [0.01] * 5999 + [61, 0.01]) == ["photos: 6,000"]
 
 
 def test_what_was_done_before_does_not_make_the_rest_look_quick(clock):
     console = Console(file=StringIO())
-    with shown(console) as report:
+    with show(console) as report:
         report("pictures", 900, 1000)
         clock[0] += 60
         report("pictures", 910, 1000)
@@ -59,7 +59,7 @@ def test_what_was_done_before_does_not_make_the_rest_look_quick(clock):
 
 def test_each_thing_that_is_done_has_its_own_pace(clock):
     console = Console(file=StringIO())
-    with shown(console) as report:
+    with show(console) as report:
         for stage in ("items", "pictures"):
             report(stage, 0, 2)
             clock[0] += 59

@@ -33,7 +33,7 @@ def catalog_of(site: Site) -> Iterator[Catalog]:
 
 def entries(catalog: Catalog) -> list[Entry]:
     """All items with their bags and pictures, their checksums verified."""
-    home, after, entries = catalog.find(DEFAULT_COLLECTION), "", []
+    home, after, entries = catalog.names.find(DEFAULT_COLLECTION), "", []
     while page := catalog.list_items(home, after=after, limit=PAGE):
         entries += [catalog.entry(home, item.id) for item in page]
         after = page[-1].id

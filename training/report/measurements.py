@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from index.disk import locked
+from index.disk import hold_lock
 
 FILE = Path("benchmarks/measurements.jsonl")
 
@@ -33,7 +33,7 @@ def read(file: Path) -> dict[str, dict[str, Any]]:
 def add(file: Path, measurements: Mapping[str, Measurement]) -> None:
     """Add lines, replacing equal names; the file is written whole or not at all."""
     file.parent.mkdir(parents=True, exist_ok=True)
-    with locked(file.with_suffix(".lock"), wait=True):
+    with hold_lock(file.with_suffix(".lock"), wait=True):
         stored = read(file) | {name: shorten(row) for name, row in measurements.items()}
         partial = file.with_suffix(".partial")
         lines = (json.dumps({"run": name} | row) + "\n" for name, row in stored.items())

@@ -7,7 +7,7 @@ from typing import Protocol, TypeVar
 
 from rich.console import Console
 
-from index.progress import followed
+from index.progress import follow
 
 Part = TypeVar("Part")
 
@@ -29,6 +29,6 @@ def on(console: Console) -> Progress:
     """Progress on a console, if there is work."""
 
     def progress(parts: Iterable[Part], count: int, what: str) -> Iterable[Part]:
-        return followed(parts, count, what, console) if count else parts
+        return follow(parts, count, what, console) if count else parts
 
     return progress

@@ -6,18 +6,18 @@ from collections.abc import Iterator
 
 from sqlalchemy import Engine, Table, func, select
 
-from index.backup.checks.finding import RESTORE, Finding, named
+from index.backup.checks.finding import RESTORE, CheckFinding, name_subject
 from index.catalog.catalog import Catalog
-from index.catalog.views import View
+from index.catalog.views import CatalogView
 from index.database.errors import Damaged
 from index.database.tables import changes, items, retired
 from index.items import Collection
 
-MOST = 20  # findings of a kind: a damaged file has thousands
+MOST = 20  # findings of a kind: a damaged file may have thousands
 
 
-def check_file(reader: Engine) -> Iterator[Finding]:
-    """SQLite's own checks of its file; PostgreSQL has checksums and keeps references by itself."""
+def check_file(reader: Engine) -> Iterator[CheckFinding]:
+    """Run SQLite's checks of its file; PostgreSQL checks pages and references itself."""
     if reader.dialect.name != "sqlite":
         return
     try:
@@ -28,36 +28,36 @@ def check_file(reader: Engine) -> Iterator[Finding]:
         wrong, loose = [str(damaged)], []
     for problem in wrong:
         if problem != "ok":
-            yield Finding("database", "file", f"{problem}; {RESTORE}")
+            yield CheckFinding("database", "file", f"{problem}; {RESTORE}")
     for table, row, parent, _ in loose[:MOST]:
-        yield Finding("database", table, f"row {row} has no row of {parent}; {RESTORE}")
+        yield CheckFinding("database", table, f"row {row} has no row of {parent}; {RESTORE}")
 
 
-def check_revisions(catalog: Catalog, collection: Collection) -> Iterator[Finding]:
-    """Whether a collection's numbers can have come about by changes, one after another."""
+def check_revisions(catalog: Catalog, collection: Collection) -> Iterator[CheckFinding]:
+    """Check that a collection's revisions are consistent."""
     with catalog.reading(collection) as view:
-        newest = max(_newest(view, table) for table in (items, retired, changes))
+        newest = max(_find_newest(view, table) for table in (items, retired, changes))
         unmarked = view.revision > 0 and view.mark(view.revision) is None
-        revived = _revived(view)
-    subject = named(collection)
+        revived = _find_revived(view)
+    subject = name_subject(collection)
     if not max(newest, view.floor) <= view.revision:
         problem = f"it has change {newest} and forgot up to {view.floor}, but ends at"
-        yield Finding("revisions", subject, f"{problem} {view.revision}; {RESTORE}")
+        yield CheckFinding("revisions", subject, f"{problem} {view.revision}; {RESTORE}")
     if unmarked:
-        yield Finding("revisions", subject, f"change {view.revision} has no mark; {RESTORE}")
+        yield CheckFinding("revisions", subject, f"change {view.revision} has no mark; {RESTORE}")
     if revived is not None:
         problem = "it counts as replaced or deleted and is there; put it again"
-        yield Finding("revisions", named(collection, revived), problem)
+        yield CheckFinding("revisions", name_subject(collection, revived), problem)
 
 
-def _newest(view: View, table: Table) -> int:
+def _find_newest(view: CatalogView, table: Table) -> int:
     column = table.c
     newest = select(func.max(column.revision)).where(column.collection == view.collection)
     return view.connection.execute(newest).scalar() or 0
 
 
-def _revived(view: View) -> str | None:
-    """The id of an item that is there although it was retired, None if there is none."""
+def _find_revived(view: CatalogView) -> str | None:
+    """Find the id of an existing item that counts as retired; else None."""
     current = select(items.c.revision).where(items.c.collection == view.collection)
     condition = retired.c.was.in_(current) & (retired.c.collection == view.collection)
     revived: str | None = view.connection.execute(

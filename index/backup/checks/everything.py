@@ -1,4 +1,4 @@
-"""The check of everything in a data folder, one part after another, while services go on."""
+"""The check of a whole data folder, part by part, while services run."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from sqlalchemy import func, select
 
 from index.backup.checks.database import check_file, check_revisions
-from index.backup.checks.finding import Finding
+from index.backup.checks.finding import CheckFinding
 from index.backup.checks.items import check_items
 from index.backup.checks.segments import check_segments
 from index.backup.snapshots import STAGING
@@ -21,8 +21,8 @@ from index.progress import Progress
 from index.segments.process import SEGMENTS
 
 
-def check(catalog: Catalog, folder: Path, progress: Progress) -> Iterator[Finding]:
-    """What is wrong. A database that is not sound is not looked at any further."""
+def check(catalog: Catalog, folder: Path, progress: Progress) -> Iterator[CheckFinding]:
+    """Check everything; after damage to the database, nothing else."""
     progress("database", 0, 1)
     unsound = list(check_file(catalog.reader))
     progress("database", 1, 1)
@@ -30,43 +30,45 @@ def check(catalog: Catalog, folder: Path, progress: Progress) -> Iterator[Findin
     if unsound:
         return
     if catalog.ownership.refusal is not None:
-        yield Finding("owner", "pictures and data folder", catalog.ownership.refusal)
-    for collection in catalog.names.followed():
+        yield CheckFinding("owner", "pictures and data folder", catalog.ownership.refusal)
+    for collection in catalog.names.list_followed():
         try:
             yield from check_revisions(catalog, collection)
             yield from check_items(catalog, collection, progress)
             if catalog.ownership.refusal is None:
                 yield from check_segments(catalog, collection, folder)
-        except ModelMismatch:  # it was replaced meanwhile
+        except ModelMismatch:  # it was replaced during the check
             continue
     if catalog.ownership.refusal is None:  # else it is another catalog's
         yield from check_garbage(catalog, folder)
 
 
-def check_garbage(catalog: Catalog, folder: Path) -> Iterator[Finding]:
-    """What nothing refers to; a service deletes it within hours, and `repair` does at once.
+def check_garbage(catalog: Catalog, folder: Path) -> Iterator[CheckFinding]:
+    """Find garbage; a service deletes it within hours, `repair` at once.
 
-    Of pictures those that a sweep may delete: none that were not seen unnamed for long enough.
+    Lists only pictures that a sweep may delete: unnamed for long enough.
     """
 
     def sweep() -> None:
         catalog.sweep(folder / SEGMENTS)
 
-    found, directories = catalog.preview_sweep(), (folder / SEGMENTS).glob("*")
+    garbage, directories = catalog.preview_sweep(), (folder / SEGMENTS).glob("*")
     tokens = {directory.name for directory in directories if TOKEN.fullmatch(directory.name)}
     with catalog.reader.begin() as connection:
         tokens.difference_update(connection.execute(select(collections.c.token)).scalars())
         replaced = connection.execute(select(func.count()).where(~in_use)).scalar_one()
-    if found.due:
-        problem = f"{len(found.due):,} that no item has"
-        if found.withheld:
-            yield Finding("pictures", "garbage", f"{problem}; see `tessera sweep --dry-run`")
+    if garbage.due:
+        problem = f"{len(garbage.due):,} that no item has"
+        if garbage.withheld:
+            yield CheckFinding("pictures", "garbage", f"{problem}; see `tessera sweep --dry-run`")
         else:
-            yield Finding("pictures", "garbage", problem, sweep)
+            yield CheckFinding("pictures", "garbage", problem, sweep)
     if tokens:
-        yield Finding("segments", "garbage", f"{len(tokens):,} folders of no collection", sweep)
+        yield CheckFinding(
+            "segments", "garbage", f"{len(tokens):,} folders of no collection", sweep
+        )
     if replaced:
-        yield Finding("database", "garbage", f"{replaced:,} replaced collections", sweep)
+        yield CheckFinding("database", "garbage", f"{replaced:,} replaced collections", sweep)
     if (folder / STAGING).exists():
         problem = "a restore is running, or was interrupted: run it again"
-        yield Finding("database", STAGING, problem)
+        yield CheckFinding("database", STAGING, problem)

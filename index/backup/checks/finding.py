@@ -1,4 +1,4 @@
-"""Findings: something that is wrong with stored data, and what mends it."""
+"""Findings: problems of stored data, and their repairs."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ RESTORE = "restore a snapshot"
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """Something wrong; `problem` ends with what a person can do, unless `repair` mends it."""
+class CheckFinding:
+    """A problem of stored data; the text ends with advice unless there is a `repair`."""
 
-    part: str  # of what is stored: database, revisions, items, pictures, segments
-    subject: str  # which one, as a collection and an item
+    part: str  # of stored data: database, revisions, items, pictures, segments
+    subject: str  # the collection, and perhaps the item
     problem: str
     repair: Callable[[], None] | None = None
 
 
-def named(collection: Collection, item: str | None = None) -> str:
-    """How a collection, or an item of one, is called in findings."""
+def name_subject(collection: Collection, item: str | None = None) -> str:
+    """Name a collection, or one of its items, in findings."""
     return collection.name or "(in the making)" if item is None else f"{collection.name}/{item}"

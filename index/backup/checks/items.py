@@ -1,4 +1,4 @@
-"""Checks of items: metadata and what filters know of it, bags, and pictures."""
+"""Checks of items: metadata, facets, bags, and pictures."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from sqlalchemy import Connection, Row, delete, insert, select
 
-from index.backup.checks.finding import Finding, named
+from index.backup.checks.finding import CheckFinding, name_subject
 from index.bags import unpack_bag, unpack_vectors
 from index.catalog.catalog import Catalog
 from index.catalog.edits import Change, patch
@@ -28,7 +28,7 @@ Facets = set[tuple[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class ItemRows:
     """All rows of one item."""
 
     item: Row[Any]
@@ -39,7 +39,7 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class Rebuild:
-    """Writes the facets of an item anew, if it is still there."""
+    """Writes the facets of an item again, if it still exists."""
 
     catalog: Catalog
     collection: int
@@ -47,7 +47,7 @@ class Rebuild:
     facets: Facets
 
     def __call__(self) -> None:
-        """Do so in one transaction."""
+        """Write them in one transaction."""
         key = {"collection": self.collection, "revision": self.revision}
         conditions = {
             table: _here(table.c, self.collection, self.revision) for table in (items, facets)
@@ -62,22 +62,24 @@ class Rebuild:
 
 @dataclass(frozen=True, slots=True)
 class Flatten:
-    """Stores an item with its metadata as it is read, unless it was changed meanwhile."""
+    """Stores an item with its metadata as read, unless it has changed."""
 
     catalog: Catalog
     collection: Collection
     item: Row[Any]
 
     def __call__(self) -> None:
-        """Do so as a patch that changes nothing does, under a new revision."""
+        """Store it under a new revision by an empty patch."""
         expected = Expected(frozenset({self.item.revision}), but=False)
         with suppress(ConditionFailed, LookupError):
             patch(self.catalog, self.collection, self.item.id, Change(), expected)
 
 
-def check_items(catalog: Catalog, collection: Collection, progress: Progress) -> Iterator[Finding]:
-    """Whether every item of a collection is whole."""
-    stage, total = f"items of {named(collection)}", catalog.count(collection)
+def check_items(
+    catalog: Catalog, collection: Collection, progress: Progress
+) -> Iterator[CheckFinding]:
+    """Check every item of a collection."""
+    stage, total = f"items of {name_subject(collection)}", catalog.count(collection)
     checked, after = 0, 0
     progress(stage, checked, total)
     while batch := _read(catalog, collection.key, after):
@@ -87,35 +89,39 @@ def check_items(catalog: Catalog, collection: Collection, progress: Progress) ->
         progress(stage, min(checked, total), total)
 
 
-def _check(catalog: Catalog, collection: Collection, rows: Rows) -> Iterator[Finding]:
-    item, subject = rows.item, named(collection, rows.item.id)
-    problems = list(_problems(rows, collection.dimension))
+def _check(catalog: Catalog, collection: Collection, rows: ItemRows) -> Iterator[CheckFinding]:
+    item, subject = rows.item, name_subject(collection, rows.item.id)
+    problems = list(_find_problems(rows, collection.dimension))
     if not problems and not _is_as_stored(rows):
         problems = ["it is not as it was stored: its checksums are of something else"]
     for problem in problems:
-        yield Finding("items", subject, f"{problem}; put it again")
-    if not problems:  # else what filters know may be right, and the item wrong
+        yield CheckFinding("items", subject, f"{problem}; put it again")
+    if not problems:  # else the facets may be right, and the item wrong
         yield from _check_metadata(catalog, collection, rows)
     for number, picture in enumerate(rows.pictures):
         if _is_lost(catalog, collection, item, picture["name"]):
             label = "picture" if len(rows.pictures) == 1 else f"picture {number}"
-            yield Finding("pictures", subject, f"its {label} is missing or damaged; put it again")
+            yield CheckFinding(
+                "pictures", subject, f"its {label} is missing or damaged; put it again"
+            )
 
 
-def _check_metadata(catalog: Catalog, collection: Collection, rows: Rows) -> Iterator[Finding]:
-    """Whether filters know what sound metadata says, and whether it is too deep."""
-    item, subject = rows.item, named(collection, rows.item.id)
+def _check_metadata(
+    catalog: Catalog, collection: Collection, rows: ItemRows
+) -> Iterator[CheckFinding]:
+    """Check that facets agree with sound metadata, and that it is not too deep."""
+    item, subject = rows.item, name_subject(collection, rows.item.id)
     metadata, notes = read_metadata(item.metadata)
     expected = facets_of(metadata)
     if rows.facets != expected:
         rebuild = Rebuild(catalog, collection.key, item.revision, expected)
-        yield Finding("items", subject, "filters do not agree with its metadata", rebuild)
+        yield CheckFinding("items", subject, "filters do not agree with its metadata", rebuild)
     if notes:
-        yield Finding("items", subject, notes[0], Flatten(catalog, collection, item))
+        yield CheckFinding("items", subject, notes[0], Flatten(catalog, collection, item))
 
 
-def _problems(rows: Rows, dimension: int) -> Iterator[str]:
-    """What is wrong with the rows of an item, but for what filters know."""
+def _find_problems(rows: ItemRows, dimension: int) -> Iterator[str]:
+    """List problems of an item's rows, without its facets."""
     item = rows.item
     try:
         facets_of(read_metadata(item.metadata)[0])
@@ -123,12 +129,12 @@ def _problems(rows: Rows, dimension: int) -> Iterator[str]:
         yield f"its metadata is broken ({broken})"
     if not isinstance(item.id, str) or item.bucket != bucket_of(item.id):
         yield "its bucket is another id's"
-    if problem := _wrong_bags(rows, dimension):
+    if problem := _find_bag_problem(rows, dimension):
         yield problem
 
 
-def _is_as_stored(rows: Rows) -> bool:
-    """Whether all rows of an item have their checksums, which rows of an older version lack."""
+def _is_as_stored(rows: ItemRows) -> bool:
+    """Return whether an item's rows have their checksums, or none, as older rows."""
     item = rows.item._mapping
     if item["checksums"] is None:
         return True
@@ -139,8 +145,8 @@ def _is_as_stored(rows: Rows) -> bool:
         return False
 
 
-def _wrong_bags(rows: Rows, dimension: int) -> str | None:
-    """What is wrong with an item's bags, if anything is."""
+def _find_bag_problem(rows: ItemRows, dimension: int) -> str | None:
+    """Find a problem of an item's bags, else None."""
     positions = [bag.position for bag in rows.bags]
     first = -len(rows.pictures)
     if not positions or positions != list(range(first, first + len(positions))):
@@ -157,7 +163,7 @@ def _wrong_bags(rows: Rows, dimension: int) -> str | None:
 
 
 def _is_lost(catalog: Catalog, collection: Collection, item: Row[Any], name: str) -> bool:
-    """Whether a picture is lost, and not just deleted with its item."""
+    """Return whether a picture is lost, and not deleted with its item."""
     try:
         catalog.pictures.get(name)
     except PictureLost:
@@ -167,19 +173,19 @@ def _is_lost(catalog: Catalog, collection: Collection, item: Row[Any], name: str
     return False
 
 
-def _read(catalog: Catalog, collection: int, after: int) -> list[Rows]:
-    """The rows of the next items behind a revision."""
+def _read(catalog: Catalog, collection: int, after: int) -> list[ItemRows]:
+    """Read the rows of the next items after a revision."""
     chosen = select_items(collection).where(items.c.revision > after)
     with catalog.reader.begin() as connection:
         selected = connection.execute(chosen.order_by(items.c.revision).limit(BATCH)).all()
         shown = picture_rows(connection, collection, [item.revision for item in selected])
-        rows = {item.revision: Rows(item, shown[item.revision]) for item in selected}
+        rows = {item.revision: ItemRows(item, shown[item.revision]) for item in selected}
         if rows:
             _read_parts(connection, collection, rows)
     return list(rows.values())
 
 
-def _read_parts(connection: Connection, collection: int, rows: dict[int, Rows]) -> None:
+def _read_parts(connection: Connection, collection: int, rows: dict[int, ItemRows]) -> None:
     order = (bags.c.revision, bags.c.position)
     for bag in connection.execute(
         select(bags).where(_within(bags.c, collection, rows)).order_by(*order)
@@ -189,7 +195,7 @@ def _read_parts(connection: Connection, collection: int, rows: dict[int, Rows]) 
         rows[facet.revision].facets.add((facet.key, facet.value))
 
 
-def _within(columns: Any, collection: int, rows: dict[int, Rows]) -> Any:
+def _within(columns: Any, collection: int, rows: dict[int, ItemRows]) -> Any:
     return (columns.collection == collection) & columns.revision.in_(rows)
 
 

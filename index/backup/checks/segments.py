@@ -1,4 +1,4 @@
-"""Checks of segments: as they were written, of this catalog, and with its rows."""
+"""Checks of segments: undamaged, of this catalog, and with its rows."""
 
 from __future__ import annotations
 
@@ -7,47 +7,49 @@ from pathlib import Path
 
 import numpy as np
 
-from index.backup.checks.finding import Finding, named
+from index.backup.checks.finding import CheckFinding, name_subject
 from index.catalog.catalog import Catalog
-from index.catalog.views import View
+from index.catalog.views import CatalogView
 from index.items import Collection
 from index.segments import manifest
 from index.segments.process import SEGMENTS, catch_up
-from index.segments.reader import opened_chain, valid_chain
+from index.segments.reader import choose_valid, open_chain
 from index.segments.segment import Segment, mark_broken
 
 
-def check_segments(catalog: Catalog, collection: Collection, folder: Path) -> Iterator[Finding]:
-    """Whether a collection's published segments may be searched, by all their bytes."""
-    directory, subject = folder / SEGMENTS / collection.token, named(collection)
+def check_segments(
+    catalog: Catalog, collection: Collection, folder: Path
+) -> Iterator[CheckFinding]:
+    """Check all bytes of a collection's published segments."""
+    directory, subject = folder / SEGMENTS / collection.token, name_subject(collection)
 
     def rebuild() -> None:
-        catch_up(catalog, folder)  # where a service follows the folder, it rebuilds them
+        catch_up(catalog, folder)  # a service that follows the folder rebuilds them itself
 
     try:
         listing = manifest.read(directory, collection.token)
     except ValueError as broken:
-        yield Finding("segments", subject, str(broken), rebuild)
+        yield CheckFinding("segments", subject, str(broken), rebuild)
         return
     listed = listing.segments if listing else ()
-    opened = opened_chain(listed, directory, {})  # one that is broken is marked
+    opened = open_chain(listed, directory, {})  # a broken one is marked
     with catalog.reading(collection) as view:
-        valid = valid_chain(opened, view)
+        valid = choose_valid(opened, view)
         wrong = [segment for segment in valid if not _agrees(segment, view)]
     if len(opened) < len(listed):
         name = listed[len(opened)].folder
-        yield Finding("segments", subject, f"segment {name} is damaged or missing", rebuild)
+        yield CheckFinding("segments", subject, f"segment {name} is damaged or missing", rebuild)
     if len(valid) < len(opened):
         name = listed[len(valid)].folder
-        yield Finding("segments", subject, f"segment {name} is of another history", rebuild)
+        yield CheckFinding("segments", subject, f"segment {name} is of another history", rebuild)
     for segment in wrong:
         assert segment.folder is not None
         problem = f"segment {segment.folder.name} has other rows than the catalog"
-        yield Finding("segments", subject, problem, _marked(segment.folder, rebuild))
+        yield CheckFinding("segments", subject, problem, _make_repair(segment.folder, rebuild))
 
 
-def _agrees(segment: Segment, view: View) -> bool:
-    """Whether a segment's live rows are of those items that its span has now."""
+def _agrees(segment: Segment, view: CatalogView) -> bool:
+    """Return whether a segment's live rows are those of the items in its span."""
     current, span = view.revisions(), segment.span
     sides = (segment.images, segment.sentences)
     rows = np.concatenate([side.revisions[side.live] for side in sides])
@@ -55,7 +57,7 @@ def _agrees(segment: Segment, view: View) -> bool:
     return np.array_equal(np.unique(rows), covered)
 
 
-def _marked(folder: Path, rebuild: Callable[[], None]) -> Callable[[], None]:
+def _make_repair(folder: Path, rebuild: Callable[[], None]) -> Callable[[], None]:
     def repair() -> None:
         mark_broken(folder)
         rebuild()

@@ -1,9 +1,9 @@
-"""Migrations: which version a catalog's tables have, and how they come to the newest.
+"""Migrations: the version of a catalog's tables, and upgrades to the newest.
 
-A version is a file of `versions/`, whose name begins with its number. It says what changes in its
-own words, not by `index.database.tables`, which only knows the newest state. In SQLite a migration adds and
+A version is a file of `versions/`, whose name begins with its number. It defines its changes
+without `index.database.tables`, which only knows the newest state. In SQLite a migration adds and
 drops; a table that others refer to cannot be copied (`batch_alter_table`), because dropping it
-would delete their rows. alembic is imported where there is something to migrate.
+would delete their rows. alembic is imported only if there is something to migrate.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ FOLDER = Path(__file__).parent
 
 
 def version_of(connection: Connection) -> str | None:
-    """The version of a catalog's tables, None for a database without them.
+    """Read the version of a catalog's tables; None for a database without them.
 
-    ValueError for tables from before the first version.
+    Raises ValueError for tables that are older than the first version.
     """
     names = inspect(connection).get_table_names()
     ours = {"settings", "collections"} & set(names)
@@ -44,21 +44,21 @@ def version_of(connection: Connection) -> str | None:
 
 
 def newest() -> str:
-    """The version that this code reads and writes."""
+    """Return the version that this code reads and writes."""
     return versions()[-1]
 
 
 @cache
 def versions() -> tuple[str, ...]:
-    """All versions that there have been, in order."""
+    """List all versions in order."""
     files = (FOLDER / "versions").glob("[0-9]*.py")
     return tuple(sorted(file.name.partition("_")[0] for file in files))
 
 
 def upgrade(connection: Connection, version: str | None, target: str | None = None) -> None:
-    """Bring tables of a version to the newest, or a target, inside the connection's transaction.
+    """Upgrade tables to the newest version, or a target, in the connection's transaction.
 
-    ValueError for a version that only a newer Tessera knows.
+    Raises ValueError for a version of a newer Tessera.
     """
     if version is not None and version not in versions():
         raise ValueError(refusal(version))
@@ -75,7 +75,7 @@ def upgrade(connection: Connection, version: str | None, target: str | None = No
 
 
 def refusal(version: str) -> str:
-    """Why a catalog of another version is not opened, and what to do."""
+    """Explain why a catalog of another version is not opened, and what to do."""
     if version in versions():
         return (
             f"the tables of the catalog have version {version}, and this version of Tessera needs "

@@ -1,4 +1,4 @@
-"""Alembic's environment: migrations run on the connection that index.database.migrations brings."""
+"""Alembic's environment: migrations run on the connection of index.database.migrations."""
 
 from __future__ import annotations
 

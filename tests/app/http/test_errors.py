@@ -203,7 +203,7 @@ def test_id_must_be_printable_and_short(client: TestClient) -> None:
 
 
 def test_collection_of_another_model_is_a_conflict(client: TestClient, engine: Engine) -> None:
-    engine.catalog.collection("old", fingerprint="0" * 16, dimension=3, score="sum_of_max")
+    engine.catalog.names.make("old", fingerprint="0" * 16, dimension=3, score="sum_of_max")
     answer = client.post(SEARCH, json={"text": "red", "collection": "old"})
     check(answer, 409, "0" * 16, "tessera index --reembed")
 

@@ -93,7 +93,7 @@ def test_liveness_asks_neither_the_disk_nor_the_database(
         raise AssertionError("asked")
 
     monkeypatch.setattr("app.engine.engine.try_writing", fail)
-    monkeypatch.setattr(engine.catalog, "collections", fail)
+    monkeypatch.setattr(engine.catalog.names, "all", fail)
     for path in ("/livez", "/healthz"):
         assert client.get(path).json() == {"status": "alive"}
 
@@ -101,9 +101,9 @@ def test_liveness_asks_neither_the_disk_nor_the_database(
 def of_another_model(engine: Engine, name: str, entry: Entry | None = None) -> None:
     """Make a collection as if another model had."""
     made = {**engine.models.makes, "fingerprint": "0" * 16}
-    home = engine.catalog.collection(name, **made)
+    home = engine.catalog.names.make(name, **made)
     if entry is not None:
-        engine.catalog.put(home, entry)
+        engine.catalog.replace(home, entry)
 
 
 def test_a_default_collection_whose_searches_are_refused_is_not_ready(

@@ -18,7 +18,7 @@ from app.engine.engine import Engine
 from index.database.storage import Storage
 from index.search import indexes
 from index.segments import process as following
-from index.segments.process import Following
+from index.segments.process import Followers
 
 
 def put(client: TestClient, collection: str, *items: str) -> None:
@@ -175,7 +175,7 @@ def test_dropped_collection_is_swept_in_the_background(
         time.sleep(0.01)
     engine.indexes.close()
     assert engine.catalog.names.garbage()
-    Following(engine.catalog, tmp_path).step()
+    Followers(engine.catalog, tmp_path).step()
     assert not engine.catalog.names.garbage()
 
 
@@ -232,7 +232,7 @@ def test_an_import_ends_with_a_reason_once_its_collection_is_gone(
     assert all("is not the one that it was when this began" in reason for reason in reasons)
     assert len(calls) <= 2  # nothing is embedded for what cannot be stored
     expected = {"dropped": "b", "renamed": "bc", "forgotten": "ab", "moved": "ab"}[away]
-    assert "".join(home.name for home in aliased.catalog.collections()) == expected
+    assert "".join(home.name for home in aliased.catalog.names.all()) == expected
     assert items_of(aliased, "b") == 0
     if away != "dropped":
         assert items_of(aliased, "c" if away == "renamed" else "a") == len(stored)

@@ -27,7 +27,7 @@ from app.main import create_app
 from app.settings import Settings
 from index.backup import archive as archives
 from index.catalog.catalog import Catalog
-from index.disk import locked
+from index.disk import hold_lock
 
 Png = Callable[..., bytes]
 Command = Callable[..., tuple[int, str]]
@@ -172,7 +172,7 @@ def test_second_snapshot_at_a_time_is_a_conflict(
     client: TestClient, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.snapshot_folder.mkdir()
-    with locked(settings.snapshot_folder / "lock"):
+    with hold_lock(settings.snapshot_folder / "lock"):
         answer = client.post("/snapshots")
     assert answer.status_code == 409
     assert answer.json()["type"] == "urn:tessera:problem:in-progress"
@@ -302,7 +302,7 @@ def test_service_that_is_killed_while_it_makes_snapshots_loses_nothing(
         for job in jobs:
             job.join()
     with closing(Catalog.in_folder(tmp_path / "data")) as catalog:
-        ids = {item.id for item in catalog.list_items(catalog.find("default"), limit=10_000)}
+        ids = {item.id for item in catalog.list_items(catalog.names.find("default"), limit=10_000)}
     assert stored
     assert ids.issuperset(address.removeprefix("/items/") for address in stored)
     snapshots = sorted((tmp_path / "data" / "snapshots").glob("*.tar"))

@@ -52,7 +52,7 @@ class Shell:
             Path(settings["data"]), settings.get("database", ""), settings.get("pictures", "")
         )
         with closing(Catalog(storage)) as catalog:
-            home = catalog.find("default")
+            home = catalog.names.find("default")
             listed = catalog.list_items(home, limit=100)
             for item in listed:
                 if item.photos:

@@ -83,6 +83,6 @@ def test_connections_of_the_database_come_and_go_without_a_line(tmp_path, caplog
     for name, logger in logs.configuration("json")["loggers"].items():
         caplog.set_level(logger["level"], name)
     catalog = Catalog(Storage(tmp_path))
-    catalog.collections()
+    catalog.names.all()
     catalog.close()
     assert [record.getMessage() for record in caplog.records] == []

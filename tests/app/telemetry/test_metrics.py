@@ -72,7 +72,7 @@ def test_a_busy_database_leaves_the_other_metrics(engine: Engine, monkeypatch: p
     def busy() -> None:
         raise Busy("locked")
 
-    monkeypatch.setattr(engine.catalog, "collections", busy)
+    monkeypatch.setattr(engine.catalog.names, "all", busy)
     measured = values(exposition(engine).decode())
     assert measured["tessera_disk_free_bytes"] > 0
     assert not any(name.startswith("tessera_items") for name in measured)

@@ -10,7 +10,7 @@ import pytest
 
 from index.backup import archive as archives
 from index.backup.folder import Snapshots
-from index.disk import locked
+from index.disk import hold_lock
 
 
 def quiet(*_: object) -> None:
@@ -101,7 +101,7 @@ def test_a_file_that_vanishes_meanwhile_is_left_out(shelf, folder, monkeypatch):
     (made,) = shelf.all()
     read_head = archives.read_head
 
-    def vanish(path: Path) -> archives.Head:
+    def vanish(path: Path) -> archives.ArchiveHead:
         path.unlink()
         return read_head(path)
 
@@ -149,7 +149,7 @@ def test_unfinished_work_of_others_stays(shelf, folder, catalog):
     for name in ("film.making", f"{ours}.making"):
         (folder / name).touch()
     (folder / "folder.making").mkdir()
-    with locked(folder / "film.making"):
+    with hold_lock(folder / "film.making"):
         assert shelf.making() is None
         shelf.make(catalog, quiet)
     left = {path.name for path in folder.iterdir() if path.suffix not in ("", ".tar")}

@@ -53,10 +53,10 @@ def shown(entry):
 def filled(catalog, collection, shown):
     """Twelve items, of which one was replaced and one deleted; another collection with one."""
     catalog.put_many(collection, [shown(f"item {number}") for number in range(12)])
-    catalog.put(collection, shown("item 3", 1))
+    catalog.replace(collection, shown("item 3", 1))
     catalog.delete(collection, "item 5")
-    other = catalog.collection("other", fingerprint="model-b", dimension=8, score="sum_of_max")
-    catalog.put(other, shown("alone", sentences=1))
+    other = catalog.names.make("other", fingerprint="model-b", dimension=8, score="sum_of_max")
+    catalog.replace(other, shown("alone", sentences=1))
     return catalog
 
 
@@ -79,7 +79,7 @@ def contents(catalog: Catalog) -> dict[str, dict[str, tuple[Item, Picture]]]:
             item.id: (item, catalog.picture(home, item.id))
             for item in catalog.list_items(home, limit=10**6)
         }
-        for home in catalog.collections()
+        for home in catalog.names.all()
     }
 
 
@@ -101,7 +101,7 @@ def test_restored_catalog_answers_as_before(filled, archive, fresh, tmp_path, im
     restore(fresh, archive, tmp_path / "fresh", quiet)
     answers = []
     for catalog, folder in ((filled, "data"), (fresh, "fresh")):
-        index = Index(catalog, catalog.find("default"), tmp_path / folder / "segments")
+        index = Index(catalog, catalog.names.find("default"), tmp_path / folder / "segments")
         answers.append([(hit.item, hit.score) for hit in index.best(request).hits])
         index.close()
     assert len(answers[0]) == 11
@@ -112,15 +112,15 @@ def test_catalog_moves_to_another_kind_of_database(filled, archive, database, tm
     with closing(Catalog(Storage(tmp_path / "moved", database=database))) as moved:
         restore(moved, archive, tmp_path / "moved", quiet)
         assert contents(moved) == contents(filled)
-        home = moved.find("default")
+        home = moved.names.find("default")
         found = moved.list_items(home, where={"version": 1})
         assert [item.id for item in found] == ["item 3"]
-        assert moved.delete(home, "item 3") == filled.revision(filled.find("default")) + 1
+        assert moved.delete(home, "item 3") == filled.revision(filled.names.find("default")) + 1
 
 
 def test_catalog_that_holds_items_is_only_replaced_if_asked(filled, archive, tmp_path, shown):
-    home = filled.find("default")
-    filled.put(home, shown("later"))
+    home = filled.names.find("default")
+    filled.replace(home, shown("later"))
     before = contents(filled)
     with pytest.raises(NotEmpty, match="--force"):
         restore(filled, archive, tmp_path / "data", quiet)
@@ -138,7 +138,7 @@ def test_index_of_what_was_replaced_answers_no_more(
     filled, archive, tmp_path, shown, follow, segments_folder, image_bag, right
 ):
     """Changes after the snapshot were published as segments; none of their rows is found."""
-    home = filled.find("default")
+    home = filled.names.find("default")
     filled.put_many(home, [shown(f"later {number}") for number in range(20)])
     follow()
     old = Index(filled, home, segments_folder)
@@ -148,9 +148,9 @@ def test_index_of_what_was_replaced_answers_no_more(
     with pytest.raises(ModelMismatch):
         old.best(request)
     old.close()
-    new = Index(filled, filled.find("default"), segments_folder)
+    new = Index(filled, filled.names.find("default"), segments_folder)
     assert len(new.best(request).hits) == 11
-    filled.put(filled.find("default"), shown("after"))
+    filled.replace(filled.names.find("default"), shown("after"))
     assert len(new.best(request).hits) == 12
     new.close()
 
@@ -163,9 +163,7 @@ def test_secret_of_cursors_stays_with_its_catalog(filled, archive, fresh, tmp_pa
     assert secrets[0] not in archive.read_bytes()
 
 
-def test_collection_that_is_being_embedded_anew_goes_on_where_it_was(
-    filled, fresh, tmp_path, shown
-):
+def test_collection_that_is_being_reembedded_goes_on_where_it_was(filled, fresh, tmp_path, shown):
     wanted = {"fingerprint": "model-c", "dimension": 8, "score": "sum_of_max"}
 
     def interrupted(done, _):
@@ -173,7 +171,7 @@ def test_collection_that_is_being_embedded_anew_goes_on_where_it_was(
 
     with pytest.raises(KeyboardInterrupt):
         reembed(filled, "default", **wanted, embed=lambda same: same, progress=interrupted, batch=4)
-    filled.delete(filled.find("default"), "item 0")
+    filled.delete(filled.names.find("default"), "item 0")
     snapshot(filled, tmp_path / "backup.tar", quiet)
     restore(fresh, tmp_path / "backup.tar", tmp_path / "fresh", quiet)
     embedded = []
@@ -184,13 +182,13 @@ def test_collection_that_is_being_embedded_anew_goes_on_where_it_was(
 
     reembed(fresh, "default", **wanted, embed=embed, progress=quiet)
     assert len(embedded) == 11 - 4
-    assert len(fresh.list_items(fresh.find("default"))) == 10
+    assert len(fresh.list_items(fresh.names.find("default"))) == 10
 
 
 def test_everything_that_is_written_meanwhile_is_in_whole_or_not_at_all(
     filled, fresh, tmp_path, shown
 ):
-    home, stop, written = filled.find("default"), threading.Event(), []
+    home, stop, written = filled.names.find("default"), threading.Event(), []
 
     def write():
         while not stop.is_set():
@@ -219,7 +217,7 @@ def test_everything_that_is_written_meanwhile_is_in_whole_or_not_at_all(
 
 def test_pictures_are_kept_until_they_are_in_the_archive(filled, tmp_path, monkeypatch):
     """Their items are deleted and forgotten while the snapshot is being made."""
-    home = filled.find("default")
+    home = filled.names.find("default")
 
     def progress(stage: str, done: int, total: int) -> None:
         if stage == "pictures" and done == 1:
@@ -236,13 +234,13 @@ def test_pictures_are_kept_until_they_are_in_the_archive(filled, tmp_path, monke
 
 
 def test_lost_picture_is_named_and_the_rest_is_restored(filled, fresh, tmp_path):
-    home = filled.find("default")
+    home = filled.names.find("default")
     lost = name_of(filled.picture(home, "item 1").jpeg)
     filled.pictures.delete([lost])
     assert snapshot(filled, tmp_path / "backup.tar", quiet).lost == {lost}
     assert restore(fresh, tmp_path / "backup.tar", tmp_path / "fresh", quiet).lost == {lost}
-    assert fresh.count(fresh.find("other")) == 1
-    assert fresh.get(fresh.find("default"), "item 1").photos[0].width == 4
+    assert fresh.count(fresh.names.find("other")) == 1
+    assert fresh.get(fresh.names.find("default"), "item 1").photos[0].width == 4
 
 
 def test_archive_is_a_data_folder_when_it_is_unpacked(filled, archive, tmp_path):
@@ -290,7 +288,7 @@ def test_any_byte_that_is_wrong_or_missing_is_noticed(archive, fresh, tmp_path):
 
 
 def test_part_of_another_archive_is_noticed(filled, archive, tmp_path, shown, fresh):
-    filled.put(filled.find("default"), shown("item 1", 2))
+    filled.replace(filled.names.find("default"), shown("item 1", 2))
     snapshot(filled, tmp_path / "other.tar", quiet)
     with (
         tarfile.open(archive) as first,
@@ -392,7 +390,7 @@ def remade(archive: Path, target: Path, change) -> Path:
     sums = {name: sha256(data).hexdigest() for name, data in parts[:2]}
     end = {"parts": sums, "pictures": len(parts) - 2, "lost": []}
     with tarfile.open(target, "w") as tar:
-        for name, data in [*parts, ("end.json", archives._sealed(end))]:
+        for name, data in [*parts, ("end.json", archives._seal(end))]:
             archives._add(tar, name, data)
     return target
 
@@ -598,7 +596,7 @@ def test_killed_snapshot_leaves_no_archive(filled, tmp_path):
 
 @pytest.mark.sqlite
 def test_killed_restore_leaves_what_was_there(filled, archive, tmp_path, shown):
-    filled.put(filled.find("default"), shown("later"))
+    filled.replace(filled.names.find("default"), shown("later"))
     before = contents(filled)
     filled.close()
     steps = 0

@@ -20,7 +20,7 @@ from index.search.index import Index
 from index.search.requests import Request
 from index.segments import process as following
 from index.segments.builder import Sizes
-from index.segments.process import Following
+from index.segments.process import Followers
 from models.text.queries import Query
 
 NAMED = (OSError, ValueError, LookupError)  # failures that say what is damaged
@@ -41,13 +41,13 @@ def folder(tmp_path, entry):
         try:
             catalog = Catalog.in_folder(folder)
             made = {"fingerprint": "m", "dimension": 8, "score": "sum_of_max"}
-            collection = catalog.collection("default", **made)
+            collection = catalog.names.make("default", **made)
             catalog.put_many(collection, entries[:8])
             with catalog.reader.connect() as connection:
                 connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
             for one in entries[8:]:
-                catalog.put(collection, one)
-            follow = Following(catalog, folder, Sizes(chunk=8, least=1, quiet=0.0, largest=8))
+                catalog.replace(collection, one)
+            follow = Followers(catalog, folder, Sizes(chunk=8, least=1, quiet=0.0, largest=8))
             while follow.step():
                 pass
         finally:
@@ -59,7 +59,7 @@ def folder(tmp_path, entry):
 def answers(folder: Path, query: object) -> Answers:
     """All that is stored, as it is shown and found; raises what says that it is damaged."""
     with closing(Catalog.in_folder(folder)) as catalog:
-        home = catalog.find("default")
+        home = catalog.names.find("default")
         index = Index(catalog, home, folder / following.SEGMENTS)
         damaged: set[str] = set()
         told: Answers = []

@@ -12,12 +12,12 @@ from sqlalchemy import event, select
 from index.catalog.catalog import Catalog
 from index.database.tables import items
 from index.filters import Equals
-from index.items import ModelMismatch, NoSpace, Picture, Shown, bucket_of
+from index.items import ModelMismatch, NoSpace, PhotoInfo, Picture, bucket_of
 
 
 def test_item_comes_back_whole(catalog, collection, entry):
     given = entry("a", metadata={"n": [1, {"x": None}]}, source="/photos/a.jpg", stamp="12 34")
-    catalog.put(collection, given)
+    catalog.replace(collection, given)
     back = catalog.entry(collection, "a")
     assert (back.metadata, back.source, back.stamp) == (given.metadata, "/photos/a.jpg", "12 34")
     assert (back.pictures[0], back.sentences) == (given.pictures[0], given.sentences)
@@ -29,16 +29,16 @@ def test_item_comes_back_whole(catalog, collection, entry):
 
 
 def test_item_is_described_without_its_picture(catalog, collection, entry):
-    revision = catalog.put(collection, entry("a", metadata={"k": 1}))
+    revision = catalog.replace(collection, entry("a", metadata={"k": 1}))[0]
     item = catalog.get(collection, "a")
     assert (item.id, item.revision, item.metadata) == ("a", revision, {"k": 1})
     assert item.sentences == ("sentence 0 of a", "sentence 1 of a")
-    assert item.photos == (Shown(4, 3, "0" * 64),)
+    assert item.photos == (PhotoInfo(4, 3, "0" * 64),)
 
 
 def test_put_replaces_everything_the_id_had(catalog, collection, entry):
-    catalog.put(collection, entry("a", sentences=3, metadata={"old": 1}))
-    catalog.put(collection, entry("a", sentences=1, photos=0, metadata={"new": 1}))
+    catalog.replace(collection, entry("a", sentences=3, metadata={"old": 1}))
+    catalog.replace(collection, entry("a", sentences=1, photos=0, metadata={"new": 1}))
     assert catalog.get(collection, "a").sentences == ("sentence 0 of a",)
     assert catalog.list_items(collection, where={"old": 1}) == []
     assert catalog.count(collection) == 1
@@ -47,26 +47,26 @@ def test_put_replaces_everything_the_id_had(catalog, collection, entry):
 
 
 def test_picture_comes_back_byte_for_byte(catalog, collection, entry):
-    catalog.put(collection, entry("a"))
+    catalog.replace(collection, entry("a"))
     assert catalog.picture(collection, "a") == Picture(b"jpeg", 4, 3, "0" * 64)
 
 
 def test_every_change_has_a_higher_revision(catalog, collection, entry):
     changes = [
-        catalog.put(collection, entry("a")),
+        catalog.replace(collection, entry("a"))[0],
         *catalog.put_many(collection, [entry("b"), entry("a")]),
         catalog.delete(collection, "b"),
-        catalog.put(collection, entry("b")),
+        catalog.replace(collection, entry("b"))[0],
     ]
     assert changes == sorted(set(changes))
     with catalog.reading(collection) as view:
         assert view.revision == changes[-1]
         assert view.revisions().tolist() == [changes[2], changes[4]]
-        assert sorted(view.retired(0)) == changes[:2]
+        assert sorted(view.list_retired(0)) == changes[:2]
 
 
 def test_last_of_equal_ids_in_a_batch_is_stored(catalog, collection, entry):
-    catalog.put(collection, entry("a", metadata={"n": 0}))
+    catalog.replace(collection, entry("a", metadata={"n": 0}))
     entries = [entry(name, metadata={"n": n}) for n, name in enumerate("aba", start=1)]
     assert catalog.put_many(collection, [*entries, entry("a", metadata={"n": 4})]) == [2, 3, 4, 5]
     assert {item.id: item.metadata for item in catalog.list_items(collection)} == {
@@ -75,13 +75,13 @@ def test_last_of_equal_ids_in_a_batch_is_stored(catalog, collection, entry):
     }
     with catalog.reading(collection) as view:
         assert view.revisions().tolist() == [3, 5]
-        assert sorted(view.retired(0)) == [1, 2, 4]
+        assert sorted(view.list_retired(0)) == [1, 2, 4]
 
 
 def test_view_knows_who_carries_a_value_and_reads_bags_by_the_chunk(catalog, collection, entry):
-    catalog.put(collection, entry("old"))
+    catalog.replace(collection, entry("old"))
     catalog.put_many(collection, [entry("a", metadata={"k": [2, 1.0], "d": {}}), entry("b")])
-    catalog.put(collection, entry("c", metadata={"k": 2}))
+    catalog.replace(collection, entry("c", metadata={"k": 2}))
     with catalog.reading(collection) as view:
         assert view.carrying(Equals("k", ("2",)), after=0).tolist() == [2, 4]
         assert view.carrying(Equals("k", ("2",)), after=2).tolist() == [4]
@@ -96,7 +96,7 @@ def test_view_knows_who_carries_a_value_and_reads_bags_by_the_chunk(catalog, col
 def test_many_bags_are_read_as_of_one_moment_while_others_write(catalog, collection, entry):
     catalog.put_many(collection, [entry(f"{i}", sentences=3) for i in range(200)])
     with catalog.reading(collection) as view:
-        catalog.put(collection, entry("0"))
+        catalog.replace(collection, entry("0"))
         bags, reached = view.bags(0, view.revision)
     assert (len(bags), reached) == (800, 200)
 
@@ -113,14 +113,14 @@ def test_every_transaction_has_one_mark_and_the_next_one_proves_it(catalog, coll
 
 @pytest.mark.sqlite
 def test_restored_backup_has_other_marks_from_there_on(catalog, collection, entry, tmp_path):
-    catalog.put(collection, entry("a"))
+    catalog.replace(collection, entry("a"))
     catalog.close()
     shutil.copytree(tmp_path / "data", tmp_path / "backup")
     marks = []
     for folder in ("data", "backup"):
         one = Catalog.in_folder(tmp_path / folder)
-        one.put(one.find("default"), entry("b"))
-        with one.reading(one.find("default")) as view:
+        one.replace(one.names.find("default"), entry("b"))
+        with one.reading(one.names.find("default")) as view:
             marks.append([view.mark(revision) for revision in (1, 2)])
         one.close()
     assert marks[0][0] == marks[1][0]
@@ -128,13 +128,13 @@ def test_restored_backup_has_other_marks_from_there_on(catalog, collection, entr
 
 
 def test_revisions_are_known_without_a_view(catalog, collection, entry):
-    assert catalog.revision(collection) == catalog.acknowledged(collection) == 0
+    assert catalog.revision(collection) == catalog.read_acknowledged(collection) == 0
     catalog.put_many(collection, [entry("a"), entry("b")])
-    assert catalog.revision(collection) == catalog.acknowledged(collection) == 2
+    assert catalog.revision(collection) == catalog.read_acknowledged(collection) == 2
     catalog.delete(collection, "a")
-    assert catalog.revision(collection) == catalog.acknowledged(collection) == 3
+    assert catalog.revision(collection) == catalog.read_acknowledged(collection) == 3
     other = Catalog(catalog.storage)
-    assert (other.revision(collection), other.acknowledged(collection)) == (3, 0)
+    assert (other.revision(collection), other.read_acknowledged(collection)) == (3, 0)
     other.close()
 
 
@@ -162,7 +162,7 @@ def test_many_items_are_found_by_id_in_one_go(catalog, collection, entry):
 
 
 def test_deleted_item_is_unknown(catalog, collection, entry):
-    catalog.put(collection, entry("a"))
+    catalog.replace(collection, entry("a"))
     catalog.delete(collection, "a")
     for ask in (catalog.get, catalog.entry, catalog.picture, catalog.delete):
         with pytest.raises(LookupError, match="no item 'a' in collection 'default'"):
@@ -196,33 +196,33 @@ def test_items_are_listed_page_by_page_in_the_order_of_their_ids(catalog, collec
 
 
 def test_stamps_say_what_an_import_may_skip(catalog, collection, entry):
-    catalog.put(collection, entry("a", source="a.jpg", stamp="1"))
-    catalog.put(collection, entry("b"))
+    catalog.replace(collection, entry("a", source="a.jpg", stamp="1"))
+    catalog.replace(collection, entry("b"))
     assert catalog.stamps(collection, ["a.jpg", "b.jpg"]) == {"a.jpg": "1"}
 
 
 def test_collections_keep_apart(catalog, collection, entry):
-    other = catalog.collection("b", fingerprint="model-b", dimension=8, score="sum_of_max")
-    catalog.put(collection, entry("a"))
+    other = catalog.names.make("b", fingerprint="model-b", dimension=8, score="sum_of_max")
+    catalog.replace(collection, entry("a"))
     assert catalog.count(other) == 0
-    assert [one.name for one in catalog.collections()] == ["b", "default"]
-    assert catalog.find("b") == other
+    assert [one.name for one in catalog.names.all()] == ["b", "default"]
+    assert catalog.names.find("b") == other
 
 
 def test_unknown_collection_is_answered_with_the_known_ones(catalog, collection):
     with pytest.raises(LookupError, match="no collection 'x'; there are: default"):
-        catalog.find("x")
+        catalog.names.find("x")
 
 
 def test_another_model_is_refused_and_told_the_way_out(catalog, collection):
     with pytest.raises(ModelMismatch, match=r"model-a.*model-b.*tessera index --reembed"):
-        catalog.collection("default", fingerprint="model-b", dimension=8, score="sum_of_max")
+        catalog.names.make("default", fingerprint="model-b", dimension=8, score="sum_of_max")
 
 
 def test_many_threads_write_and_nothing_is_lost(catalog, collection, entry):
     entries = [entry(f"{i}", sentences=1) for i in range(40)]
     with ThreadPoolExecutor(8) as pool:
-        revisions = list(pool.map(lambda one: catalog.put(collection, one), entries))
+        revisions = list(pool.map(lambda one: catalog.replace(collection, one)[0], entries))
     assert sorted(revisions) == list(range(1, 41))
     assert catalog.count(collection) == 40
 
@@ -236,13 +236,13 @@ from index.items import NoSpace, Entry, Picture
 from models.types import Box, FragmentBag, Span
 
 catalog = Catalog.in_folder(Path(sys.argv[1]))
-collection = catalog.collection("default", fingerprint="m", dimension=2, score="sum_of_max")
+collection = catalog.names.make("default", fingerprint="m", dimension=2, score="sum_of_max")
 bag = FragmentBag(torch.ones(1, 2), (Span(0, 1),), ("a",))
 image = FragmentBag(torch.ones(1, 2), (Box(0, 0, 1, 1),), ("a",))
 for number in range(int(sys.argv[3])):
     item = f"{sys.argv[2]}{number}"
     picture = Picture(item.encode() * 10_000, 4, 3, "0" * 64)
-    catalog.put(collection, Entry(item, {}, (picture,), (image,), ("a",), (bag,)))
+    catalog.replace(collection, Entry(item, {}, (picture,), (image,), ("a",), (bag,)))
     print(item, flush=True)
 """
 
@@ -258,7 +258,7 @@ def write(folder, name, count):
 
 def stored(folder):
     catalog = Catalog.in_folder(folder)
-    collection = catalog.find("default")
+    collection = catalog.names.find("default")
     found = {item.id for item in catalog.list_items(collection, limit=10**6)}
     for item in found:
         entry = catalog.entry(collection, item)
@@ -289,7 +289,7 @@ def test_processes_that_start_at_once_all_write(tmp_path):
 
 @pytest.mark.sqlite
 def test_full_disk_stores_nothing_and_says_so(catalog, collection, entry):
-    catalog.put(collection, entry("before"))
+    catalog.replace(collection, entry("before"))
     room = {"pages": 60}
 
     def limit(connection):
@@ -300,5 +300,5 @@ def test_full_disk_stores_nothing_and_says_so(catalog, collection, entry):
         catalog.put_many(collection, [entry(f"{i}", sentences=9) for i in range(300)])
     assert [one.id for one in catalog.list_items(collection)] == ["before"]
     room["pages"] = 10**6
-    catalog.put(collection, entry("after"))
+    catalog.replace(collection, entry("after"))
     assert catalog.count(collection) == 2

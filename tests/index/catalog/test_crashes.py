@@ -50,11 +50,15 @@ def made(item: str, version: int = 0, dimension: int = 2) -> Entry:
 
 
 def embedded(entries):
-    def anew(bag):
+    def embed_again(bag):
         return replace(bag, vectors=bag.vectors[:, :1].expand(-1, 3))
 
     return [
-        replace(one, images=tuple(anew(bag) for bag in one.images), bags=(anew(one.bags[0]),))
+        replace(
+            one,
+            images=tuple(embed_again(bag) for bag in one.images),
+            bags=(embed_again(one.bags[0]),),
+        )
         for one in entries
     ]
 
@@ -124,7 +128,7 @@ def whole(catalog: Catalog) -> dict[str, int]:
     with catalog.reader.begin() as connection:
         assert connection.exec_driver_sql("PRAGMA integrity_check").scalar() == "ok"
         assert connection.exec_driver_sql("PRAGMA foreign_key_check").all() == []
-    collection = catalog.find("default")
+    collection = catalog.names.find("default")
     versions = {}
     for item in catalog.list_items(collection):
         entry = catalog.entry(collection, item.id)
@@ -158,7 +162,7 @@ def template(tmp_path) -> Path:
     """Six items of which two were replaced and one more was deleted."""
     catalog = Catalog.in_folder(tmp_path / "template")
     home = {"fingerprint": "model-a", "dimension": 2, "score": "sum_of_max"}
-    collection = catalog.collection("default", **home)
+    collection = catalog.names.make("default", **home)
     catalog.put_many(collection, [made(item) for item in "abcdefg"])
     catalog.put_many(collection, [made("a", 1), made("b", 1)])
     catalog.delete(collection, "g")
@@ -172,7 +176,7 @@ BEFORE = dict.fromkeys("cdef", 0) | {"a": 1, "b": 1}
 @pytest.mark.parametrize("every", [3, pytest.param(1, marks=pytest.mark.slow)])
 def test_killed_put_loses_nothing_it_acknowledged(template, folder, every):
     def work(catalog, folder):
-        collection = catalog.find("default")
+        collection = catalog.names.find("default")
         for version in (2, 3):
             catalog.put_many(collection, [made(item, version) for item in "axy"])
             (folder / "acknowledged").write_text(str(version))
@@ -197,7 +201,7 @@ def test_killed_purge_goes_on_later(template, folder, monkeypatch):
     monkeypatch.setattr(garbage, "SPARE", 0)
 
     def work(catalog, _folder):
-        collection = catalog.find("default")
+        collection = catalog.names.find("default")
         catalog.purge(collection, catalog.revision(collection))
 
     def check(catalog, folder):
@@ -222,9 +226,9 @@ def test_killed_reembedding_and_its_cleaning_up_go_on_later(template, folder):
         work(catalog, folder)
         clean(catalog)
         assert whole(catalog) == BEFORE
-        collection = catalog.find("default")
+        collection = catalog.names.find("default")
         assert collection.dimension == 3
-        assert catalog.put(collection, made("z", 1, dimension=3)) > 6
+        assert catalog.replace(collection, made("z", 1, dimension=3))[0] > 6
 
     assert crash_everywhere(template, folder, work, check) > 40
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from index.catalog import edits as editing
-from index.catalog.edits import Change, Chosen, count, delete, merge, patch
+from index.catalog.edits import Change, ItemSelection, count, delete, merge, patch
 from index.items import ITEM_TEXT, MOST_KEYS, ConditionFailed, Dropped, Expected
 from index.search.requests import Request
 from models.text.queries import Query
@@ -177,14 +177,14 @@ def test_deletion_does_not_go_on_in_what_has_the_name_next(filled, collection, m
 
     monkeypatch.setattr(editing.time, "sleep", drop)
     with pytest.raises(Dropped, match="2 items were deleted before"):
-        delete(filled, collection, Chosen(where={"even": True}))
+        delete(filled, collection, ItemSelection(where={"even": True}))
 
 
 def test_items_are_deleted_by_ids_and_by_filter(filled, collection):
-    some = Chosen(ids=["00", "01", "01", "no such"])
+    some = ItemSelection(ids=["00", "01", "01", "no such"])
     assert (count(filled, collection, some), filled.count(collection)) == (2, 20)
     assert delete(filled, collection, some) == 2
-    even = Chosen(where={"even": True, "n": list(range(10))})
+    even = ItemSelection(where={"even": True, "n": list(range(10))})
     assert count(filled, collection, even) == 4
     assert (delete(filled, collection, even), delete(filled, collection, even)) == (4, 0)
     assert [item.metadata["n"] for item in filled.list_items(collection)] == [
@@ -200,18 +200,18 @@ def test_many_items_go_in_short_transactions(filled, collection, monkeypatch):
     monkeypatch.setattr(editing, "BATCH", 3)
     monkeypatch.setattr(editing, "PAUSE", 0.0)
     before = filled.revision(collection)
-    assert delete(filled, collection, Chosen(where={"even": False})) == 10
+    assert delete(filled, collection, ItemSelection(where={"even": False})) == 10
     with filled.reading(collection) as view:
         marks = {view.mark(revision) for revision in range(before + 1, before + 11)}
     assert len(marks) == 4
-    assert filled.acknowledged(collection) == before + 10
+    assert filled.read_acknowledged(collection) == before + 10
 
 
 def test_deletion_leaves_what_is_put_meanwhile(filled, collection, entry, monkeypatch):
     monkeypatch.setattr(editing, "BATCH", 2)
-    monkeypatch.setattr(editing.time, "sleep", lambda _: filled.put(collection, late))
+    monkeypatch.setattr(editing.time, "sleep", lambda _: filled.replace(collection, late)[0])
     late = entry("late", metadata={"even": True})
-    assert delete(filled, collection, Chosen(where={"even": True})) == 10
+    assert delete(filled, collection, ItemSelection(where={"even": True})) == 10
     assert filled.get(collection, "late").metadata == {"even": True}
 
 
@@ -226,11 +226,11 @@ def test_deletion_leaves_what_is_put_meanwhile(filled, collection, entry, monkey
 )
 def test_what_to_delete_must_be_said(chosen, reason):
     with pytest.raises(ValueError, match=reason):
-        Chosen(**chosen)
+        ItemSelection(**chosen)
 
 
 def test_put_races_delete_and_patch(filled, collection, entry):
-    """Whoever comes first, nobody fails but for an item that is not there, and history is whole."""
+    """In any order, only missing items fail, and history is whole."""
     stop = threading.Event()
     failures = []
 
@@ -245,10 +245,10 @@ def test_put_races_delete_and_patch(filled, collection, entry):
                 raise
 
     changes = [
-        lambda: filled.put(collection, entry("01")),
+        lambda: filled.replace(collection, entry("01"))[0],
         lambda: filled.delete(collection, "01"),
         lambda: patch(filled, collection, "01", Change({"n": 1})),
-        lambda: delete(filled, collection, Chosen(ids=["01"])),
+        lambda: delete(filled, collection, ItemSelection(ids=["01"])),
     ]
     with ThreadPoolExecutor(4) as pool:
         work = [pool.submit(repeat, change) for change in changes]
@@ -257,7 +257,7 @@ def test_put_races_delete_and_patch(filled, collection, entry):
             one.result()
     assert failures == []
     with filled.reading(collection) as view:
-        live, retired = set(view.revisions().tolist()), view.retired(0).tolist()
+        live, retired = set(view.revisions().tolist()), view.list_retired(0).tolist()
     assert len(retired) == len(set(retired))
     assert not live & set(retired)
 

@@ -74,7 +74,7 @@ def test_prose_is_no_facet():
 
 def test_long_keys_are_stored_but_not_compared(catalog, collection, entry):
     key, value = "k" * 3000, "\x01\U0001f600" * 100
-    catalog.put(collection, entry("a", metadata={key: 1, "😀" * 200: value}))
+    catalog.replace(collection, entry("a", metadata={key: 1, "😀" * 200: value}))
     assert catalog.get(collection, "a").metadata[key] == 1
     assert [one.id for one in catalog.list_items(collection, where={"😀" * 200: value})] == ["a"]
     with pytest.raises(ValueError, match="1 to 200 characters"):
@@ -83,7 +83,7 @@ def test_long_keys_are_stored_but_not_compared(catalog, collection, entry):
 
 def test_long_sources_are_found(catalog, collection, entry):
     source = "".join(chr(33 + (7919 * i) % 90) for i in range(6000))
-    catalog.put(collection, entry("a", source=source, stamp="1"))
+    catalog.replace(collection, entry("a", source=source, stamp="1"))
     assert catalog.stamps(collection, [source]) == {source: "1"}
 
 
@@ -127,7 +127,9 @@ def test_example_of_what_no_filter_compares(catalog, collection, entry):
 
 def test_keys_are_read_by_one_statement(catalog, collection, entry):
     for number in range(3):
-        catalog.put(collection, entry(str(number), metadata={f"k{number}": 1, f"l{number}": "a"}))
+        catalog.replace(
+            collection, entry(str(number), metadata={f"k{number}": 1, f"l{number}": "a"})
+        )
     statements = []
     event.listen(
         catalog.reader, "before_cursor_execute", lambda *parts: statements.append(parts[2])

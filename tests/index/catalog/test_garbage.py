@@ -36,9 +36,9 @@ def shown(entry, jpeg):
 def changed(catalog, collection, entry):
     """Revisions 1 to 6 put, 7 to 9 replace three of them, 10 deletes one."""
     for number in range(6):
-        catalog.put(collection, shown(entry(f"{number}"), b"old"))
+        catalog.replace(collection, shown(entry(f"{number}"), b"old"))
     for number in range(3):
-        catalog.put(collection, shown(entry(f"{number}"), f"new {number}".encode()))
+        catalog.replace(collection, shown(entry(f"{number}"), f"new {number}".encode()))
     catalog.delete(collection, "0")
     return catalog
 
@@ -46,14 +46,14 @@ def changed(catalog, collection, entry):
 def test_purge_forgets_retirements_and_says_so(changed, collection):
     with changed.reading(collection) as view:
         before = view.revisions().tolist()
-        assert (view.floor, sorted(view.retired(0))) == (0, [1, 2, 3, 7])
+        assert (view.floor, sorted(view.list_retired(0))) == (0, [1, 2, 3, 7])
     assert changed.purge(collection, 8) == 8
     with changed.reading(collection) as view:
         assert view.floor == 8
         assert view.revisions().tolist() == before
-        assert view.retired(8).tolist() == [3, 7]
+        assert view.list_retired(8).tolist() == [3, 7]
         with pytest.raises(ValueError, match=r"up to revision 8 were forgotten.*use revisions"):
-            view.retired(7)
+            view.list_retired(7)
     assert changed.purge(collection, 3) == 8  # what was forgotten stays so
     assert changed.purge(collection, 99) == 10
     assert rows(changed, retired) == 0

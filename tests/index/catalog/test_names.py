@@ -20,23 +20,23 @@ MODEL = {"fingerprint": "model-a", "dimension": 8, "score": "sum_of_max"}
 def shop(catalog, entry):
     """Two collections, `shop-1` with item a and `shop-2` with item b, and `shop` for the first."""
     for name, item in (("shop-1", "a"), ("shop-2", "b")):
-        catalog.put(catalog.collection(name, **MODEL), entry(item))
+        catalog.replace(catalog.names.make(name, **MODEL), entry(item))
     catalog.names.point("shop", "shop-1")
     return catalog
 
 
 def ids(catalog, name):
-    return [item.id for item in catalog.list_items(catalog.find(name))]
+    return [item.id for item in catalog.list_items(catalog.names.find(name))]
 
 
 def test_alias_stands_for_the_collection_it_was_last_given(shop):
-    assert (shop.find("shop").name, ids(shop, "shop")) == ("shop-1", ["a"])
+    assert (shop.names.find("shop").name, ids(shop, "shop")) == ("shop-1", ["a"])
     assert shop.names.point("shop", "shop-2") is False
-    assert (ids(shop, "shop"), shop.collection("shop", **MODEL).name) == (["b"], "shop-2")
+    assert (ids(shop, "shop"), shop.names.make("shop", **MODEL).name) == (["b"], "shop-2")
     assert shop.names.aliases() == [Alias("shop", "shop-2")]
     shop.names.forget("shop")
     with pytest.raises(LookupError, match="no collection 'shop'; there are: shop-1, shop-2"):
-        shop.find("shop")
+        shop.names.find("shop")
     with pytest.raises(LookupError, match="no alias 'shop'"):
         shop.names.forget("shop")
 
@@ -61,11 +61,11 @@ def test_collections_and_aliases_share_their_names(shop):
 
 
 def test_renamed_collection_keeps_its_items_and_aliases(shop, collection, entry):
-    before = shop.find("shop-1")
+    before = shop.names.find("shop-1")
     shop.names.rename("shop-1", "old")
-    assert shop.find("shop") == shop.find("old")
-    assert shop.find("old").token == before.token
-    shop.put(before, entry("late"))  # who had opened it before goes on
+    assert shop.names.find("shop") == shop.names.find("old")
+    assert shop.names.find("old").token == before.token
+    shop.replace(before, entry("late"))  # who had opened it before goes on
     assert ids(shop, "old") == ["a", "late"]
 
 
@@ -81,24 +81,24 @@ def test_collection_that_an_alias_stands_for_is_not_dropped(shop):
         shop.names.drop("shop-1")
     shop.names.point("shop", "shop-2")
     shop.names.drop("shop-1")
-    assert [one.name for one in shop.collections()] == ["shop-2"]
+    assert [one.name for one in shop.names.all()] == ["shop-2"]
 
 
 def test_dropped_collection_is_gone_for_those_who_had_opened_it(shop, entry):
-    home = shop.find("shop-2")
+    home = shop.names.find("shop-2")
     shop.names.drop("shop-2")
     for use in (
         lambda: shop.get(home, "b"),
         lambda: shop.list_items(home),
         lambda: shop.get_many(home, ["b"]),
-        lambda: shop.put(home, entry("c")),
+        lambda: shop.replace(home, entry("c"))[0],
         lambda: shop.delete(home, "b"),
         lambda: shop.revision(home),
     ):
         with pytest.raises(Replaced, match="it was dropped"):
             use()
     shop.sweep()
-    new = shop.collection("shop-2", **MODEL)
+    new = shop.names.make("shop-2", **MODEL)
     assert (new.token != home.token, shop.list_items(new)) == (True, [])
 
 
@@ -112,9 +112,9 @@ def test_reembedded_collection_keeps_its_aliases(shop):
         embed=lambda them: them,
         progress=lambda *_: None,
     )
-    assert (shop.find("shop").fingerprint, ids(shop, "shop")) == ("model-b", ["a"])
+    assert (shop.names.find("shop").fingerprint, ids(shop, "shop")) == ("model-b", ["a"])
     with pytest.raises(ModelMismatch):
-        shop.collection("shop", **MODEL)
+        shop.names.make("shop", **MODEL)
 
 
 def again(catalog, name, model="model-b", *, keep=True, embed=lambda them: them):
@@ -127,42 +127,46 @@ def stopped(entries):
 
 
 def test_reembedding_keeps_what_it_replaces_if_it_shall(shop):
-    kept = shop.find("shop")
+    kept = shop.names.find("shop")
     again(shop, "shop")
-    assert (shop.find("shop").fingerprint, ids(shop, "shop")) == ("model-b", ["a"])
-    assert shop.names.kept(shop.find("shop"), "model-a") == replace(kept, name="shop-1@model-a")
-    assert shop.names.kept(shop.find("shop"), "model-c") is None
+    assert (shop.names.find("shop").fingerprint, ids(shop, "shop")) == ("model-b", ["a"])
+    assert shop.names.find_former(shop.names.find("shop"), "model-a") == replace(
+        kept, name="shop-1@model-a"
+    )
+    assert shop.names.find_former(shop.names.find("shop"), "model-c") is None
     shop.sweep()
     assert ids(shop, "shop-1@model-a") == ["a"]
-    shop.collection("shop-1@model-b", **MODEL)
+    shop.names.make("shop-1@model-b", **MODEL)
     with pytest.raises(NameConflict, match="'shop-1@model-b' is taken: drop"):
         again(shop, "shop", "model-c")
 
 
 def test_what_is_kept_follows_renames_of_both(shop):
-    live, kept = again(shop, "shop-1"), shop.find("shop-1@model-a")
+    live, kept = again(shop, "shop-1"), shop.names.find("shop-1@model-a")
     shop.names.rename("shop-1", "store")
     shop.names.rename("shop-1@model-a", "former")
-    assert shop.names.kept(shop.find("store"), "model-a") == replace(kept, name="former")
+    assert shop.names.find_former(shop.names.find("store"), "model-a") == replace(
+        kept, name="former"
+    )
     shop.names.drop("former")
-    assert shop.names.kept(live, "model-a") is None
+    assert shop.names.find_former(live, "model-a") is None
 
 
 def test_what_is_kept_is_not_found_for_what_replaces_the_collection_in_turn(shop, entry):
     first = again(shop, "shop-1")
     back = again(shop, "shop-1", "model-a", keep=False)
-    shop.put(back, entry("late"))
+    shop.replace(back, entry("late"))
     second = again(shop, "shop-1", keep=False)
     assert ids(shop, "shop-1@model-a") == ["a"]
     for live in (first, second):
-        assert shop.names.kept(live, "model-a") is None
+        assert shop.names.find_former(live, "model-a") is None
 
 
 def test_what_is_kept_is_not_found_for_a_new_collection_of_the_name(shop):
     live = again(shop, "shop-2")
     shop.names.drop("shop-2")
-    new = shop.collection("shop-2", **MODEL | {"fingerprint": "model-b"})
-    assert shop.names.kept(live, "model-a") is shop.names.kept(new, "model-a") is None
+    new = shop.names.make("shop-2", **MODEL | {"fingerprint": "model-b"})
+    assert shop.names.find_former(live, "model-a") is shop.names.find_former(new, "model-a") is None
 
 
 def test_what_is_kept_has_the_name_that_its_collection_had_in_the_end(shop):
@@ -172,7 +176,7 @@ def test_what_is_kept_has_the_name_that_its_collection_had_in_the_end(shop):
 
     with pytest.raises(LookupError, match="no collection 'shop-2'"):
         again(shop, "shop-2", embed=renamed)
-    assert shop.names.kept(shop.find("store"), "model-a").name == "store@model-a"
+    assert shop.names.find_former(shop.names.find("store"), "model-a").name == "store@model-a"
 
 
 @pytest.mark.parametrize("alias", [False, True])
@@ -181,20 +185,23 @@ def test_name_that_is_taken_while_it_is_reembedded_is_a_conflict(shop, alias):
         if alias:
             shop.names.point("shop-2@model-a", "shop-1")
         else:
-            shop.collection("shop-2@model-a", **MODEL)
+            shop.names.make("shop-2@model-a", **MODEL)
         return entries
 
     with pytest.raises(NameConflict, match="'shop-2@model-a' is taken: drop"):
         again(shop, "shop-2", embed=taken)
-    assert shop.find("shop-2").fingerprint == "model-a"
+    assert shop.names.find("shop-2").fingerprint == "model-a"
     (shop.names.forget if alias else shop.names.drop)("shop-2@model-a")
-    assert shop.names.kept(again(shop, "shop-2", embed=pytest.fail), "model-a").name
+    assert shop.names.find_former(again(shop, "shop-2", embed=pytest.fail), "model-a").name
 
 
 def test_reembedding_that_was_to_keep_does_so_after_an_interruption(shop):
     with pytest.raises(KeyboardInterrupt):
         again(shop, "shop-2", embed=stopped)
-    assert shop.names.kept(again(shop, "shop-2", keep=False), "model-a").name == "shop-2@model-a"
+    assert (
+        shop.names.find_former(again(shop, "shop-2", keep=False), "model-a").name
+        == "shop-2@model-a"
+    )
 
 
 def test_sweep_forgets_what_was_kept_for_collections_that_are_gone(shop):
@@ -208,7 +215,7 @@ def test_sweep_forgets_what_was_kept_for_collections_that_are_gone(shop):
         again(shop, "shop-2", "model-c", embed=stopped)
     again(shop, "shop-1")
     again(shop, "shop-2", keep=False)
-    assert ties() - others == {shop.find("shop-1@model-a").token}
+    assert ties() - others == {shop.names.find("shop-1@model-a").token}
     shop.names.drop("shop-1@model-a")
     assert ties() == others
 
@@ -229,7 +236,7 @@ def test_collection_that_is_dropped_while_it_is_reembedded_stays_gone(shop):
             progress=lambda *_: None,
         )
     shop.sweep()
-    assert [one.name for one in shop.names.followed()] == ["shop-1"]
+    assert [one.name for one in shop.names.list_followed()] == ["shop-1"]
 
 
 def test_one_of_many_takes_a_name(shop):
@@ -241,19 +248,19 @@ def test_one_of_many_takes_a_name(shop):
         return True
 
     for number in range(6):
-        shop.collection(f"new {number}", **MODEL)
+        shop.names.make(f"new {number}", **MODEL)
     with ThreadPoolExecutor(6) as pool:
         assert sorted(pool.map(take, range(6))) == [False] * 5 + [True]
 
 
 def test_name_is_never_absent_while_its_collection_is_reloaded(shop, entry):
-    """A reader finds one of two collections whole, whatever moment it asks at."""
+    """A reader always finds one of two collections as a whole."""
 
     def reload():
         for number in range(15):
-            home = shop.collection(f"load {number}", **MODEL)
+            home = shop.names.make(f"load {number}", **MODEL)
             shop.put_many(home, [entry("x"), entry("y")])
-            old = shop.find("shop").name
+            old = shop.names.find("shop").name
             shop.names.point("shop", home.name)
             shop.names.drop(old)
             shop.sweep_collections()

@@ -119,7 +119,7 @@ def test_catalog_keeps_its_pictures_in_a_store(tmp_path, entry):
     (tmp_path / "objects").mkdir()
     storage = Storage(tmp_path / "data", pictures=f"file://{tmp_path / 'objects'}")
     catalog = Catalog(storage)
-    home = catalog.collection("default", fingerprint="a", dimension=8, score="sum_of_max")
+    home = catalog.names.make("default", fingerprint="a", dimension=8, score="sum_of_max")
     catalog.put_many(home, [entry("a"), entry("b")])
     catalog.delete(home, "a")
     assert catalog.picture(home, "b").jpeg == b"jpeg"

@@ -23,10 +23,10 @@ from index.catalog.ownership import (
     LOOK,
     NOTE,
     TELL,
-    Claim,
-    Foreign,
+    ForeignCatalog,
     Owner,
     Ownership,
+    OwnershipClaim,
 )
 from index.catalog.pictures import FolderPictures
 from index.database.catalog_name import ensure_name, read_name
@@ -38,15 +38,15 @@ MODEL = {"fingerprint": "m", "dimension": 8, "score": "sum_of_max"}
 
 
 def opened(storage, claim=None):
-    return closing(Catalog(storage, claim=claim or Claim()))
+    return closing(Catalog(storage, claim=claim or OwnershipClaim()))
 
 
 def fill(catalog, entry, count=4):
-    home = catalog.collection("default", **MODEL)
+    home = catalog.names.make("default", **MODEL)
     for number in range(count):
         jpeg = f"{number}".encode()
         shown = replace(entry(f"{number}"), pictures=(Picture(jpeg, 4, 3, "0" * 64),))
-        catalog.put(home, shown)
+        catalog.replace(home, shown)
     return home
 
 
@@ -89,7 +89,7 @@ def test_catalogs_have_names_of_their_own_and_keep_them(tmp_path):
 
 def test_another_catalog_is_refused_with_a_sentence(production, tmp_path):
     other = Storage(tmp_path / "other", pictures=production.pictures)
-    with pytest.raises(Foreign) as refused:
+    with pytest.raises(ForeignCatalog) as refused:
         Catalog(other)
     sentence = str(refused.value)
     for part in (production.pictures, str(tmp_path / "production" / "catalog.sqlite")):
@@ -102,7 +102,7 @@ def test_another_catalog_is_refused_with_a_sentence(production, tmp_path):
 def test_adopted_pictures_belong_to_the_other_from_then_on(production, tmp_path, entry):
     other = Storage(tmp_path / "other", pictures=production.pictures, sweep_after=0)
     with opened(production) as former:
-        home = former.find("default")
+        home = former.names.find("default")
         with opened(other, ADOPTING) as catalog:
             assert catalog.sweep().withheld, "four of four are no garbage"
             former.delete(home, "0")
@@ -111,9 +111,9 @@ def test_adopted_pictures_belong_to_the_other_from_then_on(production, tmp_path,
             assert len(list(catalog.pictures.names())) == 4
             former.ownership._confirmed = float("-inf")
             with pytest.raises(StoreAway, match="belongs to the catalog in"):
-                former.put(home, entry("5"))
+                former.replace(home, entry("5"))
             assert catalog.sweep(share=1.0).deleted == 4
-    with pytest.raises(Foreign, match="not to that in"):
+    with pytest.raises(ForeignCatalog, match="not to that in"):
         Catalog(production)
 
 
@@ -126,10 +126,10 @@ def test_store_without_a_note_goes_to_the_catalog_that_knows_it(production, tmp_
             (tmp_path / "shared" / NOTE).unlink()
 
     forget_owner()
-    with pytest.raises(Foreign, match=r"has data that the catalog in .* does not know"):
+    with pytest.raises(ForeignCatalog, match=r"has data that the catalog in .* does not know"):
         Catalog(Storage(tmp_path / "other", pictures=shared))
     assert photos(production) == 4
-    with pytest.raises(Foreign, match="belongs to the catalog in"):
+    with pytest.raises(ForeignCatalog, match="belongs to the catalog in"):
         Catalog(Storage(tmp_path / "other", pictures=shared))
 
 
@@ -147,7 +147,7 @@ def test_one_of_two_that_start_at_once_gets_the_store(tmp_path, kind):
             barrier.wait()
             try:
                 Catalog(storage, pictures).close()
-            except Foreign:
+            except ForeignCatalog:
                 outcomes.append("refused")
             else:
                 outcomes.append("opened")
@@ -164,12 +164,12 @@ def test_copy_of_a_data_folder_is_another_catalog(production, tmp_path):
     shutil.copytree(production.folder, tmp_path / "copy")
     copy = replace(production, folder=tmp_path / "copy")
     for _ in range(2):
-        with pytest.raises(Foreign, match="which is a copy of it"):
+        with pytest.raises(ForeignCatalog, match="which is a copy of it"):
             Catalog(copy)
     assert photos(production) == 4
     with opened(copy, ADOPTING) as catalog:
         assert catalog.sweep().deleted == 0
-    with pytest.raises(Foreign):
+    with pytest.raises(ForeignCatalog):
         Catalog(production)
 
 
@@ -189,7 +189,7 @@ def test_copied_or_moved_folder_with_its_own_pictures_just_opens(tmp_path, entry
             assert owner.catalog == named(copy)
 
 
-def test_copy_in_place_of_its_original_is_the_same_catalog(production, tmp_path):
+def test_copy_instead_of_its_original_is_the_same_catalog(production, tmp_path):
     shutil.copytree(production.folder, tmp_path / "saved")
     shutil.rmtree(production.folder)
     shutil.copytree(tmp_path / "saved", production.folder)
@@ -205,7 +205,7 @@ def test_copied_database_of_a_server_is_another_catalog(postgresql, tmp_path, en
         postgresql._tell(f"DROP DATABASE {copy}")
         postgresql._tell(f"CREATE DATABASE {copy} TEMPLATE {name}")
         for folder in ("production", "new"):
-            with pytest.raises(Foreign, match="which is a copy of it"):
+            with pytest.raises(ForeignCatalog, match="which is a copy of it"):
                 Catalog(replace(storage, folder=tmp_path / folder, database=empty))
         assert photos(storage) == 4
 
@@ -215,7 +215,7 @@ def test_damaged_note_refuses_every_catalog(tmp_path, note):
     with opened(Storage(tmp_path)):
         pass
     (tmp_path / "pictures" / NOTE).write_bytes(note)
-    with pytest.raises(Foreign, match=r"unknown: its owner.json is damaged"):
+    with pytest.raises(ForeignCatalog, match=r"unknown: its owner.json is damaged"):
         Catalog(Storage(tmp_path))
     with opened(Storage(tmp_path), ADOPTING):
         pass
@@ -228,18 +228,18 @@ def test_lost_database_is_not_made_again_in_a_folder_with_data(tmp_path, entry):
         fill(catalog, entry)
     for file in tmp_path.glob("catalog.sqlite*"):
         file.unlink()
-    with pytest.raises(Foreign, match=r"no longer in .*: restore a snapshot"):
+    with pytest.raises(ForeignCatalog, match=r"no longer in .*: restore a snapshot"):
         Catalog(Storage(tmp_path))
     assert not (tmp_path / "catalog.sqlite").exists()
     (tmp_path / NOTE).unlink()  # as if an older version had made it
     (tmp_path / "pictures" / NOTE).unlink()
-    with pytest.raises(Foreign, match=r"has data that the catalog in .* does not know"):
+    with pytest.raises(ForeignCatalog, match=r"has data that the catalog in .* does not know"):
         Catalog(Storage(tmp_path))
 
 
 def test_folder_of_an_older_version_with_anothers_segments_is_refused(tmp_path):
     (tmp_path / "segments" / ("a" * 32)).mkdir(parents=True)
-    with pytest.raises(Foreign, match=r"data folder .* has data that .*TESSERA_DATABASE"):
+    with pytest.raises(ForeignCatalog, match=r"data folder .* has data that .*TESSERA_DATABASE"):
         Catalog(Storage(tmp_path))
     assert (tmp_path / "segments" / ("a" * 32)).exists()
 
@@ -267,7 +267,7 @@ def test_empty_catalog_elsewhere_is_no_fresh_start_next_to_a_filled_one(tmp_path
         database=f"sqlite:///{tmp_path / 'other.sqlite'}",
         pictures=str(tmp_path / "p"),
     )
-    with pytest.raises(Foreign, match="TESSERA_DATABASE or TESSERA_DATA is probably wrong"):
+    with pytest.raises(ForeignCatalog, match="TESSERA_DATABASE or TESSERA_DATA is probably wrong"):
         Catalog(elsewhere)
 
 
@@ -275,11 +275,11 @@ def test_folder_in_use_is_not_adopted(tmp_path):
     with opened(Storage(tmp_path / "data")):
         pass
     other = Storage(tmp_path / "data", database=f"sqlite:///{tmp_path / 'other.sqlite'}")
-    from index.disk import locked
+    from index.disk import hold_lock
 
     with (
-        locked(tmp_path / "data" / LOCK),
-        pytest.raises(Foreign, match="a service uses the data folder"),
+        hold_lock(tmp_path / "data" / LOCK),
+        pytest.raises(ForeignCatalog, match="a service uses the data folder"),
     ):
         Catalog(other, claim=ADOPTING)
     Catalog(other, claim=ADOPTING).close()
@@ -332,13 +332,13 @@ def saved(production, tmp_path):
 
 def restore(storage, saved, **options):
     file, origin = saved
-    with opened(storage, Claim(origin=origin)) as catalog:
+    with opened(storage, OwnershipClaim(origin=origin)) as catalog:
         backup.restore(catalog, file, storage.folder, lambda *_: None, **options)
         catalog.sweep(storage.folder / "segments")
 
 
 def test_rehearsed_restore_with_productions_store_is_refused(production, saved, tmp_path):
-    with pytest.raises(Foreign, match="belongs to the catalog in"):
+    with pytest.raises(ForeignCatalog, match="belongs to the catalog in"):
         restore(replace(production, folder=tmp_path / "new"), saved)
     assert photos(production) == 4
     restore(Storage(tmp_path / "apart"), saved)
@@ -349,15 +349,15 @@ def test_rehearsed_restore_with_productions_store_is_refused(production, saved, 
 def test_restore_in_place_goes_on(production, saved):
     with opened(production) as catalog:
         name = named(catalog)
-        catalog.delete(catalog.find("default"), "0")
+        catalog.delete(catalog.names.find("default"), "0")
     restore(production, saved, force=True)
     with opened(production) as catalog:
         assert named(catalog) == name
-        assert catalog.count(catalog.find("default")) == 4
+        assert catalog.count(catalog.names.find("default")) == 4
     assert photos(production) == 4
 
 
-def test_restore_in_place_of_a_lost_database_gets_its_pictures(production, saved):
+def test_restore_instead_of_a_lost_database_gets_its_pictures(production, saved):
     for file in production.folder.glob("catalog.sqlite*"):
         file.unlink()
     restore(production, saved)
@@ -374,7 +374,7 @@ def test_move_to_postgresql_takes_the_pictures_along(production, saved, moved):
     restore(moved, saved)
     for _ in range(2):
         assert photos(moved) == 4
-        with pytest.raises(Foreign, match="TESSERA_DATABASE is probably missing"):
+        with pytest.raises(ForeignCatalog, match="TESSERA_DATABASE is probably missing"):
             Catalog(production)
 
 
@@ -384,25 +384,25 @@ def test_move_that_fails_leaves_all_as_it_was(production, saved, moved, tmp_path
     with pytest.raises(backup.NotWhole):
         restore(moved, (file, origin))
     assert photos(production) == 4
-    with pytest.raises(Foreign):
+    with pytest.raises(ForeignCatalog):
         Catalog(moved)
 
 
 def test_move_that_is_killed_at_its_end_is_finished_when_opened(production, saved, moved):
     file, origin = saved
-    catalog = Catalog(moved, claim=Claim(origin=origin))
+    catalog = Catalog(moved, claim=OwnershipClaim(origin=origin))
     catalog.ownership.settle = lambda: None
     backup.restore(catalog, file, moved.folder, lambda *_: None)
     catalog.close()
     assert photos(moved) == 4
-    with pytest.raises(Foreign):
+    with pytest.raises(ForeignCatalog):
         Catalog(production)
 
 
 def test_move_is_refused_while_a_service_uses_the_folder(production, saved, moved):
-    from index.disk import locked
+    from index.disk import hold_lock
 
-    with locked(production.folder / LOCK), pytest.raises(Foreign):
+    with hold_lock(production.folder / LOCK), pytest.raises(ForeignCatalog):
         restore(moved, saved)
     assert photos(production) == 4
 
@@ -410,8 +410,8 @@ def test_move_is_refused_while_a_service_uses_the_folder(production, saved, move
 def test_wrong_database_is_refused_and_takes_nothing(production, saved, moved, postgresql):
     restore(moved, saved)
     with postgresql.database() as wrong:
-        for claim in (Claim(), Claim(origin=saved[1])):
-            with pytest.raises(Foreign, match="TESSERA_DATABASE or TESSERA_DATA is"):
+        for claim in (OwnershipClaim(), OwnershipClaim(origin=saved[1])):
+            with pytest.raises(ForeignCatalog, match="TESSERA_DATABASE or TESSERA_DATA is"):
                 Catalog(replace(moved, database=wrong), claim=claim)
     assert photos(moved) == 4
 
@@ -420,9 +420,9 @@ def test_nothing_is_deleted_or_stored_while_the_store_is_away(bucket, tmp_path, 
     storage = Storage(tmp_path / "data", pictures=bucket)
     monkeypatch.setenv("AWS_ENDPOINT", "http://127.0.0.1:9")
     with opened(storage) as catalog:
-        home = catalog.collection("default", **MODEL)
+        home = catalog.names.make("default", **MODEL)
         with pytest.raises(StoreAway):
-            catalog.put(home, entry("a"))
+            catalog.replace(home, entry("a"))
         with pytest.raises(StoreAway):
             catalog.sweep()
     with pytest.raises(StoreAway):
@@ -443,9 +443,9 @@ def test_hosts_go_on_where_one_has_restored_a_lost_database(tmp_path, entry):
     with opened(two, LOOK):  # a new, empty database at the same address
         pass
     for storage in (one, two):
-        with pytest.raises(Foreign, match=r"no longer in"):
+        with pytest.raises(ForeignCatalog, match=r"no longer in"):
             opened(storage)
-    with opened(one, Claim(origin=lost)) as catalog:
+    with opened(one, OwnershipClaim(origin=lost)) as catalog:
         backup.restore(catalog, tmp_path / "all.tar", one.folder, lambda *_: None)
     for storage in (two, one, two):
         with opened(storage) as catalog:

@@ -95,9 +95,9 @@ def test_full_disk_acknowledges_nothing_and_leaves_nothing_torn(
     with pytest.raises(OSError, match="File too large"):
         catalog.put_many(collection, [entry("small"), large])
     assert catalog.count(collection) == 0
-    assert catalog.revision(collection) == catalog.acknowledged(collection) == 0
+    assert catalog.revision(collection) == catalog.read_acknowledged(collection) == 0
     assert files(tmp_path / "data" / "pictures" / "partial") == []
-    catalog.put(collection, entry("small"))
+    catalog.replace(collection, entry("small"))
     catalog.sweep()
     assert catalog.picture(collection, "small").jpeg == b"jpeg"
     assert len(list(catalog.pictures.names())) == 1
@@ -142,8 +142,8 @@ class Memory(dict):
 def test_another_store_may_hold_the_pictures(tmp_path, entry):
     catalog = Catalog(Storage(tmp_path, sweep_after=0), Memory())
     catalog.pictures["0" * 64] = b""
-    collection = catalog.collection("a", fingerprint="m", dimension=8, score="sum_of_max")
-    catalog.put(collection, entry("a"))
+    collection = catalog.names.make("a", fingerprint="m", dimension=8, score="sum_of_max")
+    catalog.replace(collection, entry("a"))
     catalog.sweep()
     assert catalog.pictures == {name_of(b"jpeg"): b"jpeg"}
     assert catalog.entry(collection, "a").pictures[0].jpeg == b"jpeg"
@@ -151,14 +151,14 @@ def test_another_store_may_hold_the_pictures(tmp_path, entry):
 
 
 def test_lost_picture_is_told_with_its_item(catalog, collection, entry, tmp_path):
-    catalog.put(collection, entry("a"))
+    catalog.replace(collection, entry("a"))
     (file,) = files(tmp_path / "data" / "pictures")
     file.write_bytes(b"other")
     for read in (catalog.picture, catalog.entry):
         with pytest.raises(PictureLost, match=r"item 'a': picture .* is damaged"):
             read(collection, "a")
     assert catalog.get(collection, "a").photos[0].width == 4
-    catalog.put(collection, entry("a"))
+    catalog.replace(collection, entry("a"))
     assert catalog.picture(collection, "a").jpeg == b"jpeg"
 
 
@@ -182,7 +182,7 @@ def test_sweeps_take_no_picture_that_a_put_is_about_to_name(catalog, collection,
     try:
         for _ in range(40):
             for one in entries:
-                catalog.put(collection, one)
+                catalog.replace(collection, one)
                 assert catalog.picture(collection, one.id).jpeg == b"1"
                 catalog.delete(collection, one.id)
     finally:
@@ -201,8 +201,8 @@ def test_no_connection_is_held_while_a_picture_is_read(tmp_path, entry):
 
     held = []
     catalog = Catalog(Storage(tmp_path), Slow())
-    home = catalog.collection("default", fingerprint="a", dimension=8, score="sum_of_max")
-    catalog.put(home, entry("a"))
+    home = catalog.names.make("default", fingerprint="a", dimension=8, score="sum_of_max")
+    catalog.replace(home, entry("a"))
     assert catalog.picture(home, "a").jpeg == b"jpeg"
     assert held == [0]
     catalog.close()

@@ -29,8 +29,8 @@ def test_bags_come_by_revision_and_position(catalog, collection, entry, monkeypa
 
 
 def test_bags_of_another_collection_are_not_found(catalog, collection, entry):
-    other = catalog.collection("other", fingerprint="m", dimension=8, score="sum_of_max")
-    catalog.put(other, entry("a"))
+    other = catalog.names.make("other", fingerprint="m", dimension=8, score="sum_of_max")
+    catalog.replace(other, entry("a"))
     assert catalog.bags(collection, [(1, 0)]) == catalog.bags(collection, []) == {}
     assert list(catalog.bags(other, [(1, 0)])) == [(1, 0)]
 
@@ -51,7 +51,7 @@ def test_damaged_catalog_is_told_in_our_words(catalog, collection, entry):
 
 def test_who_gets_no_connection_in_time_is_told_busy(tmp_path):
     catalog = Catalog(Storage(tmp_path, wait=0.05))
-    collection = catalog.collection("c", fingerprint="m", dimension=8, score="sum_of_max")
+    collection = catalog.names.make("c", fingerprint="m", dimension=8, score="sum_of_max")
     with ExitStack() as stack:
         for _ in range(8 + 64):
             stack.enter_context(catalog.reader.connect())

@@ -19,14 +19,14 @@ WANTED = {"fingerprint": "model-b", "dimension": 3, "score": "sum_of_max"}
 def embedded(entries):
     """What model-b makes of entries: all ones, in three dimensions."""
 
-    def anew(bag):
+    def embed_again(bag):
         return None if bag is None else replace(bag, vectors=torch.ones(len(bag), 3))
 
     return [
         replace(
             one,
-            images=tuple(anew(bag) for bag in one.images),
-            bags=tuple(anew(bag) for bag in one.bags),
+            images=tuple(embed_again(bag) for bag in one.images),
+            bags=tuple(embed_again(bag) for bag in one.bags),
         )
         for one in entries
     ]
@@ -39,7 +39,7 @@ def silent(done, total):
 @pytest.fixture
 def filled(catalog, collection, entry):
     catalog.put_many(collection, [entry(f"{i}", metadata={"n": i}) for i in range(10)])
-    catalog.put(collection, entry("3", sentences=1, metadata={"n": 33}))
+    catalog.replace(collection, entry("3", sentences=1, metadata={"n": 33}))
     catalog.delete(collection, "4")
     return catalog
 
@@ -72,12 +72,12 @@ def test_interrupted_reembedding_resumes_and_serves_meanwhile(filled, collection
 
     with pytest.raises(KeyboardInterrupt):
         reembed(filled, "default", **WANTED, embed=interrupted, progress=silent, batch=4)
-    assert [one.name for one in filled.collections()] == ["default"]
+    assert [one.name for one in filled.names.all()] == ["default"]
     query = filled.entry(collection, "1").bags[0]
     answer = Index(filled, collection, tmp_path).best(Request("images", Query.of(query), limit=20))
     assert len(answer.hits) == 9
 
-    filled.put(collection, entry("late"))
+    filled.replace(collection, entry("late"))
     filled.delete(collection, seen[0])
 
     def remembered(entries):
@@ -90,7 +90,7 @@ def test_interrupted_reembedding_resumes_and_serves_meanwhile(filled, collection
 
 
 def test_changes_made_while_it_runs_are_taken_over(filled, collection, entry):
-    changes = iter([lambda: filled.put(collection, entry("0")), None])
+    changes = iter([lambda: filled.replace(collection, entry("0"))[0], None])
 
     def busy(entries):
         if change := next(changes, None):
@@ -110,7 +110,7 @@ def test_unfinished_work_of_a_third_model_is_dropped(filled):
     with pytest.raises(KeyboardInterrupt):
         reembed(filled, "default", **other, embed=stop, progress=silent)
     new = reembed(filled, "default", **WANTED, embed=embedded, progress=silent)
-    assert filled.collections() == [new]
+    assert filled.names.all() == [new]
     assert filled.count(new) == 9
 
 
@@ -122,12 +122,12 @@ def test_what_another_process_has_done_meanwhile_is_not_done_again(filled, colle
         if not finished:
             finished.append(reembed(filled, "default", **WANTED, embed=embedded, progress=silent))
             (late,) = embedded([entry("0", metadata={"late": True})])
-            filled.put(finished[0], late)
+            filled.replace(finished[0], late)
             filled.delete(finished[0], "1")
         return embedded(entries)
 
     new = reembed(filled, "default", **WANTED, embed=overtaken, progress=silent)
-    assert new == finished[0] == filled.find("default")
+    assert new == finished[0] == filled.names.find("default")
     assert filled.get(new, "0").metadata == {"late": True}
     assert "1" not in {one.id for one in filled.list_items(new)}
 
@@ -136,13 +136,13 @@ def test_a_third_model_that_was_faster_wins(filled):
     third = WANTED | {"fingerprint": "model-c"}
 
     def overtaken(entries):
-        if filled.find("default").fingerprint == "model-a":
+        if filled.names.find("default").fingerprint == "model-a":
             reembed(filled, "default", **third, embed=embedded, progress=silent)
         return embedded(entries)
 
     with pytest.raises(ModelMismatch, match="was made by model model-c"):
         reembed(filled, "default", **WANTED, embed=overtaken, progress=silent)
-    assert filled.count(filled.find("default")) == 9
+    assert filled.count(filled.names.find("default")) == 9
 
 
 def test_pictures_are_not_read_or_written_again_to_be_kept(filled, monkeypatch):
@@ -155,12 +155,12 @@ def test_takeover_takes_as_many_statements_for_many_items_as_for_few(catalog, co
     statements, counts = [], []
     event.listen(catalog.reader, "before_cursor_execute", lambda *call: statements.append(call[2]))
     for size, model in ((1, "model-b"), (200, "model-c")):
-        home = catalog.find("default")
+        home = catalog.names.find("default")
         bags = [entry(f"{i}", sentences=1, photos=0) for i in range(size)]
         catalog.put_many(home, bags if model == "model-b" else embedded(bags))
         new = reembedding._begin(catalog, home, model, 3, "sum_of_max")
         while statements.clear() or not reembedding._take_over(catalog, home, new):
-            changes = reembedding._changes(catalog, home, new, 100)
+            changes = reembedding._read_changes(catalog, home, new, 100)
             reembedding._store(catalog, new, changes, embedded(changes.entries))
         counts.append(len(statements))
     assert counts[0] == counts[1] < 10
@@ -174,7 +174,7 @@ def test_an_open_index_of_the_old_model_says_so(filled, collection, tmp_path, en
     with pytest.raises(ModelMismatch, match="another model has re-embedded it"):
         index.best(Request("images", Query.of(query), limit=1))
     with pytest.raises(ModelMismatch):
-        filled.put(collection, entry("x"))
+        filled.replace(collection, entry("x"))
 
 
 def test_metadata_from_before_the_limit_of_depth_stops_no_reembedding(filled, collection):

@@ -12,7 +12,7 @@ import pytest
 from index.catalog import sweeping
 from index.catalog.catalog import Catalog
 from index.catalog.pictures import name_of
-from index.catalog.sweeping import NOTE, keeping
+from index.catalog.sweeping import NOTE, keep_pictures
 from index.database.storage import Storage
 from index.items import Picture
 
@@ -30,7 +30,7 @@ def catalog(request, tmp_path):
 
 @pytest.fixture
 def home(catalog, entry):
-    home = catalog.collection("default", fingerprint="m", dimension=8, score="sum_of_max")
+    home = catalog.names.make("default", fingerprint="m", dimension=8, score="sum_of_max")
     catalog.put_many(
         home,
         [
@@ -93,11 +93,11 @@ def test_pictures_go_a_day_after_they_were_first_seen_unnamed(catalog, garbage, 
     assert catalog.pictures.read_note(NOTE) == b""
 
 
-def test_picture_that_an_item_has_again_begins_anew(catalog, home, garbage, clock, entry):
+def test_picture_that_an_item_has_again_starts_over(catalog, home, garbage, clock, entry):
     catalog.sweep()
     clock.pass_(DAY // 2)
     again = replace(entry("100"), pictures=(Picture(b"100", 4, 3, "0" * 64),))
-    catalog.put(home, again)
+    catalog.replace(home, again)
     catalog.sweep()
     with catalog.writer.begin() as connection:  # as if the database went back in time
         connection.exec_driver_sql("DELETE FROM items WHERE id = '100'")
@@ -153,7 +153,7 @@ def test_dry_run_changes_nothing(catalog, garbage, clock):
 def test_nothing_goes_while_a_snapshot_is_made_nor_is_forgotten(catalog, garbage, clock):
     catalog.sweep()
     clock.pass_(DAY)
-    with keeping(catalog.reader):
+    with keep_pictures(catalog.reader):
         assert catalog.sweep().deleted == 0
     assert catalog.sweep().deleted == 3
 

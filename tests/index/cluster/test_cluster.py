@@ -42,12 +42,12 @@ def catalog(postgresql, tmp_path):
 
 @pytest.fixture
 def cluster(nodes, catalog, collection) -> Iterator[object]:
-    from index.cluster.cluster import Cluster, Layout
+    from index.cluster.cluster import Cluster, ClusterLayout
 
     made = Cluster(
         nodes.address,
         catalog.storage,
-        Layout(shards=2, cpus=1.0, patience=20.0),
+        ClusterLayout(shards=2, cpus=1.0, patience=20.0),
         collection.fingerprint,
         CALIBRATION,
         secret=catalog.secret,
@@ -76,7 +76,7 @@ def requests(sentence_bag, image_bag):
 
 
 class Asking:
-    """A search that goes on and on beside a test; what went wrong is raised in the end."""
+    """A search that repeats during a test; its errors are raised in the end."""
 
     def __init__(self, index: ShardedIndex, request: Request) -> None:
         self._index, self._request = index, request
@@ -116,7 +116,7 @@ def test_a_cluster_answers_as_one_machine(
         assert truth
     with pytest.raises(ValueError, match="vectors have 5 numbers, collection 'default'"):
         sharded.best(Request("images", Query.of(sentence_bag(2, 5))))
-    catalog.put(collection, entry("at once"))
+    catalog.replace(collection, entry("at once"))
     found = sharded.best(Request("images", requests[0].query, limit=100)).hits
     assert "at once" in {hit.item for hit in found}, "a search includes what was acknowledged"
     placed = actors(cluster.group)
@@ -142,7 +142,7 @@ def test_killed_actors_are_told_and_come_back(
         for replica in range(2):
             kill(placed[f"{cluster.group}/0/{replica}"][0])
         eventually(lambda: 0.5 in {one for _, one in asking.coverages}, ACTOR)
-        catalog.put(collection, entry("meanwhile"))
+        catalog.replace(collection, entry("meanwhile"))
         eventually(lambda: asking.coverages[-1][1] == 1.0, ACTOR)
     catalog.delete(collection, "meanwhile")
     assert pages(sharded, request)[0] == truth
@@ -168,7 +168,7 @@ def test_a_killed_node_is_made_up_for(
     nodes.add_node(num_cpus=4, object_store_memory=80 * 2**20)
 
 
-def test_nobody_else_imports_ray():
+def test_no_other_file_imports_ray():
     modules = "tessera, app.main, app.cli, index.cluster.merged"
     program = f"import sys, {modules}; assert 'ray' not in sys.modules"
     subprocess.run(  # noqa: S603 - our own command

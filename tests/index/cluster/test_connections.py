@@ -11,7 +11,7 @@ from time import monotonic
 
 import pytest
 
-from index.cluster.connections import THREADS, Failed, Listener, connect, unpacked
+from index.cluster.connections import THREADS, Failed, Listener, connect, unpack
 from index.items import ModelMismatch
 
 KEY = b"a key"
@@ -102,14 +102,14 @@ def test_a_refusal_comes_back_as_it_is_and_other_failures_by_name():
         replies = []
         for question in (b"mistake", b"other"):
             connection.send_bytes(question)
-            replies.append(unpacked(connection.recv_bytes()))
+            replies.append(unpack(connection.recv_bytes()))
     assert all(isinstance(reply, Failed) for reply in replies)
     refusal, failure = (reply.cause for reply in replies)
     assert (type(refusal), str(refusal)) == (ModelMismatch, "why")
     assert (type(failure), str(failure)) == (RuntimeError, "ZeroDivisionError('ours')")
 
 
-def test_nobody_waits_long_for_who_says_nothing():
+def test_no_side_waits_long_for_a_silent_one():
     with silent() as address:
         began = monotonic()
         with pytest.raises(OSError, match="no shard answers"):

@@ -15,7 +15,7 @@ import pytest
 from index.bags import pack_vectors
 from index.catalog.catalog import Catalog
 from index.cluster import server as shard_server
-from index.cluster.connections import packed, unpacked
+from index.cluster.connections import pack, unpack
 from index.cluster.merged import Gathered, ShardedIndex, ShardedIndexes
 from index.cluster.server import ShardServer, storage_of
 from index.database.errors import NotReady
@@ -52,8 +52,8 @@ class Here:
 
     def ask(self, method: str, *arguments: Any) -> Gathered:
         there = [one for number, one in enumerate(self.servers) if number not in self.away]
-        question = packed((method, arguments))
-        answers = tuple(unpacked(one.answer(question)) for one in there)
+        question = pack((method, arguments))
+        answers = tuple(unpack(one.answer(question)) for one in there)
         return Gathered(answers, len(there) / len(self.servers))
 
     def tell(self, method: str, *arguments: Any) -> None:

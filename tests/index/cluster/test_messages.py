@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from index.cluster.connections import packed, unpacked
+from index.cluster.connections import pack, unpack
 from index.search.contenders import NONE, ShardAnswer
 from index.search.requests import Request
 from models.text.queries import Query
@@ -17,8 +17,8 @@ def test_a_request_comes_back_as_it_was(sentence_bag, image_bag):
         Request("images", query, limit=7, where={"n": [1, "two"]}, least=0.25),
         Request("sentences", Query.of(image_bag(4)), exact=True),
     ):
-        message = packed(request)
-        came = unpacked(message)
+        message = pack(request)
+        came = unpack(message)
         for part, was in zip(came.query.parts, request.query.parts, strict=True):
             assert torch.equal(part.vectors, was.vectors)
             assert (part.places, part.labels) == (was.places, was.labels)
@@ -29,6 +29,6 @@ def test_a_request_comes_back_as_it_was(sentence_bag, image_bag):
 
 def test_an_answer_comes_back_as_it_was():
     answer = ShardAnswer(NONE, exact=True, candidates=3, rows=4, revision=5, gone=True)
-    came = unpacked(packed(answer))
+    came = unpack(pack(answer))
     assert (came.candidates, came.rows, came.revision, came.gone) == (3, 4, 5, True)
     assert came.contenders.total.dtype == np.float32

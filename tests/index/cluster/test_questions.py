@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from index.cluster import questions as rounds
-from index.cluster.connections import Listener, connect, packed, unpacked
+from index.cluster.connections import Listener, connect, pack, unpack
 from index.cluster.questions import Round, Server
 
 KEY = b"a key"
@@ -27,7 +27,7 @@ def server() -> Iterator[Callable[..., Server]]:
     with ExitStack() as open_:
 
         def make(shard: int, answer: Answer) -> Server:
-            listener = Listener(lambda q: packed(answer(unpacked(q))), "127.0.0.1", KEY)
+            listener = Listener(lambda q: pack(answer(unpack(q))), "127.0.0.1", KEY)
             open_.enter_context(closing(listener))
             made = Server(shard, f"shard {shard}", KEY, LONG)
             open_.callback(made.close)
@@ -39,7 +39,7 @@ def server() -> Iterator[Callable[..., Server]]:
 
 def asked(servers: list[list[Server]], seconds: float = LONG, step: float = LONG) -> Any:
     """The answers to a question, by shard."""
-    round_ = Round(servers, packed("q"))
+    round_ = Round(servers, pack("q"))
     round_.ask(seconds, step)
     return round_.answers
 
@@ -130,7 +130,7 @@ def test_a_server_that_was_asked_late_is_not_taken_for_lost(server):
     answered.set()
 
 
-def test_a_connection_that_was_cut_meanwhile_is_made_anew(server):
+def test_a_connection_that_was_cut_meanwhile_is_made_again(server):
     only = server(0, lambda _: "a")
     (connection,) = only.free
     cut = socket.socket(fileno=os.dup(connection.fileno()))

@@ -35,9 +35,9 @@ def killed(tmp_path, entry):
     if child == 0:
         try:
             catalog = Catalog.in_folder(folder)
-            collection = catalog.collection("default", **NEW)
+            collection = catalog.names.make("default", **NEW)
             for one in entries:
-                catalog.put(collection, one)
+                catalog.replace(collection, one)
         finally:
             os.kill(os.getpid(), signal.SIGKILL)
     os.waitpid(child, 0)
@@ -45,7 +45,7 @@ def killed(tmp_path, entry):
 
 
 def ids(catalog: Catalog) -> list[str]:
-    return [item.id for item in catalog.list_items(catalog.find("default"))]
+    return [item.id for item in catalog.list_items(catalog.names.find("default"))]
 
 
 def flip(path: Path, place: int) -> None:
@@ -77,7 +77,7 @@ def test_damaged_log_of_a_killed_process_is_noticed_and_stays(killed, share):
     acknowledged.accept(file_of(killed), 1.0)
     # Where its name is gone as well, the folder is taken over by the one that begins.
     with closing(Catalog(Storage(killed), claim=ADOPTING)) as catalog:
-        home = catalog.collection("default", **NEW)
+        home = catalog.names.make("default", **NEW)
         assert catalog.count(home) < 10
     assert (killed / "catalog.sqlite-wal-damaged").read_bytes() == damaged
     Catalog.in_folder(killed).close()
@@ -108,11 +108,11 @@ def test_missing_log_and_missing_file_are_noticed(killed):
 def test_older_copy_of_the_file_and_another_catalog_are_noticed(tmp_path, entry):
     for name in ("a", "b"):
         with closing(Catalog.in_folder(tmp_path / name)) as catalog:
-            home = catalog.collection("default", **NEW)
-            catalog.put(home, entry("first"))
+            home = catalog.names.make("default", **NEW)
+            catalog.replace(home, entry("first"))
     shutil.copy(file_of(tmp_path / "a"), tmp_path / "copy")
     with closing(Catalog.in_folder(tmp_path / "a")) as catalog:
-        catalog.put(catalog.find("default"), entry("second"))
+        catalog.replace(catalog.names.find("default"), entry("second"))
     shutil.copy(tmp_path / "copy", file_of(tmp_path / "a"))
     with pytest.raises(AcknowledgedLost, match=r"1 acknowledged changes of 5 are gone"):
         Catalog.in_folder(tmp_path / "a")
@@ -123,9 +123,9 @@ def test_older_copy_of_the_file_and_another_catalog_are_noticed(tmp_path, entry)
 
 def test_restore_goes_on_counting(tmp_path, entry):
     with closing(Catalog.in_folder(tmp_path / "a")) as catalog:
-        catalog.put(catalog.collection("default", **NEW), entry("first"))
+        catalog.replace(catalog.names.make("default", **NEW), entry("first"))
         snapshot(catalog, tmp_path / "a.tar", lambda *_: None)
-        catalog.put(catalog.find("default"), entry("second"))
+        catalog.replace(catalog.names.find("default"), entry("second"))
         restore(catalog, tmp_path / "a.tar", tmp_path / "a", lambda *_: None, force=True)
         assert ids(catalog) == ["first"]
     with closing(Catalog.in_folder(tmp_path / "a")) as catalog:
@@ -134,9 +134,9 @@ def test_restore_goes_on_counting(tmp_path, entry):
 
 def test_what_changes_nothing_is_not_counted(tmp_path):
     with closing(Catalog.in_folder(tmp_path)) as catalog:
-        catalog.collection("default", **NEW)
+        catalog.names.make("default", **NEW)
         before = Marks(file_of(tmp_path)).read()
-        catalog.collection("default", **NEW)
+        catalog.names.make("default", **NEW)
         catalog.sweep()
         assert Marks(file_of(tmp_path)).read() == before
 
@@ -156,8 +156,8 @@ def test_higher_mark_stays_and_a_damaged_one_is_written_again(tmp_path):
 
 def test_change_is_acknowledged_where_it_cannot_be_counted(tmp_path, entry, caplog):
     with closing(Catalog.in_folder(tmp_path)) as catalog:
-        home = catalog.collection("default", **NEW)
+        home = catalog.names.make("default", **NEW)
         acknowledged.path_of(file_of(tmp_path)).unlink()
         acknowledged.path_of(file_of(tmp_path)).mkdir()
-        assert [catalog.put(home, entry(item)) for item in "ab"] == [1, 2]
+        assert [catalog.replace(home, entry(item))[0] for item in "ab"] == [1, 2]
     assert caplog.text.count("cannot be counted") == 1

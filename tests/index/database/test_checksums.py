@@ -17,7 +17,7 @@ from index.documents.documents import Documents
 from index.items import Picture
 from index.search.index import Index
 from index.search.requests import Request
-from index.segments.process import Following
+from index.segments.process import Followers
 from models.text.queries import Query
 
 IDS = ["a", "b", "c"]
@@ -115,7 +115,7 @@ def test_patch_vouches_for_no_damage_and_a_put_mends_it(filled, collection, entr
     change(filled, table, **values)
     with pytest.raises(ItemDamaged):
         editing.patch(filled, collection, "b", editing.Change({"n": 1}))
-    filled.put(collection, entry("b", metadata={"n": 1}))
+    filled.replace(collection, entry("b", metadata={"n": 1}))
     assert editing.patch(filled, collection, "b", editing.Change({"m": 2})).metadata == {
         "n": 1,
         "m": 2,
@@ -125,7 +125,7 @@ def test_patch_vouches_for_no_damage_and_a_put_mends_it(filled, collection, entr
 def test_every_way_of_writing_leaves_checksums(filled, collection, entry):
     editing.patch(filled, collection, "a", editing.Change({"m": 2}))
     editing.patch(filled, collection, "b", editing.Change(photos=[1]))
-    filled.put(collection, entry("d", photos=0))
+    filled.replace(collection, entry("d", photos=0))
     assert unsound(filled) == []
 
 
@@ -153,7 +153,7 @@ def test_rows_of_an_older_version_get_theirs_and_broken_ones_none(filled, collec
         connection.execute(broken.values(vectors=b"e123"))
     assert lacks_checksums(filled)
     assert [item.id for item in filled.list_items(collection)] == IDS
-    following = Following(filled, tmp_path / "data")
+    following = Followers(filled, tmp_path / "data")
     for _ in range(20):
         following.step()
     assert unsound(filled) == ["b"]
@@ -167,7 +167,7 @@ def test_snapshot_keeps_checksums_and_what_they_say(filled, collection, tmp_path
     snapshot(filled, tmp_path / "a.tar", lambda *_: None)
     restored = Catalog.in_folder(tmp_path / "restored")
     restore(restored, tmp_path / "a.tar", tmp_path / "restored", lambda *_: None)
-    home = restored.find("default")
+    home = restored.names.find("default")
     assert unsound(restored) == ["b"]
     with pytest.raises(ItemDamaged):
         restored.get(home, "b")

@@ -11,7 +11,7 @@ from index.catalog.catalog import Catalog
 from index.database import acknowledged
 from index.database import engines as databases
 from index.database.engines import connect, migrate, url_of
-from index.database.errors import Busy, Damaged, DiskRefuses, translating
+from index.database.errors import Busy, Damaged, DiskRefuses, translate_errors
 from index.database.storage import Storage
 from index.database.tables import settings
 from index.segments.builder import Follower
@@ -279,7 +279,7 @@ def test_statistics_of_postgresql_follow_a_collection_that_grows(postgresql, tmp
         closing(Catalog(Storage(tmp_path, database=url))) as catalog,
     ):
         for name in ("a", "b"):
-            home = catalog.collection(name, fingerprint="a", dimension=8, score="sum_of_max")
+            home = catalog.names.make(name, fingerprint="a", dimension=8, score="sum_of_max")
             assert str(home.key) not in counted()
             catalog.put_many(home, [entry(f"{number}") for number in range(20)])
             Follower(catalog, home, tmp_path / name).step(flush=True)
@@ -316,7 +316,7 @@ def test_catalog_that_lacks_something_is_refused_with_what_to_do(
 
 def test_table_that_goes_while_it_is_used_is_told_as_damage(catalogs: Catalogs, tmp_path):
     with catalogs.in_folder(tmp_path) as catalog:
-        home = catalog.collection("a", fingerprint="f", dimension=2, score="sum_of_max")
+        home = catalog.names.make("a", fingerprint="f", dimension=2, score="sum_of_max")
         with catalog.exclusive.begin() as connection:
             connection.exec_driver_sql("ALTER TABLE items DROP COLUMN stamp")
         with pytest.raises(Damaged, match=r"no such column: items.stamp\): restore"):
@@ -328,7 +328,7 @@ def test_disk_that_takes_no_writes_is_told_in_our_words(tmp_path):
     address = f"file:{tmp_path / 'a.sqlite'}?mode=ro"
     with closing(sqlite3.connect(address, uri=True)) as connection:
         refused = pytest.raises(DiskRefuses, match="read-only or fails, so nothing was stored")
-        with refused, translating():
+        with refused, translate_errors():
             connection.execute("DELETE FROM settings")
 
 

@@ -41,7 +41,7 @@ def restored(layout: Path, folder: Path) -> Path:
 def test_released_layout_is_migrated_without_loss(layout, tmp_path):
     folder = restored(layout, tmp_path)
     catalog = Catalog.in_folder(folder)
-    home = catalog.find("default")
+    home = catalog.names.find("default")
     assert {item.id: item.metadata["version"] for item in catalog.list_items(home)} == {
         "a": 1,
         "b/1": 0,
@@ -52,7 +52,7 @@ def test_released_layout_is_migrated_without_loss(layout, tmp_path):
     with catalog.reading(home) as view:
         assert (view.revision, sorted(view.retired(0).tolist())) == (5, [1, 3])
         assert view.mark(5) is not None
-    assert catalog.put(home, entry) == 6
+    assert catalog.replace(home, entry)[0] == 6
     with catalog.reader.begin() as connection:
         assert migrations.version_of(connection) == migrations.newest()
     catalog.close()
@@ -63,14 +63,14 @@ def test_snapshot_of_a_released_layout_is_restored(layout, tmp_path):
     old = restored(layout, tmp_path / "old")
     store = FolderPictures(old / "pictures")
     held = [(name, store.get(name)) for name in store.names()]
-    head = archives.Head(archives.now(), (), len(held))
+    head = archives.ArchiveHead(archives.now(), (), len(held))
     archives.write(tmp_path / "old.tar", head, old / "catalog.sqlite", held)
     with closing(Catalog.in_folder(tmp_path / "new")) as catalog:
         restore(catalog, tmp_path / "old.tar", tmp_path / "new", lambda *_: None)
-        home = catalog.find("default")
+        home = catalog.names.find("default")
         assert [item.id for item in catalog.list_items(home)] == ["a", "b/1"]
         assert catalog.entry(home, "a").pictures[0].jpeg == b"a 1"
-        assert catalog.put(home, catalog.entry(home, "a")) == 6
+        assert catalog.replace(home, catalog.entry(home, "a"))[0] == 6
 
 
 def test_there_is_a_file_for_the_first_layout():
@@ -157,10 +157,10 @@ def test_version_from_before_migrations_refuses_what_was_migrated(tmp_path):
 def test_tables_that_rounds_of_kills_make_older_are_migrated_back(database, entry, tmp_path):
     url, storage = url_of(database, tmp_path), Storage(tmp_path, database)
     with closing(Catalog(storage)) as catalog:
-        home = catalog.collection("default", fingerprint="m", dimension=8, score="sum_of_max")
+        home = catalog.names.make("default", fingerprint="m", dimension=8, score="sum_of_max")
         kept = entry("a")
         for put in (entry("a"), kept, entry("b", photos=0)):
-            catalog.put(home, put)
+            catalog.replace(home, put)
     made = structure(url)
     assert sorted([*UNDONE, migrations.newest()]) == [path.stem[:4] for path in VERSIONS]
     for version in UNDONE:

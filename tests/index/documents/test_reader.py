@@ -21,7 +21,7 @@ def reader(catalog, collection):
 @pytest.fixture
 def put(catalog, collection, entry):
     def store(item, **metadata):
-        catalog.put(collection, entry(item, metadata=metadata))
+        catalog.replace(collection, entry(item, metadata=metadata))
 
     return store
 

@@ -63,7 +63,7 @@ def test_old_bitmap_is_enough_for_an_old_snapshot(
     catalog, collection, kept, coloured, entry, monkeypatch
 ):
     assert kept.matching({"colour": "red"}, 5).tolist() == [1, 3, 4]
-    catalog.put(collection, entry("new", metadata={"colour": "red"}))
+    catalog.replace(collection, entry("new", metadata={"colour": "red"}))
     with monkeypatch.context() as patch:
         patch.setattr(catalog, "reading", lambda _: pytest.fail("the catalog was asked"))
         assert kept.matching({"colour": "red"}, 5).tolist() == [1, 3, 4]

@@ -70,7 +70,7 @@ REQUESTS = st.builds(
 
 @pytest.fixture(params=["sum_of_max", "mean_of_positive"])
 def collection(catalog, request):
-    return catalog.collection("default", fingerprint="model-a", dimension=8, score=request.param)
+    return catalog.names.make("default", fingerprint="model-a", dimension=8, score=request.param)
 
 
 @pytest.fixture
@@ -91,7 +91,7 @@ def shop(catalog, collection, entry):
             ],
         )
         catalog.delete(collection, f"{start + 4:02}")
-        catalog.put(collection, entry(f"{start + 5:02}", metadata={"n": 2, "half": False}))
+        catalog.replace(collection, entry(f"{start + 5:02}", metadata={"n": 2, "half": False}))
 
 
 def test_answers_are_those_of_brute_force(shop, index, follow, right):
@@ -158,7 +158,7 @@ def alike(catalog, collection, entry):
     same = replace(one, bags=(one.bags[0], one.bags[0]))
     ids = ["b", "ä", "a", "a/1", "Z", "10", "9"]
     for item in ids:
-        catalog.put(collection, replace(same, id=item))
+        catalog.replace(collection, replace(same, id=item))
     return sorted(ids)
 
 
@@ -202,7 +202,7 @@ def test_items_that_come_and_go_between_pages_disturb_no_others(
 
     def between():
         number = next(numbers)
-        catalog.put(collection, entry(f"new {number}"))
+        catalog.replace(collection, entry(f"new {number}"))
         if number % 3 == 0:
             catalog.delete(collection, f"new {number}")
         if number % 2:
@@ -226,7 +226,7 @@ def test_put_is_in_the_next_search_and_what_is_gone_in_none(
             del there[item]
         else:
             there[item] = entry(item, sentences=1)
-            catalog.put(collection, there[item])
+            catalog.replace(collection, there[item])
         if number % 20 == 10:
             follow()
         hits = index.best(request).hits
@@ -242,7 +242,7 @@ def test_item_is_found_while_it_is_replaced(catalog, collection, index, entry, m
 
     def bags(*asked):
         if replacing:  # after the snapshot, and before the bags of the best are fetched
-            catalog.put(collection, replacing.pop())
+            catalog.replace(collection, replacing.pop())
         return fetch(*asked)
 
     monkeypatch.setattr(catalog, "bags", bags)
@@ -255,7 +255,7 @@ def test_item_is_found_while_it_is_replaced(catalog, collection, index, entry, m
 
 def test_hit_brings_its_own_boxes_and_labels(catalog, collection, index, entry):
     given_entry = entry("a")
-    catalog.put(collection, given_entry)
+    catalog.replace(collection, given_entry)
     (hit,) = index.best(Request("images", texts([(2, 1)], [1.0]), limit=1)).hits
     assert hit.bag.labels == given_entry.images[0].labels
     assert [box.right for box in hit.bag.places] == pytest.approx(
@@ -266,7 +266,7 @@ def test_hit_brings_its_own_boxes_and_labels(catalog, collection, index, entry):
 
 def test_hit_tells_its_links_though_its_item_is_gone(catalog, collection, index, entry):
     given_entry = entry("a")
-    catalog.put(collection, given_entry)
+    catalog.replace(collection, given_entry)
     (hit,) = index.best(Request("images", texts([(2, 1)], [1.0]), limit=1)).hits
     catalog.delete(collection, "a")
     assert sum(link.similarity for link in hit.links) == pytest.approx(hit.score, abs=1e-4)
@@ -306,7 +306,7 @@ def test_limits_out_of_range_are_refused():
 
 
 def test_query_may_come_straight_from_a_model(catalog, collection, index, entry):
-    catalog.put(collection, entry("a"))
+    catalog.replace(collection, entry("a"))
     plain = words(2, 1)
     learned = replace(plain, vectors=plain.vectors.double().T.contiguous().T.requires_grad_())
     scores = [
@@ -322,7 +322,9 @@ def test_huge_and_tiny_bags_rank_rightly_together(catalog, collection, index, ri
             bag = photo(1 + number, number)
             bag.vectors.mul_(magnitude)
             shown = (Picture(b"jpeg", 4, 3, "0" * 64),)
-            catalog.put(collection, Entry(f"{magnitude} {number}", pictures=shown, images=(bag,)))
+            catalog.replace(
+                collection, Entry(f"{magnitude} {number}", pictures=shown, images=(bag,))
+            )
     for weights in ([1.0], [1e-6], [1e6]):
         request = Request("images", texts([(3, 5)], weights), limit=5)
         for exact in (True, False):
@@ -331,7 +333,7 @@ def test_huge_and_tiny_bags_rank_rightly_together(catalog, collection, index, ri
 
 
 def test_another_models_takeover_is_said(catalog, collection, index, entry):
-    catalog.put(collection, entry("a"))
+    catalog.replace(collection, entry("a"))
     request = Request("images", texts([(2, 1)], [1.0]))
     assert index.best(request).hits
     reembedding.reembed(
@@ -386,8 +388,8 @@ def test_segments_of_another_database_are_never_taken_for_ours(
     catalog.put_many(collection, [entry(f"first {i}") for i in range(9)])
     follow()
     other = type(catalog).in_folder(tmp_path / "other")
-    theirs = other.collection("default", fingerprint="m", dimension=8, score="sum_of_max")
-    other.put(theirs, entry("second"))
+    theirs = other.names.make("default", fingerprint="m", dimension=8, score="sum_of_max")
+    other.replace(theirs, entry("second"))
     hits = Index(other, theirs, segments_folder).best(
         Request("images", texts([(2, 1)], [1.0]), limit=99)
     )

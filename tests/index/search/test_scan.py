@@ -39,7 +39,7 @@ def query(random, words, negated=0):
 
 @pytest.fixture
 def collection(catalog):
-    return catalog.collection("default", fingerprint="a", dimension=D, score="sum_of_max")
+    return catalog.names.make("default", fingerprint="a", dimension=D, score="sum_of_max")
 
 
 @pytest.fixture

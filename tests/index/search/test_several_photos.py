@@ -107,7 +107,7 @@ def test_snapshot_and_reembedding_keep_every_photo(album, collection, tmp_path):
     snapshot(album, tmp_path / "a.tar", nothing)
     other = Catalog.in_folder(tmp_path / "other")
     restore(other, tmp_path / "a.tar", tmp_path / "other", nothing)
-    home = other.find("default")
+    home = other.names.find("default")
     assert jpegs(other, home) == [b"front", b"back", b"sole"]
 
     def anew(entries):
@@ -145,7 +145,9 @@ def test_no_page_loses_an_item_whose_better_photo_is_not_probable_enough(
     for item, photos in shown.items():
         vectors = [torch.tensor([[*photo, *[0.0] * 6]]) for photo in photos]
         bags = tuple(FragmentBag(one, (Box(0, 0, 1, 1),), ("region",)) for one in vectors)
-        catalog.put(collection, replace(entry(item, sentences=0, photos=len(bags)), images=bags))
+        catalog.replace(
+            collection, replace(entry(item, sentences=0, photos=len(bags)), images=bags)
+        )
     phrases = tuple(
         FragmentBag(one[None], (Span(2 * at, 2 * at + 1),), (label,))
         for at, (one, label) in enumerate(zip(torch.eye(8)[:2], "ab", strict=True))

@@ -1,4 +1,4 @@
-"""The follower: what it publishes is what the catalog has, whatever happens to its files."""
+"""The follower: it publishes the catalog's contents, and repairs its files."""
 
 import os
 import shutil
@@ -16,7 +16,7 @@ from index.search.requests import Request
 from index.segments import candidates, manifest, rows
 from index.segments import segment as segments
 from index.segments.builder import Follower, Sizes
-from index.segments.process import Following, catch_up, elect
+from index.segments.process import Followers, catch_up, elect
 from index.segments.rows import SIDES
 from models.scores.scoring import SCORES
 from models.text.queries import Query
@@ -44,11 +44,11 @@ def directory(segments_folder, collection):
 
 @pytest.fixture
 def published(catalog, collection, directory):
-    """The segments that the manifest lists, opened anew."""
+    """The segments that the manifest lists, opened again."""
 
     def read():
         listed = manifest.read(directory, collection.token).segments
-        return [segments.opened(directory / one.folder, one.span, one.sums) for one in listed]
+        return [segments.map_folder(directory / one.folder, one.span, one.sums) for one in listed]
 
     return read
 
@@ -62,7 +62,7 @@ def complete(catalog, collection, directory, published):
             newest, current = view.revision, view.revisions()
             truth = segments.of_bags(
                 view.bags(0, newest)[0],
-                segments.Span(0, newest, newest, view.mark(newest)),
+                segments.RevisionSpan(0, newest, newest, view.mark(newest)),
                 SCORES["sum_of_max"],
                 collection.dimension,
             )
@@ -131,11 +131,11 @@ def test_what_is_published_is_what_the_catalog_has(
             case 3:
                 work(now)
                 now.forget()
-            case 4:  # a follower that starts anew over what the others left
+            case 4:  # a follower that starts over with the others' files
                 now = Follower(catalog, collection, directory, TINY)
         assert right(everything, reader.best(everything))
     assert right(everything, fresh().best(everything))
-    catalog.put(collection, entry("last"))
+    catalog.replace(collection, entry("last"))
     work(now)
     assert complete()
 
@@ -227,7 +227,7 @@ def remove(path):
 
 
 @pytest.mark.parametrize("harm", [flip_a_bit, zero_a_block, truncate, remove])
-def test_harm_to_any_file_is_found_and_built_anew(
+def test_harm_to_any_file_is_found_and_built_again(
     catalog, collection, directory, fill, fresh, everything, right, complete, published,
     monkeypatch, caplog, harm,
 ):  # fmt: skip
@@ -251,7 +251,7 @@ def test_harm_to_any_file_is_found_and_built_anew(
         assert fresh().snapshot().unpublished == 0
 
 
-def test_lost_folders_are_built_anew(
+def test_lost_folders_are_built_again(
     directory, follower, follow, fill, fresh, everything, right, complete, caplog
 ):
     fill(40)
@@ -290,7 +290,7 @@ def wrong_checksum(path):
 @pytest.mark.parametrize(
     "harm", [without_manifest, of_another_token, no_json, no_object, wrong_checksum, truncate]
 )
-def test_harmed_manifest_is_written_anew(
+def test_harmed_manifest_is_written_again(
     catalog, collection, directory, follower, fill, fresh, everything, right, complete, caplog, harm
 ):
     fill(20)
@@ -299,14 +299,14 @@ def test_harmed_manifest_is_written_anew(
         caplog.clear()
         harm(directory / manifest.NAME)
         assert right(everything, fresh().best(everything))
-        assert "anew" in caplog.text or harm is without_manifest
+        assert "again" in caplog.text or harm is without_manifest
         work(now)
         assert complete()
 
 
 @pytest.mark.parametrize("name", ["codes", "positions", "scales", "summaries"])
 @pytest.mark.parametrize("with_what", [b"\0", b"\xa5"])
-def test_row_that_disagrees_with_the_catalog_is_built_anew(
+def test_row_that_disagrees_with_the_catalog_is_built_again(
     directory, follow, fill, index, everything, right, complete, monkeypatch, caplog, published,
     name, with_what,
 ):  # fmt: skip
@@ -344,7 +344,7 @@ def test_healthy_collection_is_never_reported(
     for magnitude in (1e-3, 1.0, 1e3):
         one = entry(f"{magnitude}")
         one.images[0].vectors.mul_(magnitude)
-        catalog.put(collection, one)
+        catalog.replace(collection, one)
     follow()
     for _ in range(20):
         query = Query((sentence_bag(3), sentence_bag(2)), (1.5, -0.5))
@@ -462,7 +462,7 @@ def test_following_goes_on_after_a_failure(
     catalog, collection, tmp_path, fill, complete, monkeypatch, caplog
 ):
     fill(12)
-    following = Following(catalog, tmp_path / "data", TINY)
+    following = Followers(catalog, tmp_path / "data", TINY)
     stopped = Event()
     write, failures = segments.write, iter([True, True])
 
@@ -501,10 +501,10 @@ def test_collections_that_are_being_reembedded_are_followed_too(
     reembed = dict(name="default", **wanted, progress=lambda *_: None, batch=3)
     with pytest.raises(KeyboardInterrupt):
         reembedding.reembed(catalog, embed=interrupted, **reembed)
-    following = Following(catalog, tmp_path / "data", TINY)
+    following = Followers(catalog, tmp_path / "data", TINY)
     while following.step():
         pass
-    (nameless,) = {one.token for one in catalog.names.followed()} - {collection.token}
+    (nameless,) = {one.token for one in catalog.names.list_followed()} - {collection.token}
     assert manifest.read(segments_folder / nameless, nameless).until == 6
     assert manifest.read(segments_folder / collection.token, collection.token).until == 10
     new = reembedding.reembed(catalog, embed=lambda entries: entries, **reembed)
@@ -527,7 +527,7 @@ def test_one_is_elected_and_another_only_after_it_let_go(tmp_path):
 def test_collection_that_fails_does_not_stop_the_others(
     catalog, collection, entry, tmp_path, monkeypatch, caplog
 ):
-    other = catalog.collection("other", fingerprint="m", dimension=8, score="sum_of_max")
+    other = catalog.names.make("other", fingerprint="m", dimension=8, score="sum_of_max")
     for one in (collection, other):
         catalog.put_many(one, [entry(f"{i}") for i in range(9)])
     now, write = [100.0], segments.write
@@ -540,7 +540,7 @@ def test_collection_that_fails_does_not_stop_the_others(
         return write(parts, directory)
 
     monkeypatch.setattr(segments, "write", refuse)
-    following = Following(catalog, tmp_path / "data", TINY)
+    following = Followers(catalog, tmp_path / "data", TINY)
     while following.step():
         pass
     assert "'default' cannot be followed" in caplog.text

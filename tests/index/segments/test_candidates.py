@@ -153,12 +153,12 @@ def test_what_was_deleted_or_replaced_is_no_candidate(
     assert np.mean([recall(index, request) for request in asked]) > 0.95
 
 
-def test_newer_rows_are_found_beside_what_faiss_has(catalog, collection, index, filled, world):
+def test_newer_rows_are_found_next_to_those_of_faiss(catalog, collection, index, filled, world):
     text = world.text(4)
-    catalog.put(collection, replace(world.entry(4), id="new", images=(world.photo(4),)))
+    catalog.replace(collection, replace(world.entry(4), id="new", images=(world.photo(4),)))
     photo = catalog.entry(collection, "new").images[0]
     stronger = replace(photo, vectors=3 * photo.vectors)
-    catalog.put(collection, replace(world.entry(4), id="new", images=(stronger,)))
+    catalog.replace(collection, replace(world.entry(4), id="new", images=(stronger,)))
     assert index.best(Request("images", Query.of(text), limit=1)).hits[0].item == "new"
 
 
@@ -229,7 +229,7 @@ def test_no_more_rows_are_found_than_pass(world):
 
 
 def test_file_of_another_version_is_refused(tmp_path):
-    """Codes of 8 bits, as segments had them before: such a segment is built anew."""
+    """Codes of 8 bits, as segments had them before: such a segment is built again."""
     faiss = candidates.library()
     before = faiss.IndexScalarQuantizer(8, faiss.ScalarQuantizer.QT_8bit)
     before.train(np.eye(8, dtype=np.float32))
@@ -240,26 +240,28 @@ def test_file_of_another_version_is_refused(tmp_path):
 
 def test_more_is_wanted_of_more_rows_for_more_hits_and_for_fewer_words(monkeypatch):
     monkeypatch.undo()
-    assert candidates.wanted(10, 1, 12) == candidates.LEAST
-    assert candidates.wanted(10, 100, 12) == 100 * candidates.PER_HIT
-    assert candidates.wanted(10**6, 1, 12) == pytest.approx(
+    assert candidates.count_candidates(10, 1, 12) == candidates.LEAST
+    assert candidates.count_candidates(10, 100, 12) == 100 * candidates.PER_HIT
+    assert candidates.count_candidates(10**6, 1, 12) == pytest.approx(
         candidates.GROWTH * 10 ** (6 * candidates.POWER), abs=1
     )
-    assert candidates.wanted(20_000, 10, 40) == candidates.wanted(20_000, 10, candidates.LONG)
-    few = [candidates.wanted(20_000, 10, words) for words in (12, 2, 1)]
+    assert candidates.count_candidates(20_000, 10, 40) == candidates.count_candidates(
+        20_000, 10, candidates.LONG
+    )
+    few = [candidates.count_candidates(20_000, 10, words) for words in (12, 2, 1)]
     assert np.diff(few).tolist() == [250, 300]
 
 
 def test_of_many_rows_codes_find_more_than_three_times_what_is_wanted():
-    assert candidates.refined(3_000, 200) == 600
-    assert candidates.refined(10**6, 1_000) == int(10 ** (6 * candidates.COARSE)) > 3_000
+    assert candidates.count_by_codes(3_000, 200) == 600
+    assert candidates.count_by_codes(10**6, 1_000) == int(10 ** (6 * candidates.COARSE)) > 3_000
 
 
 def test_portions_of_shards_hold_the_best_of_all():
     """By hand: 400 / 4 + 3 √(400 / 4 · 3 / 4) = 125.98; then of 20,000 rows in four shards."""
-    assert candidates.portion(400, 0.25) == 126
-    assert candidates.portion(400, 1.0) == 400
-    assert candidates.portion(3, 0.25) == 3
+    assert candidates.count_of_shard(400, 0.25) == 126
+    assert candidates.count_of_shard(400, 1.0) == 400
+    assert candidates.count_of_shard(3, 0.25) == 3
     random = np.random.default_rng(7)
     ranks = [np.flatnonzero(random.integers(4, size=20_000) == 0) for _ in range(100)]
     missed = sum(np.count_nonzero(of_one[126:] < 400) for of_one in ranks)
@@ -268,7 +270,7 @@ def test_portions_of_shards_hold_the_best_of_all():
 
 def test_portions_hold_the_best_where_rows_of_an_item_share_its_shard():
     """Eight rows an item of the best 400: 400 / 4 + 3 √(8 · 400 / 4 · 3 / 4) = 173.5."""
-    assert candidates.portion(400, 0.25, 8) == 174
+    assert candidates.count_of_shard(400, 0.25, 8) == 174
     random = np.random.default_rng(7)
     held = 8 * random.binomial(50, 0.25, size=2_000)  # rows of the best 400 in a shard
     assert np.maximum(held - 174, 0).sum() <= 0.001 * held.sum()
@@ -282,8 +284,8 @@ def test_an_average_row_is_known_to_have_so_many_of_its_item(side, sign):
     items = [number for number, m in enumerate((1, 2, 5)) for _ in range(m)]
     bags = [np.ones((1, 4), np.float32)] * 8
     held = rows.of_vectors(bags, items, positions, side, SCORES["sum_of_max"], 4)
-    assert candidates.together([held.until(1), held.since(1)]) == 30 / 8
-    assert candidates.together([]) == 1
+    assert candidates.rows_per_item([held.until(1), held.since(1)]) == 30 / 8
+    assert candidates.rows_per_item([]) == 1
 
 
 def test_only_many_rows_have_a_structure(monkeypatch):

@@ -96,9 +96,9 @@ def test_no_heads_are_built_where_they_would_bound_little(monkeypatch):
 def test_heads_of_other_rows_are_refused():
     held = with_heads(random_bags([3] * 4, 12, seed=3)).heads
     arrays = {name: getattr(held, name).copy() for name in heads.STORED}
-    assert heads.closed(dict(arrays), 4, 12, 12).size == held.size
+    assert heads.freeze(dict(arrays), 4, 12, 12).size == held.size
     for wrong in ((5, 12, 12), (4, 11, 12), (4, 12, 13)):
         with pytest.raises(ValueError, match="do not belong"):
-            heads.closed(dict(arrays), *wrong)
+            heads.freeze(dict(arrays), *wrong)
     with pytest.raises(ValueError, match="float64"):
-        heads.closed(arrays | {"rest": arrays["rest"].astype(float)}, 4, 12, 12)
+        heads.freeze(arrays | {"rest": arrays["rest"].astype(float)}, 4, 12, 12)

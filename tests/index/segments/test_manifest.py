@@ -6,13 +6,13 @@ import pytest
 
 from index.segments import manifest
 from index.segments.manifest import Listed, Manifest
-from index.segments.segment import Span
+from index.segments.segment import RevisionSpan
 
 TWO = Manifest(
     "token",
     (
-        Listed("first", Span(0, 5, 7, "m"), {"a.npy": (3, "00ff")}),
-        Listed("second", Span(5, 9, 9, "n"), {}),
+        Listed("first", RevisionSpan(0, 5, 7, "m"), {"a.npy": (3, "00ff")}),
+        Listed("second", RevisionSpan(5, 9, 9, "n"), {}),
     ),
 )
 

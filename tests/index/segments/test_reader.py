@@ -13,13 +13,15 @@ import pytest
 from index.catalog import garbage, reembedding
 from index.items import ModelMismatch
 from index.segments import reader as snapshot
-from index.segments.reader import Reader
+from index.segments.reader import SegmentReader
 from models.scores.scoring import SCORES
 
 
 @pytest.fixture
 def reader(catalog, collection, segments_folder):
-    reader = Reader(catalog, collection, segments_folder / collection.token, SCORES["sum_of_max"])
+    reader = SegmentReader(
+        catalog, collection, segments_folder / collection.token, SCORES["sum_of_max"]
+    )
     yield reader
     reader.close()
 
@@ -48,7 +50,7 @@ def until(condition, seconds=5.0):
 
 
 def test_new_items_are_a_tail_in_memory(catalog, collection, reader, entry):
-    assert reader.current() == snapshot.Snapshot()
+    assert reader.current() == snapshot.SegmentChain()
     catalog.put_many(collection, [entry("a"), entry("b"), entry("a")])
     now = reader.current()
     assert (revisions(now), now.revision, now.behind, now.unpublished) == ([2, 3], 3, 0, 3)
@@ -59,7 +61,7 @@ def test_new_items_are_a_tail_in_memory(catalog, collection, reader, entry):
 
 def test_tail_of_many_changes_has_few_segments(catalog, collection, reader, entry):
     for number in range(40):
-        catalog.put(collection, entry(f"{number:02}", sentences=1))
+        catalog.replace(collection, entry(f"{number:02}", sentences=1))
         assert unbroken(reader.current())
     assert revisions(reader.current()) == list(range(1, 41))
     assert len(reader.current().tail) <= 6
@@ -67,7 +69,7 @@ def test_tail_of_many_changes_has_few_segments(catalog, collection, reader, entr
 
 def test_what_is_published_takes_the_place_of_the_tail(catalog, collection, reader, follow, entry):
     for number in range(30):
-        catalog.put(collection, entry(f"{number:02}", sentences=1))
+        catalog.replace(collection, entry(f"{number:02}", sentences=1))
         reader.current()
         if number % 7 == 6:
             follow()
@@ -110,12 +112,12 @@ def test_reader_without_room_for_more_says_so_and_waits_for_the_follower(
 
 
 def test_started_reader_follows_in_the_background(catalog, collection, reader, follow, entry):
-    catalog.put(collection, entry("a"))
+    catalog.replace(collection, entry("a"))
     reader.start()
     reader.start()
     assert revisions(reader.latest) == [1]
     reader._catalog._acknowledged.clear()  # as if another process had written
-    catalog.put(collection, entry("b"))
+    catalog.replace(collection, entry("b"))
     assert until(lambda: revisions(reader.latest) == [1, 2], seconds=1)
     follow()
     assert until(lambda: not reader.latest.tail, seconds=1)
@@ -135,7 +137,7 @@ def test_looks_at_a_quiet_catalog_grow_apart_where_searches_look_too(
     reader.start()
     assert until(lambda: len(waits) >= 6)
     assert waits[:6] == [min(0.01 * 2**number, longest) for number in range(6)]
-    catalog.put(collection, entry("a"))
+    catalog.replace(collection, entry("a"))
     assert until(lambda: 0.0 in waits), "where there is something new it looks again at once"
     assert reader.current().revision == 1
 
@@ -148,7 +150,7 @@ def test_started_reader_survives_a_catalog_that_fails(
         patch.setattr(catalog, "reading", lambda _: 1 / 0)
         assert until(lambda: "tries again" in caplog.text)
     reader._catalog._acknowledged.clear()
-    catalog.put(collection, entry("a"))
+    catalog.replace(collection, entry("a"))
     assert until(lambda: revisions(reader.latest) == [1])
 
 
@@ -156,22 +158,22 @@ def test_started_reader_survives_a_catalog_that_fails(
 def test_started_reader_notices_another_history_of_the_same_length(
     catalog, collection, reader, entry, tmp_path
 ):
-    catalog.put(collection, entry("a"))
+    catalog.replace(collection, entry("a"))
     database, backup = catalog.reader.url.database, tmp_path / "backup.sqlite"
     with closing(sqlite3.connect(database)) as connection:
         connection.execute("VACUUM INTO ?", [str(backup)])
-    catalog.put(collection, entry("b"))
+    catalog.replace(collection, entry("b"))
     reader.start()
     before = reader.current()
     with closing(sqlite3.connect(backup)) as old, closing(sqlite3.connect(database)) as new:
         old.backup(new)
-    catalog.put(collection, entry("c"))
+    catalog.replace(collection, entry("c"))
     assert until(lambda: reader.latest.histories == before.histories + 1)
     assert revisions(reader.latest) == revisions(before) == [1, 2]
 
 
 def test_reader_says_that_another_model_has_taken_over(catalog, collection, reader, entry):
-    catalog.put(collection, entry("a"))
+    catalog.replace(collection, entry("a"))
     reader.start()
     reembedding.reembed(
         catalog,
@@ -196,7 +198,7 @@ def test_reader_that_slept_through_a_purge_finds_out_what_is_gone(
     catalog.put_many(collection, [entry(f"{i}") for i in range(6)])
     reader.current()
     catalog.delete(collection, "2")
-    catalog.put(collection, entry("4"))
+    catalog.replace(collection, entry("4"))
     catalog.purge(collection, catalog.revision(collection))
     assert revisions(reader.current()) == [1, 2, 4, 6, 8]
 
@@ -219,7 +221,7 @@ def test_segments_without_their_mark_are_not_used(
 ):
     catalog.put_many(collection, [entry(f"{i}") for i in range(6)])
     follow()
-    catalog.put(collection, entry("6"))
+    catalog.replace(collection, entry("6"))
     later = time.time() + garbage.KEPT + 1
     monkeypatch.setattr(garbage, "time", SimpleNamespace(time=lambda: later, sleep=time.sleep))
     catalog.purge(collection, catalog.revision(collection))  # forgets the mark
@@ -240,7 +242,7 @@ def test_times_of_files_play_no_role(catalog, collection, segments_folder, reade
 
 @pytest.mark.sqlite
 @pytest.mark.parametrize("later", [0, 4, 9])  # fewer, as many and more changes than vanished
-def test_database_that_went_back_is_read_anew(
+def test_database_that_went_back_is_read_again(
     catalog, collection, reader, entry, follow, tmp_path, caplog, later
 ):
     catalog.put_many(collection, [entry(f"{i}") for i in range(6)])

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from index.codes import coded_together
+from index.codes import encode_runs
 from index.segments import rows
 from index.segments.rows import SIDES, in_memory
 from models.scores.scoring import SCORES
@@ -62,7 +62,7 @@ def test_codes_are_those_of_a_literal_loop():
     vectors = random.normal(size=(9, 5)).astype(np.float32)
     offsets, bases = np.array([0, 1, 4, 9]), random.normal(size=(3, 5)).astype(np.float32)
     for less in (bases, bases[:0]):
-        made_at_once = coded_together(vectors, offsets, less)
+        made_at_once = encode_runs(vectors, offsets, less)
         for run, (first, end) in enumerate(pairwise(offsets.tolist())):
             rest = vectors[first:end] - (less[run] if len(less) else 0)
             scale = np.abs(rest).max() / np.float32(127)
@@ -178,13 +178,13 @@ def flat(arrays):
 )
 def test_arrays_that_do_not_fit_together_are_refused(spoil):
     arrays = arrays_of(made(2, 3, 1))
-    rows.closed(arrays_of(made(2, 3, 1)))
+    rows.freeze(arrays_of(made(2, 3, 1)))
     spoil(arrays)
     with pytest.raises(ValueError, match=r"do not belong together|holds int16, not int8"):
-        rows.closed(arrays)
+        rows.freeze(arrays)
 
 
-def test_nobody_writes_to_rows():
+def test_rows_are_read_only():
     for array in arrays_of(held := made(2)):
         with pytest.raises(ValueError, match="read-only"):
             getattr(held, array)[...] = 0

@@ -13,11 +13,11 @@ from index.segments import candidates
 from index.segments import segment as segments
 from index.segments.builder import Sizes
 from index.segments.rows import SIDES
-from index.segments.segment import Hold, Span
+from index.segments.segment import Hold, RevisionSpan
 from models.scores.scoring import SCORES
 
 SUM_OF_MAX = SCORES["sum_of_max"]
-SPAN = Span(0, 40, 40, "a mark")
+SPAN = RevisionSpan(0, 40, 40, "a mark")
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def written(in_memory, tmp_path, monkeypatch):
 
 
 def test_segment_comes_back_from_disk_as_it_was(in_memory, written):
-    opened = segments.opened(written[0], SPAN, written[1])
+    opened = segments.map_folder(written[0], SPAN, written[1])
     for side in SIDES:
         for name in segments.STORED:
             ours, theirs = (getattr(one.side(side), name) for one in (in_memory, opened))
@@ -49,7 +49,7 @@ def test_segment_comes_back_from_disk_as_it_was(in_memory, written):
 def test_segment_without_rows_is_a_segment_too(in_memory, tmp_path):
     none = in_memory.only(np.empty(0, np.int64))
     folder, sums = segments.write([none], tmp_path / "here")
-    opened = segments.opened(folder, SPAN, sums)
+    opened = segments.map_folder(folder, SPAN, sums)
     assert (opened.count, opened.size, opened.structures) == (0, 0, {})
 
 
@@ -84,9 +84,9 @@ def test_harm_to_any_file_is_found(written, harm):
         whole = (folder / name).read_bytes()
         harm(folder / name)
         with pytest.raises((ValueError, FileNotFoundError), match=name):
-            segments.opened(folder, SPAN, sums)
+            segments.map_folder(folder, SPAN, sums)
         (folder / name).write_bytes(whole)
-    assert segments.opened(folder, SPAN, sums).count == 80
+    assert segments.map_folder(folder, SPAN, sums).count == 80
 
 
 def test_structure_of_another_segment_is_refused(written, tmp_path):
@@ -100,16 +100,16 @@ def test_structure_of_another_segment_is_refused(written, tmp_path):
 
 def test_folder_that_was_lost_is_said_to_be_missing(tmp_path):
     with pytest.raises(FileNotFoundError):
-        segments.opened(tmp_path / "lost", SPAN, {})
+        segments.map_folder(tmp_path / "lost", SPAN, {})
 
 
-def test_segment_is_deleted_only_once_nobody_holds_it(written):
+def test_segment_is_deleted_only_once_no_one_holds_it(written):
     folder, sums = written
-    first, second = (segments.opened(folder, SPAN, sums) for _ in range(2))
+    first, second = (segments.map_folder(folder, SPAN, sums) for _ in range(2))
     assert not segments.discard(folder)
     del first
     assert not segments.discard(folder)
-    assert second.images.codes.sum() == segments.opened(folder, SPAN, sums).images.codes.sum()
+    assert second.images.codes.sum() == segments.map_folder(folder, SPAN, sums).images.codes.sum()
     del second
     assert segments.discard(folder)
     assert not folder.exists()
@@ -117,7 +117,7 @@ def test_segment_is_deleted_only_once_nobody_holds_it(written):
 
 def test_segment_without_retired_rows_holds_its_files_too(written):
     folder, sums = written
-    whole = segments.opened(folder, SPAN, sums)
+    whole = segments.map_folder(folder, SPAN, sums)
     part = whole.without(np.array([3]))
     del whole
     assert not segments.discard(folder)
@@ -142,7 +142,7 @@ def test_hold_that_fails_lets_go_of_nothing_else(written):
 def test_unfinished_folder_is_deleted(tmp_path):
     (tmp_path / "abc").mkdir()
     (tmp_path / "abc" / "images-codes.npy").write_text("half")
-    assert segments.unlisted(tmp_path, []) == [tmp_path / "abc"]
+    assert segments.list_unlisted(tmp_path, []) == [tmp_path / "abc"]
     assert segments.discard(tmp_path / "abc")
     assert list(tmp_path.iterdir()) == []
 
@@ -166,12 +166,15 @@ def test_neighbours_are_joined_without_their_retired_rows(catalog, collection, e
     with catalog.reading(collection) as view:
         parts = [
             segments.of_bags(
-                view.bags(after, after + 2)[0], Span(after, after + 2, 6, "m"), SUM_OF_MAX, 8
+                view.bags(after, after + 2)[0],
+                RevisionSpan(after, after + 2, 6, "m"),
+                SUM_OF_MAX,
+                8,
             ).without(np.array([2, 3]))
             for after in (0, 2, 4)
         ]
-    joined = segments.join(parts, Span(0, 0, 9, "n"))
-    assert joined.span == Span(0, 6, 9, "n")
+    joined = segments.join(parts, RevisionSpan(0, 0, 9, "n"))
+    assert joined.span == RevisionSpan(0, 6, 9, "n")
     assert joined.images.revisions.tolist() == [1, 4, 5, 6]
     assert joined.sentences.revisions.tolist() == [1, 1, 4, 4, 5, 5, 6, 6]
     assert joined.sentences.positions.tolist() == [0, 1] * 4

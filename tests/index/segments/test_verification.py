@@ -9,7 +9,7 @@ from threading import Event
 
 import pytest
 
-from index.disk import locked
+from index.disk import hold_lock
 from index.search.index import Index
 from index.search.requests import Request
 from index.segments import manifest
@@ -89,7 +89,7 @@ def test_one_process_a_data_folder_verifies(filled, monkeypatch):
 
     monkeypatch.setattr(verifier, "verify", verify)
     monkeypatch.setattr("index.segments.verification.IDLE", 0.01)
-    with locked(directory.parent / LOCK) as alone:
+    with hold_lock(directory.parent / LOCK) as alone:
         assert alone
         waiting = Event()
         monkeypatch.setattr(
@@ -117,7 +117,7 @@ from models.text.queries import Query
 
 folder, name = Path(sys.argv[1]), sys.argv[2]
 catalog = Catalog.in_folder(folder)
-home = catalog.find("default")
+home = catalog.names.find("default")
 assert page_faults.install()
 index = Index(catalog, home, folder / following.SEGMENTS)
 query = Query.of(catalog.entry(home, "00").bags[0])

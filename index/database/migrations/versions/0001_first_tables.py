@@ -1,4 +1,4 @@
-"""The first tables: collections, their changes, items and what belongs to them, settings."""
+"""The first tables: collections, changes, items with their parts, settings."""
 
 from __future__ import annotations
 

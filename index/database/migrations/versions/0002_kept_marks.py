@@ -1,4 +1,4 @@
-"""Marks that segments need are kept until a time, whichever host's follower forgets the others."""
+"""A column of times until which marks are kept for segments on any host."""
 
 from __future__ import annotations
 

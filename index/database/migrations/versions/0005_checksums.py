@@ -10,7 +10,7 @@ down_revision = "0004"
 
 
 def upgrade() -> None:
-    """Add the column, which takes no time: to fill it reads all vectors. Count commits from 0."""
+    """Add the column, empty, as filling it reads all vectors; count commits from 0."""
     op.add_column("items", sa.Column("checksums", sa.LargeBinary))
     op.execute(
         "INSERT INTO settings (name, value) SELECT 'commits', '0' "

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import delete, insert, update
 
 from index.backup.checks.everything import check
-from index.backup.checks.finding import Finding
+from index.backup.checks.finding import CheckFinding
 from index.backup.snapshots import STAGING
 from index.catalog.pictures import name_of
 from index.database.tables import bags, changes, collections, facets, items, retired
@@ -30,7 +30,7 @@ def filled(catalog, collection, entry, follow):
         made = entry(f"item {number}", metadata={"n": number, "tags": ["a", "b"]})
         jpeg = str(number).encode()
         object.__setattr__(made, "pictures", (Picture(jpeg, 4, 3, name_of(jpeg)),))
-        catalog.put(collection, made)
+        catalog.replace(collection, made)
     catalog.delete(collection, "item 9")
     follow()
     return catalog
@@ -40,7 +40,7 @@ def wrong(catalog, folder) -> list[tuple[str, str, str]]:
     return [(one.part, one.subject, one.problem) for one in findings(catalog, folder)]
 
 
-def findings(catalog, folder) -> list[Finding]:
+def findings(catalog, folder) -> list[CheckFinding]:
     return list(check(catalog, folder, lambda *_: None))
 
 
@@ -125,7 +125,7 @@ def test_lost_and_damaged_pictures_are_told_by_item(filled, folder):
 def test_what_nothing_refers_to_is_deleted(filled, folder, collection):
     filled.pictures.put({name_of(jpeg): jpeg for jpeg in (b"x", b"y")})
     (folder / "segments" / ("0" * 32)).mkdir()
-    filled.collection("gone", fingerprint="m", dimension=8, score="sum_of_max")
+    filled.names.make("gone", fingerprint="m", dimension=8, score="sum_of_max")
     change(filled, update(collections).where(collections.c.name == "gone").values(name=None))
     assert "pictures" not in {part for part, _, _ in wrong(filled, folder)}, "not for a day"
     filled.storage = replace(filled.storage, sweep_after=0)
@@ -146,7 +146,7 @@ def test_interrupted_restore_is_told(filled, folder):
 
 
 @pytest.mark.parametrize("name", ["images-codes.npy", "sentences-revisions.npy"])
-def test_segment_that_is_damaged_is_built_anew(filled, folder, collection, name):
+def test_segment_that_is_damaged_is_built_again(filled, folder, collection, name):
     directory = folder / "segments" / collection.token
     first = manifest.read(directory, collection.token).segments[0]
     file = directory / first.folder / name
@@ -160,12 +160,12 @@ def test_segment_that_is_damaged_is_built_anew(filled, folder, collection, name)
     assert repaired(filled, folder)
 
 
-def test_segments_without_a_manifest_are_built_anew(filled, folder, collection):
+def test_segments_without_a_manifest_are_built_again(filled, folder, collection):
     (folder / "segments" / collection.token / manifest.NAME).write_text("{")
     assert repaired(filled, folder)
 
 
-def test_segment_that_is_missing_is_built_anew(filled, folder, collection):
+def test_segment_that_is_missing_is_built_again(filled, folder, collection):
     directory = folder / "segments" / collection.token
     first = manifest.read(directory, collection.token).segments[0].folder
     shutil.rmtree(directory / first)
@@ -175,17 +175,17 @@ def test_segment_that_is_missing_is_built_anew(filled, folder, collection):
     assert repaired(filled, folder)
 
 
-def test_segments_of_another_history_are_built_anew(filled, folder, collection):
+def test_segments_of_another_history_are_built_again(filled, folder, collection):
     change(filled, update(changes).values(mark="another"))
     assert "is of another history" in wrong(filled, folder)[0][2]
     assert repaired(filled, folder)
 
 
-def test_segment_without_a_row_of_the_catalog_is_built_anew(filled, folder, collection):
+def test_segment_without_a_row_of_the_catalog_is_built_again(filled, folder, collection):
     """Its checksums are right: it was written so."""
     directory = folder / "segments" / collection.token
     listed = manifest.read(directory, collection.token).segments
-    first = segments.opened(directory / listed[0].folder, listed[0].span, listed[0].sums)
+    first = segments.map_folder(directory / listed[0].folder, listed[0].span, listed[0].sums)
     fewer = first.without(first.images.revisions[:1])
     written, sums = segments.write([fewer], directory)
     replaced = manifest.Listed(written.name, listed[0].span, sums)
