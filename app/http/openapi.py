@@ -109,7 +109,7 @@ def lines_of(model: type[BaseModel], *media_types: str) -> dict[str, Any]:
 
 
 def problems(*errors: type[Exception]) -> Responses:
-    """The responses of routes in which these exceptions, of app.http.errors.KINDS, may be raised."""
+    """Return the responses of a route that may raise these exceptions of `errors.KINDS`."""
     titles: defaultdict[HTTPStatus, list[str]] = defaultdict(list)
     for kind in (KINDS[error] for error in errors):
         if kind.title not in titles[kind.status]:

@@ -21,7 +21,7 @@ MEMORY = 2**31  # bytes of addresses, of which the libraries take a part
 MOST_ROWS = 64  # for each byte of the file: more are there to fill a disk
 MISSING = "Parquet needs pyarrow: pip install tessera[parquet]"
 ENVIRONMENT = {
-    "PYTHONPATH": str(Path(__file__).parent.parent),
+    "PYTHONPATH": str(Path(__file__).parent.parent.parent),
     "ARROW_DEFAULT_MEMORY_POOL": "system",
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",

@@ -59,7 +59,7 @@ async def item_id(id: Annotated[str, Path(description="Percent-encoded, slashes 
 
 
 def decoded(part: str, thing: str = "an id") -> str:
-    """A part of a path that app.http.middleware.RawPaths left encoded; ValueError for no `thing`."""
+    """Decode a part of a path; ValueError if it is not the name of a `thing`."""
     try:
         name = unquote(part, errors="strict")
     except UnicodeDecodeError as odd:
