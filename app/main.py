@@ -18,19 +18,19 @@ from app.engine.engine import Engine
 from app.http import errors
 from app.http.lanes import Lanes
 from app.http.middleware import (
-    AllowedHosts,
-    Heads,
-    OneLength,
-    RawPaths,
-    SameOrigin,
-    ShortHeaders,
+    AllowedHostsMiddleware,
+    BodyLengthMiddleware,
+    HeaderSizeMiddleware,
+    HeadMiddleware,
+    RawPathMiddleware,
+    SameOriginMiddleware,
     allowed_hosts,
 )
 from app.http.observation import observe
 from app.http.openapi import describe
 from app.http.readiness import Readiness
-from app.http.security_headers import SecurityHeaders
-from app.http.timeouts import Patience
+from app.http.security_headers import SecurityHeadersMiddleware
+from app.http.timeouts import TimeoutMiddleware
 from app.imports import fetching
 from app.imports.decoders import Decoders
 from app.imports.fetching import Fetcher
@@ -90,14 +90,14 @@ def create_app(
         app.add_middleware(
             CORSMiddleware, allow_origins=origins, allow_methods=["*"], allow_headers=["*"]
         )
-    app.add_middleware(Heads)
-    app.add_middleware(RawPaths)
-    app.add_middleware(Patience, settings=settings, streams=STREAMS)
-    app.add_middleware(SameOrigin, trusted=settings.cors_origins)
-    app.add_middleware(AllowedHosts, allowed=allowed_hosts(settings))
-    app.add_middleware(OneLength)
-    app.add_middleware(ShortHeaders)
-    app.add_middleware(SecurityHeaders)
+    app.add_middleware(HeadMiddleware)
+    app.add_middleware(RawPathMiddleware)
+    app.add_middleware(TimeoutMiddleware, settings=settings, streams=STREAMS)
+    app.add_middleware(SameOriginMiddleware, trusted=settings.cors_origins)
+    app.add_middleware(AllowedHostsMiddleware, allowed=allowed_hosts(settings))
+    app.add_middleware(BodyLengthMiddleware)
+    app.add_middleware(HeaderSizeMiddleware)
+    app.add_middleware(SecurityHeadersMiddleware)
     observe(app, queries=settings.log_queries)
     return app
 

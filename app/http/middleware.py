@@ -23,7 +23,7 @@ LONGEST_HEADER = 8_000  # bytes: parsers of cookies take time by the square of t
 NAMED = ("/items/", "/collections/", "/aliases/")  # what follows is an id or a name
 
 
-class RawPaths:
+class RawPathMiddleware:
     """Leaves ids and names in paths as they were sent, so that one may hold a slash, as %2F."""
 
     def __init__(self, app: ASGIApp) -> None:
@@ -37,7 +37,7 @@ class RawPaths:
         await self.app(scope, receive, send)
 
 
-class Heads:
+class HeadMiddleware:
     """Answers HEAD on every route of GET: with the headers of its answer, and without its body."""
 
     def __init__(self, app: ASGIApp) -> None:
@@ -68,7 +68,7 @@ class Heads:
             scope["route"] = as_get.get("route")  # for the log and the metrics
 
 
-class OneLength:
+class BodyLengthMiddleware:
     """Refuses requests whose body has two lengths, and closes their connections.
 
     A proxy in front may believe the other one, and pass a request on that it took for a body
@@ -89,7 +89,7 @@ class OneLength:
             await self.app(scope, receive, send)
 
 
-class ShortHeaders:
+class HeaderSizeMiddleware:
     """Refuses requests with a header that no browser and no client sends so long."""
 
     def __init__(self, app: ASGIApp) -> None:
@@ -116,7 +116,7 @@ SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 HOST = re.compile(r"(?:\[(?P<v6>[0-9a-f:.]+)\]|(?P<name>[\w.-]+))(?::\d{1,5})?", re.IGNORECASE)
 
 
-class AllowedHosts:
+class AllowedHostsMiddleware:
     """Refuses requests for other host names, so that no page can reach this service by its own.
 
     A web page may let its name lead to this machine (DNS rebinding), and would then count as of
@@ -144,7 +144,7 @@ class AllowedHosts:
         return _is_address(name) or any(_fits(name, pattern) for pattern in self._allowed)
 
 
-class SameOrigin:
+class SameOriginMiddleware:
     """Refuses requests of other sites' pages that would change or compute something.
 
     The rules are those of CrossOriginProtection in Go's net/http: browsers say where a request

@@ -29,7 +29,7 @@ log = logging.getLogger("tessera.requests")
 
 def observe(app: Starlette, *, queries: bool) -> None:
     """Observe all that an application answers; `queries` logs what people searched for as well."""
-    app.add_middleware(Observation, queries=queries)
+    app.add_middleware(ObservationMiddleware, queries=queries)
     app.add_middleware(
         CorrelationIdMiddleware, header_name=REQUEST_ID, validator=None, transformer=sane_id
     )
@@ -46,7 +46,7 @@ def sane_id(sent: str) -> str:
     return sent if SANE.fullmatch(sent) else uuid4().hex
 
 
-class Observation:
+class ObservationMiddleware:
     """ASGI middleware that notes how each request went."""
 
     def __init__(self, app: ASGIApp, queries: bool) -> None:

@@ -19,7 +19,7 @@ DOCS = (
 )
 
 
-class SecurityHeaders:
+class SecurityHeadersMiddleware:
     """Tells browsers to load nothing from elsewhere and to guess no content types."""
 
     def __init__(self, app: ASGIApp) -> None:

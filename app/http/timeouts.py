@@ -1,6 +1,6 @@
-"""Patience: how long a client may take to send a body and to read an answer, and when it left.
+"""Timeouts of clients that send a body too slowly, read no answer, or leave.
 
-And how long the service takes to end: what is cut off then is answered, if that has not begun.
+Also answers a request that the end of the service cuts off, unless its answer has begun.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from app.http.pace import Pace
 from app.settings import Settings
 
 
-class Patience:
+class TimeoutMiddleware:
     """ASGI middleware: 408 for a body that does not come, and no work for clients that left.
 
     Its settings say how many seconds there may be between two parts of a body, how long an answer

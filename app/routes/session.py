@@ -96,7 +96,7 @@ async def sign_out(
 def _is_secure(request: Request) -> bool:
     """Whether a browser came by HTTPS, which a proxy that ends it may not tell: the browser does.
 
-    SameOrigin has checked that the origin is this service.
+    SameOriginMiddleware has checked that the origin is this service.
     """
     origin = request.headers.get("origin", "")
     return request.url.scheme == "https" or origin.startswith("https://")
