@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from app.defaults import DEFAULT_COLLECTION
-from app.imports.folder import Outcome, Source, find
+from app.imports.folder import ImportOutcome, ItemSource, find
 
 DEMOS = Path(__file__).parent / "demos"
 
 
 @dataclass(frozen=True, slots=True)
-class Example:
+class ExampleQuery:
     """A query, and the id of the item that it describes."""
 
     text: str
@@ -37,29 +37,29 @@ class Demo:
         """Where it lies."""
         return DEMOS / self.name
 
-    def sources(self) -> list[Source | Outcome]:
+    def sources(self) -> list[ItemSource | ImportOutcome]:
         """Its items, found as `tessera index items.jsonl` finds them, and those in packages.
 
         LookupError where scikit-image's photos are wanted and not installed.
         """
-        return [*find([self.folder / "items.jsonl"]), *self._packaged()]
+        return [*find([self.folder / "items.jsonl"]), *self._list_packaged()]
 
-    def examples(self) -> list[Example]:
+    def examples(self) -> list[ExampleQuery]:
         """Queries that the page offers, each with its right item."""
-        return [Example(**row) for row in _rows(self.folder / "examples.jsonl")]
+        return [ExampleQuery(**row) for row in _read_rows(self.folder / "examples.jsonl")]
 
-    def _packaged(self) -> list[Source]:
+    def _list_packaged(self) -> list[ItemSource]:
         """Items whose photos scikit-image brings."""
         file = self.folder / "packaged.jsonl"
         return [
-            Source(
+            ItemSource(
                 id=row["id"],
                 place=f"{file}#{row['id']}",
                 stamp="1",
-                photos=(_skimage() / row["image"],),
+                photos=(_find_skimage() / row["image"],),
                 metadata=row["metadata"],
             )
-            for row in (_rows(file) if file.exists() else [])
+            for row in (_read_rows(file) if file.exists() else [])
         ]
 
 
@@ -67,11 +67,11 @@ PHOTOS = Demo("photos", DEFAULT_COLLECTION)
 ALL = {demo.name: demo for demo in (PHOTOS, Demo("products", "products"))}
 
 
-def _rows(file: Path) -> list[dict[str, Any]]:
+def _read_rows(file: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in file.read_text("utf-8").splitlines()]
 
 
-def _skimage() -> Path:
+def _find_skimage() -> Path:
     """The photos that scikit-image brings."""
     package = find_spec("skimage")
     if package is None or package.origin is None:

@@ -24,7 +24,7 @@ from app.http.middleware import (
     HeadMiddleware,
     RawPathMiddleware,
     SameOriginMiddleware,
-    allowed_hosts,
+    list_allowed_hosts,
 )
 from app.http.observation import observe
 from app.http.openapi import describe
@@ -94,7 +94,7 @@ def create_app(
     app.add_middleware(RawPathMiddleware)
     app.add_middleware(TimeoutMiddleware, settings=settings, streams=STREAMS)
     app.add_middleware(SameOriginMiddleware, trusted=settings.cors_origins)
-    app.add_middleware(AllowedHostsMiddleware, allowed=allowed_hosts(settings))
+    app.add_middleware(AllowedHostsMiddleware, allowed=list_allowed_hosts(settings))
     app.add_middleware(BodyLengthMiddleware)
     app.add_middleware(HeaderSizeMiddleware)
     app.add_middleware(SecurityHeadersMiddleware)

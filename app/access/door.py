@@ -73,7 +73,7 @@ class Door:
         return cls(settings, keyring)
 
     @classmethod
-    def unlocked(cls, settings: Settings) -> Door:
+    def without_keys(cls, settings: Settings) -> Door:
         """A door for callers in this very process, who have the data folder anyway."""
         return cls(settings, Keyring(None))
 
@@ -86,7 +86,7 @@ class Door:
         if key is not None:
             match = self.keyring.find(key)
         elif session is not None:
-            return await self._of_session(loaded_engine(request), session)
+            return await self._identify_session(get_engine(request), session)
         else:
             raise Unauthorized(
                 f"this needs a key with the role {needed}: send Authorization: Bearer KEY, or "
@@ -98,7 +98,7 @@ class Door:
             )
         return match
 
-    async def _of_session(self, engine: Engine, text: str) -> Caller:
+    async def _identify_session(self, engine: Engine, text: str) -> Caller:
         sessions = Sessions.of(engine.catalog)
         # In a thread, because the database is asked, which may be away.
         session = await to_thread.run_sync(sessions.read, text, limiter=self._reading)
@@ -108,16 +108,16 @@ class Door:
         return match
 
 
-def may(role: Role | str, *, unbound: bool = False) -> Any:
+def require_role(role: Role | str, *, unbound: bool = False) -> Any:
     """A dependency of a route: callers need this role, and where `unbound` one for all collections.
 
     `read`: search, explain and look at what is stored. `write`: change items as well. `admin`:
     change collections as a whole, snapshots and audits as well.
     """
-    return Security(admitted, scopes=[Role(role).value, *([UNBOUND] if unbound else [])])
+    return Security(admit, scopes=[Role(role).value, *([UNBOUND] if unbound else [])])
 
 
-async def sent_key(
+async def find_key(
     bearer: Annotated[HTTPAuthorizationCredentials | None, Depends(BEARER)],
     header: Annotated[str | None, Depends(HEADER)],
 ) -> str | None:
@@ -125,11 +125,11 @@ async def sent_key(
     return bearer.credentials if bearer else header
 
 
-KeyDep = Annotated[str | None, Depends(sent_key)]
+KeyDep = Annotated[str | None, Depends(find_key)]
 SessionDep = Annotated[str | None, Depends(SESSION)]
 
 
-async def admitted(
+async def admit(
     request: Request, security_scopes: SecurityScopes, key: KeyDep, session: SessionDep
 ) -> AsyncGenerator[Caller, None]:
     """The caller of a request, while it runs; Unauthorized, Forbidden or TooManyRequests."""
@@ -141,14 +141,14 @@ async def admitted(
     request.state.caller = caller
     if caller is not ANYONE:
         note(key=caller.name)
-    name = payer(request)
+    name = name_payer(request)
     rate = caller.rate_limit or door.settings.rate_limit
     at_once = caller.concurrency_limit or door.settings.concurrency_limit
     with door.quotas.request(name, rate, at_once):
         yield caller
 
 
-def payer(request: Request) -> str:
+def name_payer(request: Request) -> str:
     """Whom a request counts for: its key, or without one the address that it comes from."""
     caller: Caller = request.state.caller  # set by the role that the route declares
     if caller is not ANYONE and caller is not NOBODY:
@@ -164,7 +164,7 @@ async def public(request: Request) -> None:
 PUBLIC = Depends(public)
 
 
-def loaded_engine(request: Request) -> Engine:
+def get_engine(request: Request) -> Engine:
     """The engine, whoever asks; Unavailable until its model is loaded."""
     loaded: Engine | None = request.app.state.engine
     if loaded is None:

@@ -17,19 +17,19 @@ from tempfile import NamedTemporaryFile
 
 from pydantic import ValidationError
 
-from app.access.keys import Key, first_mistake, fold
+from app.access.keys import ApiKey, describe_mistake, fold
 from index.disk import sync
 
 READABLE = 0o640  # a group that may read the file still may; no one else
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class KeyLine:
     """A line of the file: a key, a comment, or a damaged line with its problem."""
 
     number: int
     text: bytes
-    key: Key | None = None
+    key: ApiKey | None = None
     problem: str = ""
 
     @property
@@ -38,7 +38,7 @@ class Line:
         return self.key is not None and not self.problem
 
 
-def read_lines(file: Path | None) -> tuple[Line, ...]:
+def read_lines(file: Path | None) -> tuple[KeyLine, ...]:
     """The lines of a file, none if there is no file; OSError where it cannot be read."""
     if file is None:
         return ()
@@ -48,36 +48,36 @@ def read_lines(file: Path | None) -> tuple[Line, ...]:
         return ()
     if not texts[-1]:
         texts.pop()
-    lines: list[Line] = []
+    lines: list[KeyLine] = []
     taken: dict[str, int] = {}
     for number, text in enumerate(texts, start=1):
-        line = _line(number, text, taken)
+        line = _parse_line(number, text, taken)
         if line.key is not None and line.opens:
             taken |= {line.key.name: number, line.key.sha256: number}
         lines.append(line)
     return tuple(lines)
 
 
-def _line(number: int, text: bytes, taken: dict[str, int]) -> Line:
+def _parse_line(number: int, text: bytes, taken: dict[str, int]) -> KeyLine:
     if not text.strip() or text.startswith(b"#"):
-        return Line(number, text)
+        return KeyLine(number, text)
     try:
-        key = Key.model_validate_json(text)
+        key = ApiKey.model_validate_json(text)
     except ValidationError as wrong:
-        return Line(number, text, problem=first_mistake(wrong))
+        return KeyLine(number, text, problem=describe_mistake(wrong))
     # The first line holds: a line that is added later cannot change what a key may do.
     for value, what in ((key.name, "name"), (key.sha256, "hash")):
         if value in taken:
-            return Line(number, text, key, f"line {taken[value]} has its {what} already")
-    return Line(number, text, key)
+            return KeyLine(number, text, key, f"line {taken[value]} has its {what} already")
+    return KeyLine(number, text, key)
 
 
-def read_keys(file: Path | None) -> tuple[Key, ...]:
+def read_keys(file: Path | None) -> tuple[ApiKey, ...]:
     """The keys in a file that let someone in."""
     return tuple(line.key for line in read_lines(file) if line.key is not None and line.opens)
 
 
-def describe_damage(lines: Sequence[Line]) -> list[str]:
+def describe_damage(lines: Sequence[KeyLine]) -> list[str]:
     """A sentence for each line that opens nothing though it should."""
     return [
         f"line {line.number} is damaged and opens nothing: {line.problem}"
@@ -86,16 +86,16 @@ def describe_damage(lines: Sequence[Line]) -> list[str]:
     ]
 
 
-def add_key(file: Path, key: Key) -> None:
+def add_key(file: Path, key: ApiKey) -> None:
     """Add a key to a file, made if need be; ValueError if its name is taken, or looks so."""
-    with _changing(file) as (place, lines):
+    with _change(file) as (place, lines):
         for known in (line.key for line in lines if line.key is not None):
             if fold(known.name) == fold(key.name):
                 raise ValueError(
                     f"there is a key {show_name(known.name)!r} already; remove it first, or choose "
                     "another name"
                 )
-        _write(place, [*map(_text, lines), _json(key)])
+        _write(place, [*map(_encode_line, lines), _encode_key(key)])
 
 
 def remove_key(file: Path, name: str) -> None:
@@ -106,7 +106,7 @@ def remove_key(file: Path, name: str) -> None:
     """
     if not file.exists():
         raise LookupError(f"there is no key {name!r}, as there is no file {file}")
-    with _changing(file) as (place, lines):
+    with _change(file) as (place, lines):
         named = {
             line.key.sha256
             for line in lines
@@ -118,10 +118,10 @@ def remove_key(file: Path, name: str) -> None:
         left = [
             line for line in lines if line.key is None or not _is_removed(line.key, name, named)
         ]
-        _write(place, list(map(_text, left)))
+        _write(place, list(map(_encode_line, left)))
 
 
-def _is_removed(key: Key, name: str, hashes: set[str]) -> bool:
+def _is_removed(key: ApiKey, name: str, hashes: set[str]) -> bool:
     return key.sha256 in hashes or name in (key.name, show_name(key.name))
 
 
@@ -132,23 +132,23 @@ def show_name(name: str) -> str:
     )
 
 
-def _text(line: Line) -> bytes:
+def _encode_line(line: KeyLine) -> bytes:
     """A line as it is written again: keys in today's form, all else untouched."""
-    return _json(line.key) if line.key is not None else line.text
+    return _encode_key(line.key) if line.key is not None else line.text
 
 
-def _json(key: Key) -> bytes:
+def _encode_key(key: ApiKey) -> bytes:
     value = key.model_dump(mode="json", exclude_none=True)
     return json.dumps(value, ensure_ascii=True, separators=(",", ":")).encode("ascii")
 
 
 @contextmanager
-def _changing(file: Path) -> Iterator[tuple[Path, tuple[Line, ...]]]:
+def _change(file: Path) -> Iterator[tuple[Path, tuple[KeyLine, ...]]]:
     """The file itself, which a link may name, and its lines, while no one else changes them."""
     place = file.resolve()
     place.parent.mkdir(parents=True, exist_ok=True)
     missing = not place.exists()
-    with _locked(place):
+    with _lock(place):
         try:
             yield place, read_lines(place)
         except BaseException:
@@ -158,7 +158,7 @@ def _changing(file: Path) -> Iterator[tuple[Path, tuple[Line, ...]]]:
 
 
 @contextmanager
-def _locked(file: Path) -> Iterator[None]:
+def _lock(file: Path) -> Iterator[None]:
     """The lock of a file that changes replace: of the one that is there once it is ours."""
     while True:
         handle = os.open(file, os.O_RDWR | os.O_CREAT, 0o600)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from app.access.key_file import describe_damage, read_lines
-from app.access.keys import Key, hash_of
+from app.access.keys import ApiKey, hash_key
 from app.roles import Role
 from app.settings import Settings
 
@@ -30,10 +30,10 @@ class Keyring:
     later, it is logged, and the keys that were read last go on.
     """
 
-    def __init__(self, file: Path | None, fixed: Sequence[Key] = ()) -> None:
+    def __init__(self, file: Path | None, fixed: Sequence[ApiKey] = ()) -> None:
         self._file, self._fixed = file, tuple(fixed)
-        self._state: State | str | None = UNSETTLED
-        self._read: tuple[Key, ...] = ()
+        self._state: FileState | str | None = UNSETTLED
+        self._read: tuple[ApiKey, ...] = ()
         self._logged: object = None
         self._locked = bool(fixed)
         self._read_file()
@@ -45,7 +45,7 @@ class Keyring:
             raise ValueError(
                 f"there is no key file at {settings.keys}; tessera keys add NAME --role admin"
             )
-        return cls(settings.keys_file, _of_environment(settings))
+        return cls(settings.keys_file, _read_environment(settings))
 
     @property
     def required(self) -> bool:
@@ -56,19 +56,21 @@ class Keyring:
     def __len__(self) -> int:
         return len(self._fixed) + len(self._read)
 
-    def find(self, key: str) -> Key | None:
+    def find(self, key: str) -> ApiKey | None:
         """What a key stands for, if it is known; compares with all of them in constant time."""
-        digest, match = hash_of(key), None
-        for known in self._known():
+        digest, match = hash_key(key), None
+        for known in self._list_keys():
             if hmac.compare_digest(known.sha256, digest):
                 match = known
         return match
 
-    def find_mark(self, name: str, mark: str) -> Key | None:
+    def find_mark(self, name: str, mark: str) -> ApiKey | None:
         """The key with a name and a mark."""
-        return next((key for key in self._known() if (key.name, key.mark) == (name, mark)), None)
+        return next(
+            (key for key in self._list_keys() if (key.name, key.mark) == (name, mark)), None
+        )
 
-    def _known(self) -> tuple[Key, ...]:
+    def _list_keys(self) -> tuple[ApiKey, ...]:
         self._refresh()
         return (*self._fixed, *self._read)
 
@@ -80,7 +82,7 @@ class Keyring:
             self._log(str(unreadable), f"the keys stay as they were: {unreadable}")
 
     def _read_file(self) -> None:
-        state = _state_of(self._file)
+        state = _read_state(self._file)
         if state == self._state:
             return
         self._locked = self._locked or state is not None
@@ -102,7 +104,7 @@ class Keyring:
             logger.info("%d keys are known now", len(self))
 
 
-class State(NamedTuple):
+class FileState(NamedTuple):
     """What is different once a file was changed."""
 
     inode: int
@@ -115,7 +117,7 @@ class State(NamedTuple):
         return time.time_ns() - max(self.changed, self.modified) > SETTLED
 
 
-def _of_environment(settings: Settings) -> list[Key]:
+def _read_environment(settings: Settings) -> list[ApiKey]:
     keys = []
     for role in Role:
         name = f"{role}_key"
@@ -127,11 +129,11 @@ def _of_environment(settings: Settings) -> list[Key]:
                 f"TESSERA_{name.upper()} has under {LEAST_SECRET} characters, and could be guessed;"
                 " openssl rand -hex 32 makes one"
             )
-        keys.append(Key(name=name, role=role, sha256=hash_of(secret.get_secret_value())))
+        keys.append(ApiKey(name=name, role=role, sha256=hash_key(secret.get_secret_value())))
     return keys
 
 
-def _state_of(file: Path | None) -> State | None:
+def _read_state(file: Path | None) -> FileState | None:
     """What is different once a file was changed; None if there is none."""
     if file is None:
         return None
@@ -139,7 +141,7 @@ def _state_of(file: Path | None) -> State | None:
         status = file.stat()
     except FileNotFoundError:
         return None
-    return State(status.st_ino, status.st_mtime_ns, status.st_ctime_ns, status.st_size)
+    return FileState(status.st_ino, status.st_mtime_ns, status.st_ctime_ns, status.st_size)
 
 
 def check_lock(settings: Settings, keyring: Keyring) -> None:

@@ -27,7 +27,7 @@ class Caller(BaseModel):
     concurrency_limit: PositiveInt | None = None
 
 
-class Key(Caller):
+class ApiKey(Caller):
     """A caller who is known by a key, of which only the SHA-256 is kept, in hexadecimal."""
 
     sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
@@ -38,14 +38,14 @@ class Key(Caller):
         return self.sha256[:16]
 
 
-def make_key(name: str, role: Role, **chosen: Any) -> tuple[str, Key]:
+def make_key(name: str, role: Role, **chosen: Any) -> tuple[str, ApiKey]:
     """A new key, and what a file keeps of it; ValueError for a name or a limit that is none."""
     check_name(name)
-    secret = new_key()
+    secret = make_secret()
     try:
-        return secret, Key(name=name, role=role, sha256=hash_of(secret), **chosen)
+        return secret, ApiKey(name=name, role=role, sha256=hash_key(secret), **chosen)
     except ValidationError as wrong:
-        raise ValueError(first_mistake(wrong)) from None
+        raise ValueError(describe_mistake(wrong)) from None
 
 
 def check_name(name: str) -> None:
@@ -65,17 +65,17 @@ def fold(name: str) -> str:
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
 
 
-def new_key() -> str:
+def make_secret() -> str:
     """A key of 256 random bits."""
     return PREFIX + secrets.token_urlsafe(32)
 
 
-def hash_of(key: str) -> str:
+def hash_key(key: str) -> str:
     """SHA-256 in hexadecimal. A slow hash would protect short keys, and random ones need none."""
     return hashlib.sha256(key.encode()).hexdigest()
 
 
-def first_mistake(wrong: ValidationError) -> str:
+def describe_mistake(wrong: ValidationError) -> str:
     """The first thing that is wrong, without the values that were checked."""
     first = wrong.errors()[0]
     place = ".".join(map(str, first["loc"])) or "the line"

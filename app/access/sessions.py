@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itsdangerous import BadData, URLSafeTimedSerializer
 from starlette.requests import HTTPConnection
 
-from app.access.keys import Key
+from app.access.keys import ApiKey
 from index.catalog.catalog import Catalog
 from index.database.ended_sessions import EndedSessions
 
@@ -47,25 +47,25 @@ class Sessions:
         """The sessions of all services that share a catalog."""
         return cls(catalog.secret, EndedSessions(catalog.reader, catalog.writer, LONGEST))
 
-    def begin(self, key: Key) -> str:
+    def begin(self, key: ApiKey) -> str:
         """A new session of a key."""
         session = self._serializer.dumps([key.name, key.mark, secrets.token_urlsafe(16)])
         return session if isinstance(session, str) else session.decode()
 
     def read(self, text: str) -> Session | None:
         """A session that goes on; None for one that is over, or not ours. Asks the database."""
-        session = self._verified(text)
+        session = self._verify(text)
         if session is None or self._ended.has(session.mark, session.id, session.began):
             return None
         return session
 
     def end(self, text: str) -> None:
         """End a session; there is nothing to be done for one that is over, or not ours."""
-        session = self._verified(text)
+        session = self._verify(text)
         if session is not None:
             self._ended.end(session.mark, session.id, session.began)
 
-    def _verified(self, text: str) -> Session | None:
+    def _verify(self, text: str) -> Session | None:
         try:
             (name, mark, identity), signed = self._serializer.loads(
                 text, max_age=LONGEST, return_timestamp=True
@@ -75,7 +75,7 @@ class Sessions:
         return Session(name, mark, identity, int(signed.timestamp()))
 
 
-def cookie_name(request: HTTPConnection, *, secure: bool) -> str:
+def name_cookie(request: HTTPConnection, *, secure: bool) -> str:
     """The name of a session's cookie.
 
     Over HTTPS its prefix has browsers refuse one that another host, or a page without HTTPS, has
@@ -88,7 +88,7 @@ def cookie_name(request: HTTPConnection, *, secure: bool) -> str:
 
 def find_cookie(request: HTTPConnection) -> str | None:
     """The session that a request brings, if any."""
-    found = request.cookies.get(cookie_name(request, secure=True))
+    found = request.cookies.get(name_cookie(request, secure=True))
     if found is None and request.url.scheme != "https":
         found = request.cookies.get(COOKIE)
     return found

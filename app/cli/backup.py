@@ -41,7 +41,7 @@ def snapshot(
     from index.backup.folder import Snapshots
     from index.backup.snapshots import Outcome
 
-    with plain_errors(), _opened(settings.storage) as catalog:
+    with plain_errors(), _open_catalog(settings.storage) as catalog:
         if out is None:
             snapshots = Snapshots(settings.snapshot_folder)
             with shown(Console(stderr=True)) as report:
@@ -50,7 +50,7 @@ def snapshot(
         else:
             with shown(Console(stderr=True)) as report:
                 file, outcome = out, backup.snapshot(catalog, out, report)
-    _tell(outcome, f"{file}: {file.stat().st_size:,} bytes")
+    _print_outcome(outcome, f"{file}: {file.stat().st_size:,} bytes")
 
 
 def restore(
@@ -79,11 +79,13 @@ def restore(
         else:
             head = archives.read_head(file)  # a file that is no snapshot makes no data folder
             claim = ADOPTING if adopt_pictures else Claim(origin=head.catalog)
-            with _opened(settings.storage, claim, create=True, accept_loss=force) as catalog:
+            with _open_catalog(settings.storage, claim, create=True, accept_loss=force) as catalog:
                 with shown(Console(stderr=True)) as report:
                     outcome = backup.restore(catalog, file, settings.data, report, force=force)
                 catalog.sweep(settings.data / SEGMENTS)
-    _tell(outcome, f"{file} is whole" if verify else f"{file} is restored into {settings.data}")
+    _print_outcome(
+        outcome, f"{file} is whole" if verify else f"{file} is restored into {settings.data}"
+    )
 
 
 def check(
@@ -105,11 +107,11 @@ def check(
     from index.catalog.ownership import TELL
 
     table, left = Table("part", "what", "problem", "repair"), 0
-    with plain_errors(), _opened(settings.storage, TELL, accept_loss=accept_loss) as catalog:
+    with plain_errors(), _open_catalog(settings.storage, TELL, accept_loss=accept_loss) as catalog:
         with shown(Console(stderr=True)) as report:
             findings = list(check_everything(catalog, settings.data, report))
         for finding in findings:
-            outcome = _repaired(finding, repair)
+            outcome = _repair(finding, repair)
             left += outcome != "done"
             cells = (finding.part, finding.subject, finding.problem, outcome)
             table.add_row(*map(escape, cells))
@@ -145,7 +147,7 @@ def sweep(
     share = 1.0 if all_ else SHARE
     with (
         plain_errors(),
-        _opened(settings.storage, ADOPTING if adopt_pictures else REFUSE) as catalog,
+        _open_catalog(settings.storage, ADOPTING if adopt_pictures else REFUSE) as catalog,
     ):
         if dry_run:
             found = catalog.preview_sweep(share)
@@ -169,7 +171,7 @@ def sweep(
         )
 
 
-def _repaired(finding: Finding, repair: bool) -> str:
+def _repair(finding: Finding, repair: bool) -> str:
     if finding.repair is None:
         return "not possible"
     if not repair:
@@ -179,7 +181,7 @@ def _repaired(finding: Finding, repair: bool) -> str:
 
 
 @contextmanager
-def _opened(
+def _open_catalog(
     storage: Storage,
     claim: Claim | None = None,
     *,
@@ -199,7 +201,7 @@ def _opened(
         yield catalog
 
 
-def _tell(outcome: Outcome, where: str) -> None:
+def _print_outcome(outcome: Outcome, where: str) -> None:
     head = outcome.head
     table = Table("collection", "items", "revision", "model", title=f"of {head.made}")
     for held in head.collections:

@@ -39,7 +39,7 @@ def delete(
 
     `tessera delete --filter '{"album": "park"}' --dry-run`
     """
-    with _catalog(data) as catalog:
+    with _open_catalog(data) as catalog:
         from index.catalog import edits as editing
         from index.catalog.edits import Chosen
 
@@ -57,7 +57,7 @@ def list_collections(data: Data = None) -> None:
     Example: `tessera collections list`
     """
     table = Table("collection", "aliases", "items", "model")
-    with _catalog(data) as catalog:
+    with _open_catalog(data) as catalog:
         aliases = catalog.names.aliases()
         for collection in catalog.collections():
             others = ", ".join(
@@ -79,7 +79,7 @@ def rename(
 
     Example: `tessera collections rename shop shop-1 --alias`
     """
-    with _catalog(data) as catalog:
+    with _open_catalog(data) as catalog:
         catalog.names.rename(name, new, alias=alias)
 
 
@@ -97,7 +97,7 @@ def alias(
 
     `tessera collections alias shop`
     """
-    with _catalog(data) as catalog:
+    with _open_catalog(data) as catalog:
         if collection is None:
             catalog.names.forget(name)
         else:
@@ -110,13 +110,13 @@ def drop(name: Name, data: Data = None) -> None:
 
     Example: `tessera collections drop shop-1`
     """
-    with _catalog(data) as catalog:
+    with _open_catalog(data) as catalog:
         catalog.names.drop(name)
         catalog.sweep_collections()
 
 
 @contextmanager
-def _catalog(data: Path | None) -> Iterator[Catalog]:
+def _open_catalog(data: Path | None) -> Iterator[Catalog]:
     """The catalog of a data folder, without a model; mistakes are told in a sentence."""
     storage = settings_for(data=data).storage
     from index.catalog.catalog import Catalog

@@ -13,24 +13,26 @@ from typing import Any
 import typer
 
 from app import process as memory
-from app.cli.imports import opened_import, tell
+from app.cli.imports import open_import, print_refusal
 from app.demos import ALL, Demo
 from app.engine.engine import Engine
-from app.imports.folder import Outcome, Source
+from app.imports.folder import ImportOutcome, ItemSource
 from app.imports.progress import FOLDER
 from app.settings import Settings
 
 BATCH = 4  # items stored together: the first can be searched soon
 
 
-def chosen(name: str) -> Demo:
+def choose_demo(name: str) -> Demo:
     """The demonstration with a name; ValueError for another name."""
     if name not in ALL:
         raise ValueError(f"no demonstration {name!r}; there are {', '.join(ALL)}")
     return ALL[name]
 
 
-def missing(engine: Engine, demo: Demo, settings: Settings) -> Sequence[Source | Outcome]:
+def list_missing(
+    engine: Engine, demo: Demo, settings: Settings
+) -> Sequence[ItemSource | ImportOutcome]:
     """What is to be indexed: all of it where its collection is empty or was interrupted, or none.
 
     LookupError where a package with its photos is not installed.
@@ -42,10 +44,10 @@ def missing(engine: Engine, demo: Demo, settings: Settings) -> Sequence[Source |
 
 
 @contextmanager
-def indexed_meanwhile(
+def index_meanwhile(
     engine: Engine,
     demo: Demo,
-    sources: Sequence[Source | Outcome],
+    sources: Sequence[ItemSource | ImportOutcome],
     settings: Settings,
     on_end: Callable[[], None] | None = None,
 ) -> Iterator[None]:
@@ -78,7 +80,7 @@ def _index_and_forget(work: list[Any]) -> None:
 def _index(
     engine: Engine,
     demo: Demo,
-    sources: Sequence[Source | Outcome],
+    sources: Sequence[ItemSource | ImportOutcome],
     settings: Settings,
     ended: Event,
     on_end: Callable[[], None] | None,
@@ -96,7 +98,7 @@ def _index(
 def _import(
     engine: Engine,
     demo: Demo,
-    sources: Sequence[Source | Outcome],
+    sources: Sequence[ItemSource | ImportOutcome],
     settings: Settings,
     ended: Event,
 ) -> None:
@@ -104,11 +106,11 @@ def _import(
     unfinished, counts = _unfinished(demo, settings), Counter[str]()
     unfinished.parent.mkdir(parents=True, exist_ok=True)
     unfinished.touch()
-    with opened_import(
+    with open_import(
         engine, demo.collection, sources, settings, count=lambda: len(sources)
     ) as outcomes:
         for outcome in outcomes:
-            tell(outcome)
+            print_refusal(outcome)
             counts[outcome.status] += 1
             if ended.is_set():
                 return

@@ -45,12 +45,14 @@ def search(
     for note in query.notes:
         typer.echo(note, err=True)
     if hits:
-        Console().print(_table(text, query, hits), *_doubts(hits, engine.models.weak_below))
+        Console().print(
+            _make_table(text, query, hits), *_describe_doubts(hits, engine.models.weak_below)
+        )
     elif query.parts:
         Console().print("Nothing is indexed yet: tessera index FOLDER")
 
 
-def _table(text: str, query: Query, hits: Sequence[Hit]) -> Table:
+def _make_table(text: str, query: Query, hits: Sequence[Hit]) -> Table:
     from models.scores import alignment
 
     table = Table("probability", "score", "photo", "why")
@@ -63,7 +65,7 @@ def _table(text: str, query: Query, hits: Sequence[Hit]) -> Table:
     return table
 
 
-def _doubts(hits: Sequence[Hit], weak_below: float | None) -> list[str]:
+def _describe_doubts(hits: Sequence[Hit], weak_below: float | None) -> list[str]:
     """A sentence about hits of which none is likely."""
     probable = [hit.probability for hit in hits if hit.probability is not None]
     if weak_below is None or not probable or max(probable) >= weak_below:
@@ -95,12 +97,12 @@ def rank(
         queries = judgements.queries(judgements.read(judged))
         texts = judgements.topics(topics) if topics else {}
         engine = load_engine(settings)
-        hits = ranked(engine, collection, queries, texts, limit)
+        hits = rank_queries(engine, collection, queries, texts, limit)
         judgements.write_run(run, hits)
     typer.echo(run)
 
 
-def ranked(
+def rank_queries(
     engine: Engine,
     collection: str,
     queries: Sequence[str],

@@ -25,7 +25,7 @@ from app.defaults import DEFAULT_COLLECTION
 if TYPE_CHECKING:
     from app.demos import Demo
     from app.engine.engine import Engine
-    from app.imports.folder import Outcome, Source
+    from app.imports.folder import ImportOutcome, ItemSource
     from app.settings import Settings
 
 
@@ -99,7 +99,7 @@ def serve(
         check_lock(settings, Keyring.of(settings))
         settings.check_certificate()
         allow_files(settings.connections + FILES)
-        listener = bound(settings.host, settings.port)
+        listener = bind_socket(settings.host, settings.port)
     wanted = demo or ("photos" if with_sample and photos is None else None)
     try:
         with closing(listener):
@@ -118,18 +118,18 @@ def _load_and_serve(
 ) -> None:
     with plain_errors():
         lean.import_torch(settings.device)
-        from app.cli.demos import indexed_meanwhile
+        from app.cli.demos import index_meanwhile
 
-        engine, shown, sources = _loaded(settings, demo, adopt=adopt)
+        engine, shown, sources = _load(settings, demo, adopt=adopt)
     # The server passes on the signal that ended it, and what began here must end too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-    with _indexing(photos, settings), suppress(KeyboardInterrupt):
+    with _index_photos(photos, settings), suppress(KeyboardInterrupt):
         if settings.workers > 1:
-            with indexed_meanwhile(engine, shown, sources, settings, engine.close):
+            with index_meanwhile(engine, shown, sources, settings, engine.close):
                 del engine
                 _serve_by_workers(settings, listener)
         else:
-            with closing(engine), indexed_meanwhile(engine, shown, sources, settings):
+            with closing(engine), index_meanwhile(engine, shown, sources, settings):
                 _serve(settings, engine, listener)
 
 
@@ -189,7 +189,7 @@ def allow_files(count: int) -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (max(least, allowed), most))
 
 
-def bound(host: str, port: int) -> socket.socket:
+def bind_socket(host: str, port: int) -> socket.socket:
     """A socket that has an address to itself before models load; OSError if it cannot."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
@@ -208,25 +208,25 @@ def bound(host: str, port: int) -> socket.socket:
     return listener
 
 
-def _loaded(
+def _load(
     settings: Settings, demo: str | None, *, adopt: bool
-) -> tuple[Engine, Demo, Sequence[Source | Outcome]]:
+) -> tuple[Engine, Demo, Sequence[ItemSource | ImportOutcome]]:
     """The engine, and what is still to be indexed of the demonstration that is wanted."""
     from app.cli import demos as demonstrating
     from app.cli.options import load_engine
     from app.demos import PHOTOS
 
-    shown = PHOTOS if demo is None else demonstrating.chosen(demo)
+    shown = PHOTOS if demo is None else demonstrating.choose_demo(demo)
     engine = load_engine(settings, adopt=adopt)
     engine.open(DEFAULT_COLLECTION, reading=True)
-    sources = () if demo is None else demonstrating.missing(engine, shown, settings)
+    sources = () if demo is None else demonstrating.list_missing(engine, shown, settings)
     if shown.collection != DEFAULT_COLLECTION:
         typer.echo(f"The demonstration is at /?collection={shown.collection}", err=True)
     return engine, shown, sources
 
 
 @contextmanager
-def _indexing(photos: Path | None, settings: Settings) -> Iterator[None]:
+def _index_photos(photos: Path | None, settings: Settings) -> Iterator[None]:
     """Index photos in a process of its own, whose priority is lower."""
     if photos is None:
         yield

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from app.drawing.lettering import INK, Rect, Shape, Text, ink_on, printable, shortened, text_width
+from app.drawing.lettering import INK, Rect, Shape, TextLine, ink_on, printable, shorten, text_width
 from models.types import Box, Span
 
 WHOLE, GREY, PALE = "#4a4a4a", "#6b6b6b", "#a6a6a6"
@@ -70,7 +70,7 @@ class Piece:
         return max(word + 2 * PAD, text_width(self.number, NUMBER_SIZE) + 2)
 
 
-def reading_order(links: Sequence[DrawnLink]) -> tuple[list[DrawnLink], list[DrawnLink]]:
+def order_links(links: Sequence[DrawnLink]) -> tuple[list[DrawnLink], list[DrawnLink]]:
     """The links that can be read in the sentence, and those that overlap shorter ones."""
     inline: list[DrawnLink] = []
     after: list[DrawnLink] = []
@@ -81,7 +81,7 @@ def reading_order(links: Sequence[DrawnLink]) -> tuple[list[DrawnLink], list[Dra
     return inline, after
 
 
-def pieces(
+def cut_pieces(
     sentence: str,
     inline: Sequence[DrawnLink],
     after: Sequence[DrawnLink],
@@ -110,7 +110,7 @@ def write(
     `corner` is its left and top.
     """
     top = corner[1]
-    lines = list(_lines(words, room))
+    lines = list(_break_lines(words, room))
     gave = [piece.similarity for line in lines for piece in line]
     scale = BAR / (max(map(abs, gave), default=0.0) or 1.0)
     shapes: list[Shape] = []
@@ -119,18 +119,18 @@ def write(
         top += round(max(0.0, *(piece.similarity for piece in line)) * scale) + NUMBER
         left = corner[0]
         for piece in line:
-            shapes += _word(piece, left, top, scale)
+            shapes += _draw_word(piece, left, top, scale)
             left += piece.width + GAP
         top += CHIP + 2 * GAP + (round(-lowest * scale) + NUMBER if lowest < 0 else 0)
     return shapes, top
 
 
-def _lines(words: Iterable[Piece], room: float) -> Iterator[list[Piece]]:
+def _break_lines(words: Iterable[Piece], room: float) -> Iterator[list[Piece]]:
     """Break the sentence where the next piece would not fit; shorten what fits no line."""
     line: list[Piece] = []
     left = room
     for piece in words:
-        text = shortened(piece.text, WORD_SIZE, room - 2 * PAD)
+        text = shorten(piece.text, WORD_SIZE, room - 2 * PAD)
         piece = replace(piece, text=text)
         if line and piece.width > left:
             yield line
@@ -141,14 +141,14 @@ def _lines(words: Iterable[Piece], room: float) -> Iterator[list[Piece]]:
         yield line
 
 
-def _word(piece: Piece, left: float, top: float, scale: float) -> Iterator[Shape]:
+def _draw_word(piece: Piece, left: float, top: float, scale: float) -> Iterator[Shape]:
     """A word on its colour; what it gave stands on it, the whole photo's share in grey.
 
     A negative similarity hangs hollow below it.
     """
     baseline = top + CHIP - 9
     if piece.colour is None:
-        yield Text(left, baseline, piece.text, WORD_SIZE, GREY)
+        yield TextLine(left, baseline, piece.text, WORD_SIZE, GREY)
         return
     middle = left + piece.width / 2
     word = middle - text_width(piece.text, WORD_SIZE) / 2
@@ -156,15 +156,15 @@ def _word(piece: Piece, left: float, top: float, scale: float) -> Iterator[Shape
     bar = round(middle - BAR_WIDTH / 2)
     height = round(abs(piece.similarity) * scale)
     yield Rect(left, top, piece.width, CHIP, piece.colour)
-    yield Text(word, baseline, piece.text, WORD_SIZE, ink_on(piece.colour))
+    yield TextLine(word, baseline, piece.text, WORD_SIZE, ink_on(piece.colour))
     if piece.similarity < 0:
         below = top + CHIP + BAR_GAP
         yield Rect(bar, below, BAR_WIDTH, height, None, piece.colour, 2)
-        yield Text(number, below + height + 12, piece.number, NUMBER_SIZE, INK)
+        yield TextLine(number, below + height + 12, piece.number, NUMBER_SIZE, INK)
     else:
         whole, foot = round(height * piece.whole_share), top - BAR_GAP
         added = PALE if piece.colour == WHOLE and piece.whole is not None else piece.colour
         yield Rect(bar, foot - height, BAR_WIDTH, height - whole, added)
         if whole:
             yield Rect(bar, foot - whole, BAR_WIDTH, whole, WHOLE)
-        yield Text(number, top - BAR_GAP - height - 4, piece.number, NUMBER_SIZE, INK)
+        yield TextLine(number, top - BAR_GAP - height - 4, piece.number, NUMBER_SIZE, INK)

@@ -18,7 +18,7 @@ from app.drawing.lettering import (
     PAPER,
     Rect,
     Shape,
-    Text,
+    TextLine,
     families,
     is_plain,
     printable,
@@ -77,7 +77,9 @@ def _jpeg(image: Image.Image) -> bytes:
 
 
 def _svg(shape: Shape) -> str:
-    if isinstance(shape, Text):  # textLength keeps the layout where the viewer's font is another
+    if isinstance(
+        shape, TextLine
+    ):  # textLength keeps the layout where the viewer's font is another
         return (
             f'<text x="{shape.left:g}" y="{shape.baseline:g}" font-size="{shape.size}" '
             f'font-family="{families(shape.text)}" '
@@ -86,7 +88,7 @@ def _svg(shape: Shape) -> str:
         )
     if shape.stroke is None:
         return f'<rect {_place(shape)} fill="{shape.fill}"/>'
-    outline = shape.outlined(-shape.thickness / 2, shape.stroke, shape.thickness)
+    outline = shape.outline(-shape.thickness / 2, shape.stroke, shape.thickness)
     return (  # an SVG stroke straddles its path, ours grows inward
         f'<rect {_place(outline)} fill="none" stroke="{shape.stroke}" '
         f'stroke-width="{shape.thickness}"/>'
@@ -110,7 +112,7 @@ def draw_alignment(pixels: Tensor, text: str, alignment: Alignment, kind: str) -
         assert not isinstance(box, Span)
         words = text[phrase.span.start : phrase.span.end]
         links.append(DrawnLink(phrase.span, words, box, phrase.similarity, phrase.whole))
-    return _file(pixels, text, links, alignment.score, kind)
+    return _draw_file(pixels, text, links, alignment.score, kind)
 
 
 @stage("draw")
@@ -128,7 +130,7 @@ def draw_grounding(
         for phrase in grounded
         for box, similarity in phrase.boxes[:1]
     ]
-    return _file(pixels, text, links, None, kind)
+    return _draw_file(pixels, text, links, None, kind)
 
 
 @stage("draw")
@@ -145,10 +147,10 @@ def draw_caption(pixels: Tensor, caption: SupportedCaption, kind: str) -> bytes:
         for word in caption.words
         if word.contribution is not None
     ]
-    return _file(pixels, caption.text, links, caption.score, kind)
+    return _draw_file(pixels, caption.text, links, caption.score, kind)
 
 
-def _file(
+def _draw_file(
     pixels: Tensor, text: str, links: Sequence[DrawnLink], score: float | None, kind: str
 ) -> bytes:
     if kind == PNG:

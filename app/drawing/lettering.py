@@ -48,7 +48,7 @@ def text_width(text: str, size: int) -> float:
     return _font(size, plain=is_plain(text)).getlength(text)
 
 
-def shortened(text: str, size: int, room: float) -> str:
+def shorten(text: str, size: int, room: float) -> str:
     """The text, or as much of it as fits followed by an ellipsis."""
     if text_width(text, size) <= room:
         return text
@@ -91,14 +91,14 @@ class Rect:
         high = min(self.bottom, other.bottom) - max(self.top, other.top)
         return max(wide, 0.0) * max(high, 0.0)
 
-    def outlined(self, grown: float, stroke: str, thickness: int) -> Rect:
+    def outline(self, grown: float, stroke: str, thickness: int) -> Rect:
         """An outline that much outside."""
         width, height = self.width + 2 * grown, self.height + 2 * grown
         return Rect(self.left - grown, self.top - grown, width, height, None, stroke, thickness)
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class TextLine:
     """One line of text."""
 
     left: float
@@ -108,4 +108,4 @@ class Text:
     colour: str
 
 
-Shape = Rect | Text
+Shape = Rect | TextLine

@@ -96,7 +96,7 @@ class Problem(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class ProblemKind:
     """A kind of problem: its name in `type`, its HTTP status, its title."""
 
     name: str
@@ -106,59 +106,79 @@ class Kind:
 
 PROBLEM = "application/problem+json"
 
-UNEXPECTED = Kind("unexpected", HTTPStatus.INTERNAL_SERVER_ERROR, "Something broke in the service")
-INVALID = Kind("invalid-request", HTTPStatus.UNPROCESSABLE_ENTITY, "The request is not valid")
+UNEXPECTED = ProblemKind(
+    "unexpected", HTTPStatus.INTERNAL_SERVER_ERROR, "Something broke in the service"
+)
+INVALID = ProblemKind(
+    "invalid-request", HTTPStatus.UNPROCESSABLE_ENTITY, "The request is not valid"
+)
 
 # The nearest class of an exception decides.
-KINDS: dict[type[Exception], Kind] = {
+KINDS: dict[type[Exception], ProblemKind] = {
     ValueError: INVALID,
     RequestValidationError: INVALID,
-    LookupError: Kind("not-found", HTTPStatus.NOT_FOUND, "There is no such thing here"),
-    ImageError: Kind("broken-image", HTTPStatus.UNPROCESSABLE_ENTITY, "The image is broken"),
-    ImageTooLarge: Kind(
+    LookupError: ProblemKind("not-found", HTTPStatus.NOT_FOUND, "There is no such thing here"),
+    ImageError: ProblemKind("broken-image", HTTPStatus.UNPROCESSABLE_ENTITY, "The image is broken"),
+    ImageTooLarge: ProblemKind(
         "image-too-large", HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "The image is too large"
     ),
-    NotAnImage: Kind(
+    NotAnImage: ProblemKind(
         "not-an-image", HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "The file is not a readable image"
     ),
-    TooLarge: Kind(
+    TooLarge: ProblemKind(
         "body-too-large", HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "The request body is too large"
     ),
-    WrongMediaType: Kind(
+    WrongMediaType: ProblemKind(
         "wrong-media-type", HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "The body is of the wrong kind"
     ),
-    TooSlow: Kind("body-timeout", HTTPStatus.REQUEST_TIMEOUT, "The body did not come in time"),
-    NotAcceptable: Kind("not-acceptable", HTTPStatus.NOT_ACCEPTABLE, "No answer of that kind"),
-    NoSuchBytes: Kind(
+    TooSlow: ProblemKind(
+        "body-timeout", HTTPStatus.REQUEST_TIMEOUT, "The body did not come in time"
+    ),
+    NotAcceptable: ProblemKind(
+        "not-acceptable", HTTPStatus.NOT_ACCEPTABLE, "No answer of that kind"
+    ),
+    NoSuchBytes: ProblemKind(
         "no-such-bytes", HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE, "There are no such bytes"
     ),
-    Unauthorized: Kind("unauthorized", HTTPStatus.UNAUTHORIZED, "A key is needed"),
-    Forbidden: Kind("forbidden", HTTPStatus.FORBIDDEN, "The key does not allow this"),
-    OutOfBounds: Kind("forbidden", HTTPStatus.FORBIDDEN, "The key does not allow this"),
-    TooManyRequests: Kind(
+    Unauthorized: ProblemKind("unauthorized", HTTPStatus.UNAUTHORIZED, "A key is needed"),
+    Forbidden: ProblemKind("forbidden", HTTPStatus.FORBIDDEN, "The key does not allow this"),
+    OutOfBounds: ProblemKind("forbidden", HTTPStatus.FORBIDDEN, "The key does not allow this"),
+    TooManyRequests: ProblemKind(
         "too-many-requests", HTTPStatus.TOO_MANY_REQUESTS, "The caller's limit is used up"
     ),
-    ModelMismatch: Kind("wrong-model", HTTPStatus.CONFLICT, "Another model made the collection"),
-    NameConflict: Kind("name-conflict", HTTPStatus.CONFLICT, "The name is taken or in use"),
-    ConditionFailed: Kind(
+    ModelMismatch: ProblemKind(
+        "wrong-model", HTTPStatus.CONFLICT, "Another model made the collection"
+    ),
+    NameConflict: ProblemKind("name-conflict", HTTPStatus.CONFLICT, "The name is taken or in use"),
+    ConditionFailed: ProblemKind(
         "condition-failed", HTTPStatus.PRECONDITION_FAILED, "The item is not as it was expected"
     ),
-    NotFetched: Kind("not-fetched", HTTPStatus.UNPROCESSABLE_ENTITY, "The address gave no photo"),
-    ItemDamaged: Kind("item-damaged", HTTPStatus.CONFLICT, "What is stored of the item is damaged"),
-    PictureLost: Kind("picture-lost", HTTPStatus.CONFLICT, "The photo's display copy is lost"),
-    NoSpace: Kind("no-space", HTTPStatus.INSUFFICIENT_STORAGE, "The disk is full"),
-    InProgress: Kind("in-progress", HTTPStatus.CONFLICT, "The same is being done already"),
-    NoCaptioner: Kind("no-captioner", HTTPStatus.SERVICE_UNAVAILABLE, "No captioner is loaded"),
-    NoRegionCaptioner: Kind(
+    NotFetched: ProblemKind(
+        "not-fetched", HTTPStatus.UNPROCESSABLE_ENTITY, "The address gave no photo"
+    ),
+    ItemDamaged: ProblemKind(
+        "item-damaged", HTTPStatus.CONFLICT, "What is stored of the item is damaged"
+    ),
+    PictureLost: ProblemKind(
+        "picture-lost", HTTPStatus.CONFLICT, "The photo's display copy is lost"
+    ),
+    NoSpace: ProblemKind("no-space", HTTPStatus.INSUFFICIENT_STORAGE, "The disk is full"),
+    InProgress: ProblemKind("in-progress", HTTPStatus.CONFLICT, "The same is being done already"),
+    NoCaptioner: ProblemKind(
+        "no-captioner", HTTPStatus.SERVICE_UNAVAILABLE, "No captioner is loaded"
+    ),
+    NoRegionCaptioner: ProblemKind(
         "no-region-captioner", HTTPStatus.SERVICE_UNAVAILABLE, "No captioner of regions is loaded"
     ),
-    NoGrounder: Kind("no-grounder", HTTPStatus.SERVICE_UNAVAILABLE, "No grounder is loaded"),
-    Busy: Kind("database-busy", HTTPStatus.SERVICE_UNAVAILABLE, "The database is busy"),
-    StoreAway: Kind(
+    NoGrounder: ProblemKind("no-grounder", HTTPStatus.SERVICE_UNAVAILABLE, "No grounder is loaded"),
+    Busy: ProblemKind("database-busy", HTTPStatus.SERVICE_UNAVAILABLE, "The database is busy"),
+    StoreAway: ProblemKind(
         "picture-store-away", HTTPStatus.SERVICE_UNAVAILABLE, "The picture store is away"
     ),
-    Damaged: Kind("damaged", HTTPStatus.INTERNAL_SERVER_ERROR, "The catalog is damaged"),
-    Unavailable: Kind("unavailable", HTTPStatus.SERVICE_UNAVAILABLE, "Not available right now"),
+    Damaged: ProblemKind("damaged", HTTPStatus.INTERNAL_SERVER_ERROR, "The catalog is damaged"),
+    Unavailable: ProblemKind(
+        "unavailable", HTTPStatus.SERVICE_UNAVAILABLE, "Not available right now"
+    ),
 }
 
 
@@ -169,12 +189,12 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(HTTPException, _answer_http)
     app.add_exception_handler(Exception, _answer_bug)
     app.add_exception_handler(OSError, _answer_disk)
-    app.add_exception_handler(ClientDisconnect, _answer_nobody)
+    app.add_exception_handler(ClientDisconnect, _answer_left_client)
     for bug in (KeyError, IndexError):  # LookupErrors, but never the caller's mistake
         app.add_exception_handler(bug, _raise_again)
 
 
-def problem(kind: Kind, detail: str, instance: str, **headers: str) -> JSONResponse:
+def problem(kind: ProblemKind, detail: str, instance: str, **headers: str) -> JSONResponse:
     """A problem document as a response."""
     document = Problem(
         type=f"urn:tessera:problem:{kind.name}",
@@ -220,7 +240,7 @@ async def _answer_disk(request: Request, error: Exception) -> JSONResponse:
     raise error
 
 
-async def _answer_nobody(_: Request, __: Exception) -> Response:
+async def _answer_left_client(_: Request, __: Exception) -> Response:
     return Response(status_code=LEFT)
 
 
@@ -235,13 +255,13 @@ async def _answer_http(request: Request, error: Exception) -> JSONResponse:
     if status is HTTPStatus.NOT_FOUND:
         detail = "there is nothing at this address; /docs lists what there is"
     elif status is HTTPStatus.METHOD_NOT_ALLOWED:
-        headers["Allow"] = ", ".join(_methods(request))
+        headers["Allow"] = ", ".join(_list_methods(request))
         detail = f"{request.method} is not allowed at this address; it takes {headers['Allow']}"
-    kind = Kind(status.phrase.lower().replace(" ", "-"), status, status.phrase)
+    kind = ProblemKind(status.phrase.lower().replace(" ", "-"), status, status.phrase)
     return problem(kind, detail, request.url.path, **headers)
 
 
-def _methods(request: Request) -> list[str]:
+def _list_methods(request: Request) -> list[str]:
     """The methods of all routes of a request's path; HEAD is answered wherever GET is."""
     scope = dict(request.scope, root_path=request.scope.get("app_root_path", ""))
     at_path = [

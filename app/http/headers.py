@@ -40,7 +40,7 @@ class Conditions:
         if self.match is not None and self.none_match is not None:
             raise ValueError("send If-Match or If-None-Match, not both")
 
-    def expected(self, home: Collection) -> Expected:
+    def resolve(self, home: Collection) -> Expected:
         """The revisions at which the item may be changed."""
         tags = self.match or self.none_match
         if tags is None:
@@ -70,17 +70,17 @@ def parse(name: str, header: str) -> Tags:
     while at < len(header):
         element = ELEMENT.match(header, at)
         if element is None:
-            raise _malformed(name, header)
+            raise _mistake(name, header)
         tag = element["bare"] if element["tag"] is None else element["tag"]
         if tag is not None:
             (weak if element["weak"] else strong).add(tag)
         at = element.end()
     if not strong and not weak:
-        raise _malformed(name, header)
+        raise _mistake(name, header)
     return Tags(frozenset(strong), frozenset(weak))
 
 
-def is_named(headers: Sequence[str], tag: str) -> bool:
+def is_listed(headers: Sequence[str], tag: str) -> bool:
     """Whether If-None-Match, in one header or several, names a tag."""
     if not headers:
         return False
@@ -109,7 +109,7 @@ async def conditions(
 ConditionsDep = Annotated[Conditions, Depends(conditions)]
 
 
-def _malformed(name: str, header: str) -> ValueError:
+def _mistake(name: str, header: str) -> ValueError:
     return ValueError(
         f'{name} is *, or ETags in double quotes with commas between them: "…", "…"; '
         f"got {header!r:.200}"
@@ -123,7 +123,7 @@ def _revision(home: Collection, tag: str) -> int:
     return int(revision[:20]) if known else 0
 
 
-def acceptable(accept: str, offered: Sequence[str]) -> str:
+def negotiate(accept: str, offered: Sequence[str]) -> str:
     """The offered media type that an Accept header likes best; NotAcceptable if it likes none."""
     accept = " ".join(accept.split())  # the parser takes time by the square of a run of spaces
     if not accept:  # says nothing, as where there is no such header (RFC 9110, 12.5.1)

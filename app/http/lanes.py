@@ -139,12 +139,12 @@ class Lanes:
             bodies=Places("bodies that are still coming", settings.bodies),
         )
 
-    def named(self) -> dict[str, Lane]:
+    def by_name(self) -> dict[str, Lane]:
         """The lanes by their names."""
         lanes = (self.searches, self.photos, self.batches, self.writes, self.fetches)
         return {lane.places.thing: lane for lane in lanes}
 
     def close(self) -> None:
         """Drop work that has not begun."""
-        for lane in self.named().values():
+        for lane in self.by_name().values():
             lane.close()

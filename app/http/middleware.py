@@ -11,11 +11,11 @@ from ipaddress import ip_address
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.http.errors import Kind, problem
+from app.http.errors import ProblemKind, problem
 from app.settings import Settings
 
-TWO_LENGTHS = Kind("two-lengths", HTTPStatus.BAD_REQUEST, "The body has two lengths")
-LONG_HEADER = Kind(
+TWO_LENGTHS = ProblemKind("two-lengths", HTTPStatus.BAD_REQUEST, "The body has two lengths")
+LONG_HEADER = ProblemKind(
     "header-too-large", HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "A header is too large"
 )
 LONGEST_HEADER = 8_000  # bytes: parsers of cookies take time by the square of these
@@ -110,8 +110,10 @@ class HeaderSizeMiddleware:
             await self.app(scope, receive, send)
 
 
-UNKNOWN_HOST = Kind("unknown-host", HTTPStatus.BAD_REQUEST, "The host is not one of this service")
-CROSS_SITE = Kind("cross-site", HTTPStatus.FORBIDDEN, "The request comes from another site")
+UNKNOWN_HOST = ProblemKind(
+    "unknown-host", HTTPStatus.BAD_REQUEST, "The host is not one of this service"
+)
+CROSS_SITE = ProblemKind("cross-site", HTTPStatus.FORBIDDEN, "The request comes from another site")
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 HOST = re.compile(r"(?:\[(?P<v6>[0-9a-f:.]+)\]|(?P<name>[\w.-]+))(?::\d{1,5})?", re.IGNORECASE)
 
@@ -141,7 +143,7 @@ class AllowedHostsMiddleware:
         if match is None:
             return False
         name = (match["v6"] or match["name"]).lower()
-        return _is_address(name) or any(_fits(name, pattern) for pattern in self._allowed)
+        return _is_address(name) or any(_matches(name, pattern) for pattern in self._allowed)
 
 
 class SameOriginMiddleware:
@@ -172,14 +174,14 @@ class SameOriginMiddleware:
         return origin is None or origin.partition("://")[2] == headers.get("host")
 
 
-def allowed_hosts(settings: Settings) -> list[str]:
+def list_allowed_hosts(settings: Settings) -> list[str]:
     """The names that a service answers to besides addresses in numbers."""
     everywhere = settings.host in ("", "0.0.0.0", "::")  # noqa: S104 - compared, not bound to
     bound = socket.gethostname() if everywhere else settings.host
     return ["localhost", bound, *settings.allowed_hosts]
 
 
-def _fits(name: str, pattern: str) -> bool:
+def _matches(name: str, pattern: str) -> bool:
     return pattern in ("*", name) or (pattern.startswith("*.") and name.endswith(pattern[1:]))
 
 

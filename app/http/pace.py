@@ -1,4 +1,4 @@
-"""Pace: how fast what a client sends has to come."""
+"""The least speed of a body that a client sends."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from app.settings import Settings
 
 
 @dataclass(slots=True)
-class Pace:
+class BodyPace:
     """The time that a body may take: `grace` seconds, and one more for each `rate` bytes.
 
     It is at most `most` seconds. Only the time in which the service waits for the client counts. A
@@ -23,7 +23,7 @@ class Pace:
     waited: float = 0.0  # seconds so far
 
     @classmethod
-    def of(cls, settings: Settings) -> Pace:
+    def of(cls, settings: Settings) -> BodyPace:
         """The pace of a new body, or of a new line."""
         return cls(settings.idle_seconds, settings.body_rate, settings.body_seconds)
 

@@ -14,12 +14,12 @@ from starlette.responses import Response
 from uvicorn import Config, Server
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from app.http.errors import KINDS, Kind, TooManyRequests, Unavailable, problem
+from app.http.errors import KINDS, ProblemKind, TooManyRequests, Unavailable, problem
 from app.http.places import check_share, network
 from app.http.security_headers import HEADERS as SECURITY_HEADERS
 from app.settings import Settings
 
-NO_HTTP = Kind("no-http", HTTPStatus.BAD_REQUEST, "The request is not HTTP/1.1")
+NO_HTTP = ProblemKind("no-http", HTTPStatus.BAD_REQUEST, "The request is not HTTP/1.1")
 SECURITY = [(name.lower().encode(), value.encode()) for name, value in SECURITY_HEADERS.items()]
 HEADERS = 10.0  # seconds, from the connection or the first byte of a request on
 # Longer than clients and proxies keep a connection (httpx 5 s, nginx 60): if it is closed just as

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from starlette.datastructures import UploadFile
 
-from app.http.pace import Pace
+from app.http.pace import BodyPace
 from index.disk import is_full
 
 IN_MEMORY = 2**16  # bytes of a line that are kept in memory; beyond, it goes to disk
@@ -26,7 +26,7 @@ class Line:
     number: int
     refused: str | None = None
     spool: UploadFile | None = None  # of starlette: it writes to disk on a thread
-    pace: Pace | None = None
+    pace: BodyPace | None = None
 
     @property
     def size(self) -> int:
@@ -124,7 +124,7 @@ class Backlog:
 
 
 async def split_lines(
-    chunks: AsyncIterable[bytes], longest: int, pace: Callable[[], Pace | None] = lambda: None
+    chunks: AsyncIterable[bytes], longest: int, pace: Callable[[], BodyPace | None] = lambda: None
 ) -> AsyncGenerator[Line, None]:
     """The numbered lines of a stream that are not blank; who takes one closes it.
 
@@ -148,7 +148,7 @@ async def split_lines(
         yield line
 
 
-async def patiently(
+async def limit_pauses(
     items: AsyncGenerator[Item, None], seconds: float, owed: Callable[[], bool]
 ) -> AsyncGenerator[Item, None]:
     """Items as they come; TimeoutError where none comes for `seconds` while nothing is `owed`."""

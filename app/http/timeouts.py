@@ -12,7 +12,7 @@ from anyio import CancelScope
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.http.errors import KINDS, LEFT, TooSlow, Unavailable, problem
-from app.http.pace import Pace
+from app.http.pace import BodyPace
 from app.settings import Settings
 
 
@@ -35,7 +35,7 @@ class TimeoutMiddleware:
             await self.app(scope, receive, send)
             return
         stream = (scope["method"], scope["path"]) in self.streams
-        pace = None if stream else Pace.of(self.settings)
+        pace = None if stream else BodyPace.of(self.settings)
         exchange = _Exchange(receive, send, self.settings.idle_seconds, pace)
         with exchange.scope:
             try:
@@ -54,7 +54,7 @@ class TimeoutMiddleware:
 class _Exchange:
     """One request and its answer."""
 
-    def __init__(self, receive: Receive, send: Send, idle: float, pace: Pace | None) -> None:
+    def __init__(self, receive: Receive, send: Send, idle: float, pace: BodyPace | None) -> None:
         self._receive, self._send, self._idle, self._pace = receive, send, idle, pace
         self._watch: asyncio.Task[None] | None = None
         self.scope = CancelScope()
@@ -93,7 +93,7 @@ class _Exchange:
         if self._watch is not None:
             self._watch.cancel()
 
-    async def _receive_in_time(self, pace: Pace) -> Message:
+    async def _receive_in_time(self, pace: BodyPace) -> Message:
         begun = monotonic()
         try:
             async with asyncio.timeout(min(self._idle, pace.left)):

@@ -67,14 +67,14 @@ def read_fields(
 def _part_errors(model: type[BaseModel], name: str, value: Any) -> list[Any]:
     """What pydantic finds wrong with one field of a model that was sent as JSON."""
     try:
-        _part(model, name).validate_json(json.dumps(value), strict=True)
+        _adapt_field(model, name).validate_json(json.dumps(value), strict=True)
     except ValidationError as wrong:
         return [{**error, "loc": (name, *error["loc"])} for error in _errors(wrong)]
     return []
 
 
 @lru_cache(128)
-def _part(model: type[BaseModel], name: str) -> TypeAdapter[Any]:
+def _adapt_field(model: type[BaseModel], name: str) -> TypeAdapter[Any]:
     """What reads one field of a model alone."""
     field = model.model_fields[name]
     annotated: Any = Annotated[field.annotation, field]
@@ -90,21 +90,21 @@ def explain(errors: Iterable[Any], sent: Any, model: type[BaseModel] = BaseModel
     messages: dict[Place, list[str]] = {}
     inputs: dict[Place, str] = {}
     for error in islice(errors, MOST_NAMED):
-        place = _place(error, sent)
-        inputs[place] = _input(error)
-        at_place, message = messages.setdefault(place, []), _message(error, place, model)
+        place = _locate(error, sent)
+        inputs[place] = _quote_input(error)
+        at_place, message = messages.setdefault(place, []), _describe_error(error, place, model)
         if message not in at_place:
             at_place.append(message)
     # An error inside of a value says more than that the value is of no other kind of a union.
     outer = {place[:end] for place in messages for end in range(len(place))} - {()}
     return "; ".join(
-        ": ".join(filter(None, (_named(place), _either(at_place)))) + inputs[place]
+        ": ".join(filter(None, (_join_place(place), _join_alternatives(at_place)))) + inputs[place]
         for place, at_place in messages.items()
         if place not in outer
     )
 
 
-def _input(error: Any) -> str:
+def _quote_input(error: Any) -> str:
     """What was sent where another kind of value belongs, if that looks like the right one."""
     value = error.get("input")
     if error["type"] not in STRICT or not isinstance(value, str | int | float):
@@ -112,12 +112,12 @@ def _input(error: Any) -> str:
     return f", got {json.dumps(value):.100}"
 
 
-def _named(place: Place) -> str:
+def _join_place(place: Place) -> str:
     """A place as people read it."""
     return ".".join(f"{part:.100}" if isinstance(part, str) else str(part) for part in place)
 
 
-def _place(error: Any, sent: Any) -> Place:
+def _locate(error: Any, sent: Any) -> Place:
     """Where an error is in what was sent: without pydantic's names for the kinds of a union."""
     place: list[str | int] = []
     for part in error["loc"]:
@@ -133,14 +133,14 @@ def _has(value: Any, part: str | int) -> bool:
     return isinstance(value, Mapping) and part in value
 
 
-def _message(error: Any, place: Place, model: type[BaseModel]) -> str:
+def _describe_error(error: Any, place: Place, model: type[BaseModel]) -> str:
     if error["type"] == "extra_forbidden":
-        return _unknown(str(place[-1]), _model_at(model, place[:-1]).model_fields)
+        return _describe_unknown(str(place[-1]), _model_at(model, place[:-1]).model_fields)
     message = str(error["msg"]).removeprefix("Value error, ").replace(" after validation", "")
-    return DICTIONARY.sub("an object", message) + _example(model, place)
+    return DICTIONARY.sub("an object", message) + _quote_example(model, place)
 
 
-def _unknown(name: str, fields: Mapping[str, FieldInfo]) -> str:
+def _describe_unknown(name: str, fields: Mapping[str, FieldInfo]) -> str:
     """What to say of a field that is not there: the nearest one, and all there are."""
     known = [
         f"{key} (a list)" if get_origin(field.annotation) is list else key
@@ -150,7 +150,7 @@ def _unknown(name: str, fields: Mapping[str, FieldInfo]) -> str:
     return f"there is no such field{near}; there are {', '.join(known)}"
 
 
-def _example(model: type[BaseModel], place: Place) -> str:
+def _quote_example(model: type[BaseModel], place: Place) -> str:
     """The end of a sentence about a field that has examples."""
     if not place or not isinstance(place[-1], str):
         return ""
@@ -177,7 +177,7 @@ def _kinds(annotation: Any) -> Iterator[Any]:
         yield from _kinds(part)
 
 
-def _either(messages: Sequence[str]) -> str:
+def _join_alternatives(messages: Sequence[str]) -> str:
     """One message for a value that is of none of several kinds."""
     first, *others = messages
     return " or ".join([first, *(other.removeprefix(EXPECTED) for other in others)])

@@ -29,7 +29,7 @@ ENVIRONMENT = {
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class ParquetHead:
     """The columns of a file that are read, and notes on the others."""
 
     columns: list[str]
@@ -58,15 +58,15 @@ class Parquet:
         self._process.kill()
         self._process.communicate()
 
-    def head(self) -> Head:
+    def read_head(self) -> ParquetHead:
         """What is known before the first row; ValueError for a file that cannot be read."""
         line = self.output.readline()
         if not line:
-            raise ValueError(f"{self.file} cannot be read as Parquet: {self.failure()}")
+            raise ValueError(f"{self.file} cannot be read as Parquet: {self.read_failure()}")
         columns, notes = json.loads(line)
-        return Head(columns, tuple(notes))
+        return ParquetHead(columns, tuple(notes))
 
-    def failure(self) -> str:
+    def read_failure(self) -> str:
         """Why the process ended before the last row; empty if it did not."""
         assert self._process.stderr is not None
         said = self._process.stderr.read(10_000).decode("utf-8", "replace").strip()
@@ -85,19 +85,19 @@ def write(file: Path, output: IO[str]) -> None:
     rows, size = table.metadata.num_rows, file.stat().st_size
     if rows > MOST_ROWS * size:
         raise ValueError(f"it claims {rows:,} rows in {size:,} bytes")
-    read, left_out = columns_of(table)
+    read, left_out = split_columns(table)
     names = list(dict.fromkeys(path.partition(".")[0] for path in read))
     if len(set(table.schema_arrow.names)) < len(table.schema_arrow.names):
         raise ValueError(f"two columns have the same name; there are {', '.join(names):.1000}")
     notes = [f"the column {path!r:.100} holds bytes and is left out" for path in left_out]
     print(json.dumps([names, notes]), file=output)
     batches = table.iter_batches(batch_size=BLOCK, columns=read, use_threads=False)
-    for batch in map(without_nanoseconds, batches):
+    for batch in map(drop_nanoseconds, batches):
         for at in range(batch.num_rows):
-            print(row_text(batch.slice(at, 1)), file=output)
+            print(encode_row(batch.slice(at, 1)), file=output)
 
 
-def without_nanoseconds(batch: Any) -> Any:
+def drop_nanoseconds(batch: Any) -> Any:
     """Rows whose times are in microseconds, as Python has no finer ones."""
     from pyarrow import schema, timestamp, types
 
@@ -110,7 +110,7 @@ def without_nanoseconds(batch: Any) -> Any:
     return batch.cast(schema(fields), safe=False)
 
 
-def columns_of(table: Any) -> tuple[list[str], list[str]]:
+def split_columns(table: Any) -> tuple[list[str], list[str]]:
     """The paths of columns to read, and of those that hold bytes."""
     read, left_out = list[str](), list[str]()
     for number in range(len(table.schema)):
@@ -121,18 +121,18 @@ def columns_of(table: Any) -> tuple[list[str], list[str]]:
     return read, left_out
 
 
-def row_text(row: Any) -> str:
+def encode_row(row: Any) -> str:
     """A row as JSON, or what is wrong with it under no name."""
     if row.nbytes > LONGEST_ROW:
         return json.dumps({"": f"it is longer than {LONGEST_ROW:,} bytes; shorten it"})
     try:
         (cells,) = row.to_pylist()
-        return json.dumps({name: plain(value) for name, value in cells.items()})
+        return json.dumps({name: simplify(value) for name, value in cells.items()})
     except (ValueError, TypeError, ImportError, RecursionError) as odd:
         return json.dumps({"": f"it has a value that JSON cannot have: {odd!s:.200}"})
 
 
-def plain(value: Any) -> Any:
+def simplify(value: Any) -> Any:
     """A value of Parquet as JSON has it, with all that is nested in it, where JSON has such."""
     match value:
         case Decimal():
@@ -142,11 +142,11 @@ def plain(value: Any) -> Any:
         case date() | datetime() | time():
             return value.isoformat()
         case dict():
-            return {name: plain(part) for name, part in value.items()}
+            return {name: simplify(part) for name, part in value.items()}
         case [tuple(), *_]:  # a map
-            return {str(key): plain(part) for key, part in value}
+            return {str(key): simplify(part) for key, part in value}
         case list():
-            return [plain(part) for part in value]
+            return [simplify(part) for part in value]
     return value
 
 

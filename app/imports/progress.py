@@ -17,26 +17,26 @@ from threading import Event, Lock, Thread
 from time import time
 from uuid import uuid4
 
-from app.imports.folder import Outcome
+from app.imports.folder import ImportOutcome
 
 FOLDER = "imports"  # in the data folder
 WRITTEN = 0.2  # seconds between two notes of an import
-FORGOTTEN = 120.0  # seconds after which an import that noted nothing counts as ended
+FORGOTTEN = 120.0  # seconds after which an import that wrote no note counts as ended
 LONGEST = 10_000  # bytes of a note
 
 log = logging.getLogger(__name__)
 
 
-def noted(
-    outcomes: Iterable[Outcome], data: Path, collection: str, count: Callable[[], int]
-) -> Generator[Outcome]:
+def note_progress(
+    outcomes: Iterable[ImportOutcome], data: Path, collection: str, count: Callable[[], int]
+) -> Generator[ImportOutcome]:
     """Pass an import's outcomes on, and note how many sources it still has to bring.
 
     `collection` is the token of a collection. `count` counts all of its sources; that is done
     meanwhile, as a folder may be large.
     """
     file = data / FOLDER / f"{uuid4().hex}.json"
-    with _for_show(file.parent):
+    with _log_failures(file.parent):
         file.parent.mkdir(parents=True, exist_ok=True)
     processed, ended, writing = 0, Event(), Lock()
 
@@ -60,11 +60,11 @@ def noted(
     finally:
         with writing:
             ended.set()
-            with _for_show(file):
+            with _log_failures(file):
                 file.unlink(missing_ok=True)
 
 
-def coming(data: Path, collection: str) -> int:
+def count_coming(data: Path, collection: str) -> int:
     """How many sources running imports still have to bring to the collection of a token.
 
     As far as they are counted.
@@ -101,7 +101,7 @@ def _read(file: Path, collection: str) -> int:
     except FileNotFoundError:  # the import ended
         return 0
     except (OSError, ValueError, TypeError, LookupError, RecursionError) as damaged:
-        _tell(file, changed, f"{type(damaged).__name__}: {damaged}")
+        _log_damage(file, changed, f"{type(damaged).__name__}: {damaged}")
         return 0
     return int(left)
 
@@ -115,13 +115,13 @@ def _forget(file: Path) -> bool:
 
 
 @lru_cache(maxsize=1000)
-def _tell(file: Path, changed: float, why: str) -> None:  # noqa: ARG001 - again if it has changed
+def _log_damage(file: Path, changed: float, why: str) -> None:  # noqa: ARG001 - again if it has changed
     """Log once, as services ask every second, that a note counts for nothing."""
     log.warning("the note %s of an import is damaged and counts for nothing: %s", file, why)
 
 
 @contextmanager
-def _for_show(place: Path) -> Iterator[None]:
+def _log_failures(place: Path) -> Iterator[None]:
     """Log a failure to write notes, which is no reason to end an import."""
     try:
         yield

@@ -27,7 +27,7 @@ class End(str):
     __slots__ = ()
 
 
-class Lines:
+class TableLines:
     """The lines of a file, in bounded memory."""
 
     def __init__(self, binary: IO[bytes]) -> None:
@@ -52,12 +52,12 @@ class Lines:
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class OpenTable:
     """A table as it is read: its header, empty where rows name their cells, and its rows."""
 
     header: list[str]
     rows: Iterator[Row]
-    lines: Lines
+    lines: TableLines
     notes: tuple[str, ...] = ()  # on columns that are not read
 
 
@@ -72,7 +72,7 @@ class _RowTooLong(ValueError):
 class _Texts:
     """Lines as texts for a reader of CSV, bounded row by row."""
 
-    def __init__(self, lines: Lines) -> None:
+    def __init__(self, lines: TableLines) -> None:
         self.lines = lines
         self.first, self._room = 1, LONGEST_ROW
 
@@ -103,9 +103,9 @@ class _Texts:
         return line.decode("utf-8", "surrogateescape")
 
 
-def _delimited(file: Path, binary: IO[bytes], _: ExitStack) -> Opened:
+def _read_delimited(file: Path, binary: IO[bytes], _: ExitStack) -> OpenTable:
     csv.field_size_limit(LONGEST_ROW)  # of the whole process
-    texts = _Texts(Lines(binary))
+    texts = _Texts(TableLines(binary))
     try:
         head = next(texts, "").removeprefix("\ufeff")
     except _RowTooLong as wide:
@@ -121,7 +121,7 @@ def _delimited(file: Path, binary: IO[bytes], _: ExitStack) -> Opened:
     if len(set(header)) < len(header):
         names = ", ".join(header)
         raise ValueError(f"{file}: two columns have the same name; there are {names:.1000}")
-    return Opened(header, _cells(header, reader, texts), texts.lines)
+    return OpenTable(header, _read_cells(header, reader, texts), texts.lines)
 
 
 def _check_count(file: Path, columns: int) -> None:
@@ -129,7 +129,7 @@ def _check_count(file: Path, columns: int) -> None:
         raise ValueError(f"{file} has {columns:,} columns; {MOST_COLUMNS:,} at most are read")
 
 
-def _cells(header: list[str], reader: Iterator[list[str]], texts: _Texts) -> Iterator[Row]:
+def _read_cells(header: list[str], reader: Iterator[list[str]], texts: _Texts) -> Iterator[Row]:
     number = 1  # as spreadsheets count: the header is row 1
     while True:
         number += 1
@@ -151,13 +151,13 @@ def _cells(header: list[str], reader: Iterator[list[str]], texts: _Texts) -> Ite
         if cells is None:
             return
         if cells:
-            yield number, _checked(header, cells)
+            yield number, _check_cells(header, cells)
 
 
 UNCLOSED = "close its quote, as all that follows is taken for its cell and is not read"
 
 
-def _checked(header: list[str], cells: list[str]) -> Cells | str:
+def _check_cells(header: list[str], cells: list[str]) -> Cells | str:
     """A row's cells by their columns, or what is wrong with them."""
     if other := HALVES.search("".join(cells)):
         byte = ord(other[0]) & 0xFF
@@ -167,20 +167,20 @@ def _checked(header: list[str], cells: list[str]) -> Cells | str:
     return dict(zip(header, cells, strict=True))
 
 
-def _json_lines(_: Path, binary: IO[bytes], __: ExitStack) -> Opened:
-    lines = Lines(binary)
+def _read_json_lines(_: Path, binary: IO[bytes], __: ExitStack) -> OpenTable:
+    lines = TableLines(binary)
 
     def rows() -> Iterator[Row]:
         while (line := lines.read(LONGEST_ROW)) != b"":
             if line is None:
                 yield lines.number, f"it is longer than {LONGEST_ROW:,} bytes; shorten it"
             elif line.strip():
-                yield lines.number, _object(line)
+                yield lines.number, _parse_object(line)
 
-    return Opened([], rows(), lines)
+    return OpenTable([], rows(), lines)
 
 
-def _object(line: bytes) -> Cells | str:
+def _parse_object(line: bytes) -> Cells | str:
     """The object in a line of JSON, or what is wrong with it."""
     try:
         row = unique_keys.read(line)
@@ -195,11 +195,11 @@ def _object(line: bytes) -> Cells | str:
     return row
 
 
-def _parquet(file: Path, _: IO[bytes], opened: ExitStack) -> Opened:
+def _read_parquet(file: Path, _: IO[bytes], opened: ExitStack) -> OpenTable:
     process = opened.enter_context(Parquet(file))
-    head = process.head()
+    head = process.read_head()
     _check_count(file, len(head.columns))
-    lines = Lines(process.output)
+    lines = TableLines(process.output)
 
     def rows() -> Iterator[Row]:
         number = 0
@@ -208,17 +208,17 @@ def _parquet(file: Path, _: IO[bytes], opened: ExitStack) -> Opened:
             if line is None:
                 yield number, f"it is longer than {LONGEST_ROW:,} bytes; shorten it"
                 continue
-            row = _object(line)
+            row = _parse_object(line)
             yield number, row[""] if isinstance(row, dict) and row.keys() == {""} else row
-        if reason := process.failure():
+        if reason := process.read_failure():
             yield number + 1, End(f"{reason}; the rest of the table is not read")
 
-    return Opened(head.columns, rows(), lines, head.notes)
+    return OpenTable(head.columns, rows(), lines, head.notes)
 
 
-READERS: dict[str, Callable[[Path, IO[bytes], ExitStack], Opened]] = {
-    ".csv": _delimited,
-    ".tsv": _delimited,
-    ".jsonl": _json_lines,
-    ".parquet": _parquet,
+READERS: dict[str, Callable[[Path, IO[bytes], ExitStack], OpenTable]] = {
+    ".csv": _read_delimited,
+    ".tsv": _read_delimited,
+    ".jsonl": _read_json_lines,
+    ".parquet": _read_parquet,
 }

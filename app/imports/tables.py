@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from app.engine.refusals import reason_of
-from app.imports.columns import Columns, columns_of, number_of
-from app.imports.folder import FIELDS, Outcome, Source, check_place, stamp_of
+from app.imports.columns import Columns, map_columns, parse_number
+from app.imports.folder import FIELDS, ImportOutcome, ItemSource, check_place, make_stamp
 from app.imports.parquet import LONGEST_ROW
-from app.imports.table_rows import READERS, Cells, End, Opened, Row
+from app.imports.table_rows import READERS, Cells, End, OpenTable, Row
 from index.items import check_new_id, metadata_text
 
 SAMPLED = 1_000  # rows by which columns of numbers are known
@@ -37,7 +37,7 @@ class Table:
     numbers: dict[str, int] = field(default_factory=dict)  # of rows that are on their way, by place
     ids: dict[bytes, int] = field(default_factory=dict)  # numbers of rows by their ids' digests
 
-    def sources(self) -> Iterator[Source | Outcome]:
+    def sources(self) -> Iterator[ItemSource | ImportOutcome]:
         """What each row gives: an item, or why it is refused."""
         for number, cells in self.rows:
             try:
@@ -45,37 +45,39 @@ class Table:
                     self.end = cells
                 if isinstance(cells, str):
                     raise ValueError(cells)
-                source = self._source(number, cells)
+                source = self._read_source(number, cells)
             except Exception as wrong:  # noqa: BLE001 - one row must not end the import of others
                 place = f"{self.file}:{number}"
                 self.numbers[place] = number
-                yield Outcome(place, "refused", reason_of(wrong))
+                yield ImportOutcome(place, "refused", reason_of(wrong))
             else:
                 self.numbers[source.place] = number
                 yield source
 
-    def number_of(self, outcome: Outcome) -> int:
+    def take_number(self, outcome: ImportOutcome) -> int:
         """The number of the row that an outcome is about, which is asked for once."""
         return self.numbers.pop(outcome.place)
 
-    def _source(self, number: int, cells: Cells) -> Source:
+    def _read_source(self, number: int, cells: Cells) -> ItemSource:
         columns = self.columns
-        name = _text(cells.get(columns.id))
+        name = _strip(cells.get(columns.id))
         if not name:
             raise ValueError(f"the column {columns.id!r} is empty, which has the id")
         check_new_id(name)
         first = self.ids.setdefault(blake2b(name.encode(), digest_size=8).digest(), number)
         if first != number:
             raise ValueError(f"the id {name!r:.220} is that of row {first} too")
-        named = chain.from_iterable(self._photos(cells.get(column)) for column in columns.photos)
-        photos = tuple(dict.fromkeys(self._photo(photo_name) for photo_name in named))
+        named = chain.from_iterable(
+            self._split_photos(cells.get(column)) for column in columns.photos
+        )
+        photos = tuple(dict.fromkeys(self._locate_photo(photo_name) for photo_name in named))
         late = [key for key in cells if key not in self.header] if self.others else []
         metadata = {
             key: value
             for key, column in (*columns.metadata.items(), *zip(late, late, strict=True))
-            if (value := self._value(column, cells.get(column))) not in (None, "", [])
+            if (value := self._read_value(column, cells.get(column))) not in (None, "", [])
         }
-        texts = chain.from_iterable(_texts(cells.get(column)) for column in columns.sentences)
+        texts = chain.from_iterable(_list_texts(cells.get(column)) for column in columns.sentences)
         sentences = tuple(dict.fromkeys(texts))
         if not sentences and isinstance(metadata.get("title"), str):
             sentences = (
@@ -84,23 +86,23 @@ class Table:
         content = json.dumps(
             [name, metadata_text(metadata), sentences, [str(photo) for photo in photos]]
         )
-        looks = (stamp_of(photo) for photo in photos if isinstance(photo, Path))
+        looks = (make_stamp(photo) for photo in photos if isinstance(photo, Path))
         stamp = "-".join((sha256(content.encode()).hexdigest()[:32], *looks))
         place = f"{self.file}#{name}"
-        return Source(name, place, stamp, photos, sentences, metadata, len(content))
+        return ItemSource(name, place, stamp, photos, sentences, metadata, len(content))
 
-    def _photos(self, cell: Any) -> list[str]:
+    def _split_photos(self, cell: Any) -> list[str]:
         if isinstance(cell, str) and not cell.lstrip().startswith("["):
             return [part.strip() for part in cell.split(self.columns.separator) if part.strip()]
-        return _texts(cell)
+        return _list_texts(cell)
 
-    def _photo(self, named: str) -> Path | str:
+    def _locate_photo(self, named: str) -> Path | str:
         return named if named.startswith(("http://", "https://")) else self.file.parent / named
 
-    def _value(self, column: str, cell: Any) -> Any:
+    def _read_value(self, column: str, cell: Any) -> Any:
         if isinstance(cell, str):
             text = cell.strip()
-            return number_of(text) if column in self.columns.numbers else text
+            return parse_number(text) if column in self.columns.numbers else text
         return None if isinstance(cell, float) and isnan(cell) else cell
 
 
@@ -121,7 +123,7 @@ def is_table(file: Path, *, mapped: bool) -> bool:
 
 
 @contextmanager
-def opened(file: Path, mapping: Mapping[str, Any]) -> Iterator[Table]:
+def open_table(file: Path, mapping: Mapping[str, Any]) -> Iterator[Table]:
     """A table with its columns: as a mapping says, guessed where it says nothing.
 
     ValueError for a file that cannot be read as a table, or does not have the columns.
@@ -135,12 +137,12 @@ def opened(file: Path, mapping: Mapping[str, Any]) -> Iterator[Table]:
             raise ValueError(f"{file} has no rows")
         cells = [row for _, row in first if not isinstance(row, str)]
         header = table.header or list(dict.fromkeys(chain.from_iterable(cells)))
-        columns, every = columns_of(header, cells, mapping), chain(first, table.rows)
+        columns, every = map_columns(header, cells, mapping), chain(first, table.rows)
         others = "metadata" not in mapping
         yield Table(file, header, columns, every, others=others, notes=table.notes)
 
 
-def _sample(table: Opened) -> Iterator[Row]:
+def _sample(table: OpenTable) -> Iterator[Row]:
     """The first rows, as far as they are not too many bytes."""
     for count, row in enumerate(table.rows, start=1):
         yield row
@@ -148,11 +150,11 @@ def _sample(table: Opened) -> Iterator[Row]:
             return
 
 
-def _text(cell: Any) -> str:
+def _strip(cell: Any) -> str:
     return "" if cell is None else str(cell).strip()
 
 
-def _texts(cell: Any) -> list[str]:
+def _list_texts(cell: Any) -> list[str]:
     """The texts of a cell: of a list, of a JSON list, or the one that it is."""
     if isinstance(cell, str) and cell.lstrip().startswith("["):
         try:
@@ -160,4 +162,4 @@ def _texts(cell: Any) -> list[str]:
         except (ValueError, RecursionError):
             return [cell.strip()]
     values = cell if isinstance(cell, list) else [cell]
-    return [text for value in values if (text := _text(value))]
+    return [text for value in values if (text := _strip(value))]

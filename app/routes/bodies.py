@@ -15,7 +15,7 @@ from starlette.datastructures import FormData, Headers, UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 
 from app import unique_keys
-from app.access.door import payer
+from app.access.door import name_payer
 from app.engine.drafts import Decode
 from app.http.body_sizes import text_bytes
 from app.http.errors import TooLarge, WrongMediaType
@@ -73,13 +73,13 @@ def reads(
         if kind == JSON:
             async with _json(request, model, photos=most > 1) as fields:
                 embeds = isinstance(fields, PhotoBody) and fields.embeds_photo
-                lane = lanes.photos if embeds else lanes.named()[light]
+                lane = lanes.photos if embeds else lanes.by_name()[light]
                 yield Upload(fields, (), decode, lane, caller)
         elif kind == FORM:
             with lanes.bodies.take(caller):
                 form = await _read_form(request, model, settings, most)
             try:
-                images = _images(form)
+                images = _list_images(form)
                 fields = await to_thread.run_sync(_form_fields, model, form)
                 yield Upload(fields, images, decode, lanes.photos, caller)
             finally:
@@ -123,12 +123,12 @@ async def _json(request: Request, model: type[Fields], *, photos: bool) -> Async
     def read(body: BinaryIO) -> Fields:
         body.seek(0)
         data = body.read()
-        return read_json(model, data, text_check(data, texts))
+        return read_json(model, data, make_text_check(data, texts))
 
     with SpooledTemporaryFile(IN_MEMORY) as file:
         body = UploadFile(file, size=0)  # type: ignore[arg-type]  # of starlette, which does so
-        with lanes.bodies.take(payer(request)):
-            async for chunk in bounded(request, texts + photos * settings.upload_bytes * 4 // 3):
+        with lanes.bodies.take(name_payer(request)):
+            async for chunk in limit_size(request, texts + photos * settings.upload_bytes * 4 // 3):
                 await body.write(chunk)
         size = body.size or 0
         async with lanes.photos.room(size):
@@ -136,7 +136,7 @@ async def _json(request: Request, model: type[Fields], *, photos: bool) -> Async
             yield (read(body.file) if size <= SHORT else await to_thread.run_sync(read, body.file))
 
 
-def text_check(data: bytes, most: int) -> Callable[[BaseModel], None]:
+def make_text_check(data: bytes, most: int) -> Callable[[BaseModel], None]:
     """A check of what JSON says: TooLarge if over `most` bytes of that are no photos.
 
     Photos are in base64, or are named by their addresses.
@@ -171,7 +171,7 @@ def media_type(request: Request) -> str:
     return request.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
-async def bounded(request: Request, most: int) -> AsyncGenerator[bytes, None]:
+async def limit_size(request: Request, most: int) -> AsyncGenerator[bytes, None]:
     """The body's chunks; TooLarge once they are more than `most` bytes, whatever was declared."""
     declared = request.headers.get("content-length", "")
     read = int(declared) if declared.isascii() and declared.isdigit() else 0
@@ -199,7 +199,7 @@ class WholeForm(MultiPartParser):
     def __init__(
         self, headers: Headers, stream: AsyncGenerator[bytes, None], files: int, text: int
     ) -> None:
-        super().__init__(headers, self._checked(stream), max_files=files, max_part_size=text)
+        super().__init__(headers, self._check_end(stream), max_files=files, max_part_size=text)
 
     def on_part_data(self, data: bytes, start: int, end: int) -> None:
         """Called for what comes of a part."""
@@ -216,7 +216,7 @@ class WholeForm(MultiPartParser):
         """Called at the last boundary."""
         self._ended = True
 
-    async def _checked(self, stream: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:
+    async def _check_end(self, stream: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:
         async for chunk in stream:
             yield chunk
         if not self._ended:
@@ -228,7 +228,7 @@ async def _read_form(
 ) -> FormData:
     photos = settings.upload_bytes if most == 1 else settings.together_bytes
     texts = text_bytes(model, settings)
-    stream = bounded(request, photos + texts)
+    stream = limit_size(request, photos + texts)
     parser = WholeForm(request.headers, stream, files=most, text=texts)
     try:
         return await parser.parse()
@@ -236,7 +236,7 @@ async def _read_form(
         raise ValueError(f"the form cannot be read: {broken.message}") from broken
 
 
-def _images(form: FormData) -> tuple[BinaryIO, ...]:
+def _list_images(form: FormData) -> tuple[BinaryIO, ...]:
     if not all(isinstance(image, UploadFile) for image in form.getlist("image")):
         raise ValueError("image: send it as a file, with a filename")
     sent = (file for name, file in form.multi_items() if name in FILES)
@@ -259,13 +259,13 @@ def _fields(form: FormData) -> dict[str, Any]:
         elif name in fields:
             raise ValueError(f"the field {name!r:.50} is there twice")
         elif name in JSON_IN_FORMS:
-            fields[name] = json_of(name, value)
+            fields[name] = parse_json(name, value)
         else:
             fields[name] = value.split(",") if name == "box" else value
     return fields
 
 
-def json_of(name: str, value: str) -> Any:
+def parse_json(name: str, value: str) -> Any:
     """What the text of a field says as JSON; ValueError names the field."""
     try:
         return unique_keys.read(value)

@@ -16,18 +16,18 @@ from pydantic_core import from_json
 from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope, Send
 
-from app.access.door import may
+from app.access.door import require_role
 from app.engine.drafts import Decode, Draft
 from app.engine.engine import Engine
 from app.engine.refusals import reason_of
 from app.http.errors import TooSlow, Unavailable, WrongMediaType
 from app.http.lanes import Lanes
 from app.http.openapi import OF_COLLECTION, OF_WRITE, Responses, lines_of, problems, reference
-from app.http.pace import Pace
-from app.http.spool import Backlog, Line, patiently, split_lines
+from app.http.pace import BodyPace
+from app.http.spool import Backlog, Line, limit_pauses, split_lines
 from app.http.validation import read_json
-from app.imports.fetching import Fetch, from_base64, photos_of
-from app.routes.bodies import media_type, text_check
+from app.imports.fetching import Fetch, decode_base64, get_photos
+from app.routes.bodies import make_text_check, media_type
 from app.routes.dependencies import (
     DEFAULT,
     CallerDep,
@@ -61,7 +61,7 @@ class Duplex(StreamingResponse):
         await self.stream_response(send)
 
 
-async def import_place(lanes: LanesDep, caller: CallerDep) -> AsyncGenerator[None, None]:
+async def take_import_place(lanes: LanesDep, caller: CallerDep) -> AsyncGenerator[None, None]:
     """One of the places that imports may have, of which no caller gets all."""
     with lanes.batches.place(caller):
         yield
@@ -72,7 +72,7 @@ async def import_place(lanes: LanesDep, caller: CallerDep) -> AsyncGenerator[Non
     response_class=Duplex,
     responses=STATUSES | problems(*OF_COLLECTION, *OF_WRITE, WrongMediaType),
     openapi_extra=lines_of(ImportLine, NDJSON, JSONL),
-    dependencies=[may("write"), Depends(import_place)],
+    dependencies=[require_role("write"), Depends(take_import_place)],
 )
 async def import_items(
     request: Request,
@@ -129,10 +129,10 @@ class Import:
             while lines := await self.backlog.take():
                 self.storing = True
                 for status in await self.store(lines):
-                    yield _written(status)
+                    yield _write_status(status)
                 self.storing = False
             if self.cut:
-                yield _written(_status(self.cut, None, self.cut.refused or ""))
+                yield _write_status(_make_status(self.cut, None, self.cut.refused or ""))
         finally:
             reading.cancel()
             self.backlog.close()
@@ -140,7 +140,7 @@ class Import:
     async def store(self, lines: Sequence[Line]) -> list[ImportStatus]:
         """Embed and store lines together; each that is refused says why, and none goes without."""
         # On a thread, so that the event loop goes on while long ones are read.
-        parsed = await to_thread.run_sync(lambda: [self._parsed(line) for line in lines])
+        parsed = await to_thread.run_sync(lambda: [self._parse(line) for line in lines])
         outcomes: Sequence[int | str]
         try:
             outcomes = await self._store(lines, [content for _, content in parsed])
@@ -153,7 +153,7 @@ class Import:
             log.exception("a batch of an import failed")
             outcomes = [FAILED] * len(lines)
         return [
-            _status(line, name, outcome)
+            _make_status(line, name, outcome)
             for line, (name, _), outcome in zip(lines, parsed, outcomes, strict=True)
         ]
 
@@ -179,8 +179,10 @@ class Import:
         """Put lines into the backlog as they come, until the body ends or the client pauses."""
         seconds, number = self.settings.idle_seconds, 0
         try:
-            chunks = patiently(request.stream(), seconds, self._owes)
-            async for line in split_lines(chunks, self.longest, partial(Pace.of, self.settings)):
+            chunks = limit_pauses(request.stream(), seconds, self._owes)
+            async for line in split_lines(
+                chunks, self.longest, partial(BodyPace.of, self.settings)
+            ):
                 await self.backlog.put(line)
                 number = line.number
         except TooSlow as slow:
@@ -199,14 +201,14 @@ class Import:
         """Whether the client may be waiting for a status."""
         return self.storing or bool(self.backlog)
 
-    def _parsed(self, line: Line) -> tuple[str | None, ImportLine | str]:
+    def _parse(self, line: Line) -> tuple[str | None, ImportLine | str]:
         """The id in a line, and what the line says, or what is wrong with it."""
         if line.refused:
             return None, line.refused
         data = b""
         try:
             data = line.read()
-            sent = read_json(ImportLine, data, text_check(data, self.settings.text_bytes))
+            sent = read_json(ImportLine, data, make_text_check(data, self.settings.text_bytes))
         except Exception as wrong:  # noqa: BLE001 - one line must not end the import
             return _id_in(data), reason_of(wrong)
         return sent.id, sent
@@ -216,8 +218,8 @@ class Import:
         if isinstance(sent, str):
             return sent
         try:
-            image = None if sent.image is None else from_base64("image", sent.image)
-            return photos_of(image, sent.image_url, sent.images, self.fetch)
+            image = None if sent.image is None else decode_base64("image", sent.image)
+            return get_photos(image, sent.image_url, sent.images, self.fetch)
         except Exception as wrong:  # noqa: BLE001 - one line must not end the import
             return reason_of(wrong)
 
@@ -251,13 +253,13 @@ def _id_in(data: bytes) -> str | None:
     return name if isinstance(name, str) else None
 
 
-def _status(line: Line, name: str | None, outcome: int | str) -> ImportStatus:
+def _make_status(line: Line, name: str | None, outcome: int | str) -> ImportStatus:
     """What became of a line: a revision is that of what is stored."""
     if isinstance(outcome, str):
         return ImportStatus(line=line.number, id=name, status="refused", reason=outcome)
     return ImportStatus(line=line.number, id=name, status="stored")
 
 
-def _written(status: ImportStatus) -> bytes:
+def _write_status(status: ImportStatus) -> bytes:
     IMPORT_LINES.labels(status.status).inc()
     return status.model_dump_json(exclude_none=True).encode() + b"\n"

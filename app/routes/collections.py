@@ -6,12 +6,12 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Response
 
-from app.access.door import may
+from app.access.door import require_role
 from app.answers import collections as answers
 from app.http.errors import Unavailable
 from app.http.openapi import JSON, OF_BODY, OF_COLLECTION, OF_WRITE, Responses, lines_of, problems
 from app.routes.bodies import reads_json
-from app.routes.dependencies import CallerDep, EngineDep, LanesDep, decoded
+from app.routes.dependencies import CallerDep, EngineDep, LanesDep, decode_part
 from app.schemas.collections import (
     AliasesOut,
     AliasOut,
@@ -24,7 +24,7 @@ from index.items import NameConflict
 
 router = APIRouter(tags=["collections"])
 
-ADMIN = may("admin", unbound=True)
+ADMIN = require_role("admin", unbound=True)
 OF_NAMES = problems(*OF_COLLECTION, NameConflict, *OF_WRITE)
 OF_BODIES = OF_NAMES | problems(*OF_BODY)
 NEW_COLLECTION: Responses = {201: {"model": CollectionOut, "description": "New."}}
@@ -32,26 +32,30 @@ NEW_ALIAS: Responses = {201: {"model": AliasOut, "description": "New."}}
 
 
 async def path_name(name: Annotated[str, Path(description="Percent-encoded, slashes too.")]) -> str:
-    """The name that a path holds, decoded."""
-    return decoded(name, "a collection's name")
+    """Decode the name in a path."""
+    return decode_part(name, "a collection's name")
 
 
 NameDep = Annotated[str, Depends(path_name)]
 
 
-@router.get("/collections", dependencies=[may("read")], responses=problems(Unavailable))
+@router.get("/collections", dependencies=[require_role("read")], responses=problems(Unavailable))
 def collections(engine: EngineDep) -> CollectionsOut:
     """The named sets of items there are."""
     return answers.collections(engine)
 
 
-@router.get("/collections/{name}", dependencies=[may("read")], responses=problems(*OF_COLLECTION))
+@router.get(
+    "/collections/{name}", dependencies=[require_role("read")], responses=problems(*OF_COLLECTION)
+)
 def collection(name: NameDep, engine: EngineDep) -> CollectionOut:
     """The collection that a name or an alias stands for."""
     return answers.collection(engine, name)
 
 
-@router.put("/collections/{name}", dependencies=[may("write")], responses=NEW_COLLECTION | OF_NAMES)
+@router.put(
+    "/collections/{name}", dependencies=[require_role("write")], responses=NEW_COLLECTION | OF_NAMES
+)
 async def make_collection(
     name: NameDep, response: Response, engine: EngineDep, lanes: LanesDep, caller: CallerDep
 ) -> CollectionOut:
@@ -94,7 +98,9 @@ async def drop_collection(
         await lanes.writes.run(engine.catalog.names.drop, name)
 
 
-@router.get("/aliases", dependencies=[may("read", unbound=True)], responses=problems(Unavailable))
+@router.get(
+    "/aliases", dependencies=[require_role("read", unbound=True)], responses=problems(Unavailable)
+)
 def aliases(engine: EngineDep) -> AliasesOut:
     """The aliases there are, and what they stand for."""
     return answers.aliases(engine)

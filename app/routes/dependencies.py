@@ -7,7 +7,7 @@ from urllib.parse import unquote
 
 from fastapi import Depends, Path, Query, Request
 
-from app.access.door import loaded_engine, payer
+from app.access.door import get_engine, name_payer
 from app.access.keys import Caller
 from app.defaults import DEFAULT_COLLECTION
 from app.engine.engine import Engine
@@ -21,7 +21,7 @@ from index.items import check_id
 async def engine(request: Request) -> Engine:
     """The engine, limited to the collections of the caller; Unavailable until a model is loaded."""
     caller: Caller = request.state.caller  # set by the role that the route declares
-    return loaded_engine(request).limited_to(caller.collections)
+    return get_engine(request).limited_to(caller.collections)
 
 
 async def lanes(request: Request) -> Lanes:
@@ -44,7 +44,7 @@ async def settings(request: Request) -> Settings:
 
 async def caller(request: Request) -> str:
     """Whom the request counts for."""
-    return payer(request)
+    return name_payer(request)
 
 
 async def fetch(request: Request) -> Fetch:
@@ -54,11 +54,11 @@ async def fetch(request: Request) -> Fetch:
 
 
 async def item_id(id: Annotated[str, Path(description="Percent-encoded, slashes too.")]) -> str:  # noqa: A002 - the API's own name
-    """The id that a path names, decoded."""
-    return decoded(id)
+    """Decode the id in a path."""
+    return decode_part(id)
 
 
-def decoded(part: str, thing: str = "an id") -> str:
+def decode_part(part: str, thing: str = "an id") -> str:
     """Decode a part of a path; ValueError if it is not the name of a `thing`."""
     try:
         name = unquote(part, errors="strict")

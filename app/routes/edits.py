@@ -7,12 +7,12 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Response
 
-from app.access.door import may
+from app.access.door import require_role
 from app.answers.items import item_out
 from app.engine.drafts import Draft
 from app.http.headers import ConditionsDep, etag
 from app.http.openapi import JSON, OF_BODY, OF_COLLECTION, OF_UPLOAD, OF_WRITE, lines_of, problems
-from app.imports.fetching import NotFetched, photos_of
+from app.imports.fetching import NotFetched, get_photos
 from app.routes.bodies import reads_json
 from app.routes.dependencies import (
     DEFAULT,
@@ -38,7 +38,7 @@ MERGE_PATCH = "application/merge-patch+json"  # RFC 7396
 
 @router.patch(
     "/items/{id}",
-    dependencies=[may("write")],
+    dependencies=[require_role("write")],
     responses=problems(ConditionFailed, NotFetched, *OF_UPLOAD),
     openapi_extra=lines_of(ItemPatch, MERGE_PATCH, JSON),
 )
@@ -54,16 +54,16 @@ async def patch_item(
     caller: CallerDep,
     collection: CollectionDep = DEFAULT,
 ) -> ItemOut:
-    """Merge a patch into an item's metadata, and change its photos; what stays is not embedded."""
+    """Merge a patch into an item's metadata and change its photos; embed only new photos."""
     photos: list[int | NewPhoto] | None = None
 
-    def embedded(fetched: Sequence[bytes]) -> list[int | NewPhoto]:
+    def embed_photos(fetched: Sequence[bytes]) -> list[int | NewPhoto]:
         entry = engine.embed([Draft(id).with_photos(fetched, decode)])[0]
         new = zip(entry.pictures, entry.images, strict=True)
         return [image if isinstance(image, int) else next(new) for image in sent.images or ()]
 
     def patch(home: Collection) -> tuple[Collection, Item]:
-        expected = conditions.expected(home)
+        expected = conditions.resolve(home)
         change = Change(sent.metadata, photos, sent.changed_stamp)
         with stage("store"):
             return home, editing.patch(engine.catalog, home, id, change, expected)
@@ -71,8 +71,8 @@ async def patch_item(
     new = [image for image in sent.images or () if isinstance(image, str)]
     if new:
         with lanes.photos.place(caller):
-            fetched = await lanes.fetches.run(photos_of, None, None, new, fetch)
-            photos = await lanes.photos.run(embedded, fetched)
+            fetched = await lanes.fetches.run(get_photos, None, None, new, fetch)
+            photos = await lanes.photos.run(embed_photos, fetched)
     elif sent.images is not None:
         photos = [image for image in sent.images if isinstance(image, int)]
     with lanes.writes.place(caller):
@@ -81,7 +81,9 @@ async def patch_item(
     return item_out(collection, item)
 
 
-@router.post("/items/delete", dependencies=[may("write")], openapi_extra=lines_of(Deletion, JSON))
+@router.post(
+    "/items/delete", dependencies=[require_role("write")], openapi_extra=lines_of(Deletion, JSON)
+)
 async def delete_items(
     sent: Annotated[Deletion, Depends(reads_json(Deletion))],
     engine: EngineDep,

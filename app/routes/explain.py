@@ -7,7 +7,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request, Response
 
-from app.access.door import may
+from app.access.door import require_role
 from app.answers import explain as explanations
 from app.answers.explain import About
 from app.answers.items import photo_address
@@ -15,7 +15,7 @@ from app.drawing.explanations import PNG, SVG, draw_alignment, draw_caption, dra
 from app.engine.engine import Engine
 from app.engine.inference import NoCaptioner, NoRegionCaptioner
 from app.http.errors import NotAcceptable
-from app.http.headers import acceptable
+from app.http.headers import negotiate
 from app.http.openapi import OF_COLLECTION, OF_UPLOAD, Responses, body_of, problems
 from app.routes.bodies import Upload, answer, reads
 from app.routes.dependencies import EngineDep
@@ -44,7 +44,7 @@ PICTURES: Responses = {200: {"content": {PNG: {}, SVG: {}}}, **problems(NotAccep
 
 @router.post(
     "/align",
-    dependencies=[may("read")],
+    dependencies=[require_role("read")],
     response_model=AlignmentOut,
     responses=PICTURES,
     openapi_extra=body_of(AlignRequest),
@@ -55,25 +55,25 @@ async def align(
     engine: EngineDep,
 ) -> Response:
     """Say which region answers which words; `Accept` chooses JSON, image/png or image/svg+xml."""
-    kind = acceptable(request.headers.get("accept", ""), (JSON, PNG, SVG))
+    kind = negotiate(request.headers.get("accept", ""), (JSON, PNG, SVG))
     fields = upload.fields
     note(query=fields.text)
 
     def explain() -> AlignmentOut | Response:
-        photo, bag = _photo(engine, upload)
+        photo, bag = _read_photo(engine, upload)
         query = engine.models.query(fields.text)
         alignment = engine.models.align(bag or engine.models.photo(photo), query, beta=fields.beta)
         if kind != JSON:
             drawn = draw_alignment(photo.pixels, fields.text, alignment, kind)
             return Response(drawn, media_type=kind)
-        return explanations.alignment(alignment, _about(fields, photo, query.notes))
+        return explanations.alignment(alignment, _describe_sent(fields, photo, query.notes))
 
     return await answer(upload, explain)
 
 
 @router.post(
     "/ground",
-    dependencies=[may("read")],
+    dependencies=[require_role("read")],
     response_model=GroundingOut,
     responses=PICTURES,
     openapi_extra=body_of(GroundRequest),
@@ -84,12 +84,12 @@ async def ground(
     engine: EngineDep,
 ) -> Response:
     """Find what phrases mean; `Accept` chooses JSON, image/png or image/svg+xml."""
-    kind = acceptable(request.headers.get("accept", ""), (JSON, PNG, SVG))
+    kind = negotiate(request.headers.get("accept", ""), (JSON, PNG, SVG))
     fields = upload.fields
     note(query=fields.text)
 
     def explain() -> GroundingOut | Response:
-        photo, bag = _photo(engine, upload)
+        photo, bag = _read_photo(engine, upload)
         grounded = engine.models.ground(
             photo, fields.text, fields.phrases, count=fields.count, bag=bag
         )
@@ -97,7 +97,7 @@ async def ground(
             drawn = draw_grounding(photo.pixels, fields.text, grounded, kind)
             return Response(drawn, media_type=kind)
         return explanations.grounding(
-            grounded, _about(fields, photo, engine.models.notes(fields.text))
+            grounded, _describe_sent(fields, photo, engine.models.notes(fields.text))
         )
 
     return await answer(upload, explain)
@@ -105,7 +105,7 @@ async def ground(
 
 @router.post(
     "/caption",
-    dependencies=[may("read")],
+    dependencies=[require_role("read")],
     response_model=CaptionsOut,
     responses=PICTURES | problems(NoCaptioner, NoRegionCaptioner, *OF_UPLOAD, *OF_COLLECTION),
     openapi_extra=body_of(CaptionRequest),
@@ -119,13 +119,13 @@ async def caption(
 
     A picture shows the best caption alone.
     """
-    kind = acceptable(request.headers.get("accept", ""), (JSON, PNG, SVG))
+    kind = negotiate(request.headers.get("accept", ""), (JSON, PNG, SVG))
     fields, models = upload.fields, engine.models
     generation = fields.generation
     regions = fields.regions if kind == JSON else 0
 
     def explain() -> CaptionsOut | Response:
-        photo, bag = _photo(engine, upload)
+        photo, bag = _read_photo(engine, upload)
         described = models.describe(photo, generation, regions=regions, bag=bag)
         if kind != JSON:
             drawn = draw_caption(photo.pixels, described.captions[0], kind)
@@ -135,7 +135,9 @@ async def caption(
     return await answer(upload, explain)
 
 
-def _about(fields: AlignRequest | GroundRequest, photo: Photo, notes: Sequence[str] = ()) -> About:
+def _describe_sent(
+    fields: AlignRequest | GroundRequest, photo: Photo, notes: Sequence[str] = ()
+) -> About:
     """What every explanation says of its text and photo."""
     height, width = photo.pixels.shape[1:]
     return {
@@ -149,7 +151,7 @@ def _about(fields: AlignRequest | GroundRequest, photo: Photo, notes: Sequence[s
     }
 
 
-def _photo(
+def _read_photo(
     engine: Engine, upload: Upload[AlignRequest] | Upload[CaptionRequest] | Upload[GroundRequest]
 ) -> tuple[Photo, FragmentBag | None]:
     """The photo that a request uploaded, or the stored one that it named, with its bag."""

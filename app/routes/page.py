@@ -12,7 +12,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from app import demos
-from app.access.door import may
+from app.access.door import require_role
 from app.http.openapi import OF_COLLECTION, problems
 from app.routes.dependencies import DEFAULT, CollectionDep, EngineDep
 from app.schemas.system import ExampleOut, ExamplesOut
@@ -21,7 +21,7 @@ PAGE = Path(__file__).parent.parent / "page"
 router = APIRouter(tags=["page"])
 
 
-@router.get("/examples", dependencies=[may("read")], responses=problems(*OF_COLLECTION))
+@router.get("/examples", dependencies=[require_role("read")], responses=problems(*OF_COLLECTION))
 def examples(engine: EngineDep, collection: CollectionDep = DEFAULT) -> ExamplesOut:
     """Example queries whose demonstration item is in a collection."""
     queries = [(demo, query) for demo in demos.ALL.values() for query in demo.examples()]

@@ -6,7 +6,7 @@ from typing import Annotated, TypeVar
 
 from fastapi import APIRouter, Depends, Response
 
-from app.access.door import may
+from app.access.door import require_role
 from app.answers.queries import read_query
 from app.answers.search import search_images, search_sentences
 from app.engine.engine import Engine
@@ -24,7 +24,7 @@ Asked = TypeVar("Asked", bound=Search)
 
 @router.post(
     "/search/image",
-    dependencies=[may("read")],
+    dependencies=[require_role("read")],
     response_model=ImageHits,
     openapi_extra=body_of(ImageSearch),
 )
@@ -38,7 +38,7 @@ async def search_image(
 
 @router.post(
     "/search/text",
-    dependencies=[may("read")],
+    dependencies=[require_role("read")],
     response_model=SentenceHits,
     openapi_extra=body_of(TextSearch),
 )

@@ -6,9 +6,9 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request, Response
 
-from app.access.door import ANYONE, PUBLIC, Door, KeyDep, SessionDep, loaded_engine
+from app.access.door import ANYONE, PUBLIC, Door, KeyDep, SessionDep, get_engine
 from app.access.keys import Caller
-from app.access.sessions import LONGEST, Sessions, cookie_name
+from app.access.sessions import LONGEST, Sessions, name_cookie
 from app.http.errors import Unauthorized, Unavailable
 from app.http.openapi import JSON, OF_BODY, lines_of, problems
 from app.routes.bodies import reads_json
@@ -59,12 +59,12 @@ async def sign_in(
     key = entrance.keyring.find(body.key.strip())
     if key is None:
         raise Unauthorized("this key is not known here; check that all of it was copied")
-    sessions = Sessions.of(loaded_engine(request).catalog)
+    sessions = Sessions.of(get_engine(request).catalog)
     if cookie is not None:  # no one goes on by a session that was there before
         await lanes.writes.run(sessions.end, cookie)
     secure = _is_secure(request)
     response.set_cookie(
-        cookie_name(request, secure=secure),
+        name_cookie(request, secure=secure),
         sessions.begin(key),
         max_age=LONGEST,
         path=_path(request),
@@ -81,11 +81,11 @@ async def sign_out(
 ) -> None:
     """End the session of a browser, wherever its cookie may have got to."""
     if cookie is not None:
-        sessions = Sessions.of(loaded_engine(request).catalog)
+        sessions = Sessions.of(get_engine(request).catalog)
         await lanes.writes.run(sessions.end, cookie)
     for secure in (True, False):
         response.delete_cookie(
-            cookie_name(request, secure=secure),
+            name_cookie(request, secure=secure),
             path=_path(request),
             secure=secure,
             httponly=True,

@@ -21,7 +21,7 @@ from prometheus_client.core import GaugeMetricFamily, InfoMetricFamily
 from prometheus_client.registry import Collector
 
 from app import __version__
-from app.access.door import PUBLIC, may
+from app.access.door import PUBLIC, require_role
 from app.answers import system as index_answers
 from app.engine.engine import Engine
 from app.http.errors import Unavailable
@@ -45,7 +45,7 @@ from app.schemas.system import (
     ModelOut,
     ModelsOut,
 )
-from app.telemetry.metrics import counted, shared
+from app.telemetry.metrics import gather, is_shared
 from index.database.errors import Busy
 from models.checkpoint import Checkpoint
 
@@ -55,9 +55,9 @@ def exposition(engine: Engine | None) -> bytes:
     disable_created_metrics()  # type: ignore[no-untyped-call]  # of when each series began
     now = CollectorRegistry()
     now.register(Gauges(engine))
-    if not shared():  # processor time and memory of one worker would mislead
+    if not is_shared():  # processor time and memory of one worker would mislead
         ProcessCollector(registry=now)
-    return generate_latest(counted()) + generate_latest(now)
+    return generate_latest(gather()) + generate_latest(now)
 
 
 class Gauges(Collector):
@@ -123,7 +123,10 @@ async def readyz(request: Request, engine: EngineDep) -> dict[str, object]:
 
 # For all collections together, so not for a key of some; TESSERA_OPEN_METRICS lets all in.
 @router.get(
-    "/metrics", dependencies=[may("read", unbound=True)], response_class=Response, responses=TEXT
+    "/metrics",
+    dependencies=[require_role("read", unbound=True)],
+    response_class=Response,
+    responses=TEXT,
 )
 async def metrics(request: Request) -> Response:
     """Counters, timings and gauges as Prometheus text."""
@@ -132,7 +135,7 @@ async def metrics(request: Request) -> Response:
     return Response(text, headers={"Content-Type": CONTENT_TYPE_LATEST})
 
 
-@router.get("/model", dependencies=[may("read")], responses=NOT_READY)
+@router.get("/model", dependencies=[require_role("read")], responses=NOT_READY)
 async def model(engine: EngineDep, settings: SettingsDep) -> ModelsOut:
     """What is loaded, and how much may be uploaded."""
     matcher = engine.models.matcher
@@ -150,7 +153,7 @@ async def model(engine: EngineDep, settings: SettingsDep) -> ModelsOut:
     )
 
 
-@router.get("/index", dependencies=[may("read")], responses=problems(*OF_COLLECTION))
+@router.get("/index", dependencies=[require_role("read")], responses=problems(*OF_COLLECTION))
 def index(engine: EngineDep, collection: CollectionDep = DEFAULT) -> IndexOut:
     """How a collection is searched: its segments, what finds rows, and what is not in yet."""
     return index_answers.index(engine, collection)
@@ -158,7 +161,7 @@ def index(engine: EngineDep, collection: CollectionDep = DEFAULT) -> IndexOut:
 
 @router.post(
     "/index/audit",
-    dependencies=[may("admin")],
+    dependencies=[require_role("admin")],
     responses=problems(*OF_COLLECTION, *OF_BODY),
     openapi_extra=lines_of(AuditRequest, JSON),
 )

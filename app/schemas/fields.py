@@ -24,7 +24,7 @@ Filter = Annotated[
 ]
 Fraction = Annotated[float, Field(ge=0, le=1)]
 Corners = tuple[Fraction, Fraction, Fraction, Fraction]
-Key = Annotated[str, Field(min_length=1, max_length=200, description="A metadata key.")]
+MetadataKey = Annotated[str, Field(min_length=1, max_length=200, description="A metadata key.")]
 MOST_FIELDS = 50
 
 

@@ -15,8 +15,8 @@ from app.schemas.fields import (
     Fraction,
     HitPhoto,
     ItemId,
-    Key,
     Limit,
+    MetadataKey,
     PhotoBody,
     Probability,
     Scalar,
@@ -27,30 +27,30 @@ Weight = Annotated[float, Field(ge=0, le=10)]
 MOST_FACETS, MOST_BOOSTS = 20, 10
 
 
-class Part(BaseModel):
+class RequestPart(BaseModel):
     """A part of a request: unknown fields and numbers that are none are refused."""
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
 
-class FacetIn(Part):
+class FacetIn(RequestPart):
     """A key whose values are counted; numbers are counted in ranges too."""
 
-    key: Key
+    key: MetadataKey
     limit: Annotated[int, Field(ge=1, le=1000), INTEGRAL] = 20
     bounds: Annotated[list[float], Field(max_length=50)] = Field(
         default_factory=list, description="Where ranges of numbers meet; round ones if empty."
     )
 
 
-class SortIn(Part):
+class SortIn(RequestPart):
     """The key that hits come by; those without it come last."""
 
-    key: Key
+    key: MetadataKey
     order: Literal["asc", "desc"] = "asc"
 
 
-class WeightsIn(Part):
+class WeightsIn(RequestPart):
     """What a perfect match of each kind gives to a score.
 
     `meaning` is that of an item's sentences in the joint space with the text; they are asked where
@@ -64,11 +64,11 @@ class WeightsIn(Part):
     meaning: Weight = 0.2
 
 
-class BoostIn(Part):
+class BoostIn(RequestPart):
     """What items earn that pass a filter, or by their number under a key: none to all of it."""
 
     weight: Annotated[float, Field(ge=-1, le=1)]
-    key: Key | None = None
+    key: MetadataKey | None = None
     filter: Filter | None = None
 
 
@@ -86,7 +86,7 @@ class ProductSearch(PhotoBody):
         "it is compared with how probably an item's photo is like the one sent, and the text only "
         "ranks: a hit's `probability`, the smaller of both, can be below it.",
     )
-    facets: Annotated[list[Key | FacetIn], Field(max_length=MOST_FACETS)] = Field(
+    facets: Annotated[list[MetadataKey | FacetIn], Field(max_length=MOST_FACETS)] = Field(
         default_factory=list, description="Keys whose values are counted among relevant items."
     )
     sort: SortIn | None = Field(
@@ -94,7 +94,9 @@ class ProductSearch(PhotoBody):
         description="By relevance if not set.",
         examples=[{"key": "price", "order": "asc"}],
     )
-    collapse: Key | None = Field(None, description="Give the best item of each value of this key.")
+    collapse: MetadataKey | None = Field(
+        None, description="Give the best item of each value of this key."
+    )
     weights: WeightsIn = WeightsIn()
     fields: Annotated[dict[str, Weight], Field(max_length=MOST_FIELDS)] = Field(
         default_factory=dict, description="Weights of fields; 0 leaves one out."

@@ -14,8 +14,8 @@ from app.schemas.fields import (
     Filter,
     Fraction,
     HitPhoto,
-    Key,
     Limit,
+    MetadataKey,
     PhotoBody,
     Probability,
 )
@@ -43,7 +43,7 @@ class Search(PhotoBody):
     exact: bool = Field(
         False, description="Look at every stored row, so that no hit can be missed; slower."
     )
-    fields: Annotated[list[Key], Field(max_length=MOST_FIELDS)] | None = Field(
+    fields: Annotated[list[MetadataKey], Field(max_length=MOST_FIELDS)] | None = Field(
         None,
         description="The metadata keys that hits carry: all of them if not set, none if empty. "
         "They change no score; /search/products ranks by the words in fields as well.",

@@ -26,7 +26,7 @@ _facts: ContextVar[dict[str, str] | None] = ContextVar("facts", default=None)
 
 
 @contextmanager
-def noted() -> Iterator[dict[str, str]]:
+def collect_facts() -> Iterator[dict[str, str]]:
     """What `note` is told within the context, in threads that copy it as well."""
     facts: dict[str, str] = {}
     token = _facts.set(facts)

@@ -92,14 +92,14 @@ def share() -> Iterator[None]:
         yield
 
 
-def shared() -> bool:
+def is_shared() -> bool:
     """Whether this process is one of several workers that share what they count."""
     return SHARED in os.environ
 
 
-def counted() -> CollectorRegistry:
+def gather() -> CollectorRegistry:
     """What this process has counted, or where workers share it, all of them, ended ones too."""
-    if not shared():
+    if not is_shared():
         return OWN
     _forget_gauges_of_ended_workers(Path(os.environ[SHARED]))
     registry = CollectorRegistry()

@@ -19,11 +19,11 @@ from tenacity import (
 
 from tessera_client import calls
 from tessera_client.calls import Call
-from tessera_client.errors import check, reaching
+from tessera_client.errors import check, report_failures
 from tessera_client.items import NewItem, batches
 from tessera_client.local import AsyncLocalTransport, LocalTransport
 from tessera_client.models import ImageHit, ImportStatus, Item, SentenceHit
-from tessera_client.products import AsyncProducts, Products
+from tessera_client.products import AsyncProductSync, ProductSync
 
 Parameters = ParamSpec("Parameters")
 Answer = TypeVar("Answer")
@@ -33,7 +33,7 @@ LONGEST_WAIT = 30.0  # seconds
 TIMEOUT = httpx2.Timeout(120, connect=10)  # seconds
 
 
-def _refused(response: httpx2.Response) -> bool:
+def _is_refused(response: httpx2.Response) -> bool:
     """Whether the service did nothing because it is busy, so that any request may be repeated."""
     return response.status_code in (429, 503) and "retry-after" in response.headers
 
@@ -53,7 +53,7 @@ def _pause(state: RetryCallState) -> float:
 
 
 RETRIES: dict[str, Any] = {
-    "retry": retry_if_result(_refused) | retry_if_exception_type(httpx2.ConnectError),
+    "retry": retry_if_result(_is_refused) | retry_if_exception_type(httpx2.ConnectError),
     "wait": _pause,
     "stop": stop_after_attempt(ATTEMPTS),
     # At last the answer is given as it is, or the failure raised.
@@ -154,9 +154,9 @@ class Client(Endpoints):
         self._http.close()
 
     @property
-    def products(self) -> Products:
+    def products(self) -> ProductSync:
         """Products of the collection, kept as a shop's own list of them."""
-        return Products(self.send)
+        return ProductSync(self.send)
 
     def on(self, collection: str) -> Self:
         """The same client for another collection; closing either closes both."""
@@ -168,7 +168,7 @@ class Client(Endpoints):
         """Send a call, again where the service is busy."""
         arguments = call.arguments(self.collection)
         send = Retrying(**RETRIES)
-        with reaching(call.path):
+        with report_failures(call.path):
             response = send(self._http.request, call.method, call.path, **arguments)
         return call.read(check(response))
 
@@ -243,9 +243,9 @@ class AsyncClient(Endpoints):
         await self._http.aclose()
 
     @property
-    def products(self) -> AsyncProducts:
+    def products(self) -> AsyncProductSync:
         """Products of the collection, kept as a shop's own list of them."""
-        return AsyncProducts(self.send)
+        return AsyncProductSync(self.send)
 
     def on(self, collection: str) -> Self:
         """The same client for another collection; closing either closes both."""
@@ -257,7 +257,7 @@ class AsyncClient(Endpoints):
         """Send a call, again where the service is busy."""
         arguments = call.arguments(self.collection)
         send = AsyncRetrying(**RETRIES)
-        with reaching(call.path):
+        with report_failures(call.path):
             response: httpx2.Response = await send(
                 self._http.request, call.method, call.path, **arguments
             )

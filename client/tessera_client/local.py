@@ -11,7 +11,7 @@ from anyio.from_thread import start_blocking_portal
 from anyio.to_thread import run_sync
 
 
-def application(path: Path, settings: dict[str, Any]) -> Any:
+def make_application(path: Path, settings: dict[str, Any]) -> Any:
     """The service's web application over a data folder, its models loaded; and its engine."""
     from app.access.door import Door
     from app.engine.engine import Engine
@@ -21,14 +21,14 @@ def application(path: Path, settings: dict[str, Any]) -> Any:
     chosen = Settings(data=path, **settings)
     engine = Engine.load(chosen)
     engine.serve()
-    return create_app(chosen, engine, Door.unlocked(chosen)), engine
+    return create_app(chosen, engine, Door.without_keys(chosen)), engine
 
 
 class LocalTransport(httpx2.BaseTransport):
     """Answers requests by the service in this process, on an event loop of its own thread."""
 
     def __init__(self, path: Path, settings: dict[str, Any]) -> None:
-        app, engine = application(path, settings)
+        app, engine = make_application(path, settings)
         with ExitStack() as opened:
             opened.callback(engine.close)
             self._portal = opened.enter_context(start_blocking_portal())

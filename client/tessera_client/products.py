@@ -85,9 +85,9 @@ def sync(
         raise ValueError(f"most_deleted is a share from 0 to 1, got {most_deleted}")
     report = Report()
     yield calls.upload(b"")  # which makes a collection that is new
-    stamps = yield from _stamps(filter)
+    stamps = yield from _list_stamps(filter)
     listed_ids: set[str] = set()
-    stream = _unseen(items, listed_ids, report)
+    stream = _select_new(items, listed_ids, report)
     while part := list(islice(stream, TOGETHER)):
         changed = [item for item in part if stamps.get(item.id) != item.stamp]
         report.unchanged += len(part) - len(changed)
@@ -107,19 +107,19 @@ def sync(
     return report
 
 
-def stamp_of(item: NewItem) -> str:
+def make_stamp(item: NewItem) -> str:
     """What an item is known by: the caller's stamp, or digests of its content and metadata.
 
     OSError for a photo that is not there, TypeError or ValueError for metadata that are no JSON.
     """
-    looks = [_look(photo) for photo in item.photos]
+    looks = [_describe_image(photo) for photo in item.photos]
     metadata = _digest(dict(item.metadata))
     if item.stamp is not None:
         return item.stamp
     return f"{_digest([looks, list(item.sentences)])}.{metadata}"
 
 
-def _look(image: Image) -> str:
+def _describe_image(image: Image) -> str:
     """What an image is known by."""
     if isinstance(image, bytes):
         return sha256(image).hexdigest()
@@ -147,7 +147,7 @@ def _has_null(value: Any) -> bool:
     return value is None
 
 
-def _stamps(where: Filter | None) -> Generator[Call[Any], Any, dict[str, str | None]]:
+def _list_stamps(where: Filter | None) -> Generator[Call[Any], Any, dict[str, str | None]]:
     """The stamps of the items that are there, by id."""
     stamps: dict[str, str | None] = {}
     cursor: str | None = None
@@ -158,12 +158,14 @@ def _stamps(where: Filter | None) -> Generator[Call[Any], Any, dict[str, str | N
             return stamps
 
 
-def _unseen(items: Iterable[NewItem], listed_ids: set[str], report: Report) -> Iterator[NewItem]:
+def _select_new(
+    items: Iterable[NewItem], listed_ids: set[str], report: Report
+) -> Iterator[NewItem]:
     """The items whose ids come for the first time, and whose photos are there, with stamps."""
     for item in items:
         report.read += 1
         try:
-            stamp = stamp_of(item)
+            stamp = make_stamp(item)
         except (OSError, TypeError, ValueError) as wrong:  # a lost photo, or what is no JSON
             listed_ids.add(item.id)
             report.refused.append((item.id, str(wrong)))
@@ -186,11 +188,11 @@ def _patch(
     moved = []
     for item in items:
         try:
-            stored, tag = yield calls.tagged_item(item.id)
+            stored, tag = yield calls.get_tagged_item(item.id)
             if stored.stamp != stamps[item.id]:
                 moved.append(item)
                 continue
-            change = difference(stored.metadata, item.metadata)
+            change = compare(stored.metadata, item.metadata)
             yield calls.patch_item(item.id, change, stamp=item.stamp, match=tag)
         except TesseraError as refused:
             if refused.status in (404, 412):
@@ -225,17 +227,17 @@ def _lines(items: Iterable[NewItem], report: Report) -> Iterator[bytes]:
             report.refused.append((item.id, str(lost)))
 
 
-def difference(was: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
+def compare(was: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
     """The merge patch (RFC 7396) that makes one object of another, but for nulls in it.
 
-    >>> difference({"a": 1, "b": {"c": 2, "d": 3}}, {"b": {"c": 4}})
+    >>> compare({"a": 1, "b": {"c": 2, "d": 3}}, {"b": {"c": 4}})
     {'a': None, 'b': {'c': 4, 'd': None}}
     """
     patch: dict[str, Any] = dict.fromkeys(was.keys() - now.keys())
     for key, value in now.items():
         before = was.get(key)
         if isinstance(before, Mapping) and isinstance(value, Mapping):
-            patch[key] = difference(before, value)
+            patch[key] = compare(before, value)
         elif key not in was or json.dumps(before) != json.dumps(value):  # 1 is not true
             patch[key] = value
     return dict(sorted(patch.items()))
@@ -246,7 +248,7 @@ def _tell(progress: Progress | None, report: Report) -> None:
         progress(report)
 
 
-class Products:
+class ProductSync:
     """Products of a client's collection."""
 
     def __init__(self, send: Callable[[Call[Any]], Any]) -> None:
@@ -263,8 +265,8 @@ class Products:
         return step
 
 
-class AsyncProducts:
-    """As Products, awaited; the items are read in a thread."""
+class AsyncProductSync:
+    """As ProductSync, awaited; the items are read in a thread."""
 
     def __init__(self, send: Callable[[Call[Any]], Awaitable[Any]]) -> None:
         self._send = send

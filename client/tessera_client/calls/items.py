@@ -35,7 +35,7 @@ def get_item(id: str) -> Call[Item]:  # noqa: A002 - the service's own name
     return Call("GET", _item(id), model_of(Item))
 
 
-def tagged_item(id: str) -> Call[tuple[Item, str | None]]:  # noqa: A002 - the service's own name
+def get_tagged_item(id: str) -> Call[tuple[Item, str | None]]:  # noqa: A002 - the service's own name
     """What is stored under an id, and the ETag of this state of it."""
     read = model_of(Item)
     return Call("GET", _item(id), lambda response: (read(response), response.headers.get("etag")))

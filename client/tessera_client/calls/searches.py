@@ -36,7 +36,7 @@ def search_images(
         "/search/image",
         model_of(ImageHits),
         _search(text, phrases, id, box, filter, min_probability, exact, limit, cursor)
-        | {"photo": photo, "photo_weight": photo_weight, "fields": _listed(fields)},
+        | {"photo": photo, "photo_weight": photo_weight, "fields": _to_list(fields)},
         None if image is None else read_image(image),
     )
 
@@ -65,7 +65,7 @@ def search_sentences(
         "/search/text",
         model_of(SentenceHits),
         _search(text, phrases, id, box, filter, min_probability, exact, limit, cursor)
-        | {"photo": photo, "fields": _listed(fields)},
+        | {"photo": photo, "fields": _to_list(fields)},
         None if image is None else read_image(image),
     )
 
@@ -142,5 +142,5 @@ def _search(
     }
 
 
-def _listed(keys: Sequence[str] | None) -> list[str] | None:
+def _to_list(keys: Sequence[str] | None) -> list[str] | None:
     return None if keys is None else list(keys)

@@ -13,7 +13,7 @@ import pytest
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 
-from app.access.keyring import add_key
+from app.access.key_file import add_key
 from app.access.keys import make_key
 from app.engine.engine import Engine
 from app.http import lanes

@@ -14,7 +14,7 @@ import httpx2
 import pytest
 import uvicorn
 
-from app.access.keyring import add_key
+from app.access.key_file import add_key
 from app.access.keys import make_key
 from app.engine.engine import Engine
 from app.http import server
