@@ -1,4 +1,4 @@
-"""Demonstrations: folders of items with example queries, for a Tessera that holds none yet."""
+"""Demonstrations: folders of items with example queries."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DEMOS = Path(__file__).parent / "demos"
 
 @dataclass(frozen=True, slots=True)
 class ExampleQuery:
-    """A query, and the id of the item that it describes."""
+    """An example query and the id of the matching item."""
 
     text: str
     id: str
@@ -24,7 +24,7 @@ class ExampleQuery:
 
 @dataclass(frozen=True, slots=True)
 class Demo:
-    """A folder of items and example queries, and the collection that the items go to.
+    """A demonstration: a folder of items, example queries, and a collection.
 
     Each item has the demonstration's name under `sample` in its metadata.
     """
@@ -34,22 +34,22 @@ class Demo:
 
     @property
     def folder(self) -> Path:
-        """Where it lies."""
+        """The folder of its items."""
         return DEMOS / self.name
 
     def sources(self) -> list[ItemSource | ImportOutcome]:
-        """Its items, found as `tessera index items.jsonl` finds them, and those in packages.
+        """List its items, including those in packages.
 
         LookupError where scikit-image's photos are wanted and not installed.
         """
         return [*find([self.folder / "items.jsonl"]), *self._list_packaged()]
 
     def examples(self) -> list[ExampleQuery]:
-        """Queries that the page offers, each with its right item."""
+        """List the example queries of the page, each with the id of its item."""
         return [ExampleQuery(**row) for row in _read_rows(self.folder / "examples.jsonl")]
 
     def _list_packaged(self) -> list[ItemSource]:
-        """Items whose photos scikit-image brings."""
+        """List the items with photos of scikit-image."""
         file = self.folder / "packaged.jsonl"
         return [
             ItemSource(
@@ -72,7 +72,7 @@ def _read_rows(file: Path) -> list[dict[str, Any]]:
 
 
 def _find_skimage() -> Path:
-    """The photos that scikit-image brings."""
+    """Find the folder of scikit-image's photos."""
     package = find_spec("skimage")
     if package is None or package.origin is None:
         raise LookupError("install scikit-image: it carries some of the sample photos")

@@ -13,6 +13,6 @@ class Role(StrEnum):
     ADMIN = "admin"
 
     def includes(self, other: Role) -> bool:
-        """Whether whoever has this role may do what the other one may."""
+        """Return whether whoever has this role may do what the other one may."""
         roles = list(Role)
         return roles.index(self) >= roles.index(other)

@@ -236,7 +236,7 @@ class Settings(BaseSettings):
         return self.keys or self.data / "keys.jsonl"
 
     def check_certificate(self) -> None:
-        """ValueError for a file that is set to serve HTTPS with, and is not there."""
+        """Raise ValueError for a file that is set to serve HTTPS with, and is not there."""
         if self.ssl_keyfile and not self.ssl_certfile:
             raise ValueError("ssl_keyfile: the certificate is missing; set ssl_certfile as well")
         for file in (self.ssl_certfile, self.ssl_keyfile):

@@ -1,4 +1,4 @@
-"""Access: the role that each route asks for, and what the key of a request allows."""
+"""Access: roles of routes, and callers by their keys."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ HEADER = APIKeyHeader(name="X-API-Key", auto_error=False, scheme_name="header")
 
 
 class SessionCookie(APIKeyCookie):
-    """The cookie of a session, whose name has a prefix over HTTPS."""
+    """The cookie of a session; its name has a prefix over HTTPS."""
 
     async def __call__(self, request: HTTPConnection) -> str | None:
-        """The session that a request brings, if any."""
+        """Return the session in a request's cookie, if any."""
         return find_cookie(request)
 
 
@@ -55,7 +55,7 @@ SESSION = SessionCookie(
 
 
 class Door:
-    """Who is let in: the keys, and the requests of each caller."""
+    """Admission of callers by their keys, within their quotas."""
 
     def __init__(self, settings: Settings, keyring: Keyring) -> None:
         self.settings, self.keyring = settings, keyring
@@ -64,7 +64,7 @@ class Door:
 
     @classmethod
     def of(cls, settings: Settings) -> Door:
-        """The door that settings describe.
+        """Make the door that settings describe.
 
         ValueError where others could reach a service without keys that was not said to be open.
         """
@@ -74,13 +74,16 @@ class Door:
 
     @classmethod
     def without_keys(cls, settings: Settings) -> Door:
-        """A door for callers in this very process, who have the data folder anyway."""
+        """Make a door for callers in this process.
+
+        They can read the data folder anyway.
+        """
         return cls(settings, Keyring(None))
 
     async def caller(
         self, request: Request, key: str | None, session: str | None, needed: Role = Role.READ
     ) -> Caller:
-        """Who sends a request; Unauthorized for a key that is missing or not known."""
+        """Return the sender of a request; Unauthorized for a missing or unknown key."""
         if not self.keyring.required or (self.settings.open_metrics and _reads_metrics(request)):
             return ANYONE
         if key is not None:
@@ -109,7 +112,9 @@ class Door:
 
 
 def require_role(role: Role | str, *, unbound: bool = False) -> Any:
-    """A dependency of a route: callers need this role, and where `unbound` one for all collections.
+    """Return a dependency that admits callers of a role.
+
+    With `unbound`, it refuses a key that is bound to collections.
 
     `read`: search, explain and look at what is stored. `write`: change items as well. `admin`:
     change collections as a whole, snapshots and audits as well.
@@ -121,7 +126,7 @@ async def find_key(
     bearer: Annotated[HTTPAuthorizationCredentials | None, Depends(BEARER)],
     header: Annotated[str | None, Depends(HEADER)],
 ) -> str | None:
-    """The key that a request brings, if any."""
+    """Return the key in a request's headers, if any."""
     return bearer.credentials if bearer else header
 
 
@@ -149,7 +154,7 @@ async def admit(
 
 
 def name_payer(request: Request) -> str:
-    """Whom a request counts for: its key, or without one the address that it comes from."""
+    """Name the key or the network address that a request counts for."""
     caller: Caller = request.state.caller  # set by the role that the route declares
     if caller is not ANYONE and caller is not NOBODY:
         return f"the key {caller.name!r}"
@@ -157,7 +162,7 @@ def name_payer(request: Request) -> str:
 
 
 async def public(request: Request) -> None:
-    """A dependency of routes that need no key; no collection is open to them."""
+    """Mark a request of a public route; no collection is open to it."""
     request.state.caller = NOBODY
 
 
@@ -190,7 +195,10 @@ def _check(caller: Caller, needed: Role, *, unbound: bool) -> None:
 
 
 def _check_parameters(request: Request) -> None:
-    """ValueError for a parameter that the route does not take: a typo must not mean the default."""
+    """Raise ValueError for a parameter that the route does not take.
+
+    A typo must not fall back to the default.
+    """
     if not request.query_params:
         return
     fields = get_flat_params(request.scope["route"].dependant)

@@ -1,4 +1,6 @@
-"""File of keys: a line of JSON for each; a damaged line opens nothing and costs no other key.
+"""File of keys: one line of JSON for each key.
+
+A damaged line admits no one and does not affect other keys.
 
 Lines end in a line feed alone. Empty lines and those that begin with # are comments. Keys are
 written in ASCII, so that no character of a name can be taken for the end of a line.
@@ -25,7 +27,7 @@ READABLE = 0o640  # a group that may read the file still may; no one else
 
 @dataclass(frozen=True, slots=True)
 class KeyLine:
-    """A line of the file: a key, a comment, or a damaged line with its problem."""
+    """A line of the file: a key, a comment, or a damaged line."""
 
     number: int
     text: bytes
@@ -34,12 +36,18 @@ class KeyLine:
 
     @property
     def opens(self) -> bool:
-        """Whether the line's key is let in: not where an earlier line has its name or hash."""
+        """Return whether the line's key is admitted.
+
+        It is not if an earlier line has the same name or hash.
+        """
         return self.key is not None and not self.problem
 
 
 def read_lines(file: Path | None) -> tuple[KeyLine, ...]:
-    """The lines of a file, none if there is no file; OSError where it cannot be read."""
+    """Read the lines of a file, none if there is no file.
+
+    Raises OSError for a file that cannot be read.
+    """
     if file is None:
         return ()
     try:
@@ -73,12 +81,12 @@ def _parse_line(number: int, text: bytes, taken: dict[str, int]) -> KeyLine:
 
 
 def read_keys(file: Path | None) -> tuple[ApiKey, ...]:
-    """The keys in a file that let someone in."""
+    """Read the keys in a file, without those on damaged lines."""
     return tuple(line.key for line in read_lines(file) if line.key is not None and line.opens)
 
 
 def describe_damage(lines: Sequence[KeyLine]) -> list[str]:
-    """A sentence for each line that opens nothing though it should."""
+    """Describe each damaged line in a sentence."""
     return [
         f"line {line.number} is damaged and opens nothing: {line.problem}"
         for line in lines
@@ -87,7 +95,10 @@ def describe_damage(lines: Sequence[KeyLine]) -> list[str]:
 
 
 def add_key(file: Path, key: ApiKey) -> None:
-    """Add a key to a file, made if need be; ValueError if its name is taken, or looks so."""
+    """Add a key to a file, which is made if it does not exist.
+
+    Raises ValueError if a key has this name, or one that looks the same.
+    """
     with _change(file) as (place, lines):
         for known in (line.key for line in lines if line.key is not None):
             if fold(known.name) == fold(key.name):
@@ -99,7 +110,9 @@ def add_key(file: Path, key: ApiKey) -> None:
 
 
 def remove_key(file: Path, name: str) -> None:
-    """Take a key out of a file by its name, or as `show_name` gives that; LookupError if none.
+    """Remove a key by its name, or by the name that `show_name` prints.
+
+    Raises LookupError if there is none.
 
     Every line that has its name or its hash goes: what was removed opens nothing by another line.
     Other lines stay, damaged ones too.
@@ -126,14 +139,14 @@ def _is_removed(key: ApiKey, name: str, hashes: set[str]) -> bool:
 
 
 def show_name(name: str) -> str:
-    """A name as it is printed: what no one can see is written as \\u2028, say."""
+    """Return a printable name: invisible characters become escapes such as \\u2028."""
     return "".join(
         sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in name
     )
 
 
 def _encode_line(line: KeyLine) -> bytes:
-    """A line as it is written again: keys in today's form, all else untouched."""
+    """Encode a line for writing: keys in today's format, other lines unchanged."""
     return _encode_key(line.key) if line.key is not None else line.text
 
 
@@ -144,7 +157,7 @@ def _encode_key(key: ApiKey) -> bytes:
 
 @contextmanager
 def _change(file: Path) -> Iterator[tuple[Path, tuple[KeyLine, ...]]]:
-    """The file itself, which a link may name, and its lines, while no one else changes them."""
+    """Lock a file for a change; yield its real path and its lines."""
     place = file.resolve()
     place.parent.mkdir(parents=True, exist_ok=True)
     missing = not place.exists()
@@ -159,7 +172,7 @@ def _change(file: Path) -> Iterator[tuple[Path, tuple[KeyLine, ...]]]:
 
 @contextmanager
 def _lock(file: Path) -> Iterator[None]:
-    """The lock of a file that changes replace: of the one that is there once it is ours."""
+    """Lock a file that changes replace: the one that exists once the lock is held."""
     while True:
         handle = os.open(file, os.O_RDWR | os.O_CREAT, 0o600)
         try:
@@ -172,7 +185,7 @@ def _lock(file: Path) -> Iterator[None]:
 
 
 def _write(file: Path, lines: Sequence[bytes]) -> None:
-    """Write all lines in one step: after a crash the file is the former one, or this one."""
+    """Replace the file in one step, so that a crash leaves the old or the new one."""
     with NamedTemporaryFile(dir=file.parent, prefix=f"{file.name}.", delete=False) as written:
         place = Path(written.name)
         try:
@@ -188,7 +201,10 @@ def _write(file: Path, lines: Sequence[bytes]) -> None:
 
 
 def _adopt_owner(handle: int, file: Path) -> None:
-    """Leave a file that is replaced to its owner and group; no one else may read it."""
+    """Give a new file the owner and group of the file that it replaces.
+
+    No one else may read it.
+    """
     status = file.stat()
     with suppress(PermissionError):  # only root may give files away
         os.fchown(handle, status.st_uid, status.st_gid)

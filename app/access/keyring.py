@@ -1,4 +1,4 @@
-"""Keyring: the keys that are known now, from the environment and a file that may change."""
+"""Keyring: the known keys, from the environment and from a file that may change."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ logger = logging.getLogger("tessera")
 
 
 class Keyring:
-    """The keys that are known now: fixed ones, and those of a file that is read as it changes.
+    """The known keys: fixed keys, and those of a file that is read again when it changes.
 
     Used by the threads of no more than one event loop. A damaged line of the file opens nothing,
     and is logged. Raises OSError for a file that cannot be read when it is made; while that is so
@@ -40,7 +40,10 @@ class Keyring:
 
     @classmethod
     def of(cls, settings: Settings) -> Keyring:
-        """The keys that settings name; ValueError for a file that is set and not there."""
+        """Make the keyring that settings describe.
+
+        Raises ValueError if the file that is set does not exist.
+        """
         if settings.keys is not None and not settings.keys.is_file():
             raise ValueError(
                 f"there is no key file at {settings.keys}; tessera keys add NAME --role admin"
@@ -49,7 +52,7 @@ class Keyring:
 
     @property
     def required(self) -> bool:
-        """Whether a key is needed: once there was a key or a file of keys, from then on."""
+        """Return whether a key is needed: from when the first key or file of keys appears."""
         self._refresh()
         return self._locked
 
@@ -57,7 +60,7 @@ class Keyring:
         return len(self._fixed) + len(self._read)
 
     def find(self, key: str) -> ApiKey | None:
-        """What a key stands for, if it is known; compares with all of them in constant time."""
+        """Find a key; the comparison takes the same time for all keys."""
         digest, match = hash_key(key), None
         for known in self._list_keys():
             if hmac.compare_digest(known.sha256, digest):
@@ -94,7 +97,7 @@ class Keyring:
         self._log((self._read, damage), *(f"{self._file}, {problem}" for problem in damage))
 
     def _log(self, what: object, *problems: str) -> None:
-        """Log what is wrong, and how many keys there are, once until something is different."""
+        """Log problems and the number of keys, once until something changes."""
         if what == self._logged:
             return
         first, self._logged = self._logged is None, what
@@ -105,7 +108,7 @@ class Keyring:
 
 
 class FileState(NamedTuple):
-    """What is different once a file was changed."""
+    """The properties of a file that differ after a change."""
 
     inode: int
     modified: int  # nanoseconds since 1970, as the next
@@ -113,7 +116,7 @@ class FileState(NamedTuple):
     size: int
 
     def is_settled(self) -> bool:
-        """Whether a change from now on would be seen by the times."""
+        """Return whether the next change will change the times."""
         return time.time_ns() - max(self.changed, self.modified) > SETTLED
 
 
@@ -134,7 +137,7 @@ def _read_environment(settings: Settings) -> list[ApiKey]:
 
 
 def _read_state(file: Path | None) -> FileState | None:
-    """What is different once a file was changed; None if there is none."""
+    """Return the state of a file; None if there is no file."""
     if file is None:
         return None
     try:
@@ -145,7 +148,10 @@ def _read_state(file: Path | None) -> FileState | None:
 
 
 def check_lock(settings: Settings, keyring: Keyring) -> None:
-    """ValueError where others could reach a service without keys that was not said to be open."""
+    """Raise ValueError for a service without keys that others can reach.
+
+    `--open` allows it.
+    """
     if keyring.required and settings.open:
         raise ValueError(
             f"--open would let everybody in, and there are keys in {settings.keys_file} or in "
@@ -167,7 +173,7 @@ def check_lock(settings: Settings, keyring: Keyring) -> None:
 
 
 def _is_local(host: str) -> bool:
-    """Whether only this machine can reach an address."""
+    """Return whether only this machine can reach an address."""
     try:
         return ip_address(host).is_loopback
     except ValueError:

@@ -1,4 +1,4 @@
-"""Sessions of the page: signed texts in a cookie that stand for a key, without the key itself.
+"""Sessions of the page: signed cookies that stand for a key.
 
 What ends a session: signing out, another sign-in of the same browser, a week, and whatever takes
 its key back. The first two are kept in the catalog, so that they hold in every process and host.
@@ -23,7 +23,7 @@ LONGEST = 7 * 24 * 3600  # seconds until a key is asked for again
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """A session: the name and the mark of its key, its own random id, and when it began."""
+    """A session: the name and mark of its key, a random id, and its start."""
 
     name: str
     mark: str
@@ -44,7 +44,7 @@ class Sessions:
 
     @classmethod
     def of(cls, catalog: Catalog) -> Sessions:
-        """The sessions of all services that share a catalog."""
+        """Make the sessions of all services that share a catalog."""
         return cls(catalog.secret, EndedSessions(catalog.reader, catalog.writer, LONGEST))
 
     def begin(self, key: ApiKey) -> str:
@@ -53,14 +53,14 @@ class Sessions:
         return session if isinstance(session, str) else session.decode()
 
     def read(self, text: str) -> Session | None:
-        """A session that goes on; None for one that is over, or not ours. Asks the database."""
+        """Read a session from the database; None if it has ended or is not ours."""
         session = self._verify(text)
         if session is None or self._ended.has(session.mark, session.id, session.began):
             return None
         return session
 
     def end(self, text: str) -> None:
-        """End a session; there is nothing to be done for one that is over, or not ours."""
+        """End a session; does nothing if it has ended or is not ours."""
         session = self._verify(text)
         if session is not None:
             self._ended.end(session.mark, session.id, session.began)
@@ -87,7 +87,7 @@ def name_cookie(request: HTTPConnection, *, secure: bool) -> str:
 
 
 def find_cookie(request: HTTPConnection) -> str | None:
-    """The session that a request brings, if any."""
+    """Return the session in a request's cookies, if any."""
     found = request.cookies.get(name_cookie(request, secure=True))
     if found is None and request.url.scheme != "https":
         found = request.cookies.get(COOKIE)

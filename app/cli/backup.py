@@ -32,7 +32,7 @@ def snapshot(
     ] = None,
     data: Data = None,
 ) -> None:
-    """Write all that is stored into one file, while services go on.
+    """Write everything that is stored into one file, while services go on.
 
     Example: `tessera snapshot --out /backup/monday.tar`
     """
@@ -62,7 +62,7 @@ def restore(
     ] = False,
     adopt_pictures: Adopt = False,
 ) -> None:
-    """Put back what a snapshot holds: all of it or, where anything is wrong, nothing.
+    """Restore all of a snapshot, or nothing if anything is wrong with it.
 
     Examples: `tessera restore monday.tar --data new`, `tessera restore monday.tar --force`
     """
@@ -98,7 +98,7 @@ def check(
         typer.Option("--accept-loss", help="Go on without acknowledged changes that are gone."),
     ] = False,
 ) -> None:
-    """Check all that is stored by its checksums, and say what is wrong.
+    """Check everything that is stored by its checksums, and print problems.
 
     Example: `tessera check --repair`
     """
@@ -132,7 +132,7 @@ def sweep(
     ] = False,
     adopt_pictures: Adopt = False,
 ) -> None:
-    """Delete what nothing refers to, as a service does every hour.
+    """Delete unused pictures and files, as a service does every hour.
 
     Pictures go that no item has had for TESSERA_SWEEP_AFTER seconds, counted from when a service
     or this command first saw it.
@@ -188,7 +188,7 @@ def _open_catalog(
     create: bool = False,
     accept_loss: bool = False,
 ) -> Iterator[Catalog]:
-    """The catalog of a data folder; LookupError where there is none, and none is made."""
+    """Open the catalog of a data folder; LookupError if there is no folder."""
     if not create and not storage.database and not storage.folder.is_dir():
         raise LookupError(f"there is no data folder {storage.folder}; name one by --data")
     from index.catalog.catalog import Catalog
@@ -217,7 +217,7 @@ def _print_outcome(outcome: Outcome, where: str) -> None:
 
 
 def migrate(data: Data = None) -> None:
-    """Bring the tables of the database to the version that this Tessera needs.
+    """Upgrade the tables of the database to the version of this Tessera.
 
     A new database and SQLite need no command; services on PostgreSQL are restarted afterwards.
 

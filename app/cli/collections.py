@@ -33,7 +33,7 @@ def delete(
     collection: Named = DEFAULT_COLLECTION,
     data: Data = None,
 ) -> None:
-    """Delete items by their ids or by a filter; safe beside a running service.
+    """Delete items by their ids or by a filter; safe next to a running service.
 
     Examples: `tessera delete dog cat`
 
@@ -91,7 +91,7 @@ def alias(
     ] = None,
     data: Data = None,
 ) -> None:
-    """Have an alias stand for a collection, at once for everyone; or delete the alias.
+    """Point an alias to a collection, at once for everyone; or delete the alias.
 
     Examples: `tessera collections alias shop shop-2`
 
@@ -106,7 +106,7 @@ def alias(
 
 @collections.command()
 def drop(name: Name, data: Data = None) -> None:
-    """Drop a collection and delete its items; refused while an alias stands for it.
+    """Drop a collection and delete its items; refused while it has an alias.
 
     Example: `tessera collections drop shop-1`
     """
@@ -117,7 +117,7 @@ def drop(name: Name, data: Data = None) -> None:
 
 @contextmanager
 def _open_catalog(data: Path | None) -> Iterator[Catalog]:
-    """The catalog of a data folder, without a model; mistakes are told in a sentence."""
+    """Open the catalog of a data folder without a model; print mistakes in a sentence."""
     storage = settings_for(data=data).storage
     from index.catalog.catalog import Catalog
 

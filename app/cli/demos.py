@@ -1,4 +1,4 @@
-"""Demonstrations that are indexed while the service answers already."""
+"""Demonstrations: indexed while the service already answers."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def choose_demo(name: str) -> Demo:
 def list_missing(
     engine: Engine, demo: Demo, settings: Settings
 ) -> Sequence[ItemSource | ImportOutcome]:
-    """What is to be indexed: all of it where its collection is empty or was interrupted, or none.
+    """List the sources to index: all if the collection is empty or incomplete, else none.
 
     LookupError where a package with its photos is not installed.
     """
@@ -51,7 +51,7 @@ def index_meanwhile(
     settings: Settings,
     on_end: Callable[[], None] | None = None,
 ) -> Iterator[None]:
-    """Index in a thread, and call `on_end`; at the block's end it stops after at most a batch.
+    """Index in a thread, then call `on_end`; the end of the block stops it.
 
     What was stored by then stays, and the next start goes on. The memory of an engine that `on_end`
     closes is given back, if nobody else names it.
@@ -69,7 +69,7 @@ def index_meanwhile(
 
 
 def _index_and_forget(work: list[Any]) -> None:
-    """Index, and give back what that took: the engine, too, unless it goes on."""
+    """Index, then release memory, including the engine's if it is closed."""
     goes_on = work[0][-1] is None
     _index(*work.pop())
     if not goes_on:
@@ -120,5 +120,5 @@ def _import(
 
 
 def _unfinished(demo: Demo, settings: Settings) -> Path:
-    """A file that is there from the beginning of the import until its end."""
+    """Return the file that marks an import as incomplete."""
     return settings.data / FOLDER / f"{demo.name}.unfinished"

@@ -1,4 +1,4 @@
-"""Imports with their progress shown: of folders and files, and of tables of products."""
+"""Imports with progress, of folders, files and tables of products."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from index.progress import followed
 
 
 def print_refusal(outcome: ImportOutcome) -> None:
-    """A line for a source that is refused."""
+    """Print a line about a refused source."""
     if outcome.status == "refused":
         typer.echo(f"refused {outcome.place}: {outcome.reason}", err=True)
 
@@ -39,7 +39,7 @@ def open_import(
     settings: Settings,
     count: Callable[[], int] | None = None,
 ) -> Iterator[Iterable[ImportOutcome]]:
-    """An import, on a cluster if the settings name one, as a stream of what became of each source.
+    """Import sources, on a cluster if the settings name one; yield outcomes.
 
     With a way to count the sources, services on the same data show how many remain.
     """
@@ -100,7 +100,7 @@ def import_table(
     refused: Path | None,
     settings: Settings,
 ) -> Counter[str]:
-    """Import a table: its columns are told first, and refused rows are written to a file."""
+    """Import a table; print its columns first and write refused rows to a file."""
     refused = refused or file.with_name(f"{file.name}.refused.jsonl")
     refused.unlink(missing_ok=True)  # of an earlier import
     with tables.open_table(file, mapping) as table:

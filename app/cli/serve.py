@@ -155,7 +155,7 @@ def _serve(settings: Settings, engine: Engine, listener: socket.socket) -> None:
 
 
 def _serve_by_workers(settings: Settings, listener: socket.socket) -> None:
-    """Serve a bound socket by processes with an engine each, until told to stop."""
+    """Serve a bound socket with several processes until they are stopped."""
     import uvicorn
     from uvicorn.supervisors import Multiprocess
 
@@ -182,7 +182,7 @@ def _serve_by_workers(settings: Settings, listener: socket.socket) -> None:
 
 
 def allow_files(count: int) -> None:
-    """Let this process, and those that it starts, have so many files open if the system allows."""
+    """Raise the limit of open files, also for child processes, if possible."""
     least, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     if least != resource.RLIM_INFINITY and least < count:
         allowed = count if most == resource.RLIM_INFINITY else min(count, most)
@@ -190,7 +190,7 @@ def allow_files(count: int) -> None:
 
 
 def bind_socket(host: str, port: int) -> socket.socket:
-    """A socket that has an address to itself before models load; OSError if it cannot."""
+    """Bind a socket before models load; OSError if the address is not available."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -211,7 +211,7 @@ def bind_socket(host: str, port: int) -> socket.socket:
 def _load(
     settings: Settings, demo: str | None, *, adopt: bool
 ) -> tuple[Engine, Demo, Sequence[ItemSource | ImportOutcome]]:
-    """The engine, and what is still to be indexed of the demonstration that is wanted."""
+    """Load the engine; return it with the demonstration and its missing sources."""
     from app.cli import demos as demonstrating
     from app.cli.options import load_engine
     from app.demos import PHOTOS
@@ -227,7 +227,7 @@ def _load(
 
 @contextmanager
 def _index_photos(photos: Path | None, settings: Settings) -> Iterator[None]:
-    """Index photos in a process of its own, whose priority is lower."""
+    """Index photos in a child process of lower priority."""
     if photos is None:
         yield
         return

@@ -1,4 +1,4 @@
-"""The sentence of an alignment picture in lines, with a bar for what each phrase gave."""
+"""The sentence of an alignment picture, with a bar on each phrase."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WORD_SIZE, NUMBER_SIZE = 18, 12
 
 @dataclass(frozen=True, slots=True)
 class DrawnLink:
-    """What the phrase at `span` gave: `whole` by the photo as a whole, and `added` by its `box`.
+    """The link of a phrase: similarity of the `whole` photo, and of its `box`.
 
     `box` is None where the whole photo answers; `whole` is None where the two are not told apart.
     One that is not `supported` is answered by nothing, whatever it gave.
@@ -31,13 +31,13 @@ class DrawnLink:
     supported: bool = True
 
     def overlaps(self, other: DrawnLink) -> bool:
-        """Whether the two fragments share a character."""
+        """Return whether the two fragments share a character."""
         return self.span.start < other.span.end and other.span.start < self.span.end
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A piece of the sentence; one that no link covers has no colour and gave nothing."""
+    """A piece of the sentence; without a link it has no colour."""
 
     text: str
     colour: str | None = None
@@ -51,14 +51,14 @@ class Piece:
 
     @property
     def whole_share(self) -> float:
-        """The fraction of a positive similarity that the whole photo gave, in 0 to 1."""
+        """The whole photo's fraction of a positive similarity, 0 to 1."""
         if self.whole is None or self.similarity <= 0:
             return 0.0
         return min(max(self.whole / self.similarity, 0.0), 1.0)
 
     @property
     def number(self) -> str:
-        """What a person reads of the similarity; never a negative zero."""
+        """The similarity as a text, without a negative zero."""
         return f"{self.similarity:z.2f}"
 
     @property
@@ -71,7 +71,7 @@ class Piece:
 
 
 def order_links(links: Sequence[DrawnLink]) -> tuple[list[DrawnLink], list[DrawnLink]]:
-    """The links that can be read in the sentence, and those that overlap shorter ones."""
+    """Separate links that fit the sentence from those that overlap shorter ones."""
     inline: list[DrawnLink] = []
     after: list[DrawnLink] = []
     for link in sorted(links, key=lambda link: link.span.end - link.span.start):
@@ -87,7 +87,7 @@ def cut_pieces(
     after: Sequence[DrawnLink],
     colours: Mapping[Box | None, str],
 ) -> Iterator[Piece]:
-    """The sentence as it reads, then the fragments that overlap shorter ones."""
+    """Cut the sentence into pieces, followed by the overlapping links."""
     position = 0
     for link in inline:
         yield from map(Piece, sentence[position : link.span.start].split())
@@ -105,7 +105,7 @@ def cut_pieces(
 def write(
     words: Iterable[Piece], corner: tuple[float, float], room: float
 ) -> tuple[list[Shape], float]:
-    """The sentence in lines with a bar on each word; also where another line would start.
+    """Draw the sentence in lines with bars; also return the next line's top.
 
     `corner` is its left and top.
     """
@@ -126,7 +126,7 @@ def write(
 
 
 def _break_lines(words: Iterable[Piece], room: float) -> Iterator[list[Piece]]:
-    """Break the sentence where the next piece would not fit; shorten what fits no line."""
+    """Break the sentence into lines; shorten pieces that are too long."""
     line: list[Piece] = []
     left = room
     for piece in words:
@@ -142,7 +142,7 @@ def _break_lines(words: Iterable[Piece], room: float) -> Iterator[list[Piece]]:
 
 
 def _draw_word(piece: Piece, left: float, top: float, scale: float) -> Iterator[Shape]:
-    """A word on its colour; what it gave stands on it, the whole photo's share in grey.
+    """Draw a word on its colour, with a bar; the whole photo's share is grey.
 
     A negative similarity hangs hollow below it.
     """

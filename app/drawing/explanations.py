@@ -1,4 +1,4 @@
-"""Pictures of explanations: a photo, the boxes that answer a text, and what each phrase gave."""
+"""Pictures of explanations: a photo, boxes, and bars of phrases."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ __all__ = ["DrawnLink", "draw_png", "draw_svg"]
 
 
 def draw_svg(pixels: Tensor, sentence: str, links: Sequence[DrawnLink], score: float | None) -> str:
-    """The alignment of a photo, uint8 RGB (3, height, width), and a sentence as one SVG file.
+    """Draw an alignment of a photo, uint8 RGB (3, height, width), as SVG.
 
     It refers to nothing outside itself.
     """
@@ -105,7 +105,7 @@ PNG, SVG = "image/png", "image/svg+xml"
 
 @stage("draw")
 def draw_alignment(pixels: Tensor, text: str, alignment: Alignment, kind: str) -> bytes:
-    """An alignment of a photo, uint8 RGB (3, height, width), and a text as a PNG or SVG file."""
+    """Draw the alignment of a photo, uint8 RGB (3, height, width), and a text."""
     links = []
     for phrase in alignment.phrases:
         box = None if phrase.region is None else alignment.image.places[phrase.region]
@@ -119,7 +119,7 @@ def draw_alignment(pixels: Tensor, text: str, alignment: Alignment, kind: str) -
 def draw_grounding(
     pixels: Tensor, text: str, grounded: Sequence[GroundedPhrase], kind: str
 ) -> bytes:
-    """Phrases and the best box of each as a file; those that are not there are written only."""
+    """Draw the best box of each phrase; absent phrases are only written."""
     links = [
         DrawnLink(
             phrase.span,
@@ -135,7 +135,7 @@ def draw_grounding(
 
 @stage("draw")
 def draw_caption(pixels: Tensor, caption: SupportedCaption, kind: str) -> bytes:
-    """A caption and the boxes of its words as a file; words that nothing supports are marked."""
+    """Draw a caption and the boxes of its words; mark unsupported words."""
     links = [
         DrawnLink(
             word.span,

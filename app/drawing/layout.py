@@ -1,4 +1,4 @@
-"""Layout of an alignment picture: where its parts go. All lengths are in pixels."""
+"""Layout of an alignment picture, in pixels."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ LABEL_SIZE, SCORE_SIZE = 15, 16
 
 @dataclass(frozen=True, slots=True)
 class PictureLayout:
-    """A white picture of a size, a photo on it, and shapes over that, in order."""
+    """A picture: its size, the photo's place, and the shapes on top."""
 
     width: int
     height: int
@@ -43,7 +43,7 @@ class PictureLayout:
 def lay_out(
     size: tuple[int, int], sentence: str, links: Sequence[DrawnLink], score: float | None
 ) -> PictureLayout:
-    """The picture of a photo, its (width, height) given, and of what a sentence found in it."""
+    """Lay out a photo of (width, height), its boxes and its sentence."""
     zoom = min(LARGEST_PHOTO[0] / size[0], LARGEST_PHOTO[1] / size[1], LARGEST_ZOOM)
     inline, after = order_links(links)
     ordered = [*inline, *after]
@@ -69,7 +69,7 @@ def lay_out(
 
 
 def _describe_total(links: Sequence[DrawnLink], score: float | None) -> str:
-    """What the line below the sentence says of its bars."""
+    """Describe the bars in the line below the sentence."""
     if score is None:
         return "each bar: how well its box fits the phrase" if links else "not in this photo"
     split = any(link.whole is not None for link in links)
@@ -91,7 +91,7 @@ def join_labels(sentence: str, links: Sequence[DrawnLink]) -> str:
 def _draw_boxes(
     photo: Rect, phrases: dict[Box | None, str], colours: dict[Box | None, str]
 ) -> Iterator[Shape]:
-    """Outlines, large ones first, then their labels, which give way to one another."""
+    """Draw outlines, large ones first, then labels that avoid each other."""
     boxes = sorted((box for box in phrases if box is not None), key=lambda box: -box.area)
     places = {box: _place_box(photo, box) for box in boxes}
     for box, place in places.items():  # a pale rim keeps the colour visible on any photo
@@ -123,7 +123,7 @@ def _place_box(photo: Rect, box: Box) -> Rect:
 
 
 def _find_place(photo: Rect, box: Rect, width: float, taken: Iterable[Rect]) -> tuple[float, float]:
-    """The left and top of a label inside the photo that hides the least of those before it."""
+    """Find the place inside the photo where a label hides the fewest others."""
     tops = [box.top - TAB, box.bottom, box.top, box.bottom - TAB]
     tops += [box.top + TAB * step for step in range(1, int(box.height // TAB))]
     places = [

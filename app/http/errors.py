@@ -38,11 +38,11 @@ class TooLarge(ValueError):
 
 
 class WrongMediaType(ValueError):
-    """A request body of a kind that the route does not read."""
+    """A request body of an unsupported media type."""
 
 
 class TooSlow(HTTPException):
-    """A request body that does not come in time; FastAPI passes on this kind of exception only."""
+    """A request body came too slowly; FastAPI passes on only this kind of exception."""
 
     def __init__(self, detail: str) -> None:
         super().__init__(HTTPStatus.REQUEST_TIMEOUT, detail)
@@ -52,7 +52,7 @@ class TooSlow(HTTPException):
 
 
 class NoSuchBytes(ValueError):
-    """A range of a file that begins behind its end."""
+    """A range that begins after the end of a file."""
 
     def __init__(self, size: int) -> None:
         super().__init__(f"the file has {size:,} bytes, and Range begins behind them")
@@ -60,7 +60,7 @@ class NoSuchBytes(ValueError):
 
 
 class NotAcceptable(ValueError):
-    """The client accepts none of the kinds that the route can send."""
+    """The client accepts none of the route's media types."""
 
 
 class Unavailable(RuntimeError):
@@ -68,7 +68,7 @@ class Unavailable(RuntimeError):
 
 
 class Unauthorized(Exception):
-    """The caller has no key, or one that is not known."""
+    """The caller has no key, or an unknown one."""
 
     headers: ClassVar = {"WWW-Authenticate": 'Bearer realm="Tessera"'}
 
@@ -78,7 +78,7 @@ class Forbidden(Exception):
 
 
 class TooManyRequests(Exception):
-    """The caller has used up a limit; `wait` is after how many seconds there is room again."""
+    """The caller has reached a limit; retry after `wait` seconds."""
 
     def __init__(self, message: str, wait: int = 1) -> None:
         super().__init__(message)
@@ -86,7 +86,7 @@ class TooManyRequests(Exception):
 
 
 class Problem(BaseModel):
-    """Why a request failed (RFC 9457)."""
+    """The reason for a failed request (RFC 9457)."""
 
     type: str = Field(description="The kind of problem, as a URN: urn:tessera:problem:not-found.")
     title: str
@@ -97,7 +97,7 @@ class Problem(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class ProblemKind:
-    """A kind of problem: its name in `type`, its HTTP status, its title."""
+    """A kind of problem: its name in `type`, HTTP status and title."""
 
     name: str
     status: HTTPStatus
@@ -212,7 +212,7 @@ async def _answer(request: Request, error: Exception) -> JSONResponse:
 
 
 def _detail(error: Exception) -> str:
-    """What was wrong, and what would work."""
+    """Describe the mistake and a remedy."""
     if isinstance(error, RequestValidationError):  # of parameters; app.http.validation reads bodies
         mistakes = error.errors()
         return "; ".join(f"{mistake['loc'][-1]}: {mistake['msg']}" for mistake in mistakes)
@@ -220,7 +220,7 @@ def _detail(error: Exception) -> str:
 
 
 def _headers(error: Exception) -> dict[str, str]:
-    """The headers that say what to do about an error."""
+    """Return the headers of an answer to an error."""
     if isinstance(error, Unavailable | Busy):
         return {"Retry-After": "1"}
     return getattr(error, "headers", None) or {}
@@ -234,7 +234,7 @@ async def _answer_bug(request: Request, _: Exception) -> JSONResponse:
 
 
 async def _answer_disk(request: Request, error: Exception) -> JSONResponse:
-    """A full disk, wherever it was noticed, such as where an upload is spooled."""
+    """Answer an OSError that means a full disk, such as one while spooling."""
     if isinstance(error, OSError) and is_full(error):
         return problem(KINDS[NoSpace], "the disk is full; make room", request.url.path)
     raise error
@@ -262,7 +262,7 @@ async def _answer_http(request: Request, error: Exception) -> JSONResponse:
 
 
 def _list_methods(request: Request) -> list[str]:
-    """The methods of all routes of a request's path; HEAD is answered wherever GET is."""
+    """List the methods of a request's path; HEAD comes with GET."""
     scope = dict(request.scope, root_path=request.scope.get("app_root_path", ""))
     at_path = [
         route.methods or ()

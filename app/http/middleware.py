@@ -1,4 +1,4 @@
-"""Middleware: encoded item ids in paths, HEAD as GET, and lengths of bodies."""
+"""Middleware: encoded paths, HEAD, headers, hosts and origins."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NAMED = ("/items/", "/collections/", "/aliases/")  # what follows is an id or a 
 
 
 class RawPathMiddleware:
-    """Leaves ids and names in paths as they were sent, so that one may hold a slash, as %2F."""
+    """Leaves ids and names in paths encoded, so that they may hold a slash (%2F)."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -38,13 +38,13 @@ class RawPathMiddleware:
 
 
 class HeadMiddleware:
-    """Answers HEAD on every route of GET: with the headers of its answer, and without its body."""
+    """Answers HEAD on every GET route: the same headers, without a body."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on as a GET; the scope of the outer middleware stays that of HEAD."""
+        """Pass the request on as a GET; outer middleware still sees HEAD."""
         if scope["type"] != "http" or scope["method"] != "HEAD":
             return await self.app(scope, receive, send)
 
@@ -69,7 +69,7 @@ class HeadMiddleware:
 
 
 class BodyLengthMiddleware:
-    """Refuses requests whose body has two lengths, and closes their connections.
+    """Refuses requests with two lengths of their body, and closes the connection.
 
     A proxy in front may believe the other one, and pass a request on that it took for a body
     (RFC 9112, 6.1).
@@ -79,7 +79,7 @@ class BodyLengthMiddleware:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on that has a Content-Length or a Transfer-Encoding, not both."""
+        """Pass on a request with Content-Length or Transfer-Encoding, not both."""
         headers = Headers(scope=scope) if scope["type"] == "http" else {}
         if "content-length" in headers and "transfer-encoding" in headers:
             detail = "send Content-Length or Transfer-Encoding, not both"
@@ -90,13 +90,13 @@ class BodyLengthMiddleware:
 
 
 class HeaderSizeMiddleware:
-    """Refuses requests with a header that no browser and no client sends so long."""
+    """Refuses requests with a header that is too long."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on whose headers have up to LONGEST_HEADER bytes each."""
+        """Pass on a request with headers of up to LONGEST_HEADER bytes."""
         headers = scope["headers"] if scope["type"] == "http" else ()
         name, value = max(headers, key=lambda header: len(header[1]), default=(b"", b""))
         if len(value) > LONGEST_HEADER:
@@ -119,7 +119,7 @@ HOST = re.compile(r"(?:\[(?P<v6>[0-9a-f:.]+)\]|(?P<name>[\w.-]+))(?::\d{1,5})?",
 
 
 class AllowedHostsMiddleware:
-    """Refuses requests for other host names, so that no page can reach this service by its own.
+    """Refuses requests for unknown host names, against DNS rebinding.
 
     A web page may let its name lead to this machine (DNS rebinding), and would then count as of
     the same origin. The request still names the page's host. An address in numbers leads to
@@ -131,7 +131,7 @@ class AllowedHostsMiddleware:
         self._allowed = [pattern.lower() for pattern in allowed]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on whose host is allowed."""
+        """Pass on a request for an allowed host."""
         if scope["type"] != "http" or self._allows(host := Headers(scope=scope).get("host", "")):
             await self.app(scope, receive, send)
         else:
@@ -147,7 +147,7 @@ class AllowedHostsMiddleware:
 
 
 class SameOriginMiddleware:
-    """Refuses requests of other sites' pages that would change or compute something.
+    """Refuses changes and computations for pages of other sites.
 
     The rules are those of CrossOriginProtection in Go's net/http: browsers say where a request
     comes from in Sec-Fetch-Site, or in Origin; what is no browser says neither, and is let through.
@@ -158,7 +158,7 @@ class SameOriginMiddleware:
         self._trusted = frozenset(trusted)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on that is safe, or of this very site."""
+        """Pass on a request that is safe, or from this site."""
         if scope["type"] != "http" or scope["method"] in SAFE or self._allows(Headers(scope=scope)):
             await self.app(scope, receive, send)
         else:
@@ -175,7 +175,7 @@ class SameOriginMiddleware:
 
 
 def list_allowed_hosts(settings: Settings) -> list[str]:
-    """The names that a service answers to besides addresses in numbers."""
+    """List the host names of a service, besides numeric addresses."""
     everywhere = settings.host in ("", "0.0.0.0", "::")  # noqa: S104 - compared, not bound to
     bound = socket.gethostname() if everywhere else settings.host
     return ["localhost", bound, *settings.allowed_hosts]

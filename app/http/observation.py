@@ -1,4 +1,4 @@
-"""Observation of requests: a line in the log, a count, and a span for each."""
+"""Observation of requests: a log line, a count and a span for each."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ log = logging.getLogger("tessera.requests")
 
 
 def observe(app: Starlette, *, queries: bool) -> None:
-    """Observe all that an application answers; `queries` logs what people searched for as well."""
+    """Observe all requests of an application; `queries` also logs search texts."""
     app.add_middleware(ObservationMiddleware, queries=queries)
     app.add_middleware(
         CorrelationIdMiddleware, header_name=REQUEST_ID, validator=None, transformer=sanitise_id
@@ -36,7 +36,7 @@ def observe(app: Starlette, *, queries: bool) -> None:
 
 
 def sanitise_id(sent: str) -> str:
-    """A request's id as it was sent, or a new one for what would not be safe in a log.
+    """Return a request's id as sent, or a new one if it is not safe to log.
 
     >>> sanitise_id("af3c-17")
     'af3c-17'
@@ -47,7 +47,7 @@ def sanitise_id(sent: str) -> str:
 
 
 class ObservationMiddleware:
-    """ASGI middleware that notes how each request went."""
+    """Logs, counts and traces each request."""
 
     def __init__(self, app: ASGIApp, queries: bool) -> None:
         self.app, self.queries = app, queries
@@ -80,7 +80,7 @@ class ObservationMiddleware:
                 _note(scope, status, perf_counter() - start, self._choose_facts(facts))
 
     def _name(self, span: Span) -> None:
-        """Give the span of a request its id, and take from it what people search for."""
+        """Set the id of a request's span, and remove search texts from it."""
         span.set_attribute("tessera.request_id", correlation_id.get() or "")
         if not self.queries:
             span.set_attribute("url.query", "")
@@ -90,7 +90,7 @@ class ObservationMiddleware:
 
 
 def _note(scope: Scope, status: int, seconds: float, facts: Mapping[str, str]) -> None:
-    """Count a request and write a line about it, in words of which there are only so many."""
+    """Count a request and log it with a bounded set of labels."""
     method = scope["method"] if scope["method"] in METHODS else OTHER
     route = getattr(scope.get("route"), "path", OTHER)
     REQUESTS.labels(method, route, status).inc()

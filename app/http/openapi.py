@@ -1,4 +1,4 @@
-"""OpenAPI: the service's own document, with the bodies it reads and every problem it answers."""
+"""OpenAPI: the service's document, with bodies and problems."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def reference(model: type[BaseModel]) -> dict[str, str]:
 
 
 def body_of(model: type[BaseModel], *, several: bool = False) -> dict[str, Any]:
-    """The body of a route that takes JSON, or a form with the same fields and an image, or more."""
+    """Return the body of a route that takes JSON, or a form with images."""
     schema = model.model_json_schema(ref_template=REFERENCE)
     schema.pop("$defs", None)
     schema["title"] += "Upload"
@@ -103,13 +103,13 @@ def body_of(model: type[BaseModel], *, several: bool = False) -> dict[str, Any]:
 
 
 def lines_of(model: type[BaseModel], *media_types: str) -> dict[str, Any]:
-    """The body of a route that takes lines of JSON."""
+    """Return the body of a route that takes lines of JSON."""
     content = {kind: {"schema": reference(model)} for kind in media_types}
     return {"requestBody": {"required": True, "content": content}}
 
 
 def problems(*errors: type[Exception]) -> Responses:
-    """Return the responses of a route that may raise these exceptions of `errors.KINDS`."""
+    """Return the responses for exceptions of `errors.KINDS`."""
     titles: defaultdict[HTTPStatus, list[str]] = defaultdict(list)
     for kind in (KINDS[error] for error in errors):
         if kind.title not in titles[kind.status]:
@@ -118,7 +118,7 @@ def problems(*errors: type[Exception]) -> Responses:
 
 
 def describe(app: FastAPI) -> dict[str, Any]:
-    """FastAPI's document, and the schemas that this service's own routes refer to."""
+    """Complete FastAPI's document with the schemas of bodies and problems."""
     if app.openapi_schema is None:
         document = get_openapi(
             title=app.title, version=app.version, summary=app.summary, routes=app.routes
@@ -142,7 +142,7 @@ def describe(app: FastAPI) -> dict[str, Any]:
 
 
 def _general(*, changes: bool, closed: bool) -> dict[str, Any]:
-    """The responses of every route, of those that do not only read, and of those with a role."""
+    """Return the responses of every route, of routes with changes, and with a role."""
     declared = {
         HTTPStatus.INTERNAL_SERVER_ERROR: UNEXPECTED.title,
         HTTPStatus.BAD_REQUEST: f"{UNKNOWN_HOST.title}; {TWO_LENGTHS.title.lower()}",

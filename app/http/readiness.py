@@ -1,4 +1,4 @@
-"""Readiness: whether searches and changes work, by a check that all who ask share."""
+"""Readiness: a shared check of searches and changes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Check = Callable[[], Mapping[str, object]]
 
 @dataclass(frozen=True, slots=True)
 class CheckReport:
-    """What a check gave, or why it failed, and when it was done."""
+    """The result of a check, or its failure, and its time."""
 
     about: Mapping[str, object] = field(default_factory=dict)
     failure: Exception | None = None
@@ -32,7 +32,7 @@ class CheckReport:
 
 
 class Readiness:
-    """Checks at most every `seconds`, one at a time, on a thread of its own. Of one event loop.
+    """Runs a check at most every `seconds`, in its own thread, for one event loop.
 
     A check writes to the disk: if everyone who asks had one, they would wait for each other.
     """
@@ -44,7 +44,7 @@ class Readiness:
         self._running: asyncio.Future[CheckReport] | None = None
 
     async def report(self, check: Check) -> dict[str, object]:
-        """What the newest check gave, and its age in seconds.
+        """Return the result of the newest check, and its age in seconds.
 
         Its exception where it failed; NotReady for a disk that fails, or a check that hangs.
         """
@@ -62,7 +62,7 @@ class Readiness:
         return {**report.about, "checked": round(report.age, 1)}
 
     async def _renew(self, check: Check) -> CheckReport | None:
-        """The report of a new check, or the last one while the new one takes its time."""
+        """Start a check; return its report, or the last one if it takes long."""
         if self._running is None:
             loop = asyncio.get_running_loop()
             self._running = loop.run_in_executor(self._thread, _try, check)

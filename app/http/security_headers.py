@@ -1,4 +1,4 @@
-"""Security headers: what browsers may load into an answer, and where they may show it."""
+"""Security headers: limits for browsers on sources, frames and content types."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DOCS = (
 
 
 class SecurityHeadersMiddleware:
-    """Tells browsers to load nothing from elsewhere and to guess no content types."""
+    """Forbids browsers to load from elsewhere or to guess content types."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app

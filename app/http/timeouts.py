@@ -1,4 +1,4 @@
-"""Timeouts of clients that send a body too slowly, read no answer, or leave.
+"""Timeouts of clients: slow bodies, unread answers, closed connections.
 
 Also answers a request that the end of the service cuts off, unless its answer has begun.
 """
@@ -17,7 +17,7 @@ from app.settings import Settings
 
 
 class TimeoutMiddleware:
-    """ASGI middleware: 408 for a body that does not come, and no work for clients that left.
+    """Answers 408 to slow bodies, and stops the work for clients that left.
 
     Its settings say how many seconds there may be between two parts of a body, how long an answer
     may wait to be read, and how fast a body must come. The routes `streams`, of a method and a
@@ -61,7 +61,7 @@ class _Exchange:
         self.started = self.answered = self.left = False
 
     async def receive(self) -> Message:
-        """The next part of the body, or that the client left."""
+        """Receive the next part of the body, or the client's disconnect."""
         if self._watch is not None or self._pace is None:
             message = await self._receive()
         else:
@@ -71,7 +71,7 @@ class _Exchange:
         return message
 
     async def send(self, message: Message) -> None:
-        """Send a part of the answer, unless nobody reads it."""
+        """Send a part of the answer, unless no one reads it."""
         self.started = True
         try:
             async with asyncio.timeout(self._idle):
@@ -82,7 +82,7 @@ class _Exchange:
             self.answered = True
 
     async def cut(self, scope: Scope) -> None:
-        """Answer a request that the end of the service cuts off; what was sent of it stays."""
+        """Answer a request that shutdown interrupts, unless its answer has begun."""
         if not self.started:
             detail = "the service ends; send the request again once it is back"
             path, headers = scope["path"], {"Retry-After": "1", "Connection": "close"}
@@ -110,7 +110,7 @@ class _Exchange:
         return message
 
     async def _watch_client(self) -> None:
-        """Once the body is read, all that comes is that the client left, or has its answer."""
+        """Wait for the client's disconnect after its body; ends the request."""
         while (await self._receive())["type"] != "http.disconnect":
             pass
         if not self.answered:

@@ -146,7 +146,7 @@ def _find_first(plain: Mapping[str, str], names: Sequence[str]) -> str | None:
 
 
 def _is_numeric(cells: Iterable[Any]) -> bool:
-    """Whether cells are texts that all look like numbers."""
+    """Return whether cells are texts that all look like numbers."""
     texts = [cell.strip() for cell in cells if isinstance(cell, str) and cell.strip()]
     return bool(texts) and all(NUMBER.fullmatch(text) for text in texts)
 

@@ -47,7 +47,7 @@ class NotFetched(ValueError):
 
 
 def is_public(address: Address) -> bool:
-    """Whether an address is one of the public internet, and stands for no other one.
+    """Return whether an address is one of the public internet, and stands for no other one.
 
     >>> [is_public(ip_address(one)) for one in ("8.8.8.8", "10.0.0.1", "::ffff:8.8.8.8", "fe80::1")]
     [True, False, False, False]

@@ -182,7 +182,7 @@ def printable(place: Path | str) -> str:
 
 
 def check_place(place: Path | str) -> None:
-    """ValueError for a path that no database holds."""
+    """Raise ValueError for a path that no database holds."""
     if NO_TEXT.search(str(place)):
         raise ValueError("its path has bytes that are no UTF-8; rename the file or its folder")
 
@@ -340,7 +340,7 @@ def _claim(
 
 
 def _is_gone(place: str | None) -> bool:
-    """Whether an item's source is no longer there: it was moved, and may come back elsewhere.
+    """Return whether an item's source is no longer there: it was moved, and may come back elsewhere.
 
     A place is a photo's path, or `file#id` of a line or a row; paths and ids may hold # as well.
     """

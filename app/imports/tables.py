@@ -107,7 +107,7 @@ class Table:
 
 
 def is_table(file: Path, *, mapped: bool) -> bool:
-    """Whether a file is a table: lines of JSON are if they are mapped, or no items as they are."""
+    """Return whether a file is a table: lines of JSON are if they are mapped, or no items as they are."""
     if file.suffix.lower() != ".jsonl" or mapped:
         return file.suffix.lower() in READERS and file.is_file()
     if not file.is_file():

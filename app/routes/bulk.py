@@ -198,7 +198,7 @@ class Import:
             await self.backlog.end()
 
     def _owes(self) -> bool:
-        """Whether the client may be waiting for a status."""
+        """Return whether the client may be waiting for a status."""
         return self.storing or bool(self.backlog)
 
     def _parse(self, line: Line) -> tuple[str | None, ImportLine | str]:

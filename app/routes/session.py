@@ -94,7 +94,7 @@ async def sign_out(
 
 
 def _is_secure(request: Request) -> bool:
-    """Whether a browser came by HTTPS, which a proxy that ends it may not tell: the browser does.
+    """Return whether a browser came by HTTPS, which a proxy that ends it may not tell: the browser does.
 
     SameOriginMiddleware has checked that the origin is this service.
     """

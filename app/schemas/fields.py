@@ -99,5 +99,5 @@ class PhotoBody(Body):
 
     @property
     def embeds_photo(self) -> bool:
-        """Whether a photo is looked at although none is sent: a part of one has no stored bag."""
+        """Return whether a photo is looked at although none is sent: a part of one has no stored bag."""
         return self.id is not None and self.box is not None

@@ -52,7 +52,7 @@ class Search(PhotoBody):
     @field_validator("fields", mode="before")
     @classmethod
     def _name_keys(cls, fields: object) -> object:
-        """ValueError for weights of fields, and where they belong."""
+        """Raise ValueError for weights of fields, and where they belong."""
         if isinstance(fields, Mapping):
             raise ValueError(
                 "a list of the metadata keys that hits carry; weights of fields, such as "

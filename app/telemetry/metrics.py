@@ -93,7 +93,7 @@ def share() -> Iterator[None]:
 
 
 def is_shared() -> bool:
-    """Whether this process is one of several workers that share what they count."""
+    """Return whether this process is one of several workers that share what they count."""
     return SHARED in os.environ
 
 

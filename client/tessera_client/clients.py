@@ -34,7 +34,7 @@ TIMEOUT = httpx2.Timeout(120, connect=10)  # seconds
 
 
 def _is_refused(response: httpx2.Response) -> bool:
-    """Whether the service did nothing because it is busy, so that any request may be repeated."""
+    """Return whether the service did nothing because it is busy, so that any request may be repeated."""
     return response.status_code in (429, 503) and "retry-after" in response.headers
 
 

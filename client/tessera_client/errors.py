@@ -28,7 +28,7 @@ class TesseraError(Exception):
 
 @contextmanager
 def report_failures(path: str) -> Iterator[None]:
-    """TesseraError where no answer comes; its cause is httpx's error.
+    """Raise TesseraError where no answer comes; its cause is httpx's error.
 
     The status is 503 where the service was not reached, and 504 where it may have done its work.
     """

@@ -48,7 +48,7 @@ class NewItem:
 
 
 def is_address(image: Image) -> bool:
-    """Whether an image is named by its address, for the service to fetch."""
+    """Return whether an image is named by its address, for the service to fetch."""
     return isinstance(image, str) and image.startswith(("http://", "https://"))
 
 

@@ -134,14 +134,14 @@ def _digest(value: Any) -> str:
 
 
 def _same_content(was: str | None, item: NewItem) -> bool:
-    """Whether an item differs from what is stored in its metadata alone: then a patch will do."""
+    """Return whether an item differs from what is stored in its metadata alone: then a patch will do."""
     parts = (was or "").split(".")
     ours = len(parts) == 2 and len(parts[0]) == len(parts[1]) == 32
     return ours and (item.stamp or "").startswith(f"{parts[0]}.") and not _has_null(item.metadata)
 
 
 def _has_null(value: Any) -> bool:
-    """Whether an object holds a null, which a merge patch cannot say."""
+    """Return whether an object holds a null, which a merge patch cannot say."""
     if isinstance(value, Mapping):
         return any(_has_null(part) for part in value.values())
     return value is None
