@@ -1,4 +1,4 @@
-"""torch as a process without a GPU imports it: without the CUDA libraries that it would preload."""
+"""torch without a GPU: imported without preloading CUDA's libraries."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PACKAGES = f"{os.sep}nvidia{os.sep}"  # a folder of site-packages: CUDA's librar
 
 
 def import_torch(device: str) -> None:
-    """Import torch, unless something has; on a CPU without libraries that it needs on a GPU alone.
+    """Import torch once; on a CPU, without the libraries of GPUs.
 
     It preloads those of every CUDA that is installed, and FAISS's package for GPUs brings another
     one than torch has: 214 MB (decision 0021).
@@ -43,7 +43,7 @@ def create_app(settings: Settings) -> FastAPI:
 
 @contextmanager
 def _hidden_packages() -> Iterator[None]:
-    """Within the context, torch finds no library to preload; its own still find what they need."""
+    """Hide CUDA's libraries from torch's preloading within the context."""
     found = glob.glob
 
     def without(pattern: str, **options: object) -> list[str]:

@@ -1,4 +1,4 @@
-"""The web application: routes, middleware, and the model that is loaded while it starts."""
+"""The web application: routes, middleware, and the loading of the engine."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ logger = logging.getLogger("tessera")
 def create_app(
     settings: Settings | None = None, engine: Engine | None = None, door: Door | None = None
 ) -> FastAPI:
-    """The application; without an engine it answers at once and loads one in the background.
+    """Make the application; without an engine it loads one in the background.
 
     Without a door, the settings say who is let in: ValueError if they let in too many.
     """

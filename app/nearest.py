@@ -1,4 +1,4 @@
-"""Nearest names: what a misspelled key or option was probably meant to be."""
+"""Nearest names: suggestions for a misspelled key or option."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ NEAR = 0.5  # of a name's letters, those that must agree with the one that is na
 
 
 def nearest(key: str, known: Iterable[str], kind: str = "key") -> str:
-    """The end of a sentence about an unknown name: the nearest one of those there are."""
+    """Return the end of a sentence that suggests the nearest name."""
     near = nearest_name(key, known)
     return "" if near is None else f"; the nearest {kind} is {near!r:.100}"
 
 
 def nearest_name(name: str, known: Iterable[str]) -> str | None:
-    """The nearest one of some names, whatever its case; None if there is none near."""
+    """Return the nearest name, ignoring case; None if none is near."""
     near = process.extractOne(
         name,
         list(known),

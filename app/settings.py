@@ -17,7 +17,7 @@ from models.vision.photo_files import MOST_BYTES, MOST_PIXELS
 
 
 def check_rate(rate: str) -> str:
-    """A rate as it is; ValueError for what is none."""
+    """Return a rate; ValueError if it is not one."""
     if not re.fullmatch(r"[1-9]\d{0,8}/(second|minute|hour|day)", rate):
         raise ValueError(f"{rate!r} is no rate such as 100/minute; it may be second, hour or day")
     return rate
@@ -27,7 +27,7 @@ RateLimit = Annotated[str, AfterValidator(check_rate)]
 
 
 class Settings(BaseSettings):
-    """How this installation runs; every field can be set as TESSERA_ and its name."""
+    """Settings of this installation; the environment sets them as TESSERA_NAME."""
 
     model_config = SettingsConfigDict(env_prefix="TESSERA_", frozen=True)
 
@@ -232,11 +232,11 @@ class Settings(BaseSettings):
 
     @property
     def keys_file(self) -> Path:
-        """Where keys are, if there are any."""
+        """The file of keys, which may not exist."""
         return self.keys or self.data / "keys.jsonl"
 
     def check_certificate(self) -> None:
-        """Raise ValueError for a file that is set to serve HTTPS with, and is not there."""
+        """Raise ValueError for a missing file of the certificate or its key."""
         if self.ssl_keyfile and not self.ssl_certfile:
             raise ValueError("ssl_keyfile: the certificate is missing; set ssl_certfile as well")
         for file in (self.ssl_certfile, self.ssl_keyfile):
@@ -250,7 +250,7 @@ class Settings(BaseSettings):
 
     @property
     def storage(self) -> Storage:
-        """Where items are kept; other processes may write what ours must find at once."""
+        """The storage of items; other processes may write to it."""
         return Storage(
             folder=self.data,
             database=self.database,
@@ -264,15 +264,15 @@ class Settings(BaseSettings):
 
     @property
     def snapshot_folder(self) -> Path:
-        """Where snapshots are kept."""
+        """The folder of snapshots."""
         return self.snapshots or self.data / "snapshots"
 
     @property
     def together_bytes(self) -> int:
-        """Bytes of an item's image files together: those of the largest one, or more."""
+        """Most bytes of an item's image files together, at least those of the largest one."""
         return max(self.item_bytes, self.upload_bytes)
 
     @property
     def photo_limits(self) -> dict[str, int]:
-        """What models.vision.images.read takes as its limits."""
+        """The limits for `models.vision.images.read`."""
         return {"most_bytes": self.upload_bytes, "most_pixels": self.upload_pixels}

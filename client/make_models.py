@@ -25,7 +25,7 @@ SUBJECT = '"""Answers of the service, made by `make client` of its OpenAPI docum
 
 
 def select_answers(document: dict[str, Any]) -> dict[str, Any]:
-    """The schemas that answers refer to, by name."""
+    """Select the schemas of answers, by name."""
     operations = [operation for path in document["paths"].values() for operation in path.values()]
     waiting = set(NAMED.findall(json.dumps([operation["responses"] for operation in operations])))
     schemas: dict[str, Any] = {}
@@ -37,7 +37,7 @@ def select_answers(document: dict[str, Any]) -> dict[str, Any]:
 
 
 def simplify(schema: Any) -> Any:
-    """A schema without what would make models longer and say no more."""
+    """Simplify a schema, to shorten the models."""
     if isinstance(schema, list):
         return [simplify(part) for part in schema]
     if not isinstance(schema, dict):

@@ -145,6 +145,6 @@ class Lanes:
         return {lane.places.thing: lane for lane in lanes}
 
     def close(self) -> None:
-        """Drop work that has not begun."""
+        """Cancel work that has not begun."""
         for lane in self.by_name().values():
             lane.close()

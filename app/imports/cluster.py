@@ -1,4 +1,4 @@
-"""Imports on a Ray cluster: photos are read and decoded here, embedded and stored there.
+"""Imports on a Ray cluster: Ray Data reads, decodes, embeds and stores.
 
 Ray Data holds back the reading where embedding is slower. What is done is in the database, so that
 an import that was interrupted anywhere goes on where it was when it is run again.
@@ -37,7 +37,7 @@ Columns = Mapping[str, NDArray[Any]]  # of one batch; "value" holds pickled valu
 
 
 class SourceReader:
-    """Reads and decodes the photos of sources: a batch of sources in, of drafts out."""
+    """Reads and decodes photos: a batch of sources in, a batch of drafts out."""
 
     def __init__(self, settings: Settings) -> None:
         priority.lower(priority.BACKGROUND)
@@ -62,7 +62,10 @@ class DraftStorer:
         self._collection, self._home = collection, home
 
     def __call__(self, batch: Columns) -> Columns:
-        """What became of each; one that was stored by a call that was lost is not stored again."""
+        """Store a batch; return outcomes.
+
+        A draft that a lost call has stored is not stored again.
+        """
         ready: list[Draft | ImportOutcome] = unpack(batch)
         stamps = {
             draft.source: draft.stamp
@@ -109,7 +112,7 @@ def import_sources(
 def _store(
     sources: Sequence[ItemSource], collection: str, home: Collection, settings: Settings
 ) -> Iterator[ImportOutcome]:
-    """The outcomes of new sources, in whatever order they come."""
+    """Yield the outcomes of new sources, in any order."""
     blocks = -(-len(sources) // settings.batch)
     most, about = _measure_resources(settings)
     embedders = min(most, blocks)
@@ -136,7 +139,7 @@ def _store(
 
 
 def _measure_resources(settings: Settings) -> tuple[int, dict[str, float]]:
-    """How many actors can embed, and what Ray reserves for each."""
+    """Return the number of embedding actors, and Ray's resources for each."""
     resources = ray.available_resources()
     if settings.device.startswith("cuda"):
         return max(1, int(resources.get("GPU", 0))), {"num_gpus": 1, "num_cpus": 0.5}
@@ -145,7 +148,10 @@ def _measure_resources(settings: Settings) -> tuple[int, dict[str, float]]:
 
 
 def _deduplicate(sources: Sequence[ItemSource]) -> tuple[list[ItemSource], list[ImportOutcome]]:
-    """The first source of each id; the others are refused, as actors would not see each other."""
+    """Keep the first source of each id and refuse the others.
+
+    Actors would not see each other's ids.
+    """
     first: dict[str, ItemSource] = {}
     refused = []
     for source in sources:
@@ -164,5 +170,5 @@ def pack(values: Sequence[Any]) -> Columns:
 
 
 def unpack(batch: Columns) -> list[Any]:
-    """The values of a batch, which our own actors made."""
+    """Unpack the values of a batch of our own actors."""
     return [pickle.loads(pickled) for pickled in batch["value"]]  # noqa: S301

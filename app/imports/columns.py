@@ -1,4 +1,4 @@
-"""Mappings: which columns of a table are an item's id, its photos, its sentences and metadata."""
+"""Mappings of a table's columns to ids, photos, sentences and metadata."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SENTENCES = ("sentences", "captions", "caption")
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Columns by what they are: the value of a mapping file.
+    """The roles of columns: the value of a mapping file.
 
     `metadata` maps keys to columns; without it every column that is nothing else is metadata under
     its own name. Cells of `numbers` are numbers where they look like one. `separator` parts the
@@ -47,7 +47,7 @@ class Columns:
     separator: str = "|"
 
     def check(self, header: Sequence[str]) -> None:
-        """ValueError that names a column that the table has not, and the nearest that it has."""
+        """Raise ValueError for an unknown column, with the nearest name."""
         named = (self.id, *self.photos, *self.sentences, *self.numbers, *self.metadata.values())
         for column in named:
             if column not in header:
@@ -56,7 +56,7 @@ class Columns:
                 )
 
     def to_toml(self) -> str:
-        """The text of a mapping file that says the same."""
+        """Write the mapping as the text of a mapping file."""
         values = asdict(self)
         metadata = values.pop("metadata")
         lines = [f"{name} = {_toml(value)}" for name, value in values.items() if value != ()]
@@ -65,7 +65,7 @@ class Columns:
 
 
 def read_mapping(file: Path) -> dict[str, Any]:
-    """What a mapping file says; ValueError for what is none."""
+    """Read a mapping file; ValueError if it is not valid."""
     try:
         mapping = tomllib.loads(file.read_text("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as broken:
@@ -87,7 +87,7 @@ def read_mapping(file: Path) -> dict[str, Any]:
 def map_columns(
     header: Sequence[str], rows: Sequence[Mapping[str, Any]], mapping: Mapping[str, Any]
 ) -> Columns:
-    """What a mapping says of a table's columns; what it leaves out is guessed by names and rows.
+    """Apply a mapping to columns; guess the others from names and rows.
 
     ValueError for a column that is not there, and where no column looks like an id.
     """
@@ -146,7 +146,7 @@ def _find_first(plain: Mapping[str, str], names: Sequence[str]) -> str | None:
 
 
 def _is_numeric(cells: Iterable[Any]) -> bool:
-    """Return whether cells are texts that all look like numbers."""
+    """Return whether all texts of a column look like numbers."""
     texts = [cell.strip() for cell in cells if isinstance(cell, str) and cell.strip()]
     return bool(texts) and all(NUMBER.fullmatch(text) for text in texts)
 

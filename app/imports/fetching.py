@@ -1,4 +1,4 @@
-"""Photos by their addresses, fetched so that nobody reaches what only this machine can reach.
+"""Photos by their addresses, fetched from the public internet only.
 
 An address is brought into its normal form first: names beyond ASCII, and numbers however they are
 written. Its name is resolved once, every address it has must be public, and the connection is made
@@ -43,11 +43,11 @@ log = logging.getLogger(__name__)
 
 
 class NotFetched(ValueError):
-    """An address gave no photo, or is not one that is asked."""
+    """An address gave no photo, or is not allowed."""
 
 
 def is_public(address: Address) -> bool:
-    """Return whether an address is one of the public internet, and stands for no other one.
+    """Return whether an address is on the public internet, and maps to no other.
 
     >>> [is_public(ip_address(one)) for one in ("8.8.8.8", "10.0.0.1", "::ffff:8.8.8.8", "fe80::1")]
     [True, False, False, False]
@@ -67,7 +67,7 @@ def resolve(host: str, port: int) -> list[Address]:
 
 
 def normalise(url: str) -> str:
-    """An address as a browser would ask for it (WHATWG); NotFetched if it is none of a photo.
+    """Normalise an address as browsers do (WHATWG); NotFetched if it is not valid.
 
     >>> normalise("http://bücher.example/ä b%20c.png")
     'http://xn--bcher-kva.example/%C3%A4%20b%20c.png'
@@ -142,7 +142,7 @@ class Fetcher:
 
 
 def get_photo(image: bytes | None, url: str | None, fetch: Fetch) -> bytes | None:
-    """The photo that was sent, or that is at an address; None if there is neither."""
+    """Return the photo that was sent or named by an address; None without both."""
     if url is None:
         return image
     if image is not None:
@@ -153,7 +153,10 @@ def get_photo(image: bytes | None, url: str | None, fetch: Fetch) -> bytes | Non
 def get_photos(
     first: bytes | None, url: str | None, others: Sequence[str], fetch: Fetch
 ) -> list[bytes]:
-    """All photos that were sent or named, in order; `others` are base64 texts or addresses."""
+    """Return all photos that were sent or named, in order.
+
+    The `others` are base64 texts or addresses.
+    """
     deadline = monotonic() + TOGETHER
     photo = get_photo(first, url, fetch)
     read = (_read(text, fetch, deadline) for text in others)
@@ -172,7 +175,7 @@ def _read(photo: str, fetch: Fetch, deadline: float) -> bytes:
 
 
 def decode_base64(field: str, text: str, other: str = "") -> bytes:
-    """The bytes of a photo as base64; ValueError names the field and what `other` it may have."""
+    """Decode a photo from base64; a ValueError names the field and the `other` form."""
     try:
         return b64decode(text, validate=True)
     except ValueError as broken:
@@ -181,12 +184,12 @@ def decode_base64(field: str, text: str, other: str = "") -> bytes:
 
 
 def refuse(_: str) -> bytes:
-    """In place of Fetcher.fetch, where the service is not to ask other hosts."""
+    """Refuse to fetch: used instead of `Fetcher.fetch` where it is switched off."""
     raise NotFetched("image_url is switched off here; TESSERA_FETCH=true switches it on")
 
 
 class PinnedNetwork(NetworkBackend):
-    """Connects to the permitted addresses of a name and to nothing else, until a deadline."""
+    """Connects to permitted addresses only, until a deadline."""
 
     def __init__(
         self,
@@ -204,7 +207,7 @@ class PinnedNetwork(NetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[Any] | None = None,
     ) -> NetworkStream:
-        """Connect to the first address that answers; NotFetched if any is not permitted."""
+        """Connect to the first address that answers; NotFetched if one is not permitted."""
         addresses = self._look_up(host, port)
         if not addresses or not all(self._permitted(address) for address in addresses):
             raise NotFetched(f"{host!r:.100} is not an address of the public internet")
@@ -216,7 +219,7 @@ class PinnedNetwork(NetworkBackend):
         return self._connect(addresses[-1], port, local_address, socket_options)
 
     def _look_up(self, host: str, port: int) -> Sequence[Address]:
-        """The addresses of a name; TimeoutError where the resolver takes longer than is left."""
+        """Resolve a name; TimeoutError if it takes longer than the time left."""
         if not LOOKUPS.acquire(timeout=seconds_left(self._deadline)):
             raise TimeoutError
         answer = Future[Sequence[Address]]()
@@ -245,7 +248,7 @@ class PinnedNetwork(NetworkBackend):
 
 
 class TimedStream(NetworkStream):
-    """A connection that ends at a deadline, however slowly bytes come."""
+    """A connection that ends at a deadline, even if bytes still come."""
 
     def __init__(self, stream: NetworkStream, deadline: float) -> None:
         self._stream, self._deadline = stream, deadline

@@ -1,4 +1,4 @@
-"""Import of folders, photos and .jsonl files on this machine; what has not changed is skipped."""
+"""Import of folders, photos and .jsonl files; unchanged sources are skipped."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ FIELDS = {"id", "image", "images", "sentences", "metadata"}
 
 @dataclass(frozen=True, slots=True)
 class ItemSource:
-    """One item to import: where it comes from, and how that looks (its size and time of change)."""
+    """An item to import: its place, and a stamp of its files' sizes and times."""
 
     id: str
     place: str
@@ -49,7 +49,7 @@ class ItemSource:
 
 @dataclass(frozen=True, slots=True)
 class ImportOutcome:
-    """What became of a source; "stored" means safe on disk."""
+    """The outcome of a source; "stored" means safe on disk."""
 
     place: str
     status: Literal["stored", "skipped", "refused"]
@@ -57,7 +57,7 @@ class ImportOutcome:
 
 
 def find(paths: Iterable[Path]) -> Iterator[ItemSource | ImportOutcome]:
-    """The items in folders (and folders below), photos and .jsonl files; Outcomes are refusals."""
+    """Find items in folders, photos and .jsonl files; outcomes are refusals."""
     for path in paths:
         try:
             yield from _find(path)
@@ -75,7 +75,7 @@ def import_sources(
     decode: Decode = images.read,
     fetch: Fetch = refuse,
 ) -> Iterator[ImportOutcome]:
-    """Store sources in small batches and say what became of each; whole when interrupted.
+    """Store sources in small batches and yield their outcomes; safe to interrupt.
 
     Takes sources as a stream, in one pass, and holds some hundreds at a time. Outcomes come in the
     order of the stream, except that those of the batches that are being read come later. Outcomes
@@ -101,7 +101,7 @@ def import_sources(
 def store(
     engine: Engine, collection: str, home: Collection, ready: Sequence[Draft | ImportOutcome]
 ) -> Iterator[ImportOutcome]:
-    """Embed and store what was read, and say what became of each; outcomes are passed on."""
+    """Embed and store drafts, and yield their outcomes; pass outcomes on."""
     try:
         drafts, outcomes = _claim(engine, home, ready)
     except Replaced as gone:
@@ -124,7 +124,7 @@ def _refuse(entry: Draft | ImportOutcome, reason: str) -> ImportOutcome:
 def skip_known(
     engine: Engine, home: Collection, incoming: Iterable[ItemSource | ImportOutcome]
 ) -> Iterator[ItemSource | ImportOutcome]:
-    """Replace each source that has not changed since its import by an outcome."""
+    """Replace each unchanged source by an outcome."""
     for part in split_stream(incoming, LOOKED_UP):
         places = [source.place for source in part if isinstance(source, ItemSource)]
         known = engine.catalog.stamps(home, places)
@@ -136,7 +136,7 @@ def skip_known(
 def split_stream(
     incoming: Iterable[ItemSource | ImportOutcome], count: int
 ) -> Iterator[list[ItemSource | ImportOutcome]]:
-    """A stream in parts of up to so many entries, whose texts have not too many bytes together."""
+    """Split a stream into parts of bounded count and size."""
     part, size = list[ItemSource | ImportOutcome](), 0
     for entry in incoming:
         part.append(entry)
@@ -160,7 +160,7 @@ def _find(path: Path) -> Iterator[ItemSource | ImportOutcome]:
 
 
 def _find_in_folder(folder: Path) -> Iterator[ItemSource | ImportOutcome]:
-    """The photos below a folder; an id is a path that starts with the folder's own name."""
+    """Find the photos below a folder; ids begin with the folder's name."""
     unreadable = list[OSError]()
     for place, folders, files in os.walk(folder, onerror=unreadable.append):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
@@ -177,12 +177,12 @@ def _refuse_unreadable(place: Path | str, failed: OSError) -> ImportOutcome:
 
 
 def printable(place: Path | str) -> str:
-    """A place as it can be told and stored, whatever its bytes are."""
+    """Escape a path, so that it can be printed and stored."""
     return ascii(str(place))[1:-1]
 
 
 def check_place(place: Path | str) -> None:
-    """Raise ValueError for a path that no database holds."""
+    """Raise ValueError for a path that databases cannot store."""
     if NO_TEXT.search(str(place)):
         raise ValueError("its path has bytes that are no UTF-8; rename the file or its folder")
 
@@ -248,7 +248,7 @@ def _read_texts(row: dict[str, Any], name: str) -> list[str]:
 
 
 def make_stamp(file: Path) -> str:
-    """How a regular file looks; others, such as a pipe or a device, may have no end."""
+    """Return a regular file's size and time; ValueError for a pipe or a device."""
     status = file.stat()
     if not stat.S_ISREG(status.st_mode):
         raise ValueError(NO_FILE)
@@ -277,7 +277,7 @@ def read(
 
 
 def _read_bytes(photo: Path, most: int) -> bytes:
-    """A regular file's bytes; ImageTooLarge, before it is read, if it has more than allowed."""
+    """Read a regular file; ImageTooLarge, before it is read, over the limit."""
     with open(photo, "rb", opener=_open_at_once) as file:
         status = os.fstat(file.fileno())
         if not stat.S_ISREG(status.st_mode):
@@ -288,7 +288,7 @@ def _read_bytes(photo: Path, most: int) -> bytes:
 
 
 def _open_at_once(path: str, flags: int) -> int:
-    """Open a file, also what has become a pipe since it was found: that would wait for ever."""
+    """Open a file without waiting, even if it has become a pipe."""
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
@@ -298,7 +298,7 @@ def _read_ahead(
     unread: Iterable[ItemSource | ImportOutcome],
     batch: int,
 ) -> Iterator[list[Draft | ImportOutcome]]:
-    """Batches of what was read, while the next batch is being read already."""
+    """Yield batches of drafts while the next batch is being read."""
     part, reading = (
         list[Future[Draft | ImportOutcome]](),
         deque[list[Future[Draft | ImportOutcome]]](),
@@ -320,7 +320,7 @@ def _read_ahead(
 def _claim(
     engine: Engine, home: Collection, ready: Sequence[Draft | ImportOutcome]
 ) -> tuple[list[Draft], list[ImportOutcome]]:
-    """Keep the drafts whose ids are free or their own; ids of others' items are never taken."""
+    """Keep drafts with free ids or their own; refuse the ids of other items."""
     drafts = [draft for draft in ready if isinstance(draft, Draft)]
     outcomes = [outcome for outcome in ready if isinstance(outcome, ImportOutcome)]
     if not drafts:
@@ -340,7 +340,7 @@ def _claim(
 
 
 def _is_gone(place: str | None) -> bool:
-    """Return whether an item's source is no longer there: it was moved, and may come back elsewhere.
+    """Return whether an item's source no longer exists, as after a move.
 
     A place is a photo's path, or `file#id` of a line or a row; paths and ids may hold # as well.
     """

@@ -1,4 +1,4 @@
-"""Parquet as lines of JSON, written by a process whose memory is bounded.
+"""Parquet as lines of JSON, written by a process with bounded memory.
 
 A few KB of Parquet can hold what is 10 GB when it is read, and a broken file can end its reader.
 """
@@ -30,14 +30,14 @@ ENVIRONMENT = {
 
 @dataclass(frozen=True, slots=True)
 class ParquetHead:
-    """The columns of a file that are read, and notes on the others."""
+    """The columns to read, and notes on the others."""
 
     columns: list[str]
     notes: tuple[str, ...]
 
 
 class Parquet:
-    """A process that writes a file's rows, each as a line, to `output`."""
+    """A process that writes a file's rows as lines of JSON."""
 
     def __init__(self, file: Path) -> None:
         self.file = file
@@ -59,7 +59,7 @@ class Parquet:
         self._process.communicate()
 
     def read_head(self) -> ParquetHead:
-        """What is known before the first row; ValueError for a file that cannot be read."""
+        """Read columns and notes; ValueError if the file cannot be read."""
         line = self.output.readline()
         if not line:
             raise ValueError(f"{self.file} cannot be read as Parquet: {self.read_failure()}")
@@ -67,7 +67,7 @@ class Parquet:
         return ParquetHead(columns, tuple(notes))
 
     def read_failure(self) -> str:
-        """Why the process ended before the last row; empty if it did not."""
+        """Return the reason for an early end of the process; empty without one."""
         assert self._process.stderr is not None
         said = self._process.stderr.read(10_000).decode("utf-8", "replace").strip()
         if self._process.wait() == 0:
@@ -76,7 +76,7 @@ class Parquet:
 
 
 def write(file: Path, output: IO[str]) -> None:
-    """Write a file's head and its rows; ValueError for what cannot be read."""
+    """Write a file's head and its rows; ValueError if it cannot be read."""
     try:
         from pyarrow.parquet import ParquetFile
     except ImportError as missing:
@@ -98,7 +98,7 @@ def write(file: Path, output: IO[str]) -> None:
 
 
 def drop_nanoseconds(batch: Any) -> Any:
-    """Rows whose times are in microseconds, as Python has no finer ones."""
+    """Convert times to microseconds, the finest of Python."""
     from pyarrow import schema, timestamp, types
 
     fields = [
@@ -111,7 +111,7 @@ def drop_nanoseconds(batch: Any) -> Any:
 
 
 def split_columns(table: Any) -> tuple[list[str], list[str]]:
-    """The paths of columns to read, and of those that hold bytes."""
+    """Return the paths of columns to read, and of columns of bytes."""
     read, left_out = list[str](), list[str]()
     for number in range(len(table.schema)):
         column = table.schema.column(number)
@@ -122,7 +122,7 @@ def split_columns(table: Any) -> tuple[list[str], list[str]]:
 
 
 def encode_row(row: Any) -> str:
-    """A row as JSON, or what is wrong with it under no name."""
+    """Encode a row as JSON; a row with an error has it under an empty name."""
     if row.nbytes > LONGEST_ROW:
         return json.dumps({"": f"it is longer than {LONGEST_ROW:,} bytes; shorten it"})
     try:
@@ -133,7 +133,7 @@ def encode_row(row: Any) -> str:
 
 
 def simplify(value: Any) -> Any:
-    """A value of Parquet as JSON has it, with all that is nested in it, where JSON has such."""
+    """Convert a value of Parquet, and its parts, to a type of JSON."""
     match value:
         case Decimal():
             return float(value)
@@ -151,7 +151,7 @@ def simplify(value: Any) -> Any:
 
 
 def main(file: str, memory: int) -> None:
-    """Write a file's rows to the standard output, within limits that the kernel holds."""
+    """Write a file's rows to the standard output, within limits of the kernel."""
     import resource
 
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))

@@ -1,4 +1,4 @@
-"""Progress of imports: how much running ones still have to bring, in files that services read.
+"""Progress of imports, in files that services read.
 
 These notes are for show: one that cannot be written or read costs itself alone, never the import
 or the answer.
@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 def note_progress(
     outcomes: Iterable[ImportOutcome], data: Path, collection: str, count: Callable[[], int]
 ) -> Generator[ImportOutcome]:
-    """Pass an import's outcomes on, and note how many sources it still has to bring.
+    """Pass an import's outcomes on, and note the number of remaining sources.
 
     `collection` is the token of a collection. `count` counts all of its sources; that is done
     meanwhile, as a folder may be large.
@@ -65,7 +65,7 @@ def note_progress(
 
 
 def count_coming(data: Path, collection: str) -> int:
-    """How many sources running imports still have to bring to the collection of a token.
+    """Count the remaining sources of running imports into a collection.
 
     As far as they are counted.
     """
@@ -77,7 +77,7 @@ def count_coming(data: Path, collection: str) -> int:
 
 
 def _write(file: Path, collection: str, left: int) -> None:
-    """Note what is left; a full disk is no reason to end an import."""
+    """Write a note of the number left; ignores a full disk."""
     whole = file.with_suffix(".part")
     with suppress(OSError):
         whole.write_text(json.dumps({"collection": collection, "left": left}), "utf-8")
@@ -85,7 +85,7 @@ def _write(file: Path, collection: str, left: int) -> None:
 
 
 def _read(file: Path, collection: str) -> int:
-    """What an import has left; 0 for one of another collection, or whose note is damaged."""
+    """Read the number left; 0 for another collection or a damaged note."""
     changed = 0.0
     try:
         status = file.stat()
@@ -107,7 +107,7 @@ def _read(file: Path, collection: str) -> int:
 
 
 def _forget(file: Path) -> bool:
-    """Delete a file of an import that ended long ago, without an end of its own."""
+    """Delete the note of an import that ended long ago without deleting it."""
     forgotten = time() - file.stat().st_mtime > FORGOTTEN
     if forgotten:
         file.unlink(missing_ok=True)
@@ -116,13 +116,13 @@ def _forget(file: Path) -> bool:
 
 @lru_cache(maxsize=1000)
 def _log_damage(file: Path, changed: float, why: str) -> None:  # noqa: ARG001 - again if it has changed
-    """Log once, as services ask every second, that a note counts for nothing."""
+    """Log a damaged note once, as services ask every second."""
     log.warning("the note %s of an import is damaged and counts for nothing: %s", file, why)
 
 
 @contextmanager
 def _log_failures(place: Path) -> Iterator[None]:
-    """Log a failure to write notes, which is no reason to end an import."""
+    """Log a failure to write notes; the import goes on."""
     try:
         yield
     except OSError as failed:

@@ -1,4 +1,4 @@
-"""Rows of CSV, TSV, Parquet and JSON lines, read a bounded part at a time."""
+"""Rows of CSV, TSV, Parquet and JSON lines, read in bounded parts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Row = tuple[int, Cells | str]  # its number, and its cells or what is wrong with
 
 
 class End(str):
-    """What is wrong with a row behind which nothing can be read."""
+    """The problem of a row after which nothing can be read."""
 
     __slots__ = ()
 
@@ -37,7 +37,7 @@ class TableLines:
         self.odd = False  # whether the last line has an odd number of quotes
 
     def read(self, longest: int) -> bytes | None:
-        """The next line, empty at the end; None for a longer one, which is passed over."""
+        """Return the next line, empty at the end; None for one that is too long."""
         self.number += 1
         line = self._binary.readline(longest + 1)
         size, quotes = len(line), line.count(b'"')
@@ -53,7 +53,7 @@ class TableLines:
 
 @dataclass(frozen=True, slots=True)
 class OpenTable:
-    """A table as it is read: its header, empty where rows name their cells, and its rows."""
+    """An open table: its rows, and its header unless rows name their cells."""
 
     header: list[str]
     rows: Iterator[Row]
@@ -62,7 +62,7 @@ class OpenTable:
 
 
 class _RowTooLong(ValueError):
-    """A row is too long; unless it `ends`, nothing behind it can be read."""
+    """A row is too long; unless it `ends`, the rest cannot be read."""
 
     def __init__(self, *, ends: bool) -> None:
         super().__init__(f"it is longer than {LONGEST_ROW:,} bytes")
@@ -82,7 +82,7 @@ class _Texts:
 
     @property
     def place(self) -> str:
-        """The row's lines as the beginning of a sentence, where it is not the last one alone."""
+        """The row's lines as the start of a sentence, if it has several."""
         many = self.lines.number > self.first
         return f"lines {self.first} to {self.lines.number}: " if many else ""
 
@@ -90,7 +90,7 @@ class _Texts:
         return self
 
     def __next__(self) -> str:
-        """The next line; _RowTooLong, after which a row begins with the line behind."""
+        """Return the next line; after _RowTooLong a row begins with the next line."""
         line = self.lines.read(self._room)
         if line is None:
             alone = self.lines.number == self.first
@@ -158,7 +158,7 @@ UNCLOSED = "close its quote, as all that follows is taken for its cell and is no
 
 
 def _check_cells(header: list[str], cells: list[str]) -> Cells | str:
-    """A row's cells by their columns, or what is wrong with them."""
+    """Return a row's cells by column, or its problem."""
     if other := HALVES.search("".join(cells)):
         byte = ord(other[0]) & 0xFF
         return f"byte 0x{byte:02x} in it is not UTF-8; save the table as UTF-8"
@@ -181,7 +181,7 @@ def _read_json_lines(_: Path, binary: IO[bytes], __: ExitStack) -> OpenTable:
 
 
 def _parse_object(line: bytes) -> Cells | str:
-    """The object in a line of JSON, or what is wrong with it."""
+    """Return the object in a line of JSON, or its problem."""
     try:
         row = unique_keys.read(line)
     except unique_keys.KeyTwice as twice:

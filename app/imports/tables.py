@@ -1,4 +1,4 @@
-"""Tables of products: rows of CSV, TSV, Parquet and JSON lines as sources of an import."""
+"""Tables of products: their rows as sources of an import."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SAMPLED_BYTES = 2**25  # of those rows
 
 @dataclass(slots=True)
 class Table:
-    """A table whose columns are known; `sources` streams its rows, once."""
+    """A table with known columns; `sources` streams its rows once."""
 
     file: Path
     header: list[str]
@@ -38,7 +38,7 @@ class Table:
     ids: dict[bytes, int] = field(default_factory=dict)  # numbers of rows by their ids' digests
 
     def sources(self) -> Iterator[ItemSource | ImportOutcome]:
-        """What each row gives: an item, or why it is refused."""
+        """Yield an item or a refusal for each row."""
         for number, cells in self.rows:
             try:
                 if isinstance(cells, End):
@@ -55,7 +55,7 @@ class Table:
                 yield source
 
     def take_number(self, outcome: ImportOutcome) -> int:
-        """The number of the row that an outcome is about, which is asked for once."""
+        """Return the row number of an outcome, once."""
         return self.numbers.pop(outcome.place)
 
     def _read_source(self, number: int, cells: Cells) -> ItemSource:
@@ -107,7 +107,10 @@ class Table:
 
 
 def is_table(file: Path, *, mapped: bool) -> bool:
-    """Return whether a file is a table: lines of JSON are if they are mapped, or no items as they are."""
+    """Return whether a file is a table.
+
+    Lines of JSON are a table if a mapping is given, or if they are not items.
+    """
     if file.suffix.lower() != ".jsonl" or mapped:
         return file.suffix.lower() in READERS and file.is_file()
     if not file.is_file():
@@ -124,7 +127,7 @@ def is_table(file: Path, *, mapped: bool) -> bool:
 
 @contextmanager
 def open_table(file: Path, mapping: Mapping[str, Any]) -> Iterator[Table]:
-    """A table with its columns: as a mapping says, guessed where it says nothing.
+    """Open a table; columns without a mapping are guessed.
 
     ValueError for a file that cannot be read as a table, or does not have the columns.
     """
@@ -155,7 +158,7 @@ def _strip(cell: Any) -> str:
 
 
 def _list_texts(cell: Any) -> list[str]:
-    """The texts of a cell: of a list, of a JSON list, or the one that it is."""
+    """List the texts of a cell: of a list, of a JSON list, or its own."""
     if isinstance(cell, str) and cell.lstrip().startswith("["):
         try:
             cell = json.loads(cell)

@@ -1,4 +1,4 @@
-"""Uploads: checked fields and a photo from a request's body, limited while it is read."""
+"""Uploads: fields and photos of a request's body, checked and bounded."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ LightLane = Literal["searches", "photos"]
 
 @dataclass(frozen=True, slots=True)
 class Upload(Generic[Fields]):
-    """A request's fields, the `images` that it brought, on disk, and the lane it computes in."""
+    """A request's fields and images, and the lane for its work."""
 
     fields: Fields
     images: tuple[BinaryIO, ...]
@@ -49,14 +49,14 @@ class Upload(Generic[Fields]):
         return self.decode(self.images[0].read()) if self.images else None
 
     def place(self) -> AbstractContextManager[None]:
-        """Take a place in the lane, now that all of the body is there."""
+        """Take a place in the lane, after the whole body has come."""
         return self.lane.place(self.caller)
 
 
 def reads(
     model: type[Fields], light: LightLane = "photos", most: int = 1
 ) -> Callable[..., AsyncGenerator[Upload[Fields], None]]:
-    """A dependency that reads a JSON body, or a form with the same fields and `most` images.
+    """Return a dependency that reads JSON, or a form with images.
 
     Where these may be several, the JSON may have them in base64. The request computes in the lane
     of photos, or where it brings JSON and embeds no photo in the one that is named `light`.
@@ -95,7 +95,7 @@ def reads(
 def reads_json(
     model: type[Fields], *media_types: str, photos: bool = False
 ) -> Callable[[Request], AsyncGenerator[Fields, None]]:
-    """A dependency that reads a JSON body; unlike FastAPI's own, after keys, and with a limit.
+    """Return a dependency that reads a JSON body, bounded and without duplicate keys.
 
     Its media type is `JSON`, or one of those that are given. It may have `photos` in base64.
     """
@@ -112,7 +112,7 @@ def reads_json(
 
 @asynccontextmanager
 async def _json(request: Request, model: type[Fields], *, photos: bool) -> AsyncIterator[Fields]:
-    """What a body of JSON says: `photos` in base64 take four bytes for three.
+    """Read a body of JSON; photos in it are base64, four bytes for three.
 
     It comes on disk where it is long, and stays there until there is room for it in memory.
     """
@@ -137,7 +137,7 @@ async def _json(request: Request, model: type[Fields], *, photos: bool) -> Async
 
 
 def make_text_check(data: bytes, most: int) -> Callable[[BaseModel], None]:
-    """A check of what JSON says: TooLarge if over `most` bytes of that are no photos.
+    """Return a check that raises TooLarge for text over `most` bytes.
 
     Photos are in base64, or are named by their addresses.
     """
@@ -154,7 +154,7 @@ def make_text_check(data: bytes, most: int) -> Callable[[BaseModel], None]:
 
 
 async def answer(upload: Upload[Any], work: Callable[[], BaseModel | Response]) -> Response:
-    """What work gives, done in the lane of a request and written as JSON there."""
+    """Run work in the request's lane, and write its result as JSON there."""
 
     def respond() -> Response:
         result = work()
@@ -172,7 +172,7 @@ def media_type(request: Request) -> str:
 
 
 async def limit_size(request: Request, most: int) -> AsyncGenerator[bytes, None]:
-    """The body's chunks; TooLarge once they are more than `most` bytes, whatever was declared."""
+    """Yield the body's chunks; TooLarge after `most` bytes, by count or declaration."""
     declared = request.headers.get("content-length", "")
     read = int(declared) if declared.isascii() and declared.isdigit() else 0
     if read <= most:
@@ -187,7 +187,7 @@ async def limit_size(request: Request, most: int) -> AsyncGenerator[bytes, None]
 
 
 class WholeForm(MultiPartParser):
-    """Starlette's parser, with a bound of what it keeps in memory: the text of all fields.
+    """Starlette's parser with a bound on the text of all fields in memory.
 
     It passes over the end of a form that breaks off; here that raises.
     """
@@ -202,7 +202,7 @@ class WholeForm(MultiPartParser):
         super().__init__(headers, self._check_end(stream), max_files=files, max_part_size=text)
 
     def on_part_data(self, data: bytes, start: int, end: int) -> None:
-        """Called for what comes of a part."""
+        """Count the text of fields; called for each piece of a part."""
         if self._current_part.file is None:
             self._text += end - start
             if self._text > self.max_part_size:
@@ -266,7 +266,7 @@ def _fields(form: FormData) -> dict[str, Any]:
 
 
 def parse_json(name: str, value: str) -> Any:
-    """What the text of a field says as JSON; ValueError names the field."""
+    """Parse a field's text as JSON; a ValueError names the field."""
     try:
         return unique_keys.read(value)
     except unique_keys.KeyTwice as twice:

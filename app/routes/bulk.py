@@ -1,4 +1,4 @@
-"""Bulk import: POST /items, a line of JSON in, a line of status out."""
+"""Bulk import: POST /items, lines of JSON in, lines of status out."""
 
 from __future__ import annotations
 
@@ -54,15 +54,15 @@ Outcome = Entry | str  # what is to be stored, or why it is refused
 
 
 class Duplex(StreamingResponse):
-    """A response that is sent while the request's body is still being read."""
+    """A response that is sent while the request's body is still read."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002 - ASGI's signature
-        """Send; unlike its parent, leave `receive` to who reads the body."""
+        """Send the response; unlike its parent, it does not call `receive`."""
         await self.stream_response(send)
 
 
 async def take_import_place(lanes: LanesDep, caller: CallerDep) -> AsyncGenerator[None, None]:
-    """One of the places that imports may have, of which no caller gets all."""
+    """Take one of the places for imports."""
     with lanes.batches.place(caller):
         yield
 
@@ -84,7 +84,7 @@ async def import_items(
     collection: CollectionDep = DEFAULT,
     create: Annotated[bool, Query(description="Make the collection if it is new.")] = True,
 ) -> Duplex:
-    """Store items, one JSON object a line; each line is answered in order, once it is on disk.
+    """Store items, one JSON object a line; answer each line once it is on disk.
 
     Read the answers while you send, or send at most some 10,000 lines at a time. Once the name no
     longer stands for the collection that it stood for, the lines that follow are refused.
@@ -123,7 +123,7 @@ class Import:
         return self.settings.together_bytes * 4 // 3 + self.settings.text_bytes
 
     async def statuses(self, request: Request) -> AsyncGenerator[bytes, None]:
-        """Status lines; what arrives while a batch is being embedded makes up the next one."""
+        """Yield status lines; lines that come during a batch form the next one."""
         reading = asyncio.create_task(self._read(request))
         try:
             while lines := await self.backlog.take():
@@ -138,7 +138,7 @@ class Import:
             self.backlog.close()
 
     async def store(self, lines: Sequence[Line]) -> list[ImportStatus]:
-        """Embed and store lines together; each that is refused says why, and none goes without."""
+        """Embed and store lines together; return a status for each."""
         # On a thread, so that the event loop goes on while long ones are read.
         parsed = await to_thread.run_sync(lambda: [self._parse(line) for line in lines])
         outcomes: Sequence[int | str]
@@ -160,7 +160,7 @@ class Import:
     async def _store(
         self, lines: Sequence[Line], sent: Sequence[ImportLine | str]
     ) -> list[int | str]:
-        """The revision of each line, or why it is refused; Replaced if the collection is gone."""
+        """Return each line's revision or refusal; Replaced if the collection is gone."""
         if self.gone is not None:
             return [self.gone] * len(sent)
         # Before anything is embedded; what is stored is checked once more, in its transaction.
@@ -176,7 +176,7 @@ class Import:
         return [next(revisions) if isinstance(outcome, Entry) else outcome for outcome in read]
 
     async def _read(self, request: Request) -> None:
-        """Put lines into the backlog as they come, until the body ends or the client pauses."""
+        """Put lines into the backlog until the body ends or the client pauses."""
         seconds, number = self.settings.idle_seconds, 0
         try:
             chunks = limit_pauses(request.stream(), seconds, self._owes)
@@ -202,7 +202,7 @@ class Import:
         return self.storing or bool(self.backlog)
 
     def _parse(self, line: Line) -> tuple[str | None, ImportLine | str]:
-        """The id in a line, and what the line says, or what is wrong with it."""
+        """Return the id and the content of a line, or its problem."""
         if line.refused:
             return None, line.refused
         data = b""
@@ -214,7 +214,7 @@ class Import:
         return sent.id, sent
 
     def _photos(self, sent: ImportLine | str) -> list[bytes] | str:
-        """The photos that a line brings or names, or what is wrong with it."""
+        """Return the photos of a line, or its problem."""
         if isinstance(sent, str):
             return sent
         try:
@@ -226,14 +226,14 @@ class Import:
     def _embed(
         self, lines: Sequence[ImportLine | str], photos: Sequence[list[bytes] | str]
     ) -> list[Outcome]:
-        """What is to be stored of each line, or what is wrong with it."""
+        """Return the entry of each line, or its problem."""
         read = [self._draft(*pair) for pair in zip(lines, photos, strict=True)]
         drafts = [entry for entry in read if isinstance(entry, Draft)]
         embedded = iter(self.engine.embed_each(drafts))
         return [next(embedded) if isinstance(entry, Draft) else entry for entry in read]
 
     def _draft(self, sent: ImportLine | str, photos: list[bytes] | str) -> Draft | str:
-        """The draft of a line, or what is wrong with it."""
+        """Return the draft of a line, or its problem."""
         if isinstance(sent, str) or isinstance(photos, str):
             return sent if isinstance(sent, str) else str(photos)
         draft = Draft(sent.id, sent.metadata, sentences=tuple(sent.sentences), stamp=sent.stamp)
@@ -244,7 +244,7 @@ class Import:
 
 
 def _id_in(data: bytes) -> str | None:
-    """The id in a line that is refused, where it can be read."""
+    """Return the id in a refused line, if it can be read."""
     try:
         sent = from_json(data.removeprefix(BOM_UTF8))
     except (ValueError, RecursionError):
@@ -254,7 +254,7 @@ def _id_in(data: bytes) -> str | None:
 
 
 def _make_status(line: Line, name: str | None, outcome: int | str) -> ImportStatus:
-    """What became of a line: a revision is that of what is stored."""
+    """Return the status of a line: stored, or refused with a reason."""
     if isinstance(outcome, str):
         return ImportStatus(line=line.number, id=name, status="refused", reason=outcome)
     return ImportStatus(line=line.number, id=name, status="stored")

@@ -1,4 +1,4 @@
-"""Collections: made, renamed, dropped, and aliases that move from one to another at once."""
+"""Collections and aliases: create, rename, drop and repoint."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def collections(engine: EngineDep) -> CollectionsOut:
     "/collections/{name}", dependencies=[require_role("read")], responses=problems(*OF_COLLECTION)
 )
 def collection(name: NameDep, engine: EngineDep) -> CollectionOut:
-    """The collection that a name or an alias stands for."""
+    """The collection of a name or an alias."""
     return answers.collection(engine, name)
 
 
@@ -59,7 +59,7 @@ def collection(name: NameDep, engine: EngineDep) -> CollectionOut:
 async def make_collection(
     name: NameDep, response: Response, engine: EngineDep, lanes: LanesDep, caller: CallerDep
 ) -> CollectionOut:
-    """Make a collection for the loaded model, empty; one that is there stays as it is."""
+    """Make an empty collection for the loaded model; an existing one stays as it is."""
     with lanes.writes.place(caller):
         new = await lanes.writes.run(answers.made, engine, name)
     response.status_code = 201 if new else 200
@@ -79,7 +79,7 @@ async def rename_collection(
     lanes: LanesDep,
     caller: CallerDep,
 ) -> CollectionOut:
-    """Give a collection another name; `alias` leaves the old one as an alias, in the same step."""
+    """Rename a collection; `alias` leaves the old name as an alias."""
     with lanes.writes.place(caller):
         rename = engine.catalog.names.rename
         await lanes.writes.run(rename, name, sent.name, alias=sent.alias)
@@ -90,7 +90,7 @@ async def rename_collection(
 async def drop_collection(
     name: NameDep, engine: EngineDep, lanes: LanesDep, caller: CallerDep
 ) -> None:
-    """Drop a collection: nothing finds it from now on, and its items are deleted in the background.
+    """Drop a collection; its items are deleted in the background.
 
     Refused while an alias stands for it.
     """
@@ -102,7 +102,7 @@ async def drop_collection(
     "/aliases", dependencies=[require_role("read", unbound=True)], responses=problems(Unavailable)
 )
 def aliases(engine: EngineDep) -> AliasesOut:
-    """The aliases there are, and what they stand for."""
+    """The aliases and their collections."""
     return answers.aliases(engine)
 
 
@@ -120,7 +120,7 @@ async def point_alias(
     lanes: LanesDep,
     caller: CallerDep,
 ) -> AliasOut:
-    """Have an alias stand for a collection from now on: for searches, cursors and puts alike.
+    """Point an alias to a collection, for searches, cursors and puts alike.
 
     What it stood for before stays until it is dropped.
     """

@@ -1,4 +1,4 @@
-"""Edits of stored items: a patch of the metadata and photos of one, deletion of many."""
+"""Edits of stored items: patch one, delete many."""
 
 from __future__ import annotations
 
@@ -54,7 +54,10 @@ async def patch_item(
     caller: CallerDep,
     collection: CollectionDep = DEFAULT,
 ) -> ItemOut:
-    """Merge a patch into an item's metadata and change its photos; embed only new photos."""
+    """Merge a patch into an item's metadata, and change its photos.
+
+    Photos that stay are not embedded again.
+    """
     photos: list[int | NewPhoto] | None = None
 
     def embed_photos(fetched: Sequence[bytes]) -> list[int | NewPhoto]:
@@ -90,7 +93,7 @@ async def delete_items(
     lanes: LanesDep,
     caller: CallerDep,
 ) -> DeletionOut:
-    """Delete items by their ids or by a filter, in short transactions; `dry_run` counts them.
+    """Delete items by ids or by a filter, in short transactions; `dry_run` counts.
 
     What is stored or patched meanwhile stays. Send the request again if the connection breaks.
     """

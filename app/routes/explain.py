@@ -54,7 +54,7 @@ async def align(
     request: Request,
     engine: EngineDep,
 ) -> Response:
-    """Say which region answers which words; `Accept` chooses JSON, image/png or image/svg+xml."""
+    """Align regions with words; `Accept` chooses JSON, image/png or image/svg+xml."""
     kind = negotiate(request.headers.get("accept", ""), (JSON, PNG, SVG))
     fields = upload.fields
     note(query=fields.text)
@@ -83,7 +83,7 @@ async def ground(
     request: Request,
     engine: EngineDep,
 ) -> Response:
-    """Find what phrases mean; `Accept` chooses JSON, image/png or image/svg+xml."""
+    """Locate phrases; `Accept` chooses JSON, image/png or image/svg+xml."""
     kind = negotiate(request.headers.get("accept", ""), (JSON, PNG, SVG))
     fields = upload.fields
     note(query=fields.text)
@@ -138,7 +138,7 @@ async def caption(
 def _describe_sent(
     fields: AlignRequest | GroundRequest, photo: Photo, notes: Sequence[str] = ()
 ) -> About:
-    """What every explanation says of its text and photo."""
+    """Return the text, photo and notes of an explanation."""
     height, width = photo.pixels.shape[1:]
     return {
         "text": fields.text,
@@ -154,7 +154,7 @@ def _describe_sent(
 def _read_photo(
     engine: Engine, upload: Upload[AlignRequest] | Upload[CaptionRequest] | Upload[GroundRequest]
 ) -> tuple[Photo, FragmentBag | None]:
-    """The photo that a request uploaded, or the stored one that it named, with its bag."""
+    """Return the uploaded photo, or the stored photo with its bag."""
     fields, photo = upload.fields, upload.photo()
     if (fields.id is None) == (photo is None):
         raise ValueError("send either an image or the id of a stored item")

@@ -1,4 +1,4 @@
-"""Stored items, one or a page of them: PUT, GET and DELETE /items."""
+"""Stored items: PUT, GET and DELETE /items, and pages of them."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ async def put_item(
     fetch: FetchDep,
     lanes: LanesDep,
 ) -> StoredItem:
-    """Store an item in place of what its id had before; a search from now on finds it."""
+    """Store an item and replace the former one; searches find it immediately."""
     check_new_id(id)
     sent = upload.fields
     draft = Draft(id, sent.metadata, sentences=tuple(sent.sentences), stamp=sent.stamp)
@@ -94,7 +94,7 @@ def get_item(
     engine: EngineDep,
     collection: CollectionDep = DEFAULT,
 ) -> ItemOut:
-    """What is stored under an id; the ETag names this state of it in If-Match."""
+    """The item of an id, with its ETag for If-Match."""
     home, item = engine.read(collection, lambda home: (home, engine.catalog.get(home, id)))
     response.headers["ETag"] = etag(home, item.revision)
     return item_out(collection, item)
@@ -158,7 +158,7 @@ def list_items(
         str | None, Query(description='A JSON object: {"colour": ["red", "blue"]}')
     ] = None,
 ) -> ItemsOut:
-    """A page of the items there are, in the order of their ids."""
+    """A page of items, ordered by id."""
     where = (
         read_fields(Listing, {"filter": parse_json("filter", filter)}).filter if filter else None
     )

@@ -1,4 +1,4 @@
-"""Sessions of the page: a key is sent once, and a cookie that no script reads stands for it."""
+"""Sessions of the page: a cookie, hidden from scripts, stands for a key."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ENDING = (Unavailable, Busy, NoSpace)
 
 
 async def door(request: Request) -> Door:
-    """Who is let in."""
+    """Return the door of the service."""
     entrance: Door = request.app.state.door
     return entrance
 
@@ -35,7 +35,7 @@ DoorDep = Annotated[Door, Depends(door)]
 async def session(
     request: Request, entrance: DoorDep, key: KeyDep, cookie: SessionDep
 ) -> SessionOut:
-    """What the caller may do, and whether a key is needed for more."""
+    """The caller's role, and whether the service needs a key."""
     try:
         return _session(await entrance.caller(request, key, cookie))
     except Unauthorized:
@@ -55,7 +55,7 @@ async def sign_in(
     lanes: LanesDep,
     cookie: SessionDep,
 ) -> SessionOut:
-    """Begin a session of a browser: its cookie stands for the key until it is taken back."""
+    """Begin a session of a browser; it ends when its key is removed."""
     key = entrance.keyring.find(body.key.strip())
     if key is None:
         raise Unauthorized("this key is not known here; check that all of it was copied")
@@ -79,7 +79,7 @@ async def sign_in(
 async def sign_out(
     request: Request, response: Response, lanes: LanesDep, cookie: SessionDep
 ) -> None:
-    """End the session of a browser, wherever its cookie may have got to."""
+    """End the session of a browser, and all copies of its cookie."""
     if cookie is not None:
         sessions = Sessions.of(get_engine(request).catalog)
         await lanes.writes.run(sessions.end, cookie)
@@ -94,7 +94,7 @@ async def sign_out(
 
 
 def _is_secure(request: Request) -> bool:
-    """Return whether a browser came by HTTPS, which a proxy that ends it may not tell: the browser does.
+    """Return whether the browser uses HTTPS, by its Origin behind a proxy.
 
     SameOriginMiddleware has checked that the origin is this service.
     """
@@ -103,7 +103,7 @@ def _is_secure(request: Request) -> bool:
 
 
 def _path(request: Request) -> str:
-    """The path below which this service is, which a proxy may have chosen."""
+    """Return the service's root path, which a proxy may set."""
     return request.scope.get("root_path") or "/"
 
 

@@ -40,7 +40,7 @@ DOWNLOAD: Responses = {
 
 
 class Download(FileResponse):
-    """A file, or parts of it: a Range that is malformed or of another unit is ignored.
+    """A file or parts of it; ignores a malformed Range, or one of another unit.
 
     NoSuchBytes for one that begins behind the end (RFC 9110, 14.2 and 15.5.17).
     """
@@ -77,7 +77,7 @@ def make_snapshot(
         bool, Query(description="Answer once it is on disk; otherwise at once, with 202.")
     ] = True,
 ) -> MadeSnapshot | BegunSnapshot:
-    """Make a snapshot of everything that is stored; it is on disk when this answers 201.
+    """Make a snapshot of everything that is stored; 201 means it is on disk.
 
     Should the connection break, it is made all the same, and is listed once it is there.
     """
@@ -97,7 +97,7 @@ def make_snapshot(
     responses=problems(Unavailable),
 )
 def list_snapshots(snapshots: SnapshotsDep) -> SnapshotsOut:
-    """The snapshots there are, the newest first, and the one that is being made."""
+    """The snapshots, the newest first, and the unfinished one."""
     try:
         making = snapshots.making()
         stored, foreign = snapshots.list_files()

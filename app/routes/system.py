@@ -1,4 +1,4 @@
-"""Health, readiness, metrics, and what the service holds."""
+"""Health, readiness, metrics, and the models and index of the service."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ from models.checkpoint import Checkpoint
 
 
 def exposition(engine: Engine | None) -> bytes:
-    """All metrics as Prometheus reads them; without an engine, those that need none."""
+    """Write all metrics as Prometheus text; without an engine, fewer."""
     disable_created_metrics()  # type: ignore[no-untyped-call]  # of when each series began
     now = CollectorRegistry()
     now.register(Gauges(engine))
@@ -61,13 +61,13 @@ def exposition(engine: Engine | None) -> bytes:
 
 
 class Gauges(Collector):
-    """What any process of the service can tell, of the database and of the disk."""
+    """Metrics of the database and the disk, the same in all processes."""
 
     def __init__(self, engine: Engine | None) -> None:
         self.engine = engine
 
     def collect(self) -> Iterator[Metric]:
-        """The metrics; those of the database are left out while it is busy."""
+        """Yield metrics, without those of the database while it is busy."""
         model = {} if self.engine is None else {"matcher": self.engine.models.fingerprint}
         build = {"version": __version__, "python": platform.python_version(), **model}
         yield InfoMetricFamily("tessera_build", "What runs.", build)
@@ -111,7 +111,7 @@ async def livez() -> dict[str, str]:
 
 @router.get("/readyz", dependencies=[PUBLIC], responses=NOT_READY)
 async def readyz(request: Request, engine: EngineDep) -> dict[str, object]:
-    """The default collection can be searched, and the disk can be written; 503 otherwise.
+    """Check that the default collection is searchable and the disk writable; else 503.
 
     All who ask share a check of a few seconds ago: `checked` is its age in seconds. `collections`
     counts those that are searched here, and those that another model made. Of a cluster, `shards`
@@ -137,7 +137,7 @@ async def metrics(request: Request) -> Response:
 
 @router.get("/model", dependencies=[require_role("read")], responses=NOT_READY)
 async def model(engine: EngineDep, settings: SettingsDep) -> ModelsOut:
-    """What is loaded, and how much may be uploaded."""
+    """The loaded models, and the limits of uploads."""
     matcher = engine.models.matcher
     return ModelsOut(
         matcher=MatcherOut(
@@ -155,7 +155,7 @@ async def model(engine: EngineDep, settings: SettingsDep) -> ModelsOut:
 
 @router.get("/index", dependencies=[require_role("read")], responses=problems(*OF_COLLECTION))
 def index(engine: EngineDep, collection: CollectionDep = DEFAULT) -> IndexOut:
-    """How a collection is searched: its segments, what finds rows, and what is not in yet."""
+    """Statistics of a collection's index: segments, rows and changes not yet included."""
     return index_answers.index(engine, collection)
 
 
@@ -171,7 +171,7 @@ async def audit(
     lanes: LanesDep,
     caller: CallerDep,
 ) -> AuditOut:
-    """Answer queries twice, as usual and exactly, and say how much the usual answers hold."""
+    """Answer queries as usual and exactly, and measure the recall."""
     with lanes.batches.place(caller):
         return await lanes.batches.run(index_answers.audit, engine, request)
 

@@ -1,4 +1,4 @@
-"""Fields that requests and answers share."""
+"""Fields of several requests and answers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MOST_FIELDS = 50
 
 
 def _integral(value: object) -> object:
-    """An integer in place of a number such as 3.0, which JSON Schema calls an integer, too."""
+    """Convert a number such as 3.0, an integer in JSON Schema, to an integer."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
@@ -76,7 +76,7 @@ Probability = Annotated[
 
 
 class Body(BaseModel):
-    """What a client sends: unknown fields and numbers that are none are refused."""
+    """A request's fields; refuses unknown fields and numbers that are not finite."""
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
@@ -84,7 +84,7 @@ class Body(BaseModel):
 
 
 class PhotoBody(Body):
-    """What a client searches with where that may be a photo: one that is stored, or a part of one.
+    """A search by text or photo: a stored photo, a part of it, or an upload.
 
     An upload comes beside it.
     """
@@ -99,5 +99,5 @@ class PhotoBody(Body):
 
     @property
     def embeds_photo(self) -> bool:
-        """Return whether a photo is looked at although none is sent: a part of one has no stored bag."""
+        """Return whether a part of a stored photo must be embedded."""
         return self.id is not None and self.box is not None

@@ -28,13 +28,13 @@ MOST_FACETS, MOST_BOOSTS = 20, 10
 
 
 class RequestPart(BaseModel):
-    """A part of a request: unknown fields and numbers that are none are refused."""
+    """A part of a request; refuses unknown fields and numbers that are not finite."""
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
 
 class FacetIn(RequestPart):
-    """A key whose values are counted; numbers are counted in ranges too."""
+    """A key for facets: counts of its values, and of ranges of numbers."""
 
     key: MetadataKey
     limit: Annotated[int, Field(ge=1, le=1000), INTEGRAL] = 20
@@ -44,14 +44,14 @@ class FacetIn(RequestPart):
 
 
 class SortIn(RequestPart):
-    """The key that hits come by; those without it come last."""
+    """The key that orders hits; items without it come last."""
 
     key: MetadataKey
     order: Literal["asc", "desc"] = "asc"
 
 
 class WeightsIn(RequestPart):
-    """What a perfect match of each kind gives to a score.
+    """The scores of perfect matches, by kind.
 
     `meaning` is that of an item's sentences in the joint space with the text; they are asked where
     the text has an English word that no item has. Beside a text, a photo that is like the one that
@@ -65,7 +65,7 @@ class WeightsIn(RequestPart):
 
 
 class BoostIn(RequestPart):
-    """What items earn that pass a filter, or by their number under a key: none to all of it."""
+    """A bonus for items that pass a filter, or in proportion to a number."""
 
     weight: Annotated[float, Field(ge=-1, le=1)]
     key: MetadataKey | None = None
@@ -73,7 +73,7 @@ class BoostIn(RequestPart):
 
 
 class ProductSearch(PhotoBody):
-    """Search items by a text, by a photo, or by nothing: then all that pass the filter.
+    """Search items by text or photo; without both, all items that pass the filter.
 
     A blank text is as none.
     """
@@ -112,7 +112,7 @@ class ProductSearch(PhotoBody):
 
 
 class WordOut(BaseModel):
-    """A word of the text, where it stands in it, and what it was taken for."""
+    """A word of the text, its place, and its interpretation."""
 
     text: str
     span: tuple[int, int]
@@ -131,7 +131,7 @@ class ProductQueryOut(BaseModel):
 
 
 class PartOut(BaseModel):
-    """One part of a score: a word in a field, a whole field, looks, likeness, meaning, a boost.
+    """A part of a score: words, exact, looks, likeness, meaning or boost.
 
     likeness: how much a photo is like the one beside the text, times `photo_weight`. Those of
     looks, of likeness and of meaning are explained by the links of the photo, or of the sentence,
@@ -147,7 +147,7 @@ class PartOut(BaseModel):
 
 
 class ProductHit(BaseModel):
-    """An item and why it was found; the parts add up to the score."""
+    """An item and the parts of its score, which add up to it."""
 
     id: ItemId
     score: float
@@ -170,7 +170,7 @@ class ValueCount(BaseModel):
 
 
 class RangeCount(BaseModel):
-    """How many of the relevant items have a number from `start` on and below `end`."""
+    """The number of relevant items with a number from `start` to below `end`."""
 
     start: float | None
     end: float | None
@@ -178,7 +178,7 @@ class RangeCount(BaseModel):
 
 
 class FacetOut(BaseModel):
-    """What the relevant items have under a key, counted over all of them."""
+    """The values of a key, counted over all relevant items."""
 
     key: str
     values: list[ValueCount]
@@ -211,7 +211,7 @@ class ProductsOut(BaseModel):
 
 
 class SuggestionOut(BaseModel):
-    """A text that goes on where another stops, and how many items have all of its words.
+    """A completion of a text, and the number of items with all its words.
 
     Only words that name things count: those of titles and short metadata.
     """
@@ -221,7 +221,7 @@ class SuggestionOut(BaseModel):
 
 
 class SuggestionsOut(BaseModel):
-    """Completions of a text, those that find most items first."""
+    """Completions of a text, ordered by number of items."""
 
     collection: str
     suggestions: list[SuggestionOut]

@@ -1,4 +1,4 @@
-"""Client of Tessera: search, explanations and items over HTTP, or in this process."""
+"""Client of Tessera: over HTTP, or in this process."""
 
 from tessera_client.clients import AsyncClient, Client
 from tessera_client.errors import TesseraError

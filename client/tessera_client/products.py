@@ -1,4 +1,4 @@
-"""Sync of products: a collection becomes what a list of items says, by as few writes as it takes.
+"""Sync of products: a collection follows a list, with few writes.
 
 The work is a generator of calls, which is sent their answers, so that it is written once for
 clients that wait and clients that await.
@@ -35,7 +35,7 @@ OF_ITEMS = (409, 412, 413, 422)  # statuses that refuse one item, and say nothin
 
 @dataclass(slots=True)
 class Report:
-    """What a sync did, so far while it runs; `refused` has ids and reasons."""
+    """Counts of a sync; `refused` has ids and reasons."""
 
     read: int = 0
     stored: int = 0
@@ -46,7 +46,7 @@ class Report:
 
 
 class TooManyGone(RuntimeError):
-    """More items would be deleted than a sync may: everything else is done.
+    """The sync would delete too many items; everything else is done.
 
     `ids` are those items. Call `sync` again with a larger `most_deleted`, or with the whole list.
     """
@@ -70,7 +70,7 @@ def sync(
     most_deleted: float = MOST_DELETED,
     progress: Progress | None = None,
 ) -> Work:
-    """Make a collection what a list of items says: new and changed ones are stored, others go.
+    """Make a collection equal a list: store new and changed items, delete others.
 
     What has changed is known by stamps, that the service keeps for each item: `NewItem.stamp`, or
     a digest of all that it says, of photos their bytes, address, or size and time of change. Where
@@ -108,7 +108,7 @@ def sync(
 
 
 def make_stamp(item: NewItem) -> str:
-    """What an item is known by: the caller's stamp, or digests of its content and metadata.
+    """Return the caller's stamp, or digests of content and metadata.
 
     OSError for a photo that is not there, TypeError or ValueError for metadata that are no JSON.
     """
@@ -120,7 +120,7 @@ def make_stamp(item: NewItem) -> str:
 
 
 def _describe_image(image: Image) -> str:
-    """What an image is known by."""
+    """Return a digest, an address, or a path with size and time."""
     if isinstance(image, bytes):
         return sha256(image).hexdigest()
     if is_address(image):
@@ -134,21 +134,21 @@ def _digest(value: Any) -> str:
 
 
 def _same_content(was: str | None, item: NewItem) -> bool:
-    """Return whether an item differs from what is stored in its metadata alone: then a patch will do."""
+    """Return whether only the metadata of an item differ from the stored ones."""
     parts = (was or "").split(".")
     ours = len(parts) == 2 and len(parts[0]) == len(parts[1]) == 32
     return ours and (item.stamp or "").startswith(f"{parts[0]}.") and not _has_null(item.metadata)
 
 
 def _has_null(value: Any) -> bool:
-    """Return whether an object holds a null, which a merge patch cannot say."""
+    """Return whether an object holds a null, which merge patches cannot express."""
     if isinstance(value, Mapping):
         return any(_has_null(part) for part in value.values())
     return value is None
 
 
 def _list_stamps(where: Filter | None) -> Generator[Call[Any], Any, dict[str, str | None]]:
-    """The stamps of the items that are there, by id."""
+    """List the stamps of stored items, by id."""
     stamps: dict[str, str | None] = {}
     cursor: str | None = None
     while True:
@@ -161,7 +161,7 @@ def _list_stamps(where: Filter | None) -> Generator[Call[Any], Any, dict[str, st
 def _select_new(
     items: Iterable[NewItem], listed_ids: set[str], report: Report
 ) -> Iterator[NewItem]:
-    """The items whose ids come for the first time, and whose photos are there, with stamps."""
+    """Yield items with a new id and all photos, with stamps."""
     for item in items:
         report.read += 1
         try:
@@ -180,7 +180,7 @@ def _select_new(
 def _patch(
     items: Sequence[NewItem], stamps: Mapping[str, str | None], report: Report
 ) -> Generator[Call[Any], Any, Sequence[NewItem]]:
-    """Change the metadata of items whose photos and sentences are as they were.
+    """Patch the metadata of items with unchanged photos and sentences.
 
     Gives those that someone deleted or changed meanwhile, such as another sync: a patch would mix
     what it says with what they say, so they are to be stored whole.
@@ -219,7 +219,7 @@ def _store(
 
 
 def _lines(items: Iterable[NewItem], report: Report) -> Iterator[bytes]:
-    """The lines of items whose photos are still there."""
+    """Yield the lines of items with all photos."""
     for item in items:
         try:
             yield item.line()
@@ -228,7 +228,7 @@ def _lines(items: Iterable[NewItem], report: Report) -> Iterator[bytes]:
 
 
 def compare(was: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
-    """The merge patch (RFC 7396) that makes one object of another, but for nulls in it.
+    """Return the merge patch (RFC 7396) from one object to another, except nulls.
 
     >>> compare({"a": 1, "b": {"c": 2, "d": 3}}, {"b": {"c": 4}})
     {'a': None, 'b': {'c': 4, 'd': None}}
@@ -283,7 +283,7 @@ class AsyncProductSync:
 
 
 def _next(work: Work, answer: Any) -> Call[Any] | Report:
-    """The next call of some work, or its report; what it does not catch is raised."""
+    """Return the next call, or the report; raises what the work does not catch."""
     try:
         return work.throw(answer) if isinstance(answer, TesseraError) else work.send(answer)
     except StopIteration as stop:

@@ -1,4 +1,4 @@
-"""Calls: each endpoint once, as what is sent and how its answer is read."""
+"""Calls: the request and the reader of each endpoint."""
 
 from tessera_client.calls.call import Call, Filter
 from tessera_client.calls.collections import (
