@@ -30,9 +30,9 @@ from app.settings import Settings
 from app.telemetry.logs import note
 
 ANYONE = Caller(name="anyone", role=Role.ADMIN)  # where no key is needed
-NOBODY = Caller(name="nobody", role=Role.READ, collections=("",))  # at routes that are public
+PUBLIC_CALLER = Caller(name="public", role=Role.READ, collections=("",))  # at routes that are public
 READING = 4  # sessions that are read from the database at the same time
-UNBOUND = "unbound"  # beside a role in OpenAPI: a key that is bound to collections will not do
+UNBOUND = "unbound"  # next to a role in OpenAPI: the key must not be bound to collections
 
 BEARER = HTTPBearer(auto_error=False, scheme_name="bearer", description="Authorization: Bearer KEY")
 HEADER = APIKeyHeader(name="X-API-Key", auto_error=False, scheme_name="header")
@@ -156,14 +156,14 @@ async def admit(
 def name_payer(request: Request) -> str:
     """Name the key or the network address that a request counts for."""
     caller: Caller = request.state.caller  # set by the role that the route declares
-    if caller is not ANYONE and caller is not NOBODY:
+    if caller is not ANYONE and caller is not PUBLIC_CALLER:
         return f"the key {caller.name!r}"
     return network(request.client.host) if request.client else "this client"
 
 
 async def public(request: Request) -> None:
     """Mark a request of a public route; no collection is open to it."""
-    request.state.caller = NOBODY
+    request.state.caller = PUBLIC_CALLER
 
 
 PUBLIC = Depends(public)

@@ -1,7 +1,7 @@
 """Sessions of the page: signed cookies that stand for a key.
 
-What ends a session: signing out, another sign-in of the same browser, a week, and whatever takes
-its key back. The first two are kept in the catalog, so that they hold in every process and host.
+A session ends by signing out, by another sign-in of the same browser, after a week, and with its
+key. The first two are stored in the catalog, so that they hold in every process and host.
 """
 
 from __future__ import annotations

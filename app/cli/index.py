@@ -53,7 +53,7 @@ def add(
     collection: Named = DEFAULT_COLLECTION,
     data: Data = None,
     reembed: Annotated[
-        bool, typer.Option("--reembed", help="Embed what is there anew, for another model.")
+        bool, typer.Option("--reembed", help="Embed the stored items again, for another model.")
     ] = False,
     keep: Annotated[
         bool,
@@ -65,7 +65,7 @@ def add(
     ] = None,
     refused: Annotated[
         Path | None,
-        typer.Option(help="Where refused rows are told. [default: beside the table]"),
+        typer.Option(help="File for refused rows. [default: next to the table]"),
     ] = None,
     cluster: OnCluster = None,
 ) -> None:
@@ -162,7 +162,7 @@ def _reembed(engine: Engine, collection: str, *, keep: bool) -> None:
         typer.echo(f"{collection} is of this model already: nothing to re-embed or keep", err=True)
         return
     with shown(Console(stderr=True)) as report:
-        engine.reembed(collection, partial(report, "Embedding anew"), keep=keep)
+        engine.reembed(collection, partial(report, "Embedding again"), keep=keep)
 
 
 def _import(

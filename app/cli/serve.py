@@ -43,10 +43,10 @@ WithSample = Annotated[
     bool, typer.Option("--sample/--no-sample", help="Sample photos, if there are none.")
 ]
 DemoName = Annotated[
-    str | None, typer.Option("--demo", help="A demonstration in place of the sample: products.")
+    str | None, typer.Option("--demo", help="A demonstration instead of the sample: products.")
 ]
 Open = Annotated[
-    bool, typer.Option("--open", help="Let everybody who reaches the address do everything.")
+    bool, typer.Option("--open", help="Let everyone who reaches the address do everything.")
 ]
 Certificate = Annotated[
     Path | None, typer.Option(help="Certificate chain, as PEM, to serve HTTPS with.")

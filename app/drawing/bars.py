@@ -20,7 +20,7 @@ class DrawnLink:
     """The link of a phrase: similarity of the `whole` photo, and of its `box`.
 
     `box` is None where the whole photo answers; `whole` is None where the two are not told apart.
-    One that is not `supported` is answered by nothing, whatever it gave.
+    A link that is not `supported` has no region, even if its similarity is high.
     """
 
     span: Span

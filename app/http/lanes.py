@@ -118,7 +118,7 @@ class Lanes:
     """The lanes of a service, and places for incoming bodies."""
 
     searches: Lane  # by text, phrases or a stored item
-    photos: Lane  # whatever looks at a photo or embeds an item
+    photos: Lane  # work on photos, and embedding of items
     batches: Lane  # imports, which take turns a batch at a time, and audits
     writes: Lane  # waiting for the database and the disk
     fetches: Lane  # waiting for other hosts' photos

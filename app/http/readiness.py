@@ -88,5 +88,5 @@ class Readiness:
 def _try(check: Check) -> CheckReport:
     try:
         return CheckReport(check())
-    except Exception as failure:  # noqa: BLE001 - who asks is told, whatever it is
+    except Exception as failure:  # noqa: BLE001 - the callers get any failure
         return CheckReport(failure=failure)

@@ -135,7 +135,7 @@ def options(settings: Settings) -> dict[str, Any]:
 
 OPTIONS: dict[str, Any] = {
     "http": PatientProtocol,
-    # Not what else is installed beside uvicorn: a service runs as it was tested.
+    # Fixed, so that other installed packages do not change a tested service.
     "loop": "asyncio",
     "ws": "none",
     "timeout_keep_alive": KEEP_ALIVE,

@@ -60,7 +60,7 @@ class Decoders:
         self.allowance = allowance
         self._idle: LifoQueue[_Process | None] = LifoQueue()  # None is one that is not started yet
         self._alive = set[_Process]()
-        finalize(self, _end_all, self._alive)  # where nobody closes it
+        finalize(self, _end_all, self._alive)  # if no one closes it
         for _ in range(count):
             self._idle.put(None)
 
@@ -151,14 +151,14 @@ class _Process:
             if not self.connection.poll(BUSY * self.allowance.seconds):
                 raise ImageTooLarge(
                     f"the image takes more than {BUSY * self.allowance.seconds} seconds to "
-                    "decode; scale it down, or save it anew"
+                    "decode; scale it down, or save it again"
                 )
             return self._receive()
         except (EOFError, OSError) as ended:
             raise ImageTooLarge(
                 "the image ended the process that decoded it: it is broken, or it takes more than "
                 f"{self.allowance.seconds} seconds or {self.allowance.memory:,} bytes of memory; "
-                "scale it down, or save it anew"
+                "scale it down, or save it again"
             ) from ended
 
     def end(self) -> None:

@@ -16,7 +16,7 @@ export function photo(picture, width, height) {
 /**
  * Mark what answers each part {key, text, box, similarity, added}: one button for each different
  * box of a group, and one outline of the whole photo for the parts without a box. With `best`, the
- * box that added most is outlined before anybody points at anything.
+ * box that added most is outlined before anyone points at anything.
  */
 export function mark(stage, parts, { group = "links", best = true } = {}) {
   const frame = stage.firstChild;

@@ -3,7 +3,7 @@
 import { forget } from "./remembered.js";
 
 const at = (id) => document.getElementById(id);
-let asking = null; // one dialog, whatever number of requests wait for it
+let asking = null; // one dialog for all requests that wait for it
 
 /** Send a key; gives back what it allows, or throws what is wrong with it. */
 async function signIn(key) {
@@ -17,7 +17,7 @@ async function signIn(key) {
   throw new Error(detail[0].toUpperCase() + detail.slice(1));
 }
 
-/** Forget the key that was given, and begin anew. */
+/** Forget the key and start again. */
 export async function signOut() {
   await Promise.all([fetch("session", { method: "DELETE" }), forget()]);
   location.assign(location.pathname);

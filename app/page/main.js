@@ -239,7 +239,7 @@ function settle({ name, role, collections: bound }) {
   note({ collection: bound[0] });
 }
 
-/** What can be searched has grown: show it where nobody is in the middle of something. */
+/** Show newly indexed items, unless someone is busy on the page. */
 function grew() {
   const reading = window.scrollY > 200 || document.querySelector("dialog[open]");
   if (!reading && !wanted().text && !wanted().like && !wanted().photo) refresh();

@@ -29,7 +29,7 @@ export function keyed(name, part, fragment = part.fragment) {
   return { ...part, key, box: part.box && !isFrame(part.box) ? part.box : null };
 }
 
-/** Whether a phrase stands for all of a text, beside the phrases in it: such a one comes last. */
+/** Return whether a phrase stands for the whole text; it comes after the phrases in it. */
 function isWhole({ span }, position, phrases) {
   if (!span || position === 0 || position < phrases.length - 1) return false;
   return phrases.every((other) => span[0] <= other.span[0] && span[1] >= other.span[1]);

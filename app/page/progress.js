@@ -11,7 +11,7 @@ let timer = null;
 
 /** How many items can be searched, and how many there will be as far as is known. */
 async function state() {
-  const { items, behind, coming } = await api.index(undefined, false); // nobody is asked for a key for it
+  const { items, behind, coming } = await api.index(undefined, false); // never asks for a key
   return { ready: Math.max(0, items - behind), all: items + coming };
 }
 

@@ -10,9 +10,9 @@ const LIKELY = 0.6; // how probable a photo must be that alone makes a product a
 export const isQuestion = ({ text, like, photo }) => Boolean(text || like || photo);
 
 /**
- * A page of hits for a question. `image` is a photo to search with, where no stored one is meant.
- * Gives {hits, cursor, total (null if nobody knows), counted, weakBelow, behind, notes, words, refused, facets, fragments}, and
- * `loose` where no product has the words or a likely photo: then the later pages are asked with it.
+ * Return a page of hits for a question. `image` is an uploaded photo to search with. The page is
+ * {hits, cursor, total (null if unknown), counted, weakBelow, behind, notes, words, refused, facets,
+ * fragments}, and `loose` if no product has the words or a likely photo: pass it for later pages.
  */
 export async function search(asked, holdings, image, { cursor = null, limit = PAGE, loose = false, signal }) {
   const page = { limit: Math.min(MOST, limit), ...(cursor && { cursor }) };

@@ -13,14 +13,14 @@ let closed = () => {};
 
 dialog.addEventListener("close", () => closed());
 dialog.addEventListener("keydown", (event) => event.stopPropagation()); // Escape closes this alone
-dialog.addEventListener("click", (event) => event.target === dialog && dialog.close()); // beside it
+dialog.addEventListener("click", (event) => event.target === dialog && dialog.close()); // outside it
 
 function plain(value) {
   if (Array.isArray(value)) return value.map(plain).join(", ");
   return value && typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
-/** What is stored of an item beside its title, price and credit. */
+/** The metadata of an item, without its title, price and credit. */
 function metadataRows({ id, metadata }, { title, price, hidden }) {
   const left = [title, price, "description", "credit", "license", ...(hidden ?? [])];
   const rows = Object.entries(metadata).filter(([key, value]) => !left.includes(key) && value !== null);

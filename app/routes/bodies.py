@@ -147,7 +147,7 @@ def make_text_check(data: bytes, most: int) -> Callable[[BaseModel], None]:
         text = len(data) - sum(len(photo) for photo in photos if isinstance(photo, str))
         if text > most:
             raise TooLarge(
-                f"beside photos there are {text:,} bytes of text; {most:,} at most are read"
+                f"there are {text:,} bytes of text besides photos; {most:,} at most are read"
             )
 
     return check
@@ -207,7 +207,7 @@ class WholeForm(MultiPartParser):
             self._text += end - start
             if self._text > self.max_part_size:
                 raise TooLarge(
-                    f"beside photos there are more than the {self.max_part_size:,} bytes of text "
+                    f"there are more bytes of text besides photos than the {self.max_part_size:,} "
                     "that are read"
                 )
         super().on_part_data(data, start, end)

@@ -141,14 +141,14 @@ class CaptionWordOut(BaseModel):
     span: tuple[int, int]
     log_probability: float
     contribution: float | None = Field(
-        description="What the word and function words beside it give to the score."
+        description="What the word and function words next to it give to the score."
     )
     box: Corners | None = Field(
         description="The region that earned it; null where the whole photo answers, or nothing."
     )
     confidence: Probability
     supported: bool | None = Field(
-        description="Whether the photo supports the word; null where nobody knows."
+        description="Whether the photo supports the word; null where it is not known."
     )
     attention: AttentionOut | None = Field(
         description="Null where the captioner does not attend to boxes."

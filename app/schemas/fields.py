@@ -49,7 +49,7 @@ ImageUrl = Annotated[
     str | None,
     Field(
         max_length=LONGEST_URL,
-        description="Where the photo is, in place of an image: http:// or https://, on the public "
+        description="Address of the photo instead of an image: http:// or https://, on the public "
         "internet. The service fetches it if its operator has switched that on.",
     ),
 ]
@@ -86,7 +86,7 @@ class Body(BaseModel):
 class PhotoBody(Body):
     """A search by text or photo: a stored photo, a part of it, or an upload.
 
-    An upload comes beside it.
+    An upload comes next to these fields.
     """
 
     text: str | None = None

@@ -54,8 +54,8 @@ class WeightsIn(RequestPart):
     """The scores of perfect matches, by kind.
 
     `meaning` is that of an item's sentences in the joint space with the text; they are asked where
-    the text has an English word that no item has. Beside a text, a photo that is like the one that
-    is shown gives looks times `photo_weight`.
+    the text has an English word that no item has. Together with a text,
+    a similar photo gives looks times `photo_weight`.
     """
 
     words: Weight = 1.0
@@ -117,7 +117,7 @@ class WordOut(BaseModel):
     text: str
     span: tuple[int, int]
     spelling: str | None = Field(description="The spelling that it was corrected to.")
-    synonyms: list[str] = Field([], description="Words that are looked for beside it.")
+    synonyms: list[str] = Field([], description="Words that are searched as well.")
 
 
 class ProductQueryOut(BaseModel):
@@ -133,7 +133,7 @@ class ProductQueryOut(BaseModel):
 class PartOut(BaseModel):
     """A part of a score: words, exact, looks, likeness, meaning or boost.
 
-    likeness: how much a photo is like the one beside the text, times `photo_weight`. Those of
+    likeness: the similarity to the photo sent with the text, times `photo_weight`. Those of
     looks, of likeness and of meaning are explained by the links of the photo, or of the sentence,
     with what is searched for; the similarities of links add up to its own score.
     """

@@ -98,7 +98,7 @@ class LinkOut(BaseModel):
     added: float | None = Field(default=None, description="What the region added to that.")
     negated: bool = Field(
         default=False,
-        description="The query negates it: beside what is asked for it gives 0 or less.",
+        description="The query negates it; it gives 0 or less.",
     )
 
 

@@ -18,7 +18,7 @@ Style = Literal["json", "plain"]
 
 ROOMS = ("app", "index", "models", "tessera", "uvicorn")  # whose records of level INFO are kept
 POOL = (
-    "index.database.errors.Pool"  # SQLAlchemy's of connections: it tells when it makes itself anew
+    "index.database.errors.Pool"  # SQLAlchemy's connection pool: it logs each time it is made again
 )
 LONGEST = 200  # characters of a fact that a client chose
 

@@ -75,7 +75,7 @@ class CaptionWord(BaseModel):
     log_probability: float
     contribution: Annotated[
         float | None,
-        Field(description="What the word and function words beside it give to the score."),
+        Field(description="What the word and function words next to it give to the score."),
     ]
     box: Annotated[
         list[Box2] | None,
@@ -89,7 +89,7 @@ class CaptionWord(BaseModel):
     ]
     supported: Annotated[
         bool | None,
-        Field(description="Whether the photo supports the word; null where nobody knows."),
+        Field(description="Whether the photo supports the word; null where it is not known."),
     ]
     attention: Annotated[
         Attention | None, Field(description="Null where the captioner does not attend to boxes.")
@@ -212,10 +212,7 @@ class Link(BaseModel):
         float | None, Field(description="What the whole photo gave to the similarity.")
     ] = None
     added: Annotated[float | None, Field(description="What the region added to that.")] = None
-    negated: Annotated[
-        bool,
-        Field(description="The query negates it: beside what is asked for it gives 0 or less."),
-    ] = False
+    negated: Annotated[bool, Field(description="The query negates it; it gives 0 or less.")] = False
 
 
 class Matcher(BaseModel):
@@ -467,7 +464,7 @@ class Word(BaseModel):
     text: str
     span: list[int]
     spelling: Annotated[str | None, Field(description="The spelling that it was corrected to.")]
-    synonyms: Annotated[list[str], Field(description="Words that are looked for beside it.")] = []
+    synonyms: Annotated[list[str], Field(description="Words that are searched as well.")] = []
 
 
 class Alignment(BaseModel):
@@ -635,7 +632,7 @@ class MadeSnapshot(BaseModel):
 class Part(BaseModel):
     """A part of a score: words, exact, looks, likeness, meaning or boost.
 
-    likeness: how much a photo is like the one beside the text, times `photo_weight`. Those of
+    likeness: the similarity to the photo sent with the text, times `photo_weight`. Those of
     looks, of likeness and of meaning are explained by the links of the photo, or of the sentence,
     with what is searched for; the similarities of links add up to its own score.
     """
