@@ -30,7 +30,9 @@ from app.settings import Settings
 from app.telemetry.logs import note
 
 ANYONE = Caller(name="anyone", role=Role.ADMIN)  # where no key is needed
-PUBLIC_CALLER = Caller(name="public", role=Role.READ, collections=("",))  # at routes that are public
+PUBLIC_CALLER = Caller(
+    name="public", role=Role.READ, collections=("",)
+)  # at routes that are public
 READING = 4  # sessions that are read from the database at the same time
 UNBOUND = "unbound"  # next to a role in OpenAPI: the key must not be bound to collections
 
