@@ -85,7 +85,7 @@ class ItemPatch(BaseModel):
 
     metadata: dict[str, JsonValue] | None = Field(
         default_factory=dict,
-        description="Objects are merged, null deletes a key; null instead of an object deletes all.",
+        description="Objects are merged, null deletes a key; null instead of all deletes all.",
     )
     images: Annotated[list[PhotoIndex | str], Field(max_length=MOST_PHOTOS)] | None = Field(
         None,
