@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
+from fastapi.routing import APIRoute
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
@@ -79,6 +81,7 @@ REQUEST_ID = {
 }
 
 Responses = dict[int | str, dict[str, Any]]
+ATTACHED = "request_body"  # the attribute of a dependency that reads a body
 
 
 def reference(model: type[BaseModel]) -> dict[str, str]:
@@ -106,6 +109,20 @@ def lines_of(model: type[BaseModel], *media_types: str) -> dict[str, Any]:
     """Return the body of a route that takes lines of JSON."""
     content = {kind: {"schema": reference(model)} for kind in media_types}
     return {"requestBody": {"required": True, "content": content}}
+
+
+def attach_body(read: Callable[..., Any], body: dict[str, Any]) -> None:
+    """Attach the body that a dependency reads, for the document of its `BodyRoute`."""
+    vars(read)[ATTACHED] = body
+
+
+class BodyRoute(APIRoute):
+    """A route whose document has the body that one of its dependencies reads."""
+
+    def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
+        super().__init__(path, endpoint, **options)
+        for dependency in self.dependant.dependencies:
+            self.openapi_extra = getattr(dependency.call, ATTACHED, self.openapi_extra)
 
 
 def problems(*errors: type[Exception]) -> Responses:

@@ -6,10 +6,10 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import AbstractContextManager, asynccontextmanager
 from dataclasses import dataclass
 from tempfile import SpooledTemporaryFile
-from typing import Any, BinaryIO, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Generic, Literal, TypeVar
 
 from anyio import to_thread
-from fastapi import Request, Response
+from fastapi import Depends, Request, Response
 from pydantic import BaseModel
 from starlette.datastructures import FormData, Headers, UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
@@ -20,7 +20,7 @@ from app.engine.drafts import Decode
 from app.http.body_sizes import text_bytes
 from app.http.errors import TooLarge, WrongMediaType
 from app.http.lanes import Lane, Lanes
-from app.http.openapi import FORM, JSON, JSON_IN_FORMS
+from app.http.openapi import FORM, JSON, JSON_IN_FORMS, attach_body, body_of, lines_of
 from app.http.spool import IN_MEMORY
 from app.http.validation import read_fields, read_json
 from app.routes.dependencies import CallerDep, DecodersDep, LanesDep, SettingsDep
@@ -89,6 +89,7 @@ def reads(
                 f"the body is {kind or 'of no stated type'}; send {JSON} or {FORM}"
             )
 
+    attach_body(read, body_of(model, several=most > 1))
     return read
 
 
@@ -107,7 +108,26 @@ def reads_json(
         async with _json(request, model, photos=photos) as fields:
             yield fields
 
+    attach_body(read, lines_of(model, *accepted))
     return read
+
+
+if TYPE_CHECKING:
+    JsonBody = Annotated[Fields, ...]
+    UploadBody = Annotated[Upload[Fields], ...]
+else:
+
+    class JsonBody:
+        """The type of a route's parameter that is a JSON body: `JsonBody[Model]`."""
+
+        def __class_getitem__(cls, model: type[BaseModel]) -> object:
+            return Annotated[model, Depends(reads_json(model))]
+
+    class UploadBody:
+        """The type of a route's parameter that is JSON or a form: `UploadBody[Model]`."""
+
+        def __class_getitem__(cls, model: type[BaseModel]) -> object:
+            return Annotated[Upload[model], Depends(reads(model))]
 
 
 @asynccontextmanager

@@ -9,8 +9,8 @@ from fastapi import APIRouter, Depends, Path, Response
 from app.access.door import require_role
 from app.answers import collections as answers
 from app.http.errors import Unavailable
-from app.http.openapi import JSON, OF_BODY, OF_COLLECTION, OF_WRITE, Responses, lines_of, problems
-from app.routes.bodies import reads_json
+from app.http.openapi import OF_BODY, OF_COLLECTION, OF_WRITE, BodyRoute, Responses, problems
+from app.routes.bodies import JsonBody
 from app.routes.dependencies import CallerDep, EngineDep, LanesDep, decode_part
 from app.schemas.collections import (
     AliasesOut,
@@ -22,7 +22,7 @@ from app.schemas.collections import (
 )
 from index.items import NameConflict
 
-router = APIRouter(tags=["collections"])
+router = APIRouter(route_class=BodyRoute, tags=["collections"])
 
 ADMIN = require_role("admin", unbound=True)
 OF_NAMES = problems(*OF_COLLECTION, NameConflict, *OF_WRITE)
@@ -70,11 +70,10 @@ async def make_collection(
     "/collections/{name}",
     dependencies=[ADMIN],
     responses=OF_BODIES,
-    openapi_extra=lines_of(Renaming, JSON),
 )
 async def rename_collection(
     name: NameDep,
-    sent: Annotated[Renaming, Depends(reads_json(Renaming))],
+    sent: JsonBody[Renaming],
     engine: EngineDep,
     lanes: LanesDep,
     caller: CallerDep,
@@ -110,11 +109,10 @@ def aliases(engine: EngineDep) -> AliasesOut:
     "/aliases/{name}",
     dependencies=[ADMIN],
     responses=NEW_ALIAS | OF_BODIES,
-    openapi_extra=lines_of(AliasTarget, JSON),
 )
 async def point_alias(
     name: NameDep,
-    sent: Annotated[AliasTarget, Depends(reads_json(AliasTarget))],
+    sent: JsonBody[AliasTarget],
     response: Response,
     engine: EngineDep,
     lanes: LanesDep,

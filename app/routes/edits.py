@@ -11,9 +11,9 @@ from app.access.door import require_role
 from app.answers.items import item_out
 from app.engine.drafts import Draft
 from app.http.headers import ConditionsDep, etag
-from app.http.openapi import JSON, OF_BODY, OF_COLLECTION, OF_UPLOAD, OF_WRITE, lines_of, problems
+from app.http.openapi import JSON, OF_BODY, OF_COLLECTION, OF_UPLOAD, OF_WRITE, BodyRoute, problems
 from app.imports.fetching import NotFetched, get_photos
-from app.routes.bodies import reads_json
+from app.routes.bodies import JsonBody, reads_json
 from app.routes.dependencies import (
     DEFAULT,
     CallerDep,
@@ -31,7 +31,9 @@ from index.catalog.edits import Change, Chosen
 from index.catalog.write_rows import NewPhoto
 from index.items import Collection, ConditionFailed, Item
 
-router = APIRouter(tags=["items"], responses=problems(*OF_COLLECTION, *OF_BODY, *OF_WRITE))
+router = APIRouter(
+    route_class=BodyRoute, tags=["items"], responses=problems(*OF_COLLECTION, *OF_BODY, *OF_WRITE)
+)
 
 MERGE_PATCH = "application/merge-patch+json"  # RFC 7396
 
@@ -40,7 +42,6 @@ MERGE_PATCH = "application/merge-patch+json"  # RFC 7396
     "/items/{id}",
     dependencies=[require_role("write")],
     responses=problems(ConditionFailed, NotFetched, *OF_UPLOAD),
-    openapi_extra=lines_of(ItemPatch, MERGE_PATCH, JSON),
 )
 async def patch_item(
     id: ItemIdDep,  # noqa: A002 - the API's own name
@@ -84,11 +85,9 @@ async def patch_item(
     return item_out(collection, item)
 
 
-@router.post(
-    "/items/delete", dependencies=[require_role("write")], openapi_extra=lines_of(Deletion, JSON)
-)
+@router.post("/items/delete", dependencies=[require_role("write")])
 async def delete_items(
-    sent: Annotated[Deletion, Depends(reads_json(Deletion))],
+    sent: JsonBody[Deletion],
     engine: EngineDep,
     lanes: LanesDep,
     caller: CallerDep,

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Request, Response
 
 from app.access.door import require_role
 from app.answers import explain as explanations
@@ -16,8 +15,8 @@ from app.engine.engine import Engine
 from app.engine.inference import NoCaptioner, NoRegionCaptioner
 from app.http.errors import NotAcceptable
 from app.http.headers import negotiate
-from app.http.openapi import OF_COLLECTION, OF_UPLOAD, Responses, body_of, problems
-from app.routes.bodies import Upload, answer, reads
+from app.http.openapi import OF_COLLECTION, OF_UPLOAD, BodyRoute, Responses, problems
+from app.routes.bodies import Upload, UploadBody, answer
 from app.routes.dependencies import EngineDep
 from app.schemas.explain import (
     AlignmentOut,
@@ -35,7 +34,9 @@ from models.vision import images
 from models.vision.images import Photo
 
 router = APIRouter(
-    tags=["explain"], responses=problems(*OF_COLLECTION, *OF_UPLOAD, PictureLost, NoCaptioner)
+    route_class=BodyRoute,
+    tags=["explain"],
+    responses=problems(*OF_COLLECTION, *OF_UPLOAD, PictureLost, NoCaptioner),
 )
 
 JSON = "application/json"
@@ -47,10 +48,9 @@ PICTURES: Responses = {200: {"content": {PNG: {}, SVG: {}}}, **problems(NotAccep
     dependencies=[require_role("read")],
     response_model=AlignmentOut,
     responses=PICTURES,
-    openapi_extra=body_of(AlignRequest),
 )
 async def align(
-    upload: Annotated[Upload[AlignRequest], Depends(reads(AlignRequest))],
+    upload: UploadBody[AlignRequest],
     request: Request,
     engine: EngineDep,
 ) -> Response:
@@ -76,10 +76,9 @@ async def align(
     dependencies=[require_role("read")],
     response_model=GroundingOut,
     responses=PICTURES,
-    openapi_extra=body_of(GroundRequest),
 )
 async def ground(
-    upload: Annotated[Upload[GroundRequest], Depends(reads(GroundRequest))],
+    upload: UploadBody[GroundRequest],
     request: Request,
     engine: EngineDep,
 ) -> Response:
@@ -108,10 +107,9 @@ async def ground(
     dependencies=[require_role("read")],
     response_model=CaptionsOut,
     responses=PICTURES | problems(NoCaptioner, NoRegionCaptioner, *OF_UPLOAD, *OF_COLLECTION),
-    openapi_extra=body_of(CaptionRequest),
 )
 async def caption(
-    upload: Annotated[Upload[CaptionRequest], Depends(reads(CaptionRequest))],
+    upload: UploadBody[CaptionRequest],
     request: Request,
     engine: EngineDep,
 ) -> Response:

@@ -12,7 +12,7 @@ from app.answers.cursors import Cursors, kind_of_items
 from app.answers.items import item_out, stored_item
 from app.engine.drafts import Draft
 from app.http.headers import ConditionsDep, etag, is_listed
-from app.http.openapi import OF_COLLECTION, OF_UPLOAD, OF_WRITE, Responses, body_of, problems
+from app.http.openapi import OF_COLLECTION, OF_UPLOAD, OF_WRITE, BodyRoute, Responses, problems
 from app.http.validation import read_fields
 from app.imports.fetching import NotFetched, get_photos
 from app.routes.bodies import Upload, parse_json, reads
@@ -31,7 +31,7 @@ from app.telemetry.stages import stage
 from index.catalog.pictures import PictureLost
 from index.items import MOST_PHOTOS, Collection, ConditionFailed, Entry, ModelMismatch, check_new_id
 
-router = APIRouter(tags=["items"], responses=problems(*OF_COLLECTION))
+router = APIRouter(route_class=BodyRoute, tags=["items"], responses=problems(*OF_COLLECTION))
 
 CREATED: Responses = {201: {"model": StoredItem, "description": "New."}}
 JPEG: Responses = {
@@ -44,7 +44,6 @@ JPEG: Responses = {
     "/items/{id}",
     dependencies=[require_role("write")],
     responses=CREATED | problems(*OF_UPLOAD, *OF_WRITE, ConditionFailed, NotFetched),
-    openapi_extra=body_of(ItemBody, several=True),
 )
 async def put_item(
     id: ItemIdDep,  # noqa: A002 - the API's own name

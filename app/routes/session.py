@@ -10,14 +10,14 @@ from app.access.door import ANYONE, PUBLIC, Door, KeyDep, SessionDep, get_engine
 from app.access.keys import Caller
 from app.access.sessions import LONGEST, Sessions, name_cookie
 from app.http.errors import Unauthorized, Unavailable
-from app.http.openapi import JSON, OF_BODY, lines_of, problems
-from app.routes.bodies import reads_json
+from app.http.openapi import OF_BODY, BodyRoute, problems
+from app.routes.bodies import JsonBody
 from app.routes.dependencies import LanesDep
 from app.schemas.session import SessionIn, SessionOut
 from index.database.errors import Busy
 from index.items import NoSpace
 
-router = APIRouter(tags=["session"], dependencies=[PUBLIC])
+router = APIRouter(route_class=BodyRoute, tags=["session"], dependencies=[PUBLIC])
 NOT_READY = problems(Unavailable, Busy)
 ENDING = (Unavailable, Busy, NoSpace)
 
@@ -45,10 +45,9 @@ async def session(
 @router.post(
     "/session",
     responses=problems(Unauthorized, ValueError, *ENDING, *OF_BODY),
-    openapi_extra=lines_of(SessionIn, JSON),
 )
 async def sign_in(
-    body: Annotated[SessionIn, Depends(reads_json(SessionIn))],
+    body: JsonBody[SessionIn],
     request: Request,
     response: Response,
     entrance: DoorDep,

@@ -5,10 +5,9 @@ from __future__ import annotations
 import platform
 import shutil
 from collections.abc import Iterator
-from typing import Annotated
 
 from anyio import to_thread
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Request, Response
 from prometheus_client import (
     CONTENT_TYPE_LATEST,
     CollectorRegistry,
@@ -25,9 +24,9 @@ from app.access.door import PUBLIC, require_role
 from app.answers import system as index_answers
 from app.engine.engine import Engine
 from app.http.errors import Unavailable
-from app.http.openapi import JSON, OF_BODY, OF_COLLECTION, Responses, lines_of, problems
+from app.http.openapi import OF_BODY, OF_COLLECTION, BodyRoute, Responses, problems
 from app.http.readiness import Readiness
-from app.routes.bodies import reads_json
+from app.routes.bodies import JsonBody
 from app.routes.dependencies import (
     DEFAULT,
     CallerDep,
@@ -97,7 +96,7 @@ def _of_collections(engine: Engine) -> Iterator[Metric]:
     yield behind
 
 
-router = APIRouter(tags=["system"])
+router = APIRouter(route_class=BodyRoute, tags=["system"])
 TEXT: Responses = {200: {"content": {CONTENT_TYPE_LATEST: {"schema": {"type": "string"}}}}}
 NOT_READY = problems(Unavailable)
 
@@ -163,10 +162,9 @@ def index(engine: EngineDep, collection: CollectionDep = DEFAULT) -> IndexOut:
     "/index/audit",
     dependencies=[require_role("admin")],
     responses=problems(*OF_COLLECTION, *OF_BODY),
-    openapi_extra=lines_of(AuditRequest, JSON),
 )
 async def audit(
-    request: Annotated[AuditRequest, Depends(reads_json(AuditRequest))],
+    request: JsonBody[AuditRequest],
     engine: EngineDep,
     lanes: LanesDep,
     caller: CallerDep,
