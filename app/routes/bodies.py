@@ -54,13 +54,15 @@ class Upload(Generic[Fields]):
 
 
 def reads(
-    model: type[Fields], light: LightLane = "photos", most: int = 1
+    model: type[Fields], light: LightLane | None = None, most: int = 1
 ) -> Callable[..., AsyncGenerator[Upload[Fields], None]]:
     """Return a dependency that reads JSON, or a form with images.
 
-    Where these may be several, the JSON may have them in base64. The request computes in the lane
-    of photos, or where it brings JSON and embeds no photo in the one that is named `light`.
+    With several images, the JSON may have them in base64. The request computes in the lane of
+    photos; if it is JSON and embeds no photo, in the lane `light`, by default that of searches for
+    a model that searches, else that of photos.
     """
+    light = light or ("searches" if issubclass(model, PhotoBody) else "photos")
 
     async def read(
         request: Request,
