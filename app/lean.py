@@ -44,13 +44,13 @@ def create_app(settings: Settings) -> FastAPI:
 @contextmanager
 def _hidden_packages() -> Iterator[None]:
     """Hide CUDA's libraries from torch's preloading within the context."""
-    found = glob.glob
+    find_files = glob.glob
 
     def without(pattern: str, **options: object) -> list[str]:
-        return [] if PACKAGES in pattern else found(pattern, **options)  # type: ignore[arg-type]
+        return [] if PACKAGES in pattern else find_files(pattern, **options)  # type: ignore[arg-type]
 
     glob.glob = without  # type: ignore[assignment]  # of texts alone, as torch calls it
     try:
         yield
     finally:
-        glob.glob = found
+        glob.glob = find_files

@@ -88,7 +88,7 @@ def name_cookie(request: HTTPConnection, *, secure: bool) -> str:
 
 def find_cookie(request: HTTPConnection) -> str | None:
     """Return the session in a request's cookies, if any."""
-    found = request.cookies.get(name_cookie(request, secure=True))
-    if found is None and request.url.scheme != "https":
-        found = request.cookies.get(COOKIE)
-    return found
+    session = request.cookies.get(name_cookie(request, secure=True))
+    if session is None and request.url.scheme != "https":
+        session = request.cookies.get(COOKIE)
+    return session

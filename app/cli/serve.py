@@ -100,10 +100,10 @@ def serve(
         settings.check_certificate()
         allow_files(settings.connections + FILES)
         listener = bind_socket(settings.host, settings.port)
-    wanted = demo or ("photos" if with_sample and photos is None else None)
+    demo_name = demo or ("photos" if with_sample and photos is None else None)
     try:
         with closing(listener):
-            _load_and_serve(settings, listener, photos, wanted, adopt=adopt_pictures)
+            _load_and_serve(settings, listener, photos, demo_name, adopt=adopt_pictures)
     finally:
         gc.freeze()  # the process ends: to look through all models for garbage takes 2 s
 

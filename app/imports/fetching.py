@@ -49,7 +49,7 @@ class NotFetched(ValueError):
 def is_public(address: Address) -> bool:
     """Return whether an address is on the public internet, and maps to no other.
 
-    >>> [is_public(ip_address(one)) for one in ("8.8.8.8", "10.0.0.1", "::ffff:8.8.8.8", "fe80::1")]
+    >>> [is_public(ip_address(x)) for x in ("8.8.8.8", "10.0.0.1", "::ffff:8.8.8.8", "fe80::1")]
     [True, False, False, False]
     """
     if isinstance(address, IPv6Address):

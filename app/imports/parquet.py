@@ -69,10 +69,10 @@ class Parquet:
     def read_failure(self) -> str:
         """Return the reason for an early end of the process; empty without one."""
         assert self._process.stderr is not None
-        said = self._process.stderr.read(10_000).decode("utf-8", "replace").strip()
+        message = self._process.stderr.read(10_000).decode("utf-8", "replace").strip()
         if self._process.wait() == 0:
             return ""
-        return said or f"reading it takes more than {MEMORY:,} bytes of memory, or it is broken"
+        return message or f"reading it takes more than {MEMORY:,} bytes of memory, or it is broken"
 
 
 def write(file: Path, output: IO[str]) -> None:
