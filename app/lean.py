@@ -20,8 +20,8 @@ PACKAGES = f"{os.sep}nvidia{os.sep}"  # a folder of site-packages: CUDA's librar
 def import_torch(device: str) -> None:
     """Import torch once; on a CPU, without the libraries of GPUs.
 
-    It preloads those of every CUDA that is installed, and FAISS's package for GPUs brings another
-    one than torch has: 214 MB (decision 0021).
+    torch preloads every installed CUDA, and FAISS's package for GPUs brings another version: 214 MB
+    (decision 0021).
     """
     if "torch" in sys.modules:
         return

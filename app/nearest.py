@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from rapidfuzz import process
 from rapidfuzz.distance import OSA
 
-NEAR = 0.5  # of a name's letters, those that must agree with the one that is named as nearest
+NEAR = 0.5  # the least share of letters that must agree with a suggestion
 
 
 def nearest(key: str, known: Iterable[str], kind: str = "key") -> str:

@@ -172,7 +172,7 @@ PUBLIC = Depends(public)
 
 
 def get_engine(request: Request) -> Engine:
-    """The engine, whoever asks; Unavailable until its model is loaded."""
+    """Return the engine, without the caller's limits; Unavailable until it is loaded."""
     loaded: Engine | None = request.app.state.engine
     if loaded is None:
         failure = request.app.state.failure

@@ -81,7 +81,7 @@ class Keyring:
         try:
             self._read_file()
         except OSError as unreadable:
-            # Tried again by the next request: whoever is removed meanwhile must not stay.
+            # The next request tries again, so that a removed key is refused soon.
             self._log(str(unreadable), f"the keys stay as they were: {unreadable}")
 
     def _read_file(self) -> None:

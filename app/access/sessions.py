@@ -76,10 +76,10 @@ class Sessions:
 
 
 def name_cookie(request: HTTPConnection, *, secure: bool) -> str:
-    """The name of a session's cookie.
+    """Name a session's cookie.
 
-    Over HTTPS its prefix has browsers refuse one that another host, or a page without HTTPS, has
-    set: no one can have another sign in unawares.
+    Over HTTPS its prefix makes browsers refuse a cookie of another host, or of a page without
+    HTTPS, so that no one can sign a browser in to another session.
     """
     if not secure:
         return COOKIE

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from index.database.storage import Storage
 
 
-SHOWN = 20  # names of pictures that a dry run tells
+SHOWN = 20  # names of pictures that a dry run prints
 
 
 def snapshot(

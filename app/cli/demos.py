@@ -53,8 +53,8 @@ def index_meanwhile(
 ) -> Iterator[None]:
     """Index in a thread, then call `on_end`; the end of the block stops it.
 
-    What was stored by then stays, and the next start goes on. The memory of an engine that `on_end`
-    closes is given back, if nobody else names it.
+    Stored items stay, and the next start continues. The memory of an engine that `on_end` closes is
+    released, if nothing else refers to it.
     """
     ended = Event()
     work = [(engine, demo, sources, settings.model_copy(update={"batch": BATCH}), ended, on_end)]

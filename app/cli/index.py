@@ -61,7 +61,7 @@ def add(
     ] = False,
     mapping: Annotated[
         Path | None,
-        typer.Option("--map", exists=True, help="What a table's columns are; a TOML file."),
+        typer.Option("--map", exists=True, help="Roles of a table's columns; a TOML file."),
     ] = None,
     refused: Annotated[
         Path | None,
@@ -72,7 +72,7 @@ def add(
     """Index photos and sentences; an interrupted import continues when repeated.
 
     A .jsonl file holds lines of {"id", "image", "images", "sentences", "metadata"}, each optional,
-    or rows of a table. What a table's columns are is guessed, and told before any row is read.
+    or rows of a table. The roles of a table's columns are guessed, and printed before any row is read.
 
     Examples: `tessera index ~/Pictures`, `tessera index products.csv --collection shop`
 

@@ -19,7 +19,7 @@ WORD_SIZE, NUMBER_SIZE = 18, 12
 class DrawnLink:
     """The link of a phrase: similarity of the `whole` photo, and of its `box`.
 
-    `box` is None where the whole photo answers; `whole` is None where the two are not told apart.
+    `box` is None if the whole photo answers; `whole` is None if the two are not separated.
     A link that is not `supported` has no region, even if its similarity is high.
     """
 

@@ -34,7 +34,7 @@ class CheckReport:
 class Readiness:
     """Runs a check at most every `seconds`, in its own thread, for one event loop.
 
-    A check writes to the disk: if everyone who asks had one, they would wait for each other.
+    A check writes to the disk; shared checks keep callers from waiting for each other.
     """
 
     def __init__(self, seconds: float) -> None:

@@ -128,7 +128,7 @@ async def split_lines(
 ) -> AsyncGenerator[Line, None]:
     """Split a stream into numbered lines, without blank ones; the caller closes them.
 
-    TooSlow for a line that has begun, and goes on slower than its `pace` allows.
+    Raises TooSlow for a line that has begun and comes slower than its `pace` allows.
     """
     line, since = Line(1, pace=pace()), monotonic()
     try:

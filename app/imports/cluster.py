@@ -1,7 +1,7 @@
 """Imports on a Ray cluster: Ray Data reads, decodes, embeds and stores.
 
-Ray Data holds back the reading where embedding is slower. What is done is in the database, so that
-an import that was interrupted anywhere goes on where it was when it is run again.
+Ray Data slows the reading down to the speed of embedding. The database has the finished items, so
+that an interrupted import continues when it is run again.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from index.cluster.cluster import connect
 from index.items import Collection
 
 WINDOW = 20_000  # sources that are on their way at a time
-# What actors do not need: keys are no business of theirs, nor are models that do not embed, nor is
-# the cluster, as they do not search.
+# Settings that actors do not need: keys, models that do not embed, and the cluster, as they do not
+# search.
 WITHOUT: dict[str, Any] = dict.fromkeys(
     ("read_key", "write_key", "admin_key", "captioner", "grounder")
 ) | {"cluster": ""}

@@ -22,7 +22,7 @@ from models.vision import images
 from models.vision.images import DisplayCopy
 from models.vision.photo_files import ImageTooLarge, too_many_bytes
 
-BUSY = 3  # how many times as long decoding may take where others use the processor too
+BUSY = 3  # factor of the time limit, as other processes use the processor too
 ENVIRONMENT = {
     "PYTHONPATH": str(Path(__file__).parent.parent.parent),
     "OPENBLAS_NUM_THREADS": "1",

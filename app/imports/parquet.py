@@ -1,6 +1,6 @@
 """Parquet as lines of JSON, written by a process with bounded memory.
 
-A few KB of Parquet can hold what is 10 GB when it is read, and a broken file can end its reader.
+A few KB of Parquet may expand to 10 GB, and a broken file may crash its reader.
 """
 
 from __future__ import annotations

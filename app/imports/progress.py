@@ -1,7 +1,6 @@
 """Progress of imports, in files that services read.
 
-These notes are for show: one that cannot be written or read costs itself alone, never the import
-or the answer.
+The notes are informative: a failure to write or read one affects neither the import nor an answer.
 """
 
 from __future__ import annotations
@@ -32,8 +31,8 @@ def note_progress(
 ) -> Generator[ImportOutcome]:
     """Pass an import's outcomes on, and note the number of remaining sources.
 
-    `collection` is the token of a collection. `count` counts all of its sources; that is done
-    meanwhile, as a folder may be large.
+    `collection` is the token of a collection. `count` counts all sources, in a thread of its own,
+    as a folder may be large.
     """
     file = data / FOLDER / f"{uuid4().hex}.json"
     with _log_failures(file.parent):

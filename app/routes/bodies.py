@@ -100,7 +100,7 @@ def reads_json(
 ) -> Callable[[Request], AsyncGenerator[Fields, None]]:
     """Return a dependency that reads a JSON body, bounded and without duplicate keys.
 
-    Its media type is `JSON`, or one of those that are given. It may have `photos` in base64.
+    Its media type is `JSON`, or one of `media_types`. It may have `photos` in base64.
     """
     accepted = media_types or (JSON,)
 
@@ -136,7 +136,7 @@ else:
 async def _json(request: Request, model: type[Fields], *, photos: bool) -> AsyncIterator[Fields]:
     """Read a body of JSON; photos in it are base64, four bytes for three.
 
-    It comes on disk where it is long, and stays there until there is room for it in memory.
+    A long body is kept on disk until there is room for it in memory.
     """
     settings: Settings = request.app.state.settings
     lanes: Lanes = request.app.state.lanes
@@ -154,7 +154,7 @@ async def _json(request: Request, model: type[Fields], *, photos: bool) -> Async
                 await body.write(chunk)
         size = body.size or 0
         async with lanes.photos.room(size):
-            # Long ones elsewhere, so that the event loop goes on.
+            # Long bodies on another thread, so that the event loop goes on.
             yield (read(body.file) if size <= SHORT else await to_thread.run_sync(read, body.file))
 
 

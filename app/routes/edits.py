@@ -94,7 +94,8 @@ async def delete_items(
 ) -> DeletionOut:
     """Delete items by ids or by a filter, in short transactions; `dry_run` counts.
 
-    What is stored or patched meanwhile stays. Send the request again if the connection breaks.
+    Items that are stored or patched during the deletion stay. Send the request again if the
+    connection breaks.
     """
     chosen = Chosen(sent.ids, sent.filter)
 

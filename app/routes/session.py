@@ -59,7 +59,7 @@ async def sign_in(
     if key is None:
         raise Unauthorized("this key is not known here; check that all of it was copied")
     sessions = Sessions.of(get_engine(request).catalog)
-    if cookie is not None:  # no one goes on by a session that was there before
+    if cookie is not None:  # a new sign-in ends the old session
         await lanes.writes.run(sessions.end, cookie)
     secure = _is_secure(request)
     response.set_cookie(
@@ -95,7 +95,7 @@ async def sign_out(
 def _is_secure(request: Request) -> bool:
     """Return whether the browser uses HTTPS, by its Origin behind a proxy.
 
-    SameOriginMiddleware has checked that the origin is this service.
+    `SameOriginMiddleware` has checked the origin.
     """
     origin = request.headers.get("origin", "")
     return request.url.scheme == "https" or origin.startswith("https://")

@@ -213,7 +213,7 @@ class ProductsOut(BaseModel):
 class SuggestionOut(BaseModel):
     """A completion of a text, and the number of items with all its words.
 
-    Only words that name things count: those of titles and short metadata.
+    Only words of titles and of short metadata count.
     """
 
     text: str

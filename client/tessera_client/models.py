@@ -437,7 +437,7 @@ class StoredItem(BaseModel):
 class Suggestion(BaseModel):
     """A completion of a text, and the number of items with all its words.
 
-    Only words that name things count: those of titles and short metadata.
+    Only words of titles and of short metadata count.
     """
 
     text: str

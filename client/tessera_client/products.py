@@ -1,7 +1,6 @@
 """Sync of products: a collection follows a list, with few writes.
 
-The work is a generator of calls, which is sent their answers, so that it is written once for
-clients that wait and clients that await.
+The work is a generator of calls that receives their answers, so that it serves both clients.
 """
 
 from __future__ import annotations
@@ -72,14 +71,14 @@ def sync(
 ) -> Work:
     """Make a collection equal a list: store new and changed items, delete others.
 
-    What has changed is known by stamps, that the service keeps for each item: `NewItem.stamp`, or
-    a digest of all that it says, of photos their bytes, address, or size and time of change. Where
-    the metadata alone have changed, nothing is embedded again. Items that the list does not have
-    are deleted in the end, of those alone that pass `filter`; not if they are more than a share of
-    `most_deleted`, so that a list that is empty by mistake deletes nothing; 1 allows all. Repeat a
-    call that was interrupted: it goes on where it was. An item that is refused, by the service or
-    since a photo is gone, stays as it was. Of items with one id the first counts. ValueError for a
-    share that is none.
+    The service keeps a stamp of each item: `NewItem.stamp`, or a digest of its content, with the
+    bytes of photos, their address, or their size and time. An item with a new stamp is stored; if
+    only its metadata have changed, they are patched and nothing is embedded again. Stored items
+    that pass `filter` and are not in the list are deleted in the end, unless they are more than the
+    share `most_deleted`: a list that is empty by mistake then deletes nothing, and 1 allows all.
+    Repeat an interrupted call to continue it. A refused item stays as it was, and so does an item
+    with a missing photo. Of several items with one id, the first counts. Raises ValueError for a
+    share outside 0 to 1.
     """
     if not 0 <= most_deleted <= 1:
         raise ValueError(f"most_deleted is a share from 0 to 1, got {most_deleted}")
@@ -182,8 +181,8 @@ def _patch(
 ) -> Generator[Call[Any], Any, Sequence[NewItem]]:
     """Patch the metadata of items with unchanged photos and sentences.
 
-    Gives those that someone deleted or changed meanwhile, such as another sync: a patch would mix
-    what it says with what they say, so they are to be stored whole.
+    Returns items that someone else, such as another sync, has deleted or changed since: a patch
+    would mix both versions, so these are stored whole.
     """
     moved = []
     for item in items:

@@ -64,8 +64,8 @@ def patch_item(
 
     A null deletes its key.
 
-    `images` are the photos that it is to have: numbers of those that stay, and new ones. With
-    `match` it is refused, with status 412, unless that is the item's ETag.
+    `images` are all its photos: numbers of photos that stay, and new ones. With `match`, the patch
+    is refused with status 412 unless it is the item's ETag.
     """
     sent: dict[str, Any] = {"metadata": metadata}
     if images is not None:
