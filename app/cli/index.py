@@ -72,7 +72,7 @@ def add(
     """Index photos and sentences; an interrupted import continues when repeated.
 
     A .jsonl file holds lines of {"id", "image", "images", "sentences", "metadata"}, each optional,
-    or rows of a table. The roles of a table's columns are guessed, and printed before any row is read.
+    or rows of a table. The roles of columns are guessed, and printed before any row is read.
 
     Examples: `tessera index ~/Pictures`, `tessera index products.csv --collection shop`
 

@@ -1,8 +1,8 @@
 """Photos by their addresses, fetched from the public internet only.
 
-An address is normalised first: names beyond ASCII, and numbers in any notation. Its name is resolved
-once, all its addresses must be public, and the connection is made to one of them. The same holds
-for each redirect. A fetch is bounded in bytes and in seconds, the resolver's included.
+An address is normalised first: names beyond ASCII, and numbers in any notation. Its name is
+resolved once, all its addresses must be public, and the connection is made to one of them. The same
+holds for each redirect. A fetch is bounded in bytes and in seconds, the resolver's included.
 """
 
 from __future__ import annotations
