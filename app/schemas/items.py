@@ -89,8 +89,8 @@ class ItemPatch(BaseModel):
     )
     images: Annotated[list[PhotoIndex | str], Field(max_length=MOST_PHOTOS)] | None = Field(
         None,
-        description="All photos of the item, in order: numbers of photos that stay, from 0, and new "
-        "photos, as base64 or an address.",
+        description="All photos in order: numbers of photos that stay, from 0, and new photos, "
+        "as base64 or an address.",
     )
     stamp: Stamp = Field(None, description="Another stamp; null removes it.")
 
