@@ -261,7 +261,7 @@ def test_parquet_that_breaks_off_says_where(tmp_path: Path) -> None:
         *_, last = broken.sources()
     assert isinstance(last, ImportOutcome)
     assert last.reason == broken.end
-    assert 1_400 < broken.number_of(last) <= 1_501  # rows are read some at a time
+    assert 1_400 < broken.take_number(last) <= 1_501  # rows are read some at a time
     assert broken.end.endswith("the rest of the table is not read")
 
 
@@ -278,7 +278,7 @@ def test_whatever_the_address_in_a_row_raises_refuses_that_row_alone(
         outcomes = import_sources(
             engine, "default", sources, batch=2, most_bytes=10**6, fetch=fetch
         )
-        told = {products.number_of(one): (one.status, one.reason) for one in outcomes}
+        told = {products.take_number(one): (one.status, one.reason) for one in outcomes}
     assert [told[number][0] for number in (2, 3, 4, 5)] == [
         "stored",
         "refused",
@@ -297,7 +297,7 @@ def test_cells_nested_too_deep_refuse_their_row_or_are_texts(
     table.write_text(f"sku,title,images\n1,red,\n2,red,{deep}\n3,{deep},\n4,red,\n")
     with open_table(table, {}) as products:
         outcomes = import_sources(engine, "default", products.sources(), batch=2, most_bytes=10**6)
-        told = {products.number_of(one): one.status for one in outcomes}
+        told = {products.take_number(one): one.status for one in outcomes}
     assert (told[2], told[3], told[5]) == ("stored", "refused", "stored")
 
 
