@@ -8,7 +8,7 @@ UV := $(BIN)/uv pip install --quiet --python $(BIN)/python --constraint requirem
 # Where this is set, every process compiles thousands of files of torch and others again.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help run test check format test-system test-cluster test-slow test-gpu coverage lock client image clean
+.PHONY: help run test check format test-system test-cluster test-slow test-gpu coverage lock client settings image clean
 
 help:  ## Say what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -50,6 +50,9 @@ lock: $(VENV)/uv.stamp  ## Pin every dependency again, for all platforms
 
 client: $(VENV)/test.stamp  ## Write the client's models from the OpenAPI document
 	PYTHONPATH=. $(BIN)/python client/make_models.py
+
+settings: $(VENV)/test.stamp  ## Write the page of settings from their descriptions
+	PYTHONPATH=. $(BIN)/python -m app.settings_page
 
 image:  ## Build the container image tessera; DEVICE=cuda for NVIDIA GPUs
 	docker build --build-arg DEVICE=$(or $(DEVICE),cpu) -t tessera$(if $(filter cuda,$(DEVICE)),:cuda) .

@@ -1,4 +1,4 @@
-"""Defaults that settings and commands share; imports nothing, so that commands start quickly."""
+"""Defaults of settings and commands, without imports, so that commands start quickly."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Demonstrations: folders of items with example queries, for a Tessera that holds none yet."""
+"""Demonstrations: folders of items with example queries."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from app.defaults import DEFAULT_COLLECTION
-from app.imports.folder import Outcome, Source, find
+from app.imports.folder import ImportOutcome, ItemSource, find
 
 DEMOS = Path(__file__).parent / "demos"
 
 
 @dataclass(frozen=True, slots=True)
-class Example:
-    """A query, and the id of the item that it describes."""
+class ExampleQuery:
+    """An example query and the id of the matching item."""
 
     text: str
     id: str
@@ -24,7 +24,7 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Demo:
-    """A folder of items and example queries, and the collection that the items go to.
+    """A demonstration: a folder of items, example queries, and a collection.
 
     Each item has the demonstration's name under `sample` in its metadata.
     """
@@ -34,32 +34,32 @@ class Demo:
 
     @property
     def folder(self) -> Path:
-        """Where it lies."""
+        """The folder of its items."""
         return DEMOS / self.name
 
-    def sources(self) -> list[Source | Outcome]:
-        """Its items, found as `tessera index items.jsonl` finds them, and those in packages.
+    def sources(self) -> list[ItemSource | ImportOutcome]:
+        """List its items, including those in packages.
 
         LookupError where scikit-image's photos are wanted and not installed.
         """
-        return [*find([self.folder / "items.jsonl"]), *self._packaged()]
+        return [*find([self.folder / "items.jsonl"]), *self._list_packaged()]
 
-    def examples(self) -> list[Example]:
-        """Queries that the page offers, each with its right item."""
-        return [Example(**row) for row in _rows(self.folder / "examples.jsonl")]
+    def examples(self) -> list[ExampleQuery]:
+        """List the example queries of the page, each with the id of its item."""
+        return [ExampleQuery(**row) for row in _read_rows(self.folder / "examples.jsonl")]
 
-    def _packaged(self) -> list[Source]:
-        """Items whose photos scikit-image brings."""
+    def _list_packaged(self) -> list[ItemSource]:
+        """List the items with photos of scikit-image."""
         file = self.folder / "packaged.jsonl"
         return [
-            Source(
+            ItemSource(
                 id=row["id"],
                 place=f"{file}#{row['id']}",
                 stamp="1",
-                photos=(_skimage() / row["image"],),
+                photos=(_find_skimage() / row["image"],),
                 metadata=row["metadata"],
             )
-            for row in (_rows(file) if file.exists() else [])
+            for row in (_read_rows(file) if file.exists() else [])
         ]
 
 
@@ -67,12 +67,12 @@ PHOTOS = Demo("photos", DEFAULT_COLLECTION)
 ALL = {demo.name: demo for demo in (PHOTOS, Demo("products", "products"))}
 
 
-def _rows(file: Path) -> list[dict[str, Any]]:
+def _read_rows(file: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in file.read_text("utf-8").splitlines()]
 
 
-def _skimage() -> Path:
-    """The photos that scikit-image brings."""
+def _find_skimage() -> Path:
+    """Find the folder of scikit-image's photos."""
     package = find_spec("skimage")
     if package is None or package.origin is None:
         raise LookupError("install scikit-image: it carries some of the sample photos")

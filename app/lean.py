@@ -1,4 +1,4 @@
-"""torch as a process without a GPU imports it: without the CUDA libraries that it would preload."""
+"""torch without a GPU: imported without preloading CUDA's libraries."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ PACKAGES = f"{os.sep}nvidia{os.sep}"  # a folder of site-packages: CUDA's librar
 
 
 def import_torch(device: str) -> None:
-    """Import torch, unless something has; on a CPU without libraries that it needs on a GPU alone.
+    """Import torch once; on a CPU, without the libraries of GPUs.
 
-    It preloads those of every CUDA that is installed, and FAISS's package for GPUs brings another
-    one than torch has: 214 MB (decision 0021).
+    torch preloads every installed CUDA, and FAISS's package for GPUs brings another version: 214 MB
+    (decision 0021).
     """
     if "torch" in sys.modules:
         return
@@ -43,14 +43,14 @@ def create_app(settings: Settings) -> FastAPI:
 
 @contextmanager
 def _hidden_packages() -> Iterator[None]:
-    """Within the context, torch finds no library to preload; its own still find what they need."""
-    found = glob.glob
+    """Hide CUDA's libraries from torch's preloading within the context."""
+    find_files = glob.glob
 
     def without(pattern: str, **options: object) -> list[str]:
-        return [] if PACKAGES in pattern else found(pattern, **options)  # type: ignore[arg-type]
+        return [] if PACKAGES in pattern else find_files(pattern, **options)  # type: ignore[arg-type]
 
     glob.glob = without  # type: ignore[assignment]  # of texts alone, as torch calls it
     try:
         yield
     finally:
-        glob.glob = found
+        glob.glob = find_files

@@ -1,4 +1,4 @@
-"""The web application: routes, middleware, and the model that is loaded while it starts."""
+"""The web application: routes, middleware, and the loading of the engine."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from app.engine.engine import Engine
 from app.http import errors
 from app.http.lanes import Lanes
 from app.http.middleware import (
-    AllowedHosts,
-    Heads,
-    OneLength,
-    RawPaths,
-    SameOrigin,
-    ShortHeaders,
-    allowed_hosts,
+    AllowedHostsMiddleware,
+    BodyLengthMiddleware,
+    HeaderSizeMiddleware,
+    HeadMiddleware,
+    RawPathMiddleware,
+    SameOriginMiddleware,
+    list_allowed_hosts,
 )
 from app.http.observation import observe
 from app.http.openapi import describe
 from app.http.readiness import Readiness
-from app.http.security_headers import SecurityHeaders
-from app.http.timeouts import Patience
+from app.http.security_headers import SecurityHeadersMiddleware
+from app.http.timeouts import TimeoutMiddleware
 from app.imports import fetching
 from app.imports.decoders import Decoders
 from app.imports.fetching import Fetcher
@@ -57,7 +57,7 @@ logger = logging.getLogger("tessera")
 def create_app(
     settings: Settings | None = None, engine: Engine | None = None, door: Door | None = None
 ) -> FastAPI:
-    """The application; without an engine it answers at once and loads one in the background.
+    """Make the application; without an engine it loads one in the background.
 
     Without a door, the settings say who is let in: ValueError if they let in too many.
     """
@@ -90,14 +90,14 @@ def create_app(
         app.add_middleware(
             CORSMiddleware, allow_origins=origins, allow_methods=["*"], allow_headers=["*"]
         )
-    app.add_middleware(Heads)
-    app.add_middleware(RawPaths)
-    app.add_middleware(Patience, settings=settings, streams=STREAMS)
-    app.add_middleware(SameOrigin, trusted=settings.cors_origins)
-    app.add_middleware(AllowedHosts, allowed=allowed_hosts(settings))
-    app.add_middleware(OneLength)
-    app.add_middleware(ShortHeaders)
-    app.add_middleware(SecurityHeaders)
+    app.add_middleware(HeadMiddleware)
+    app.add_middleware(RawPathMiddleware)
+    app.add_middleware(TimeoutMiddleware, settings=settings, streams=STREAMS)
+    app.add_middleware(SameOriginMiddleware, trusted=settings.cors_origins)
+    app.add_middleware(AllowedHostsMiddleware, allowed=list_allowed_hosts(settings))
+    app.add_middleware(BodyLengthMiddleware)
+    app.add_middleware(HeaderSizeMiddleware)
+    app.add_middleware(SecurityHeadersMiddleware)
     observe(app, queries=settings.log_queries)
     return app
 

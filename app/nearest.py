@@ -1,4 +1,4 @@
-"""Nearest names: what a misspelled key or option was probably meant to be."""
+"""Nearest names: suggestions for a misspelled key or option."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from collections.abc import Iterable
 from rapidfuzz import process
 from rapidfuzz.distance import OSA
 
-NEAR = 0.5  # of a name's letters, those that must agree with the one that is named as nearest
+NEAR = 0.5  # the least share of letters that must agree with a suggestion
 
 
 def nearest(key: str, known: Iterable[str], kind: str = "key") -> str:
-    """The end of a sentence about an unknown name: the nearest one of those there are."""
+    """Return the end of a sentence that suggests the nearest name."""
     near = nearest_name(key, known)
     return "" if near is None else f"; the nearest {kind} is {near!r:.100}"
 
 
 def nearest_name(name: str, known: Iterable[str]) -> str | None:
-    """The nearest one of some names, whatever its case; None if there is none near."""
+    """Return the nearest name, ignoring case; None if none is near."""
     near = process.extractOne(
         name,
         list(known),

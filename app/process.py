@@ -1,4 +1,4 @@
-"""Memory that the C library holds: kept while photos are worked on, and given back afterwards."""
+"""The C library's memory during work on photos, and the priority of threads."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ OPTIONS = {TRIM_THRESHOLD: 2**27, MMAP_THRESHOLD: 2**25, ARENA_MAX: 2}
 
 
 def hold() -> bool:
-    """From now on use buffers of up to 32 MB again; False where that is no option."""
+    """Reuse buffers of up to 32 MB; False if the C library cannot."""
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     return mallopt is not None and all(mallopt(*option) == 1 for option in OPTIONS.items())
 
 
 def give_back() -> bool:
-    """Give what is free back to the system, in milliseconds; False where that is no option."""
+    """Return free memory to the system, in milliseconds; False if not possible."""
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     return trim is not None and trim(0) == 1
 
@@ -30,7 +30,7 @@ BACKGROUND = 10  # niceness of imports, in a service and in commands
 
 
 def lower(nice: int) -> None:
-    """Lower the priority of this thread, and of those that it starts; only Linux can.
+    """Lower the priority of this thread and its children, on Linux only.
 
     A niceness of 0 leaves it as it is, and so does one that is lower already: to raise a priority
     takes a privilege.

@@ -6,13 +6,13 @@ from enum import StrEnum
 
 
 class Role(StrEnum):
-    """What a key is for; each role includes those before it."""
+    """The role of a key; each role includes those before it."""
 
     READ = "read"
     WRITE = "write"
     ADMIN = "admin"
 
     def includes(self, other: Role) -> bool:
-        """Whether whoever has this role may do what the other one may."""
+        """Return whether this role has all rights of another."""
         roles = list(Role)
         return roles.index(self) >= roles.index(other)

@@ -17,7 +17,7 @@ from models.vision.photo_files import MOST_BYTES, MOST_PIXELS
 
 
 def check_rate(rate: str) -> str:
-    """A rate as it is; ValueError for what is none."""
+    """Return a rate; ValueError if it is not one."""
     if not re.fullmatch(r"[1-9]\d{0,8}/(second|minute|hour|day)", rate):
         raise ValueError(f"{rate!r} is no rate such as 100/minute; it may be second, hour or day")
     return rate
@@ -27,19 +27,22 @@ RateLimit = Annotated[str, AfterValidator(check_rate)]
 
 
 class Settings(BaseSettings):
-    """How this installation runs; every field can be set as TESSERA_ and its name."""
+    """Settings of this installation; the environment sets them as TESSERA_NAME."""
 
     model_config = SettingsConfigDict(env_prefix="TESSERA_", frozen=True)
 
-    data: Path = Field(default=Path(".tessera"), description="Folder of the catalog and its index.")
+    data: Path = Field(
+        default=Path(".tessera"),
+        description="Folder of the catalog, the photos' display copies and the index.",
+    )
     database: str = Field(
         default="",
         repr=False,
-        description="sqlite:///FILE or postgresql://USER:PASSWORD@HOST/NAME; SQLite in the data "
-        "folder if not set.",
+        description="`sqlite:///FILE` or `postgresql://USER:PASSWORD@HOST/NAME`; SQLite in the "
+        "data folder if not set.",
     )
     database_wait: PositiveFloat = Field(
-        default=WAIT, description="Seconds to wait for the database's locks; 503 beyond."
+        default=WAIT, description="Seconds that a change waits for the database; 503 beyond."
     )
     verify_seconds: PositiveFloat = Field(
         default=VERIFY,
@@ -48,14 +51,14 @@ class Settings(BaseSettings):
     )
     pictures: str = Field(
         default="",
-        description="Folder of the display copies, or s3://BUCKET/PATH; in the data folder if not "
-        "set.",
+        description="Folder of the display copies, or an object store: `s3://BUCKET/PATH`; in the "
+        "data folder if not set.",
     )
     sweep_after: int = Field(
         default=DAY,
         ge=0,
-        description="Seconds after which pictures that no item has are deleted, counted from when "
-        "that is first seen.",
+        description="Seconds until unused pictures are deleted, counted from the first sweep that "
+        "finds them (operations.md#who-owns-the-pictures).",
     )
     snapshots: Path | None = Field(
         default=None, description="Folder of snapshots; `snapshots` in the data folder if not set."
@@ -75,28 +78,29 @@ class Settings(BaseSettings):
     )
     parser: str | None = Field(
         default=None,
-        description="spaCy pipeline, a package's name or a folder; the one that ships if not set.",
+        description="spaCy pipeline for matchers that read trees: a folder, or a package such as "
+        "`en_core_web_sm`; the one that ships if not set.",
     )
     synonyms: Path | None = Field(
         default=None,
-        description="File of words that product search takes for each other: a line such as "
-        "sofa, couch, settee.",
+        description="File of words that product search treats as equal: a line such as `sofa, "
+        "couch, settee`.",
     )
     device: str = Field(
         default="cpu",
         pattern=r"^(cpu|mps|cuda(:\d+)?)$",
-        description="Where models run: cpu, cuda, cuda:1.",
+        description="Where models run, and searches on a GPU: `cpu`, `cuda`, `cuda:1`.",
     )
     engine: Literal["torch", "openvino"] = Field(
         default="torch",
-        description="What runs the networks that look at photos, on a CPU: openvino takes less "
-        "time, and needs pip install 'tessera[openvino]'.",
+        description="What runs the networks for photos on a CPU: with `openvino` `/caption` took "
+        "317 ms instead of 452; it needs `pip install 'tessera[openvino]'`.",
     )
     threads: PositiveInt | None = Field(
         default=None, description="Processor threads of one inference; all cores if not set."
     )
     host: str = Field(
-        default="127.0.0.1", description="Address to listen at; 0.0.0.0 opens it to others."
+        default="127.0.0.1", description="Address to listen at; `0.0.0.0` opens it to others."
     )
     port: int = Field(
         default=8000, ge=0, le=65535, description="Port to listen at; 0 takes a free one."
@@ -106,7 +110,8 @@ class Settings(BaseSettings):
     )
     cluster: str = Field(
         default="",
-        description="Address of a Ray cluster that searches, or imports: HOST:6379, or auto.",
+        description="Address of a Ray cluster that searches, or imports: `HOST:6379`, or `auto` "
+        "(cluster.md).",
     )
     shards: PositiveInt = Field(
         default=4, le=1024, description="Parts into which a cluster's collections are cut."
@@ -125,28 +130,29 @@ class Settings(BaseSettings):
     )
     item_bytes: PositiveInt = Field(
         default=4 * MOST_BYTES,
-        description="Most that the image files of one item, in a form or a line of an import, may "
-        "have together, in bytes; as many as the largest one if that is more.",
+        description="Most bytes of the image files of one item together, in a form or a line of an "
+        "import; at least those of the largest file.",
     )
     upload_pixels: PositiveInt = Field(
         default=MOST_PIXELS,
         description="Largest image, width × height, checked before it is decoded.",
     )
     decode_seconds: PositiveInt = Field(
-        default=20, description="Most processor time that one image may take to decode, in seconds."
+        default=20, description="Most seconds of processor time to decode one image."
     )
     decode_memory: PositiveInt = Field(
         default=2**30,
-        description="Most memory that a process that decodes images may take, in bytes.",
+        description="Most bytes of memory of a process that decodes images.",
     )
     text_bytes: PositiveInt = Field(
         default=ITEM_TEXT,
-        description="Most that a JSON body, a form or a line of an import may have beside its "
-        "photos, and an item as metadata and sentences together, in bytes.",
+        description="Most bytes of a JSON body, a form or a line of an import besides photos, and "
+        "of an item's metadata and sentences together; some routes take less "
+        "(operations.md#many-clients-at-once).",
     )
     fetch: bool = Field(
         default=False,
-        description="Whether clients may name photos by image_url, for the service to fetch from "
+        description="Whether clients may name photos by `image_url`, for the service to fetch from "
         "the public internet.",
     )
     running: PositiveInt = Field(
@@ -175,8 +181,8 @@ class Settings(BaseSettings):
     body_rate: int = Field(
         default=500,
         ge=0,
-        description="Bytes a second that a body, or a line of an import, must come with on average "
-        "after the first idle_seconds; 408 below, 0 for no such limit.",
+        description="Bytes a second that a body, or a line of an import, must come with on "
+        "average, after its first `TESSERA_IDLE_SECONDS`; 408 below, 0 for no such limit.",
     )
     bodies: PositiveInt = Field(
         default=128, description="Bodies that may be coming at once, imports aside; 503 beyond."
@@ -186,58 +192,71 @@ class Settings(BaseSettings):
         description="Connections that may be open at once, of each process; 503 beyond.",
     )
     ready_seconds: PositiveFloat = Field(
-        default=5.0, description="Seconds for which /readyz answers by the same check."
+        default=5.0, description="Seconds for which `/readyz` answers by the same check."
     )
     batch: PositiveInt = Field(
         default=16, description="Items embedded and stored together in an import."
     )
     log: Literal["json", "plain"] | None = Field(
         default=None,
-        description="Shape of log records; plain on a terminal, else json, if not set.",
+        description="Shape of log records, `json` or `plain` (operations.md#logs); `plain` on a "
+        "terminal, else `json` if not set.",
     )
     log_queries: bool = Field(
         default=False, description="Log what people search for, in the line of each request."
     )
     cors_origins: tuple[str, ...] = Field(
         default=(),
-        description='Web origins that may call the API from a browser, as JSON: ["https://a.b"].',
+        description='Web origins that may call the API from a browser, as JSON: `["https://a.b"]`.',
     )
 
     keys: Path | None = Field(
-        default=None, description="File of keys; keys.jsonl in the data folder if not set."
+        default=None,
+        description="File of keys (operations.md#keys); `keys.jsonl` in the data folder if not "
+        "set.",
     )
-    read_key: SecretStr | None = Field(default=None, description="A key that may read.")
-    write_key: SecretStr | None = Field(default=None, description="A key that may read and write.")
-    admin_key: SecretStr | None = Field(default=None, description="A key that may do everything.")
+    read_key: SecretStr | None = Field(
+        default=None, description="A key that may read, without a file; at least 32 characters."
+    )
+    write_key: SecretStr | None = Field(
+        default=None, description="A key that may read and write; at least 32 characters."
+    )
+    admin_key: SecretStr | None = Field(
+        default=None, description="A key that may do everything; at least 32 characters."
+    )
     open: bool = Field(
         default=False, description="Serve without keys at an address that others can reach."
     )
-    open_metrics: bool = Field(default=False, description="Metrics need no key.")
+    open_metrics: bool = Field(default=False, description="`/metrics` needs no key.")
     rate_limit: RateLimit | None = Field(
         default=None,
-        description="Requests of a key, or of an address without keys: 100/minute.",
+        description="Requests of a key, or of an address without keys, such as `600/minute`; 429 "
+        "beyond.",
     )
     concurrency_limit: PositiveInt | None = Field(
-        default=None, description="Requests of a key, or of an address without keys, at once."
+        default=None,
+        description="Requests of a key, or of an address without keys, at once; 429 beyond.",
     )
     allowed_hosts: tuple[str, ...] = Field(
         default=(),
-        description="Names that this service is reached by, as JSON; localhost and addresses are.",
+        description="Names of this service besides `localhost` and addresses, as JSON; `*.a.b` and "
+        "`*` match several.",
     )
     ssl_certfile: Path | None = Field(
         default=None, description="Certificate chain, as PEM, to serve HTTPS with."
     )
     ssl_keyfile: Path | None = Field(
-        default=None, description="Key of the certificate, as PEM; in its file if not set."
+        default=None,
+        description="Key of the certificate, as PEM; in the certificate's file if not set.",
     )
 
     @property
     def keys_file(self) -> Path:
-        """Where keys are, if there are any."""
+        """The file of keys, which may not exist."""
         return self.keys or self.data / "keys.jsonl"
 
     def check_certificate(self) -> None:
-        """ValueError for a file that is set to serve HTTPS with, and is not there."""
+        """Raise ValueError for a missing file of the certificate or its key."""
         if self.ssl_keyfile and not self.ssl_certfile:
             raise ValueError("ssl_keyfile: the certificate is missing; set ssl_certfile as well")
         for file in (self.ssl_certfile, self.ssl_keyfile):
@@ -251,7 +270,7 @@ class Settings(BaseSettings):
 
     @property
     def storage(self) -> Storage:
-        """Where items are kept; other processes may write what ours must find at once."""
+        """The storage of items; other processes may write to it."""
         return Storage(
             folder=self.data,
             database=self.database,
@@ -265,15 +284,15 @@ class Settings(BaseSettings):
 
     @property
     def snapshot_folder(self) -> Path:
-        """Where snapshots are kept."""
+        """The folder of snapshots."""
         return self.snapshots or self.data / "snapshots"
 
     @property
     def together_bytes(self) -> int:
-        """Bytes of an item's image files together: those of the largest one, or more."""
+        """Most bytes of an item's image files together, at least those of the largest one."""
         return max(self.item_bytes, self.upload_bytes)
 
     @property
     def photo_limits(self) -> dict[str, int]:
-        """What models.vision.images.read takes as its limits."""
+        """The limits for `models.vision.images.read`."""
         return {"most_bytes": self.upload_bytes, "most_pixels": self.upload_pixels}

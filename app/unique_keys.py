@@ -1,4 +1,4 @@
-"""JSON in which no object has a key twice: readers differ in which of its values counts."""
+"""JSON without duplicate keys, as readers differ in the value they choose."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class KeyTwice(ValueError):
 
 
 def read(text: str | bytes) -> Any:
-    """What JSON says; ValueError for what is none, or is nested too deep to be read; KeyTwice."""
+    """Read JSON; ValueError if it is invalid or too deep, KeyTwice for a duplicate key."""
     try:
         return json.loads(text, object_pairs_hook=_object)
     except KeyTwice:
@@ -31,7 +31,7 @@ def read(text: str | bytes) -> Any:
 
 
 def check(text: str | bytes) -> None:
-    """KeyTwice, in JSON that is known to be valid."""
+    """Raise KeyTwice for a duplicate key in valid JSON."""
     json.loads(text, object_pairs_hook=_object, parse_int=str)  # int() refuses thousands of digits
 
 

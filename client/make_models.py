@@ -24,8 +24,8 @@ NAMED = re.compile(r"#/components/schemas/(\w+)")
 SUBJECT = '"""Answers of the service, made by `make client` of its OpenAPI document."""'
 
 
-def answered(document: dict[str, Any]) -> dict[str, Any]:
-    """The schemas that answers refer to, by name."""
+def select_answers(document: dict[str, Any]) -> dict[str, Any]:
+    """Select the schemas of answers, by name."""
     operations = [operation for path in document["paths"].values() for operation in path.values()]
     waiting = set(NAMED.findall(json.dumps([operation["responses"] for operation in operations])))
     schemas: dict[str, Any] = {}
@@ -33,27 +33,27 @@ def answered(document: dict[str, Any]) -> dict[str, Any]:
         name = waiting.pop()
         schemas[name] = document["components"]["schemas"][name]
         waiting |= set(NAMED.findall(json.dumps(schemas[name]))) - schemas.keys()
-    return {name: plain(schemas[name]) for name in sorted(schemas)}
+    return {name: simplify(schemas[name]) for name in sorted(schemas)}
 
 
-def plain(schema: Any) -> Any:
-    """A schema without what would make models longer and say no more."""
+def simplify(schema: Any) -> Any:
+    """Simplify a schema, to shorten the models."""
     if isinstance(schema, list):
-        return [plain(part) for part in schema]
+        return [simplify(part) for part in schema]
     if not isinstance(schema, dict):
         return schema
     if kinds := schema.get("prefixItems"):  # a box or a span: numbers of one kind
-        return {"type": "array", "items": plain(kinds[0])}
+        return {"type": "array", "items": simplify(kinds[0])}
     left = {"title"} if isinstance(schema.get("title"), str) else set()
     left |= {"additionalProperties"} if schema.get("additionalProperties") is True else set()
-    return {name: plain(value) for name, value in schema.items() if name not in left}
+    return {name: simplify(value) for name, value in schema.items() if name not in left}
 
 
-def written() -> str:
+def write_source() -> str:
     """The module's source."""
     document = create_app(Settings()).openapi()
     text = json.dumps({"openapi": document["openapi"], "info": document["info"], "paths": {}})
-    schemas = json.dumps(answered(document))
+    schemas = json.dumps(select_answers(document))
     shorter = re.sub(r'(#/components/schemas/|")(\w+)Out"', r'\1\2"', schemas)
     text = text[:-1] + f', "components": {{"schemas": {shorter}}}}}'
     source = generate(
@@ -80,4 +80,4 @@ def written() -> str:
 
 
 if __name__ == "__main__":
-    MODELS.write_text(written(), "utf-8")
+    MODELS.write_text(write_source(), "utf-8")

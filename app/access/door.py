@@ -1,4 +1,4 @@
-"""Access: the role that each route asks for, and what the key of a request allows."""
+"""Access: roles of routes, and callers by their keys."""
 
 from __future__ import annotations
 
@@ -30,19 +30,21 @@ from app.settings import Settings
 from app.telemetry.logs import note
 
 ANYONE = Caller(name="anyone", role=Role.ADMIN)  # where no key is needed
-NOBODY = Caller(name="nobody", role=Role.READ, collections=("",))  # at routes that are public
+PUBLIC_CALLER = Caller(
+    name="public", role=Role.READ, collections=("",)
+)  # at routes that are public
 READING = 4  # sessions that are read from the database at the same time
-UNBOUND = "unbound"  # beside a role in OpenAPI: a key that is bound to collections will not do
+UNBOUND = "unbound"  # next to a role in OpenAPI: the key must not be bound to collections
 
 BEARER = HTTPBearer(auto_error=False, scheme_name="bearer", description="Authorization: Bearer KEY")
 HEADER = APIKeyHeader(name="X-API-Key", auto_error=False, scheme_name="header")
 
 
 class SessionCookie(APIKeyCookie):
-    """The cookie of a session, whose name has a prefix over HTTPS."""
+    """The cookie of a session; its name has a prefix over HTTPS."""
 
     async def __call__(self, request: HTTPConnection) -> str | None:
-        """The session that a request brings, if any."""
+        """Return the session in a request's cookie, if any."""
         return find_cookie(request)
 
 
@@ -55,7 +57,7 @@ SESSION = SessionCookie(
 
 
 class Door:
-    """Who is let in: the keys, and the requests of each caller."""
+    """Admission of callers by their keys, within their quotas."""
 
     def __init__(self, settings: Settings, keyring: Keyring) -> None:
         self.settings, self.keyring = settings, keyring
@@ -64,7 +66,7 @@ class Door:
 
     @classmethod
     def of(cls, settings: Settings) -> Door:
-        """The door that settings describe.
+        """Make the door that settings describe.
 
         ValueError where others could reach a service without keys that was not said to be open.
         """
@@ -73,20 +75,23 @@ class Door:
         return cls(settings, keyring)
 
     @classmethod
-    def unlocked(cls, settings: Settings) -> Door:
-        """A door for callers in this very process, who have the data folder anyway."""
+    def without_keys(cls, settings: Settings) -> Door:
+        """Make a door for callers in this process.
+
+        They can read the data folder anyway.
+        """
         return cls(settings, Keyring(None))
 
     async def caller(
         self, request: Request, key: str | None, session: str | None, needed: Role = Role.READ
     ) -> Caller:
-        """Who sends a request; Unauthorized for a key that is missing or not known."""
+        """Return the sender of a request; Unauthorized for a missing or unknown key."""
         if not self.keyring.required or (self.settings.open_metrics and _reads_metrics(request)):
             return ANYONE
         if key is not None:
             match = self.keyring.find(key)
         elif session is not None:
-            return await self._of_session(loaded_engine(request), session)
+            return await self._identify_session(get_engine(request), session)
         else:
             raise Unauthorized(
                 f"this needs a key with the role {needed}: send Authorization: Bearer KEY, or "
@@ -98,7 +103,7 @@ class Door:
             )
         return match
 
-    async def _of_session(self, engine: Engine, text: str) -> Caller:
+    async def _identify_session(self, engine: Engine, text: str) -> Caller:
         sessions = Sessions.of(engine.catalog)
         # In a thread, because the database is asked, which may be away.
         session = await to_thread.run_sync(sessions.read, text, limiter=self._reading)
@@ -108,28 +113,30 @@ class Door:
         return match
 
 
-def may(role: Role | str, *, unbound: bool = False) -> Any:
-    """A dependency of a route: callers need this role, and where `unbound` one for all collections.
+def require_role(role: Role | str, *, unbound: bool = False) -> Any:
+    """Return a dependency that admits callers of a role.
+
+    With `unbound`, it refuses a key that is bound to collections.
 
     `read`: search, explain and look at what is stored. `write`: change items as well. `admin`:
     change collections as a whole, snapshots and audits as well.
     """
-    return Security(admitted, scopes=[Role(role).value, *([UNBOUND] if unbound else [])])
+    return Security(admit, scopes=[Role(role).value, *([UNBOUND] if unbound else [])])
 
 
-async def sent_key(
+async def find_key(
     bearer: Annotated[HTTPAuthorizationCredentials | None, Depends(BEARER)],
     header: Annotated[str | None, Depends(HEADER)],
 ) -> str | None:
-    """The key that a request brings, if any."""
+    """Return the key in a request's headers, if any."""
     return bearer.credentials if bearer else header
 
 
-KeyDep = Annotated[str | None, Depends(sent_key)]
+KeyDep = Annotated[str | None, Depends(find_key)]
 SessionDep = Annotated[str | None, Depends(SESSION)]
 
 
-async def admitted(
+async def admit(
     request: Request, security_scopes: SecurityScopes, key: KeyDep, session: SessionDep
 ) -> AsyncGenerator[Caller, None]:
     """The caller of a request, while it runs; Unauthorized, Forbidden or TooManyRequests."""
@@ -141,31 +148,31 @@ async def admitted(
     request.state.caller = caller
     if caller is not ANYONE:
         note(key=caller.name)
-    name = payer(request)
+    name = name_payer(request)
     rate = caller.rate_limit or door.settings.rate_limit
     at_once = caller.concurrency_limit or door.settings.concurrency_limit
     with door.quotas.request(name, rate, at_once):
         yield caller
 
 
-def payer(request: Request) -> str:
-    """Whom a request counts for: its key, or without one the address that it comes from."""
+def name_payer(request: Request) -> str:
+    """Name the key or the network address that a request counts for."""
     caller: Caller = request.state.caller  # set by the role that the route declares
-    if caller is not ANYONE and caller is not NOBODY:
+    if caller is not ANYONE and caller is not PUBLIC_CALLER:
         return f"the key {caller.name!r}"
     return network(request.client.host) if request.client else "this client"
 
 
 async def public(request: Request) -> None:
-    """A dependency of routes that need no key; no collection is open to them."""
-    request.state.caller = NOBODY
+    """Mark a request of a public route; no collection is open to it."""
+    request.state.caller = PUBLIC_CALLER
 
 
 PUBLIC = Depends(public)
 
 
-def loaded_engine(request: Request) -> Engine:
-    """The engine, whoever asks; Unavailable until its model is loaded."""
+def get_engine(request: Request) -> Engine:
+    """Return the engine, without the caller's limits; Unavailable until it is loaded."""
     loaded: Engine | None = request.app.state.engine
     if loaded is None:
         failure = request.app.state.failure
@@ -190,7 +197,10 @@ def _check(caller: Caller, needed: Role, *, unbound: bool) -> None:
 
 
 def _check_parameters(request: Request) -> None:
-    """ValueError for a parameter that the route does not take: a typo must not mean the default."""
+    """Raise ValueError for a parameter that the route does not take.
+
+    A typo must not fall back to the default.
+    """
     if not request.query_params:
         return
     fields = get_flat_params(request.scope["route"].dependant)

@@ -1,4 +1,6 @@
-"""File of keys: a line of JSON for each; a damaged line opens nothing and costs no other key.
+"""File of keys: one line of JSON for each key.
+
+A damaged line admits no one and does not affect other keys.
 
 Lines end in a line feed alone. Empty lines and those that begin with # are comments. Keys are
 written in ASCII, so that no character of a name can be taken for the end of a line.
@@ -17,29 +19,35 @@ from tempfile import NamedTemporaryFile
 
 from pydantic import ValidationError
 
-from app.access.keys import Key, first_mistake, fold
+from app.access.keys import ApiKey, describe_mistake, fold
 from index.disk import sync
 
 READABLE = 0o640  # a group that may read the file still may; no one else
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """A line of the file: a key, a comment, or a damaged line with its problem."""
+class KeyLine:
+    """A line of the file: a key, a comment, or a damaged line."""
 
     number: int
     text: bytes
-    key: Key | None = None
+    key: ApiKey | None = None
     problem: str = ""
 
     @property
     def opens(self) -> bool:
-        """Whether the line's key is let in: not where an earlier line has its name or hash."""
+        """Return whether the line's key is admitted.
+
+        It is not if an earlier line has the same name or hash.
+        """
         return self.key is not None and not self.problem
 
 
-def read_lines(file: Path | None) -> tuple[Line, ...]:
-    """The lines of a file, none if there is no file; OSError where it cannot be read."""
+def read_lines(file: Path | None) -> tuple[KeyLine, ...]:
+    """Read the lines of a file, none if there is no file.
+
+    Raises OSError for a file that cannot be read.
+    """
     if file is None:
         return ()
     try:
@@ -48,37 +56,37 @@ def read_lines(file: Path | None) -> tuple[Line, ...]:
         return ()
     if not texts[-1]:
         texts.pop()
-    lines: list[Line] = []
+    lines: list[KeyLine] = []
     taken: dict[str, int] = {}
     for number, text in enumerate(texts, start=1):
-        line = _line(number, text, taken)
+        line = _parse_line(number, text, taken)
         if line.key is not None and line.opens:
             taken |= {line.key.name: number, line.key.sha256: number}
         lines.append(line)
     return tuple(lines)
 
 
-def _line(number: int, text: bytes, taken: dict[str, int]) -> Line:
+def _parse_line(number: int, text: bytes, taken: dict[str, int]) -> KeyLine:
     if not text.strip() or text.startswith(b"#"):
-        return Line(number, text)
+        return KeyLine(number, text)
     try:
-        key = Key.model_validate_json(text)
+        key = ApiKey.model_validate_json(text)
     except ValidationError as wrong:
-        return Line(number, text, problem=first_mistake(wrong))
+        return KeyLine(number, text, problem=describe_mistake(wrong))
     # The first line holds: a line that is added later cannot change what a key may do.
     for value, what in ((key.name, "name"), (key.sha256, "hash")):
         if value in taken:
-            return Line(number, text, key, f"line {taken[value]} has its {what} already")
-    return Line(number, text, key)
+            return KeyLine(number, text, key, f"line {taken[value]} has its {what} already")
+    return KeyLine(number, text, key)
 
 
-def read_keys(file: Path | None) -> tuple[Key, ...]:
-    """The keys in a file that let someone in."""
+def read_keys(file: Path | None) -> tuple[ApiKey, ...]:
+    """Read the keys in a file, without those on damaged lines."""
     return tuple(line.key for line in read_lines(file) if line.key is not None and line.opens)
 
 
-def describe_damage(lines: Sequence[Line]) -> list[str]:
-    """A sentence for each line that opens nothing though it should."""
+def describe_damage(lines: Sequence[KeyLine]) -> list[str]:
+    """Describe each damaged line in a sentence."""
     return [
         f"line {line.number} is damaged and opens nothing: {line.problem}"
         for line in lines
@@ -86,27 +94,32 @@ def describe_damage(lines: Sequence[Line]) -> list[str]:
     ]
 
 
-def add_key(file: Path, key: Key) -> None:
-    """Add a key to a file, made if need be; ValueError if its name is taken, or looks so."""
-    with _changing(file) as (place, lines):
+def add_key(file: Path, key: ApiKey) -> None:
+    """Add a key to a file, which is made if it does not exist.
+
+    Raises ValueError if a key has this name, or one that looks the same.
+    """
+    with _change(file) as (place, lines):
         for known in (line.key for line in lines if line.key is not None):
             if fold(known.name) == fold(key.name):
                 raise ValueError(
                     f"there is a key {show_name(known.name)!r} already; remove it first, or choose "
                     "another name"
                 )
-        _write(place, [*map(_text, lines), _json(key)])
+        _write(place, [*map(_encode_line, lines), _encode_key(key)])
 
 
 def remove_key(file: Path, name: str) -> None:
-    """Take a key out of a file by its name, or as `show_name` gives that; LookupError if none.
+    """Remove a key by its name, or by the name that `show_name` prints.
+
+    Raises LookupError if there is none.
 
     Every line that has its name or its hash goes: what was removed opens nothing by another line.
     Other lines stay, damaged ones too.
     """
     if not file.exists():
         raise LookupError(f"there is no key {name!r}, as there is no file {file}")
-    with _changing(file) as (place, lines):
+    with _change(file) as (place, lines):
         named = {
             line.key.sha256
             for line in lines
@@ -118,37 +131,37 @@ def remove_key(file: Path, name: str) -> None:
         left = [
             line for line in lines if line.key is None or not _is_removed(line.key, name, named)
         ]
-        _write(place, list(map(_text, left)))
+        _write(place, list(map(_encode_line, left)))
 
 
-def _is_removed(key: Key, name: str, hashes: set[str]) -> bool:
+def _is_removed(key: ApiKey, name: str, hashes: set[str]) -> bool:
     return key.sha256 in hashes or name in (key.name, show_name(key.name))
 
 
 def show_name(name: str) -> str:
-    """A name as it is printed: what no one can see is written as \\u2028, say."""
+    """Return a printable name: invisible characters become escapes such as \\u2028."""
     return "".join(
         sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in name
     )
 
 
-def _text(line: Line) -> bytes:
-    """A line as it is written again: keys in today's form, all else untouched."""
-    return _json(line.key) if line.key is not None else line.text
+def _encode_line(line: KeyLine) -> bytes:
+    """Encode a line for writing: keys in today's format, other lines unchanged."""
+    return _encode_key(line.key) if line.key is not None else line.text
 
 
-def _json(key: Key) -> bytes:
+def _encode_key(key: ApiKey) -> bytes:
     value = key.model_dump(mode="json", exclude_none=True)
     return json.dumps(value, ensure_ascii=True, separators=(",", ":")).encode("ascii")
 
 
 @contextmanager
-def _changing(file: Path) -> Iterator[tuple[Path, tuple[Line, ...]]]:
-    """The file itself, which a link may name, and its lines, while no one else changes them."""
+def _change(file: Path) -> Iterator[tuple[Path, tuple[KeyLine, ...]]]:
+    """Lock a file for a change; yield its real path and its lines."""
     place = file.resolve()
     place.parent.mkdir(parents=True, exist_ok=True)
     missing = not place.exists()
-    with _locked(place):
+    with _lock(place):
         try:
             yield place, read_lines(place)
         except BaseException:
@@ -158,8 +171,8 @@ def _changing(file: Path) -> Iterator[tuple[Path, tuple[Line, ...]]]:
 
 
 @contextmanager
-def _locked(file: Path) -> Iterator[None]:
-    """The lock of a file that changes replace: of the one that is there once it is ours."""
+def _lock(file: Path) -> Iterator[None]:
+    """Lock a file that changes replace: the one that exists once the lock is held."""
     while True:
         handle = os.open(file, os.O_RDWR | os.O_CREAT, 0o600)
         try:
@@ -172,7 +185,7 @@ def _locked(file: Path) -> Iterator[None]:
 
 
 def _write(file: Path, lines: Sequence[bytes]) -> None:
-    """Write all lines in one step: after a crash the file is the former one, or this one."""
+    """Replace the file in one step, so that a crash leaves the old or the new one."""
     with NamedTemporaryFile(dir=file.parent, prefix=f"{file.name}.", delete=False) as written:
         place = Path(written.name)
         try:
@@ -188,7 +201,10 @@ def _write(file: Path, lines: Sequence[bytes]) -> None:
 
 
 def _adopt_owner(handle: int, file: Path) -> None:
-    """Leave a file that is replaced to its owner and group; no one else may read it."""
+    """Give a new file the owner and group of the file that it replaces.
+
+    No one else may read it.
+    """
     status = file.stat()
     with suppress(PermissionError):  # only root may give files away
         os.fchown(handle, status.st_uid, status.st_gid)

@@ -1,4 +1,4 @@
-"""Keyring: the keys that are known now, from the environment and a file that may change."""
+"""Keyring: the known keys, from the environment and from a file that may change."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from app.access.key_file import describe_damage, read_lines
-from app.access.keys import Key, hash_of
+from app.access.keys import ApiKey, hash_key
 from app.roles import Role
 from app.settings import Settings
 
@@ -23,52 +23,57 @@ logger = logging.getLogger("tessera")
 
 
 class Keyring:
-    """The keys that are known now: fixed ones, and those of a file that is read as it changes.
+    """The known keys: fixed keys, and those of a file that is read again when it changes.
 
     Used by the threads of no more than one event loop. A damaged line of the file opens nothing,
     and is logged. Raises OSError for a file that cannot be read when it is made; while that is so
     later, it is logged, and the keys that were read last go on.
     """
 
-    def __init__(self, file: Path | None, fixed: Sequence[Key] = ()) -> None:
+    def __init__(self, file: Path | None, fixed: Sequence[ApiKey] = ()) -> None:
         self._file, self._fixed = file, tuple(fixed)
-        self._state: State | str | None = UNSETTLED
-        self._read: tuple[Key, ...] = ()
+        self._state: FileState | str | None = UNSETTLED
+        self._read: tuple[ApiKey, ...] = ()
         self._logged: object = None
         self._locked = bool(fixed)
         self._read_file()
 
     @classmethod
     def of(cls, settings: Settings) -> Keyring:
-        """The keys that settings name; ValueError for a file that is set and not there."""
+        """Make the keyring that settings describe.
+
+        Raises ValueError if the file that is set does not exist.
+        """
         if settings.keys is not None and not settings.keys.is_file():
             raise ValueError(
                 f"there is no key file at {settings.keys}; tessera keys add NAME --role admin"
             )
-        return cls(settings.keys_file, _of_environment(settings))
+        return cls(settings.keys_file, _read_environment(settings))
 
     @property
     def required(self) -> bool:
-        """Whether a key is needed: once there was a key or a file of keys, from then on."""
+        """Return whether a key is needed: from when the first key or file of keys appears."""
         self._refresh()
         return self._locked
 
     def __len__(self) -> int:
         return len(self._fixed) + len(self._read)
 
-    def find(self, key: str) -> Key | None:
-        """What a key stands for, if it is known; compares with all of them in constant time."""
-        digest, match = hash_of(key), None
-        for known in self._known():
+    def find(self, key: str) -> ApiKey | None:
+        """Find a key; the comparison takes the same time for all keys."""
+        digest, match = hash_key(key), None
+        for known in self._list_keys():
             if hmac.compare_digest(known.sha256, digest):
                 match = known
         return match
 
-    def find_mark(self, name: str, mark: str) -> Key | None:
+    def find_mark(self, name: str, mark: str) -> ApiKey | None:
         """The key with a name and a mark."""
-        return next((key for key in self._known() if (key.name, key.mark) == (name, mark)), None)
+        return next(
+            (key for key in self._list_keys() if (key.name, key.mark) == (name, mark)), None
+        )
 
-    def _known(self) -> tuple[Key, ...]:
+    def _list_keys(self) -> tuple[ApiKey, ...]:
         self._refresh()
         return (*self._fixed, *self._read)
 
@@ -76,11 +81,11 @@ class Keyring:
         try:
             self._read_file()
         except OSError as unreadable:
-            # Tried again by the next request: whoever is removed meanwhile must not stay.
+            # The next request tries again, so that a removed key is refused soon.
             self._log(str(unreadable), f"the keys stay as they were: {unreadable}")
 
     def _read_file(self) -> None:
-        state = _state_of(self._file)
+        state = _read_state(self._file)
         if state == self._state:
             return
         self._locked = self._locked or state is not None
@@ -92,7 +97,7 @@ class Keyring:
         self._log((self._read, damage), *(f"{self._file}, {problem}" for problem in damage))
 
     def _log(self, what: object, *problems: str) -> None:
-        """Log what is wrong, and how many keys there are, once until something is different."""
+        """Log problems and the number of keys, once until something changes."""
         if what == self._logged:
             return
         first, self._logged = self._logged is None, what
@@ -102,8 +107,8 @@ class Keyring:
             logger.info("%d keys are known now", len(self))
 
 
-class State(NamedTuple):
-    """What is different once a file was changed."""
+class FileState(NamedTuple):
+    """The properties of a file that differ after a change."""
 
     inode: int
     modified: int  # nanoseconds since 1970, as the next
@@ -111,11 +116,11 @@ class State(NamedTuple):
     size: int
 
     def is_settled(self) -> bool:
-        """Whether a change from now on would be seen by the times."""
+        """Return whether the next change will change the times."""
         return time.time_ns() - max(self.changed, self.modified) > SETTLED
 
 
-def _of_environment(settings: Settings) -> list[Key]:
+def _read_environment(settings: Settings) -> list[ApiKey]:
     keys = []
     for role in Role:
         name = f"{role}_key"
@@ -127,45 +132,48 @@ def _of_environment(settings: Settings) -> list[Key]:
                 f"TESSERA_{name.upper()} has under {LEAST_SECRET} characters, and could be guessed;"
                 " openssl rand -hex 32 makes one"
             )
-        keys.append(Key(name=name, role=role, sha256=hash_of(secret.get_secret_value())))
+        keys.append(ApiKey(name=name, role=role, sha256=hash_key(secret.get_secret_value())))
     return keys
 
 
-def _state_of(file: Path | None) -> State | None:
-    """What is different once a file was changed; None if there is none."""
+def _read_state(file: Path | None) -> FileState | None:
+    """Return the state of a file; None if there is no file."""
     if file is None:
         return None
     try:
         status = file.stat()
     except FileNotFoundError:
         return None
-    return State(status.st_ino, status.st_mtime_ns, status.st_ctime_ns, status.st_size)
+    return FileState(status.st_ino, status.st_mtime_ns, status.st_ctime_ns, status.st_size)
 
 
 def check_lock(settings: Settings, keyring: Keyring) -> None:
-    """ValueError where others could reach a service without keys that was not said to be open."""
+    """Raise ValueError for a service without keys that others can reach.
+
+    `--open` allows it.
+    """
     if keyring.required and settings.open:
         raise ValueError(
-            f"--open would let everybody in, and there are keys in {settings.keys_file} or in "
+            f"--open would let everyone in, and there are keys in {settings.keys_file} or in "
             "the environment; remove them, or serve without --open"
         )
     if keyring.required and not len(keyring):
         damage = "; ".join(describe_damage(read_lines(settings.keys_file)))
         raise ValueError(
-            f"{settings.keys_file} has no keys, so nobody could get in"
+            f"{settings.keys_file} has no keys, so no one could get in"
             + (f" ({damage})" if damage else "")
             + "; remove it, or add one: tessera keys add NAME --role admin"
         )
     if not (keyring.required or settings.open or _is_local(settings.host)):
         raise ValueError(
             f"others can reach {settings.host or 'this address'}, and there are no keys; add one: "
-            "tessera keys add NAME --role admin, or let everybody do everything: tessera serve "
+            "tessera keys add NAME --role admin, or let everyone do everything: tessera serve "
             "--open"
         )
 
 
 def _is_local(host: str) -> bool:
-    """Whether only this machine can reach an address."""
+    """Return whether only this machine can reach an address."""
     try:
         return ip_address(host).is_loopback
     except ValueError:

@@ -1,4 +1,4 @@
-"""API keys: their names, roles, collections and limits, and the hashes by which they are known."""
+"""API keys: names, roles, collections, limits and hashes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ PREFIX = "tessera_"  # by which scanners for leaked secrets recognise a key
 
 
 class Caller(BaseModel):
-    """Who sends a request, and what they may do; None stands for every collection, or no limit."""
+    """The sender of a request and its rights.
+
+    None stands for all collections, or for no limit.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -27,29 +30,32 @@ class Caller(BaseModel):
     concurrency_limit: PositiveInt | None = None
 
 
-class Key(Caller):
-    """A caller who is known by a key, of which only the SHA-256 is kept, in hexadecimal."""
+class ApiKey(Caller):
+    """A caller with a key, of which only the SHA-256 is kept, in hexadecimal."""
 
     sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 
     @property
     def mark(self) -> str:
-        """What tells this key from an earlier one of the same name."""
+        """Tell this key from an earlier one of the same name."""
         return self.sha256[:16]
 
 
-def make_key(name: str, role: Role, **chosen: Any) -> tuple[str, Key]:
-    """A new key, and what a file keeps of it; ValueError for a name or a limit that is none."""
+def make_key(name: str, role: Role, **chosen: Any) -> tuple[str, ApiKey]:
+    """Make a new key: its secret, and the record that a file keeps.
+
+    Raises ValueError for a name or a limit that is not valid.
+    """
     check_name(name)
-    secret = new_key()
+    secret = make_secret()
     try:
-        return secret, Key(name=name, role=role, sha256=hash_of(secret), **chosen)
+        return secret, ApiKey(name=name, role=role, sha256=hash_key(secret), **chosen)
     except ValidationError as wrong:
-        raise ValueError(first_mistake(wrong)) from None
+        raise ValueError(describe_mistake(wrong)) from None
 
 
 def check_name(name: str) -> None:
-    """ValueError for a name that someone could not see, type again, or tell from another."""
+    """Raise ValueError for a name that is hard to see, to type or to tell apart."""
     odd = next((sign for sign in name if not sign.isprintable()), None)
     if odd is not None:
         raise ValueError(
@@ -61,22 +67,25 @@ def check_name(name: str) -> None:
 
 
 def fold(name: str) -> str:
-    """A name without what only looks different: case, and forms of the same character."""
+    """Fold a name: ignore case and variants of the same character."""
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
 
 
-def new_key() -> str:
+def make_secret() -> str:
     """A key of 256 random bits."""
     return PREFIX + secrets.token_urlsafe(32)
 
 
-def hash_of(key: str) -> str:
-    """SHA-256 in hexadecimal. A slow hash would protect short keys, and random ones need none."""
+def hash_key(key: str) -> str:
+    """Return the SHA-256 in hexadecimal.
+
+    A slow hash would protect short keys; random keys need none.
+    """
     return hashlib.sha256(key.encode()).hexdigest()
 
 
-def first_mistake(wrong: ValidationError) -> str:
-    """The first thing that is wrong, without the values that were checked."""
+def describe_mistake(wrong: ValidationError) -> str:
+    """Describe the first mistake, without the values that were checked."""
     first = wrong.errors()[0]
     place = ".".join(map(str, first["loc"])) or "the line"
     return f"{place}: {first['msg'].removeprefix('Value error, ')}"

@@ -1,4 +1,4 @@
-"""Quotas of callers: how many requests in a while, and how many at once."""
+"""Quotas of callers: requests per period, and requests at the same time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Quotas:
-    """Counts the requests of each caller in this process. Used by one event loop."""
+    """Counts the requests of each caller in this process, for one event loop."""
 
     def __init__(self) -> None:
         self._running: Counter[str] = Counter()
@@ -51,7 +51,7 @@ class Quotas:
 
     @cached_property
     def _windows(self) -> RateLimiter:
-        """Windows that slide: two numbers a caller, however many requests there are."""
+        """Sliding windows: two numbers a caller for any number of requests."""
         from limits.storage import MemoryStorage
         from limits.strategies import SlidingWindowCounterRateLimiter
 

@@ -1,7 +1,7 @@
-"""Sessions of the page: signed texts in a cookie that stand for a key, without the key itself.
+"""Sessions of the page: signed cookies that stand for a key.
 
-What ends a session: signing out, another sign-in of the same browser, a week, and whatever takes
-its key back. The first two are kept in the catalog, so that they hold in every process and host.
+A session ends by signing out, by another sign-in of the same browser, after a week, and with its
+key. The first two are stored in the catalog, so that they hold in every process and host.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itsdangerous import BadData, URLSafeTimedSerializer
 from starlette.requests import HTTPConnection
 
-from app.access.keys import Key
+from app.access.keys import ApiKey
 from index.catalog.catalog import Catalog
 from index.database.ended_sessions import EndedSessions
 
@@ -23,7 +23,7 @@ LONGEST = 7 * 24 * 3600  # seconds until a key is asked for again
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """A session: the name and the mark of its key, its own random id, and when it began."""
+    """A session: the name and mark of its key, a random id, and its start."""
 
     name: str
     mark: str
@@ -44,28 +44,28 @@ class Sessions:
 
     @classmethod
     def of(cls, catalog: Catalog) -> Sessions:
-        """The sessions of all services that share a catalog."""
+        """Make the sessions of all services that share a catalog."""
         return cls(catalog.secret, EndedSessions(catalog.reader, catalog.writer, LONGEST))
 
-    def begin(self, key: Key) -> str:
+    def begin(self, key: ApiKey) -> str:
         """A new session of a key."""
         session = self._serializer.dumps([key.name, key.mark, secrets.token_urlsafe(16)])
         return session if isinstance(session, str) else session.decode()
 
     def read(self, text: str) -> Session | None:
-        """A session that goes on; None for one that is over, or not ours. Asks the database."""
-        session = self._verified(text)
+        """Read a session from the database; None if it has ended or is not ours."""
+        session = self._verify(text)
         if session is None or self._ended.has(session.mark, session.id, session.began):
             return None
         return session
 
     def end(self, text: str) -> None:
-        """End a session; there is nothing to be done for one that is over, or not ours."""
-        session = self._verified(text)
+        """End a session; does nothing if it has ended or is not ours."""
+        session = self._verify(text)
         if session is not None:
             self._ended.end(session.mark, session.id, session.began)
 
-    def _verified(self, text: str) -> Session | None:
+    def _verify(self, text: str) -> Session | None:
         try:
             (name, mark, identity), signed = self._serializer.loads(
                 text, max_age=LONGEST, return_timestamp=True
@@ -75,11 +75,11 @@ class Sessions:
         return Session(name, mark, identity, int(signed.timestamp()))
 
 
-def cookie_name(request: HTTPConnection, *, secure: bool) -> str:
-    """The name of a session's cookie.
+def name_cookie(request: HTTPConnection, *, secure: bool) -> str:
+    """Name a session's cookie.
 
-    Over HTTPS its prefix has browsers refuse one that another host, or a page without HTTPS, has
-    set: no one can have another sign in unawares.
+    Over HTTPS its prefix makes browsers refuse a cookie of another host, or of a page without
+    HTTPS, so that no one can sign a browser in to another session.
     """
     if not secure:
         return COOKIE
@@ -89,7 +89,7 @@ def cookie_name(request: HTTPConnection, *, secure: bool) -> str:
 def find_cookie(request: HTTPConnection) -> str | None:
     """The session that a request brings, if any."""
     cookies = _cookies(request)
-    found = cookies.get(cookie_name(request, secure=True))
+    found = cookies.get(name_cookie(request, secure=True))
     if found is None and request.url.scheme != "https":
         found = cookies.get(COOKIE)
     return found

@@ -45,7 +45,7 @@ def _out(engine: Engine, home: Collection) -> CollectionOut:
         name=home.name,
         aliases=engine.bounds.aliases(home),
         items=engine.catalog.count(served),
-        coming=progress.coming(engine.folder, served.token),
+        coming=progress.count_coming(engine.folder, served.token),
         model=served.fingerprint,
         dimension=served.dimension,
         score=served.score,

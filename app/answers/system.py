@@ -22,7 +22,7 @@ def index(engine: Engine, collection: str) -> IndexOut:
         behind=overview.behind,
         coverage=overview.coverage,
         items=engine.catalog.count(home),
-        coming=progress.coming(engine.folder, home.token),
+        coming=progress.count_coming(engine.folder, home.token),
         images=SideOut.model_validate(overview.images, from_attributes=True),
         sentences=SideOut.model_validate(overview.sentences, from_attributes=True),
     )

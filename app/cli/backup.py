@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from index.database.storage import Storage
 
 
-SHOWN = 20  # names of pictures that a dry run tells
+SHOWN = 20  # names of pictures that a dry run prints
 
 
 def snapshot(
@@ -32,7 +32,7 @@ def snapshot(
     ] = None,
     data: Data = None,
 ) -> None:
-    """Write all that is stored into one file, while services go on.
+    """Write everything that is stored into one file, while services go on.
 
     Example: `tessera snapshot --out /backup/monday.tar`
     """
@@ -41,7 +41,7 @@ def snapshot(
     from index.backup.folder import Snapshots
     from index.backup.snapshots import SnapshotOutcome
 
-    with plain_errors(), _opened(settings.storage) as catalog:
+    with plain_errors(), _open_catalog(settings.storage) as catalog:
         if out is None:
             snapshots = Snapshots(settings.snapshot_folder)
             with show(Console(stderr=True)) as report:
@@ -50,7 +50,7 @@ def snapshot(
         else:
             with show(Console(stderr=True)) as report:
                 file, outcome = out, backup.snapshot(catalog, out, report)
-    _tell(outcome, f"{file}: {file.stat().st_size:,} bytes")
+    _print_outcome(outcome, f"{file}: {file.stat().st_size:,} bytes")
 
 
 def restore(
@@ -62,7 +62,7 @@ def restore(
     ] = False,
     adopt_pictures: Adopt = False,
 ) -> None:
-    """Put back what a snapshot holds: all of it or, where anything is wrong, nothing.
+    """Restore all of a snapshot, or nothing if anything is wrong with it.
 
     Examples: `tessera restore monday.tar --data new`, `tessera restore monday.tar --force`
     """
@@ -79,11 +79,13 @@ def restore(
         else:
             head = archives.read_head(file)  # a file that is no snapshot makes no data folder
             claim = ADOPTING if adopt_pictures else OwnershipClaim(origin=head.catalog)
-            with _opened(settings.storage, claim, create=True, accept_loss=force) as catalog:
+            with _open_catalog(settings.storage, claim, create=True, accept_loss=force) as catalog:
                 with show(Console(stderr=True)) as report:
                     outcome = backup.restore(catalog, file, settings.data, report, force=force)
                 catalog.sweep(settings.data / SEGMENTS)
-    _tell(outcome, f"{file} is whole" if verify else f"{file} is restored into {settings.data}")
+    _print_outcome(
+        outcome, f"{file} is whole" if verify else f"{file} is restored into {settings.data}"
+    )
 
 
 def check(
@@ -96,7 +98,7 @@ def check(
         typer.Option("--accept-loss", help="Go on without acknowledged changes that are gone."),
     ] = False,
 ) -> None:
-    """Check all that is stored by its checksums, and say what is wrong.
+    """Check everything that is stored by its checksums, and print problems.
 
     Example: `tessera check --repair`
     """
@@ -105,11 +107,11 @@ def check(
     from index.catalog.ownership import TELL
 
     table, left = Table("part", "what", "problem", "repair"), 0
-    with plain_errors(), _opened(settings.storage, TELL, accept_loss=accept_loss) as catalog:
+    with plain_errors(), _open_catalog(settings.storage, TELL, accept_loss=accept_loss) as catalog:
         with show(Console(stderr=True)) as report:
             findings = list(check_everything(catalog, settings.data, report))
         for finding in findings:
-            outcome = _repaired(finding, repair)
+            outcome = _repair(finding, repair)
             left += outcome != "done"
             cells = (finding.part, finding.subject, finding.problem, outcome)
             table.add_row(*map(escape, cells))
@@ -130,7 +132,7 @@ def sweep(
     ] = False,
     adopt_pictures: Adopt = False,
 ) -> None:
-    """Delete what nothing refers to, as a service does every hour.
+    """Delete unused pictures and files, as a service does every hour.
 
     Pictures go that no item has had for TESSERA_SWEEP_AFTER seconds, counted from when a service
     or this command first saw it.
@@ -145,7 +147,7 @@ def sweep(
     share = 1.0 if all_ else SHARE
     with (
         plain_errors(),
-        _opened(settings.storage, ADOPTING if adopt_pictures else REFUSE) as catalog,
+        _open_catalog(settings.storage, ADOPTING if adopt_pictures else REFUSE) as catalog,
     ):
         if dry_run:
             found = catalog.preview_sweep(share)
@@ -169,7 +171,7 @@ def sweep(
         )
 
 
-def _repaired(finding: CheckFinding, repair: bool) -> str:
+def _repair(finding: CheckFinding, repair: bool) -> str:
     if finding.repair is None:
         return "not possible"
     if not repair:
@@ -179,14 +181,14 @@ def _repaired(finding: CheckFinding, repair: bool) -> str:
 
 
 @contextmanager
-def _opened(
+def _open_catalog(
     storage: Storage,
     claim: OwnershipClaim | None = None,
     *,
     create: bool = False,
     accept_loss: bool = False,
 ) -> Iterator[Catalog]:
-    """The catalog of a data folder; LookupError where there is none, and none is made."""
+    """Open the catalog of a data folder; LookupError if there is no folder."""
     if not create and not storage.database and not storage.folder.is_dir():
         raise LookupError(f"there is no data folder {storage.folder}; name one by --data")
     from index.catalog.catalog import Catalog
@@ -199,7 +201,7 @@ def _opened(
         yield catalog
 
 
-def _tell(outcome: SnapshotOutcome, where: str) -> None:
+def _print_outcome(outcome: SnapshotOutcome, where: str) -> None:
     head = outcome.head
     table = Table("collection", "items", "revision", "model", title=f"of {head.made}")
     for held in head.collections:
@@ -215,7 +217,7 @@ def _tell(outcome: SnapshotOutcome, where: str) -> None:
 
 
 def migrate(data: Data = None) -> None:
-    """Bring the tables of the database to the version that this Tessera needs.
+    """Upgrade the tables of the database to the version of this Tessera.
 
     A new database and SQLite need no command; services on PostgreSQL are restarted afterwards.
 

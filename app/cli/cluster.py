@@ -1,4 +1,4 @@
-"""The commands `cluster …`: which actors a Ray cluster has, and their end."""
+"""The commands `cluster …`: list and remove the actors of a Ray cluster."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ app = typer.Typer(
 
 @app.command()
 def groups(cluster: OnCluster = None) -> None:
-    """List the groups of actors: one for each database, matcher and layout that was served.
+    """List the groups of actors: one a database, matcher and layout.
 
     Example: `tessera cluster groups --cluster HOST:6379`
     """
@@ -34,7 +34,7 @@ def remove(
     group: Annotated[str, typer.Argument(help="Its name, as `tessera cluster groups` says it.")],
     cluster: OnCluster = None,
 ) -> None:
-    """End a group of actors, and give back the processors that Ray reserved for it.
+    """End a group of actors and release its processors.
 
     Example: `tessera cluster remove 5b0c…-tessera-4x2 --cluster HOST:6379`
     """

@@ -33,13 +33,13 @@ def delete(
     collection: Named = DEFAULT_COLLECTION,
     data: Data = None,
 ) -> None:
-    """Delete items by their ids or by a filter; safe beside a running service.
+    """Delete items by their ids or by a filter; safe next to a running service.
 
     Examples: `tessera delete dog cat`
 
     `tessera delete --filter '{"album": "park"}' --dry-run`
     """
-    with _catalog(data) as catalog:
+    with _open_catalog(data) as catalog:
         from index.catalog import edits as editing
         from index.catalog.edits import ItemSelection
 
@@ -57,7 +57,7 @@ def list_collections(data: Data = None) -> None:
     Example: `tessera collections list`
     """
     table = Table("collection", "aliases", "items", "model")
-    with _catalog(data) as catalog:
+    with _open_catalog(data) as catalog:
         aliases = catalog.names.aliases()
         for collection in catalog.names.all():
             others = ", ".join(
@@ -79,7 +79,7 @@ def rename(
 
     Example: `tessera collections rename shop shop-1 --alias`
     """
-    with _catalog(data) as catalog:
+    with _open_catalog(data) as catalog:
         catalog.names.rename(name, new, alias=alias)
 
 
@@ -91,13 +91,13 @@ def alias(
     ] = None,
     data: Data = None,
 ) -> None:
-    """Have an alias stand for a collection, at once for everyone; or delete the alias.
+    """Point an alias to a collection, at once for everyone; or delete the alias.
 
     Examples: `tessera collections alias shop shop-2`
 
     `tessera collections alias shop`
     """
-    with _catalog(data) as catalog:
+    with _open_catalog(data) as catalog:
         if collection is None:
             catalog.names.forget(name)
         else:
@@ -106,18 +106,18 @@ def alias(
 
 @collections.command()
 def drop(name: Name, data: Data = None) -> None:
-    """Drop a collection and delete its items; refused while an alias stands for it.
+    """Drop a collection and delete its items; refused while it has an alias.
 
     Example: `tessera collections drop shop-1`
     """
-    with _catalog(data) as catalog:
+    with _open_catalog(data) as catalog:
         catalog.names.drop(name)
         catalog.sweep_collections()
 
 
 @contextmanager
-def _catalog(data: Path | None) -> Iterator[Catalog]:
-    """The catalog of a data folder, without a model; mistakes are told in a sentence."""
+def _open_catalog(data: Path | None) -> Iterator[Catalog]:
+    """Open the catalog of a data folder without a model; print mistakes in a sentence."""
     storage = settings_for(data=data).storage
     from index.catalog.catalog import Catalog
 

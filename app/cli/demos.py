@@ -1,4 +1,4 @@
-"""Demonstrations that are indexed while the service answers already."""
+"""Demonstrations: indexed while the service already answers."""
 
 from __future__ import annotations
 
@@ -13,25 +13,27 @@ from typing import Any
 import typer
 
 from app import process as memory
-from app.cli.imports import opened_import, tell
+from app.cli.imports import open_import, print_refusal
 from app.demos import ALL, Demo
 from app.engine.engine import Engine
-from app.imports.folder import Outcome, Source
+from app.imports.folder import ImportOutcome, ItemSource
 from app.imports.progress import FOLDER
 from app.settings import Settings
 
 BATCH = 4  # items stored together: the first can be searched soon
 
 
-def chosen(name: str) -> Demo:
+def choose_demo(name: str) -> Demo:
     """The demonstration with a name; ValueError for another name."""
     if name not in ALL:
         raise ValueError(f"no demonstration {name!r}; there are {', '.join(ALL)}")
     return ALL[name]
 
 
-def missing(engine: Engine, demo: Demo, settings: Settings) -> Sequence[Source | Outcome]:
-    """What is to be indexed: all of it where its collection is empty or was interrupted, or none.
+def list_missing(
+    engine: Engine, demo: Demo, settings: Settings
+) -> Sequence[ItemSource | ImportOutcome]:
+    """List the sources to index: all if the collection is empty or incomplete, else none.
 
     LookupError where a package with its photos is not installed.
     """
@@ -42,17 +44,17 @@ def missing(engine: Engine, demo: Demo, settings: Settings) -> Sequence[Source |
 
 
 @contextmanager
-def indexed_meanwhile(
+def index_meanwhile(
     engine: Engine,
     demo: Demo,
-    sources: Sequence[Source | Outcome],
+    sources: Sequence[ItemSource | ImportOutcome],
     settings: Settings,
     on_end: Callable[[], None] | None = None,
 ) -> Iterator[None]:
-    """Index in a thread, and call `on_end`; at the block's end it stops after at most a batch.
+    """Index in a thread, then call `on_end`; the end of the block stops it.
 
-    What was stored by then stays, and the next start goes on. The memory of an engine that `on_end`
-    closes is given back, if nobody else names it.
+    Stored items stay, and the next start continues. The memory of an engine that `on_end` closes is
+    released, if nothing else refers to it.
     """
     ended = Event()
     work = [(engine, demo, sources, settings.model_copy(update={"batch": BATCH}), ended, on_end)]
@@ -67,7 +69,7 @@ def indexed_meanwhile(
 
 
 def _index_and_forget(work: list[Any]) -> None:
-    """Index, and give back what that took: the engine, too, unless it goes on."""
+    """Index, then release memory, including the engine's if it is closed."""
     goes_on = work[0][-1] is None
     _index(*work.pop())
     if not goes_on:
@@ -78,7 +80,7 @@ def _index_and_forget(work: list[Any]) -> None:
 def _index(
     engine: Engine,
     demo: Demo,
-    sources: Sequence[Source | Outcome],
+    sources: Sequence[ItemSource | ImportOutcome],
     settings: Settings,
     ended: Event,
     on_end: Callable[[], None] | None,
@@ -96,7 +98,7 @@ def _index(
 def _import(
     engine: Engine,
     demo: Demo,
-    sources: Sequence[Source | Outcome],
+    sources: Sequence[ItemSource | ImportOutcome],
     settings: Settings,
     ended: Event,
 ) -> None:
@@ -104,11 +106,11 @@ def _import(
     unfinished, counts = _unfinished(demo, settings), Counter[str]()
     unfinished.parent.mkdir(parents=True, exist_ok=True)
     unfinished.touch()
-    with opened_import(
+    with open_import(
         engine, demo.collection, sources, settings, count=lambda: len(sources)
     ) as outcomes:
         for outcome in outcomes:
-            tell(outcome)
+            print_refusal(outcome)
             counts[outcome.status] += 1
             if ended.is_set():
                 return
@@ -118,5 +120,5 @@ def _import(
 
 
 def _unfinished(demo: Demo, settings: Settings) -> Path:
-    """A file that is there from the beginning of the import until its end."""
+    """Return the file that marks an import as incomplete."""
     return settings.data / FOLDER / f"{demo.name}.unfinished"

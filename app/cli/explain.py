@@ -48,7 +48,7 @@ def describe(
     ] = 0,
     out: Drawing = None,
 ) -> None:
-    """Say what a photo shows, and which part of it speaks for each word.
+    """Describe a photo in sentences, and show the region behind each word.
 
     Example: `tessera describe dog.jpg --count 3 --regions 5 --out caption.svg`
     """
@@ -79,7 +79,7 @@ def describe(
 
 
 def _print_caption(caption: SupportedCaption, unsure_below: float | None) -> None:
-    """A caption, whether it is a guess, and what the matcher finds for its words."""
+    """Print a caption, its doubts, and the evidence for its words."""
     probability = "" if caption.probability is None else f" ({_percent(caption.probability)})"
     typer.echo(
         ("Not sure; best guess: " if caption.unsure(unsure_below) else "")
@@ -122,7 +122,7 @@ def align(
         float | None, typer.Option(min=0, help="More makes longer phrases. [default: 0.05]")
     ] = None,
 ) -> None:
-    """Show which part of a photo answers which words.
+    """Show the regions of a photo that match the words of a text.
 
     Example: `tessera align dog.jpg "a black dog" --out why.svg`
     """
@@ -162,7 +162,7 @@ def ground(
     count: Annotated[int, typer.Option(min=1, max=20, help="Boxes a phrase.")] = 1,
     out: Drawing = None,
 ) -> None:
-    """Find the boxes of a photo that phrases mean.
+    """Find the boxes of a photo that phrases describe.
 
     Example: `tessera ground dog.jpg "a dog on a log" --phrase "a dog" --phrase "a log"`
     """
@@ -196,7 +196,7 @@ def _photo(file: Path, settings: Settings) -> Photo:
 
 
 def _media_type(out: Path | None) -> str:
-    """The media type of a picture's file name; a usage error where it cannot be drawn."""
+    """Return the media type of a picture's file name, or raise a usage error."""
     if out is None:
         return ""
     if out.suffix.lower() not in MEDIA_TYPES:

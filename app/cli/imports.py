@@ -1,4 +1,4 @@
-"""Imports with their progress shown: of folders and files, and of tables of products."""
+"""Imports with progress, of folders, files and tables of products."""
 
 from __future__ import annotations
 
@@ -18,41 +18,41 @@ from app.engine.engine import Engine
 from app.imports import folder, tables
 from app.imports.decoders import Allowance, Decoders
 from app.imports.fetching import Fetcher, refuse
-from app.imports.folder import Outcome, Source
-from app.imports.progress import noted
+from app.imports.folder import ImportOutcome, ItemSource
+from app.imports.progress import note_progress
 from app.settings import Settings
 from index.items import Replaced
 from index.progress import follow
 
 
-def tell(outcome: Outcome) -> None:
-    """A line for a source that is refused."""
+def print_refusal(outcome: ImportOutcome) -> None:
+    """Print a line about a refused source."""
     if outcome.status == "refused":
         typer.echo(f"refused {outcome.place}: {outcome.reason}", err=True)
 
 
 @contextmanager
-def opened_import(
+def open_import(
     engine: Engine,
     collection: str,
-    sources: Iterable[Source | Outcome],
+    sources: Iterable[ItemSource | ImportOutcome],
     settings: Settings,
     count: Callable[[], int] | None = None,
-) -> Iterator[Iterable[Outcome]]:
-    """An import, on a cluster if the settings name one, as a stream of what became of each source.
+) -> Iterator[Iterable[ImportOutcome]]:
+    """Import sources, on a cluster if the settings name one; yield outcomes.
 
-    With a way to count the sources, services on the same data tell how many are yet to come.
+    With a way to count the sources, services on the same data show how many remain.
     """
     with Decoders(folder.DECODERS, Allowance.of(settings)) as decode:
         if settings.cluster:
             cluster.check(settings)
             from app.imports import cluster as cluster_import  # needs Ray
 
-            outcomes: Iterable[Outcome] = cluster_import.bring_in(
+            outcomes: Iterable[ImportOutcome] = cluster_import.import_sources(
                 engine, collection, sources, settings
             )
         else:
-            outcomes = folder.bring_in(
+            outcomes = folder.import_sources(
                 engine,
                 collection,
                 sources,
@@ -65,21 +65,21 @@ def opened_import(
             yield outcomes
             return
         home = engine.open(collection, create=True)
-        with closing(noted(outcomes, settings.data, home.token, count)) as counted:
+        with closing(note_progress(outcomes, settings.data, home.token, count)) as counted:
             yield counted
 
 
 def import_with_progress(
     engine: Engine,
     collection: str,
-    sources: Iterable[Source | Outcome],
+    sources: Iterable[ItemSource | ImportOutcome],
     settings: Settings,
-    hear: Callable[[Outcome], None] = tell,
+    hear: Callable[[ImportOutcome], None] = print_refusal,
     count: Callable[[], int] | None = None,
 ) -> Counter[str]:
-    """Import, show the progress, and let every outcome be heard; see `opened_import`."""
+    """Import, show the progress, and let every outcome be heard; see `open_import`."""
     counts, began = Counter[str](), monotonic()
-    with opened_import(engine, collection, sources, settings, count) as outcomes:
+    with open_import(engine, collection, sources, settings, count) as outcomes:
         try:
             for outcome in follow(outcomes, None, "Indexing", Console(stderr=True)):
                 hear(outcome)
@@ -100,24 +100,24 @@ def import_table(
     refused: Path | None,
     settings: Settings,
 ) -> Counter[str]:
-    """Import a table: its columns are told first, and refused rows are written to a file."""
+    """Import a table; print its columns first and write refused rows to a file."""
     refused = refused or file.with_name(f"{file.name}.refused.jsonl")
     refused.unlink(missing_ok=True)  # of an earlier import
-    with tables.opened(file, mapping) as table:
+    with tables.open_table(file, mapping) as table:
         typer.echo(f"# {file}: {len(table.header)} columns, taken for", err=True)
-        typer.echo(table.columns.toml(), err=True)
+        typer.echo(table.columns.to_toml(), err=True)
         for note in table.notes:
             typer.echo(f"# {note}", err=True)
 
-        def hear(outcome: Outcome) -> None:
-            number = table.number_of(outcome)
+        def hear(outcome: ImportOutcome) -> None:
+            number = table.take_number(outcome)
             if outcome.status == "refused":
                 record = {"row": number, "reason": outcome.reason}
                 with refused.open("a", encoding="utf-8") as lines:
                     lines.write(json.dumps(record, ensure_ascii=True) + "\n")
 
         def count() -> int:
-            with tables.opened(file, mapping) as counted:
+            with tables.open_table(file, mapping) as counted:
                 return sum(1 for _ in counted.sources())
 
         counts = import_with_progress(engine, collection, table.sources(), settings, hear, count)

@@ -1,4 +1,4 @@
-"""The commands `index …`: add photos and sentences, show how they are searched, audit it."""
+"""The commands `index …`: add items, show statistics, audit searches."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Adding(TyperGroup):
     """Takes `tessera index photos/` for `tessera index add photos/`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Name the command that is meant where none is named."""
+        """Insert the command `add` if no command is named."""
         if args and args[0] not in self.commands and args[0] != "--help":
             args = ["add", *args]
         parsed: list[str] = super().parse_args(ctx, args)
@@ -53,7 +53,7 @@ def add(
     collection: Named = DEFAULT_COLLECTION,
     data: Data = None,
     reembed: Annotated[
-        bool, typer.Option("--reembed", help="Embed what is there anew, for another model.")
+        bool, typer.Option("--reembed", help="Embed the stored items again, for another model.")
     ] = False,
     keep: Annotated[
         bool,
@@ -61,18 +61,18 @@ def add(
     ] = False,
     mapping: Annotated[
         Path | None,
-        typer.Option("--map", exists=True, help="What a table's columns are; a TOML file."),
+        typer.Option("--map", exists=True, help="Roles of a table's columns; a TOML file."),
     ] = None,
     refused: Annotated[
         Path | None,
-        typer.Option(help="Where refused rows are told. [default: beside the table]"),
+        typer.Option(help="File for refused rows. [default: next to the table]"),
     ] = None,
     cluster: OnCluster = None,
 ) -> None:
-    """Index photos and sentences; may be interrupted and goes on where it was.
+    """Index photos and sentences; an interrupted import continues when repeated.
 
     A .jsonl file holds lines of {"id", "image", "images", "sentences", "metadata"}, each optional,
-    or rows of a table. What a table's columns are is guessed, and told before any row is read.
+    or rows of a table. The roles of columns are guessed, and printed before any row is read.
 
     Examples: `tessera index ~/Pictures`, `tessera index products.csv --collection shop`
 
@@ -112,7 +112,7 @@ def add(
 
 @app.command()
 def stats(collection: Named = DEFAULT_COLLECTION, data: Data = None) -> None:
-    """Tell how a collection is searched: its segments, and what finds rows.
+    """Show how a collection is searched: its segments and methods.
 
     Example: `tessera index stats`
     """
@@ -137,7 +137,7 @@ def audit(
     data: Data = None,
     limit: Annotated[int, typer.Option(min=1, max=100, help="Hits of each query.")] = 10,
 ) -> None:
-    """Answer queries twice, as usual and exactly, and tell how much of the truth is found.
+    """Answer queries as usual and exactly, and print the recall.
 
     Example: `tessera index audit "a red bus" "two dogs" boots`
     """
@@ -162,7 +162,7 @@ def _reembed(engine: Engine, collection: str, *, keep: bool) -> None:
         typer.echo(f"{collection} is of this model already: nothing to re-embed or keep", err=True)
         return
     with show(Console(stderr=True)) as report:
-        engine.reembed(collection, partial(report, "Embedding anew"), keep=keep)
+        engine.reembed(collection, partial(report, "Embedding again"), keep=keep)
 
 
 def _import(
@@ -173,7 +173,7 @@ def _import(
     refused: Path | None,
     settings: Settings,
 ) -> Counter[str]:
-    """Import tables one by one, then all other paths; how many sources have each status."""
+    """Import tables one by one, then other paths; count sources by status."""
     from app.cli.imports import import_table, import_with_progress
     from app.imports import folder, tables
 

@@ -1,4 +1,4 @@
-"""Options that commands of search share, and one-sentence messages for mistakes."""
+"""Options of several commands, and short messages for mistakes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,10 @@ Named = Annotated[str, typer.Option(help="A named set of items.")]
 
 
 def settings_for(**options: object) -> Settings:
-    """The settings, in which options of the command line come first; a bad one is a usage error."""
+    """Make the settings; options of the command line come before the environment.
+
+    An invalid value is a usage error.
+    """
     from pydantic import ValidationError
 
     from app.settings import Settings
@@ -56,7 +59,7 @@ def settings_for(**options: object) -> Settings:
 
 @contextmanager
 def plain_errors() -> Iterator[None]:
-    """Tell the caller's mistakes in a sentence, without a traceback; the exit code is 1."""
+    """Print the caller's mistakes in a sentence and exit with code 1."""
     try:
         yield
     except (ValueError, LookupError, OSError) as mistake:
@@ -66,7 +69,7 @@ def plain_errors() -> Iterator[None]:
 
 
 def load_models(settings: Settings) -> Models:
-    """The models that the settings name; errors are those of `check`."""
+    """Load the models of the settings; errors are those of `check`."""
     check(settings)
     lean.import_torch(settings.device)
     from app.engine.inference import Models
@@ -75,7 +78,7 @@ def load_models(settings: Settings) -> Models:
 
 
 def load_engine(settings: Settings, *, adopt: bool = False) -> Engine:
-    """The engine that the settings describe; errors are those of `check` and of the catalog.
+    """Load the engine of the settings; errors are those of `check` and the catalog.
 
     With `adopt`, it takes over a data folder and pictures that belong to another catalog.
     """
@@ -102,7 +105,7 @@ def check(settings: Settings) -> None:
 
 
 def check_kind(path: Path, kind: str) -> None:
-    """ValueError unless a file is a checkpoint of a kind."""
+    """Raise ValueError unless a file is a checkpoint of a kind."""
     actual = header.read(path).get("kind")
     if actual != kind:
         raise ValueError(f"{path} is one of the {actual}, not of the {kind}")

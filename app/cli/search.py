@@ -1,4 +1,4 @@
-"""The command `search`: photos for a text, with what each phrase gave."""
+"""The commands `search` and `rank`: photos for a text, or for many."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def search(
     collection: Named = DEFAULT_COLLECTION,
     data: Data = None,
 ) -> None:
-    """Find photos, with what each phrase gave to the score.
+    """Find photos, and show the contribution of each phrase to the score.
 
     Example: `tessera search "a black dog jumping over a log"`
     """
@@ -45,12 +45,14 @@ def search(
     for note in query.notes:
         typer.echo(note, err=True)
     if hits:
-        Console().print(_table(text, query, hits), *_doubts(hits, engine.models.weak_below))
+        Console().print(
+            _make_table(text, query, hits), *_describe_doubts(hits, engine.models.weak_below)
+        )
     elif query.parts:
         Console().print("Nothing is indexed yet: tessera index FOLDER")
 
 
-def _table(text: str, query: Query, hits: Sequence[Hit]) -> Table:
+def _make_table(text: str, query: Query, hits: Sequence[Hit]) -> Table:
     from models.scores import alignment
 
     table = Table("probability", "score", "photo", "why")
@@ -63,8 +65,8 @@ def _table(text: str, query: Query, hits: Sequence[Hit]) -> Table:
     return table
 
 
-def _doubts(hits: Sequence[Hit], weak_below: float | None) -> list[str]:
-    """A sentence about hits of which none is likely."""
+def _describe_doubts(hits: Sequence[Hit], weak_below: float | None) -> list[str]:
+    """Return a sentence if no hit is likely."""
     probable = [hit.probability for hit in hits if hit.probability is not None]
     if weak_below is None or not probable or max(probable) >= weak_below:
         return []
@@ -83,7 +85,7 @@ def rank(
     collection: Named = DEFAULT_COLLECTION,
     data: Data = None,
 ) -> None:
-    """Search for every query of a list of judgements, and write what is found.
+    """Search for every query of a list of judgements, and write the hits.
 
     Example: tessera rank judgements.csv before.csv && tessera judge judgements.csv before.csv
     """
@@ -95,19 +97,19 @@ def rank(
         queries = judgements.queries(judgements.read(judged))
         texts = judgements.topics(topics) if topics else {}
         engine = load_engine(settings)
-        hits = ranked(engine, collection, queries, texts, limit)
+        hits = rank_queries(engine, collection, queries, texts, limit)
         judgements.write_run(run, hits)
     typer.echo(run)
 
 
-def ranked(
+def rank_queries(
     engine: Engine,
     collection: str,
     queries: Sequence[str],
     texts: Mapping[str, str],
     limit: int,
 ) -> Iterator[Judgement]:
-    """The hits of each query, whose text is that of `texts` if it has one there."""
+    """Yield the hits of each query; `texts` replaces the text of a query."""
     from index.search.requests import Request
     from index.trec import Judgement
 

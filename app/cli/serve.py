@@ -25,7 +25,7 @@ from app.defaults import DEFAULT_COLLECTION
 if TYPE_CHECKING:
     from app.demos import Demo
     from app.engine.engine import Engine
-    from app.imports.folder import Outcome, Source
+    from app.imports.folder import ImportOutcome, ItemSource
     from app.settings import Settings
 
 
@@ -43,10 +43,10 @@ WithSample = Annotated[
     bool, typer.Option("--sample/--no-sample", help="Sample photos, if there are none.")
 ]
 DemoName = Annotated[
-    str | None, typer.Option("--demo", help="A demonstration in place of the sample: products.")
+    str | None, typer.Option("--demo", help="A demonstration instead of the sample: products.")
 ]
 Open = Annotated[
-    bool, typer.Option("--open", help="Let everybody who reaches the address do everything.")
+    bool, typer.Option("--open", help="Let everyone who reaches the address do everything.")
 ]
 Certificate = Annotated[
     Path | None, typer.Option(help="Certificate chain, as PEM, to serve HTTPS with.")
@@ -99,11 +99,11 @@ def serve(
         check_lock(settings, Keyring.of(settings))
         settings.check_certificate()
         allow_files(settings.connections + FILES)
-        listener = bound(settings.host, settings.port)
-    wanted = demo or ("photos" if with_sample and photos is None else None)
+        listener = bind_socket(settings.host, settings.port)
+    demo_name = demo or ("photos" if with_sample and photos is None else None)
     try:
         with closing(listener):
-            _load_and_serve(settings, listener, photos, wanted, adopt=adopt_pictures)
+            _load_and_serve(settings, listener, photos, demo_name, adopt=adopt_pictures)
     finally:
         gc.freeze()  # the process ends: to look through all models for garbage takes 2 s
 
@@ -118,18 +118,18 @@ def _load_and_serve(
 ) -> None:
     with plain_errors():
         lean.import_torch(settings.device)
-        from app.cli.demos import indexed_meanwhile
+        from app.cli.demos import index_meanwhile
 
-        engine, shown, sources = _loaded(settings, demo, adopt=adopt)
+        engine, shown, sources = _load(settings, demo, adopt=adopt)
     # The server passes on the signal that ended it, and what began here must end too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-    with _indexing(photos, settings), suppress(KeyboardInterrupt):
+    with _index_photos(photos, settings), suppress(KeyboardInterrupt):
         if settings.workers > 1:
-            with indexed_meanwhile(engine, shown, sources, settings, engine.close):
+            with index_meanwhile(engine, shown, sources, settings, engine.close):
                 del engine
                 _serve_by_workers(settings, listener)
         else:
-            with closing(engine), indexed_meanwhile(engine, shown, sources, settings):
+            with closing(engine), index_meanwhile(engine, shown, sources, settings):
                 _serve(settings, engine, listener)
 
 
@@ -155,7 +155,7 @@ def _serve(settings: Settings, engine: Engine, listener: socket.socket) -> None:
 
 
 def _serve_by_workers(settings: Settings, listener: socket.socket) -> None:
-    """Serve a bound socket by processes with an engine each, until told to stop."""
+    """Serve a bound socket with several processes until they are stopped."""
     import uvicorn
     from uvicorn.supervisors import Multiprocess
 
@@ -182,15 +182,15 @@ def _serve_by_workers(settings: Settings, listener: socket.socket) -> None:
 
 
 def allow_files(count: int) -> None:
-    """Let this process, and those that it starts, have so many files open if the system allows."""
+    """Raise the limit of open files, also for child processes, if possible."""
     least, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     if least != resource.RLIM_INFINITY and least < count:
         allowed = count if most == resource.RLIM_INFINITY else min(count, most)
         resource.setrlimit(resource.RLIMIT_NOFILE, (max(least, allowed), most))
 
 
-def bound(host: str, port: int) -> socket.socket:
-    """A socket that has an address to itself before models load; OSError if it cannot."""
+def bind_socket(host: str, port: int) -> socket.socket:
+    """Bind a socket before models load; OSError if the address is not available."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -208,26 +208,26 @@ def bound(host: str, port: int) -> socket.socket:
     return listener
 
 
-def _loaded(
+def _load(
     settings: Settings, demo: str | None, *, adopt: bool
-) -> tuple[Engine, Demo, Sequence[Source | Outcome]]:
-    """The engine, and what is still to be indexed of the demonstration that is wanted."""
+) -> tuple[Engine, Demo, Sequence[ItemSource | ImportOutcome]]:
+    """Load the engine; return it with the demonstration and its missing sources."""
     from app.cli import demos as demonstrating
     from app.cli.options import load_engine
     from app.demos import PHOTOS
 
-    shown = PHOTOS if demo is None else demonstrating.chosen(demo)
+    shown = PHOTOS if demo is None else demonstrating.choose_demo(demo)
     engine = load_engine(settings, adopt=adopt)
     engine.open(DEFAULT_COLLECTION, reading=True)
-    sources = () if demo is None else demonstrating.missing(engine, shown, settings)
+    sources = () if demo is None else demonstrating.list_missing(engine, shown, settings)
     if shown.collection != DEFAULT_COLLECTION:
         typer.echo(f"The demonstration is at /?collection={shown.collection}", err=True)
     return engine, shown, sources
 
 
 @contextmanager
-def _indexing(photos: Path | None, settings: Settings) -> Iterator[None]:
-    """Index photos in a process of its own, whose priority is lower."""
+def _index_photos(photos: Path | None, settings: Settings) -> Iterator[None]:
+    """Index photos in a child process of lower priority."""
     if photos is None:
         yield
         return

@@ -1,11 +1,11 @@
-"""The sentence of an alignment picture in lines, with a bar for what each phrase gave."""
+"""The sentence of an alignment picture, with a bar on each phrase."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from app.drawing.lettering import INK, Rect, Shape, Text, ink_on, printable, shortened, text_width
+from app.drawing.lettering import INK, Rect, Shape, TextLine, ink_on, printable, shorten, text_width
 from models.types import Box, Span
 
 WHOLE, GREY, PALE = "#4a4a4a", "#6b6b6b", "#a6a6a6"
@@ -17,10 +17,10 @@ WORD_SIZE, NUMBER_SIZE = 18, 12
 
 @dataclass(frozen=True, slots=True)
 class DrawnLink:
-    """What the phrase at `span` gave: `whole` by the photo as a whole, and `added` by its `box`.
+    """The link of a phrase: similarity of the `whole` photo, and of its `box`.
 
-    `box` is None where the whole photo answers; `whole` is None where the two are not told apart.
-    One that is not `supported` is answered by nothing, whatever it gave.
+    `box` is None if the whole photo answers; `whole` is None if the two are not separated.
+    A link that is not `supported` has no region, even if its similarity is high.
     """
 
     span: Span
@@ -31,13 +31,13 @@ class DrawnLink:
     supported: bool = True
 
     def overlaps(self, other: DrawnLink) -> bool:
-        """Whether the two fragments share a character."""
+        """Return whether the two fragments share a character."""
         return self.span.start < other.span.end and other.span.start < self.span.end
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A piece of the sentence; one that no link covers has no colour and gave nothing."""
+    """A piece of the sentence; without a link it has no colour."""
 
     text: str
     colour: str | None = None
@@ -51,14 +51,14 @@ class Piece:
 
     @property
     def whole_share(self) -> float:
-        """The fraction of a positive similarity that the whole photo gave, in 0 to 1."""
+        """The whole photo's fraction of a positive similarity, 0 to 1."""
         if self.whole is None or self.similarity <= 0:
             return 0.0
         return min(max(self.whole / self.similarity, 0.0), 1.0)
 
     @property
     def number(self) -> str:
-        """What a person reads of the similarity; never a negative zero."""
+        """The similarity as a text, without a negative zero."""
         return f"{self.similarity:z.2f}"
 
     @property
@@ -70,8 +70,8 @@ class Piece:
         return max(word + 2 * PAD, text_width(self.number, NUMBER_SIZE) + 2)
 
 
-def reading_order(links: Sequence[DrawnLink]) -> tuple[list[DrawnLink], list[DrawnLink]]:
-    """The links that can be read in the sentence, and those that overlap shorter ones."""
+def order_links(links: Sequence[DrawnLink]) -> tuple[list[DrawnLink], list[DrawnLink]]:
+    """Separate links that fit the sentence from those that overlap shorter ones."""
     inline: list[DrawnLink] = []
     after: list[DrawnLink] = []
     for link in sorted(links, key=lambda link: link.span.end - link.span.start):
@@ -81,13 +81,13 @@ def reading_order(links: Sequence[DrawnLink]) -> tuple[list[DrawnLink], list[Dra
     return inline, after
 
 
-def pieces(
+def cut_pieces(
     sentence: str,
     inline: Sequence[DrawnLink],
     after: Sequence[DrawnLink],
     colours: Mapping[Box | None, str],
 ) -> Iterator[Piece]:
-    """The sentence as it reads, then the fragments that overlap shorter ones."""
+    """Cut the sentence into pieces, followed by the overlapping links."""
     position = 0
     for link in inline:
         yield from map(Piece, sentence[position : link.span.start].split())
@@ -105,12 +105,12 @@ def pieces(
 def write(
     words: Iterable[Piece], corner: tuple[float, float], room: float
 ) -> tuple[list[Shape], float]:
-    """The sentence in lines with a bar on each word; also where another line would start.
+    """Draw the sentence in lines with bars; also return the next line's top.
 
     `corner` is its left and top.
     """
     top = corner[1]
-    lines = list(_lines(words, room))
+    lines = list(_break_lines(words, room))
     gave = [piece.similarity for line in lines for piece in line]
     scale = BAR / (max(map(abs, gave), default=0.0) or 1.0)
     shapes: list[Shape] = []
@@ -119,18 +119,18 @@ def write(
         top += round(max(0.0, *(piece.similarity for piece in line)) * scale) + NUMBER
         left = corner[0]
         for piece in line:
-            shapes += _word(piece, left, top, scale)
+            shapes += _draw_word(piece, left, top, scale)
             left += piece.width + GAP
         top += CHIP + 2 * GAP + (round(-lowest * scale) + NUMBER if lowest < 0 else 0)
     return shapes, top
 
 
-def _lines(words: Iterable[Piece], room: float) -> Iterator[list[Piece]]:
-    """Break the sentence where the next piece would not fit; shorten what fits no line."""
+def _break_lines(words: Iterable[Piece], room: float) -> Iterator[list[Piece]]:
+    """Break the sentence into lines; shorten pieces that are too long."""
     line: list[Piece] = []
     left = room
     for piece in words:
-        text = shortened(piece.text, WORD_SIZE, room - 2 * PAD)
+        text = shorten(piece.text, WORD_SIZE, room - 2 * PAD)
         piece = replace(piece, text=text)
         if line and piece.width > left:
             yield line
@@ -141,14 +141,14 @@ def _lines(words: Iterable[Piece], room: float) -> Iterator[list[Piece]]:
         yield line
 
 
-def _word(piece: Piece, left: float, top: float, scale: float) -> Iterator[Shape]:
-    """A word on its colour; what it gave stands on it, the whole photo's share in grey.
+def _draw_word(piece: Piece, left: float, top: float, scale: float) -> Iterator[Shape]:
+    """Draw a word on its colour, with a bar; the whole photo's share is grey.
 
     A negative similarity hangs hollow below it.
     """
     baseline = top + CHIP - 9
     if piece.colour is None:
-        yield Text(left, baseline, piece.text, WORD_SIZE, GREY)
+        yield TextLine(left, baseline, piece.text, WORD_SIZE, GREY)
         return
     middle = left + piece.width / 2
     word = middle - text_width(piece.text, WORD_SIZE) / 2
@@ -156,15 +156,15 @@ def _word(piece: Piece, left: float, top: float, scale: float) -> Iterator[Shape
     bar = round(middle - BAR_WIDTH / 2)
     height = round(abs(piece.similarity) * scale)
     yield Rect(left, top, piece.width, CHIP, piece.colour)
-    yield Text(word, baseline, piece.text, WORD_SIZE, ink_on(piece.colour))
+    yield TextLine(word, baseline, piece.text, WORD_SIZE, ink_on(piece.colour))
     if piece.similarity < 0:
         below = top + CHIP + BAR_GAP
         yield Rect(bar, below, BAR_WIDTH, height, None, piece.colour, 2)
-        yield Text(number, below + height + 12, piece.number, NUMBER_SIZE, INK)
+        yield TextLine(number, below + height + 12, piece.number, NUMBER_SIZE, INK)
     else:
         whole, foot = round(height * piece.whole_share), top - BAR_GAP
         added = PALE if piece.colour == WHOLE and piece.whole is not None else piece.colour
         yield Rect(bar, foot - height, BAR_WIDTH, height - whole, added)
         if whole:
             yield Rect(bar, foot - whole, BAR_WIDTH, whole, WHOLE)
-        yield Text(number, top - BAR_GAP - height - 4, piece.number, NUMBER_SIZE, INK)
+        yield TextLine(number, top - BAR_GAP - height - 4, piece.number, NUMBER_SIZE, INK)

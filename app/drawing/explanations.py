@@ -1,4 +1,4 @@
-"""Pictures of explanations: a photo, the boxes that answer a text, and what each phrase gave."""
+"""Pictures of explanations: a photo, boxes, and bars of phrases."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from app.drawing.lettering import (
     PAPER,
     Rect,
     Shape,
-    Text,
+    TextLine,
     families,
     is_plain,
     printable,
@@ -33,7 +33,7 @@ __all__ = ["DrawnLink", "draw_png", "draw_svg"]
 
 
 def draw_svg(pixels: Tensor, sentence: str, links: Sequence[DrawnLink], score: float | None) -> str:
-    """The alignment of a photo, uint8 RGB (3, height, width), and a sentence as one SVG file.
+    """Draw an alignment of a photo, uint8 RGB (3, height, width), as SVG.
 
     It refers to nothing outside itself.
     """
@@ -77,7 +77,9 @@ def _jpeg(image: Image.Image) -> bytes:
 
 
 def _svg(shape: Shape) -> str:
-    if isinstance(shape, Text):  # textLength keeps the layout where the viewer's font is another
+    if isinstance(
+        shape, TextLine
+    ):  # textLength keeps the layout where the viewer's font is another
         return (
             f'<text x="{shape.left:g}" y="{shape.baseline:g}" font-size="{shape.size}" '
             f'font-family="{families(shape.text)}" '
@@ -86,7 +88,7 @@ def _svg(shape: Shape) -> str:
         )
     if shape.stroke is None:
         return f'<rect {_place(shape)} fill="{shape.fill}"/>'
-    outline = shape.outlined(-shape.thickness / 2, shape.stroke, shape.thickness)
+    outline = shape.outline(-shape.thickness / 2, shape.stroke, shape.thickness)
     return (  # an SVG stroke straddles its path, ours grows inward
         f'<rect {_place(outline)} fill="none" stroke="{shape.stroke}" '
         f'stroke-width="{shape.thickness}"/>'
@@ -103,21 +105,21 @@ PNG, SVG = "image/png", "image/svg+xml"
 
 @stage("draw")
 def draw_alignment(pixels: Tensor, text: str, alignment: Alignment, kind: str) -> bytes:
-    """An alignment of a photo, uint8 RGB (3, height, width), and a text as a PNG or SVG file."""
+    """Draw the alignment of a photo, uint8 RGB (3, height, width), and a text."""
     links = []
     for phrase in alignment.phrases:
         box = None if phrase.region is None else alignment.image.places[phrase.region]
         assert not isinstance(box, Span)
         words = text[phrase.span.start : phrase.span.end]
         links.append(DrawnLink(phrase.span, words, box, phrase.similarity, phrase.whole))
-    return _file(pixels, text, links, alignment.score, kind)
+    return _draw_file(pixels, text, links, alignment.score, kind)
 
 
 @stage("draw")
 def draw_grounding(
     pixels: Tensor, text: str, grounded: Sequence[GroundedPhrase], kind: str
 ) -> bytes:
-    """Phrases and the best box of each as a file; those that are not there are written only."""
+    """Draw the best box of each phrase; absent phrases are only written."""
     links = [
         DrawnLink(
             phrase.span,
@@ -128,12 +130,12 @@ def draw_grounding(
         for phrase in grounded
         for box, similarity in phrase.boxes[:1]
     ]
-    return _file(pixels, text, links, None, kind)
+    return _draw_file(pixels, text, links, None, kind)
 
 
 @stage("draw")
 def draw_caption(pixels: Tensor, caption: SupportedCaption, kind: str) -> bytes:
-    """A caption and the boxes of its words as a file; words that nothing supports are marked."""
+    """Draw a caption and the boxes of its words; mark unsupported words."""
     links = [
         DrawnLink(
             word.span,
@@ -145,10 +147,10 @@ def draw_caption(pixels: Tensor, caption: SupportedCaption, kind: str) -> bytes:
         for word in caption.words
         if word.contribution is not None
     ]
-    return _file(pixels, caption.text, links, caption.score, kind)
+    return _draw_file(pixels, caption.text, links, caption.score, kind)
 
 
-def _file(
+def _draw_file(
     pixels: Tensor, text: str, links: Sequence[DrawnLink], score: float | None, kind: str
 ) -> bytes:
     if kind == PNG:

@@ -1,4 +1,4 @@
-"""Layout of an alignment picture: where its parts go. All lengths are in pixels."""
+"""Layout of an alignment picture, in pixels."""
 
 from __future__ import annotations
 
@@ -6,8 +6,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from app.drawing.bars import GREY, PAD, WHOLE, DrawnLink, pieces, reading_order, write
-from app.drawing.lettering import PAPER, Rect, Shape, Text, ink_on, printable, shortened, text_width
+from app.drawing.bars import GREY, PAD, WHOLE, DrawnLink, cut_pieces, order_links, write
+from app.drawing.lettering import (
+    PAPER,
+    Rect,
+    Shape,
+    TextLine,
+    ink_on,
+    printable,
+    shorten,
+    text_width,
+)
 from models.types import Box
 
 # Okabe & Ito's colours for every kind of colour vision, then the same hues darker and paler.
@@ -22,8 +31,8 @@ LABEL_SIZE, SCORE_SIZE = 15, 16
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
-    """A white picture of a size, a photo on it, and shapes over that, in order."""
+class PictureLayout:
+    """A picture: its size, the photo's place, and the shapes on top."""
 
     width: int
     height: int
@@ -33,10 +42,10 @@ class Layout:
 
 def lay_out(
     size: tuple[int, int], sentence: str, links: Sequence[DrawnLink], score: float | None
-) -> Layout:
-    """The picture of a photo, its (width, height) given, and of what a sentence found in it."""
+) -> PictureLayout:
+    """Lay out a photo of (width, height), its boxes and its sentence."""
     zoom = min(LARGEST_PHOTO[0] / size[0], LARGEST_PHOTO[1] / size[1], LARGEST_ZOOM)
-    inline, after = reading_order(links)
+    inline, after = order_links(links)
     ordered = [*inline, *after]
     # A phrase that speaks against the photo is no answer of the whole photo.
     answered = [link for link in ordered if link.supported and (link.box or link.similarity >= 0)]
@@ -47,20 +56,20 @@ def lay_out(
     hues = iter(COLOURS * (1 + len(boxes) // len(COLOURS)))
     colours = {box: next(hues) for box in boxes if box is not None} | {None: WHOLE}
     phrases = {
-        box: phrase(sentence, [link for link in answered if link.box == box]) for box in boxes
+        box: join_labels(sentence, [link for link in answered if link.box == box]) for box in boxes
     }
-    words = pieces(sentence, inline, after, colours)
+    words = cut_pieces(sentence, inline, after, colours)
     written, bottom = write(words, (MARGIN, photo.bottom + MARGIN), width)
     shapes = (
-        *_boxes(photo, phrases, colours),
+        *_draw_boxes(photo, phrases, colours),
         *written,
-        Text(MARGIN, bottom + SCORE_SIZE, _total(links, score), SCORE_SIZE, GREY),
+        TextLine(MARGIN, bottom + SCORE_SIZE, _describe_total(links, score), SCORE_SIZE, GREY),
     )
-    return Layout(width + 2 * MARGIN, int(bottom + SCORE_SIZE + MARGIN), photo, shapes)
+    return PictureLayout(width + 2 * MARGIN, int(bottom + SCORE_SIZE + MARGIN), photo, shapes)
 
 
-def _total(links: Sequence[DrawnLink], score: float | None) -> str:
-    """What the line below the sentence says of its bars."""
+def _describe_total(links: Sequence[DrawnLink], score: float | None) -> str:
+    """Describe the bars in the line below the sentence."""
     if score is None:
         return "each bar: how well its box fits the phrase" if links else "not in this photo"
     split = any(link.whole is not None for link in links)
@@ -69,7 +78,7 @@ def _total(links: Sequence[DrawnLink], score: float | None) -> str:
     return f"score {score:z.2f}, the sum of the bars{tones}{doubts}"
 
 
-def phrase(sentence: str, links: Sequence[DrawnLink]) -> str:
+def join_labels(sentence: str, links: Sequence[DrawnLink]) -> str:
     """The links' labels; neighbours in the sentence read as one phrase."""
     text = links[0].label
     for before, after in pairwise(links):
@@ -79,42 +88,42 @@ def phrase(sentence: str, links: Sequence[DrawnLink]) -> str:
     return printable(text)
 
 
-def _boxes(
+def _draw_boxes(
     photo: Rect, phrases: dict[Box | None, str], colours: dict[Box | None, str]
 ) -> Iterator[Shape]:
-    """Outlines, large ones first, then their labels, which give way to one another."""
+    """Draw outlines, large ones first, then labels that avoid each other."""
     boxes = sorted((box for box in phrases if box is not None), key=lambda box: -box.area)
-    places = {box: _on_photo(photo, box) for box in boxes}
+    places = {box: _place_box(photo, box) for box in boxes}
     for box, place in places.items():  # a pale rim keeps the colour visible on any photo
-        yield place.outlined(1, PAPER, 6)
-        yield place.outlined(0, colours[box], 4)
+        yield place.outline(1, PAPER, 6)
+        yield place.outline(0, colours[box], 4)
     if None in phrases:  # the strip above the photo
         label = f"the whole photo: {phrases[None]}"
-        yield from _label(label, photo.left, photo.top - TAB, WHOLE, photo.width)
+        yield from _draw_label(label, photo.left, photo.top - TAB, WHOLE, photo.width)
     taken: list[Rect] = []
     for box, place in reversed(places.items()):
         room = max(photo.width / 2, 120)
-        width = text_width(shortened(phrases[box], LABEL_SIZE, room - 2 * PAD), LABEL_SIZE) + 14
-        left, top = _free_place(photo, place, width, taken)
+        width = text_width(shorten(phrases[box], LABEL_SIZE, room - 2 * PAD), LABEL_SIZE) + 14
+        left, top = _find_place(photo, place, width, taken)
         taken.append(Rect(left, top, width, TAB))
-        yield from _label(phrases[box], left, top, colours[box], room)
+        yield from _draw_label(phrases[box], left, top, colours[box], room)
 
 
-def _label(text: str, left: float, top: float, colour: str, room: float) -> Iterator[Shape]:
-    """A text on its colour, shortened to its room."""
-    text = shortened(text, LABEL_SIZE, room - 2 * PAD)
+def _draw_label(text: str, left: float, top: float, colour: str, room: float) -> Iterator[Shape]:
+    """Draw a text on its colour, shortened to its room."""
+    text = shorten(text, LABEL_SIZE, room - 2 * PAD)
     yield Rect(left, top, text_width(text, LABEL_SIZE) + 2 * PAD, TAB, colour)
-    yield Text(left + PAD, top + TAB - PAD, text, LABEL_SIZE, ink_on(colour))
+    yield TextLine(left + PAD, top + TAB - PAD, text, LABEL_SIZE, ink_on(colour))
 
 
-def _on_photo(photo: Rect, box: Box) -> Rect:
+def _place_box(photo: Rect, box: Box) -> Rect:
     left, top = round(box.left * photo.width), round(box.top * photo.height)
     right, bottom = round(box.right * photo.width), round(box.bottom * photo.height)
     return Rect(photo.left + left, photo.top + top, max(right - left, 4), max(bottom - top, 4))
 
 
-def _free_place(photo: Rect, box: Rect, width: float, taken: Iterable[Rect]) -> tuple[float, float]:
-    """The left and top of a label inside the photo that hides the least of those before it."""
+def _find_place(photo: Rect, box: Rect, width: float, taken: Iterable[Rect]) -> tuple[float, float]:
+    """Find the place inside the photo where a label hides the fewest others."""
     tops = [box.top - TAB, box.bottom, box.top, box.bottom - TAB]
     tops += [box.top + TAB * step for step in range(1, int(box.height // TAB))]
     places = [

@@ -18,12 +18,12 @@ WIDE_FONTS = {
 
 
 def printable(text: str) -> str:
-    """Control characters have no shape and break XML: a space each, so that spans stay true."""
+    """Replace each unprintable character by a space, so that spans stay valid."""
     return "".join(letter if letter.isprintable() else " " for letter in text)
 
 
 def is_plain(text: str) -> bool:
-    """Whether our own font has every character; other texts take fonts of the system."""
+    """Return whether Tessera's font has all characters; other texts use system fonts."""
     return text.replace("…", "").isascii()
 
 
@@ -38,18 +38,18 @@ def _font(size: int, *, plain: bool) -> ImageFont.FreeTypeFont:
 
 
 def families(text: str) -> str:
-    """The font families of a text in CSS's form, the one that it is measured in first."""
+    """List the font families of a text as CSS; the first one measures it."""
     fonts = ("Aileron", "Helvetica", "Arial") if is_plain(text) else WIDE_FONTS
     return ", ".join((*fonts, "sans-serif"))
 
 
 def text_width(text: str, size: int) -> float:
-    """How wide a text is drawn."""
+    """Measure the width of a text."""
     return _font(size, plain=is_plain(text)).getlength(text)
 
 
-def shortened(text: str, size: int, room: float) -> str:
-    """The text, or as much of it as fits followed by an ellipsis."""
+def shorten(text: str, size: int, room: float) -> str:
+    """Shorten a text to a width, with an ellipsis."""
     if text_width(text, size) <= room:
         return text
     while text and text_width(text + "…", size) > room:
@@ -58,7 +58,7 @@ def shortened(text: str, size: int, room: float) -> str:
 
 
 def ink_on(colour: str) -> str:
-    """Black or white, whichever reads better on a colour (by WCAG 2's relative luminance)."""
+    """Choose black or white for a colour by WCAG 2's relative luminance."""
     red, green, blue = ((part / 255) ** 2.2 for part in ImageColor.getrgb(colour)[:3])
     return INK if 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.2 else PAPER
 
@@ -86,19 +86,19 @@ class Rect:
         return self.top + self.height
 
     def overlap(self, other: Rect) -> float:
-        """The area that both cover."""
+        """Compute the area of the intersection."""
         wide = min(self.right, other.right) - max(self.left, other.left)
         high = min(self.bottom, other.bottom) - max(self.top, other.top)
         return max(wide, 0.0) * max(high, 0.0)
 
-    def outlined(self, grown: float, stroke: str, thickness: int) -> Rect:
-        """An outline that much outside."""
+    def outline(self, grown: float, stroke: str, thickness: int) -> Rect:
+        """Return an outline at a distance of `grown`."""
         width, height = self.width + 2 * grown, self.height + 2 * grown
         return Rect(self.left - grown, self.top - grown, width, height, None, stroke, thickness)
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class TextLine:
     """One line of text."""
 
     left: float
@@ -108,4 +108,4 @@ class Text:
     colour: str
 
 
-Shape = Rect | Text
+Shape = Rect | TextLine

@@ -1,4 +1,4 @@
-"""Sizes of bodies: how many bytes each kind of request may send, beside its photos."""
+"""Limits of the text in a request's body, by model."""
 
 from __future__ import annotations
 
@@ -36,6 +36,6 @@ MOST: dict[type[BaseModel], int | None] = {
 
 
 def text_bytes(model: type[BaseModel], settings: Settings) -> int:
-    """The most that a request with these fields may send beside its photos."""
+    """Return the largest text of a request, photos aside."""
     most = MOST[model]
     return settings.text_bytes if most is None else min(most, settings.text_bytes)

@@ -38,11 +38,11 @@ class TooLarge(ValueError):
 
 
 class WrongMediaType(ValueError):
-    """A request body of a kind that the route does not read."""
+    """A request body of an unsupported media type."""
 
 
 class TooSlow(HTTPException):
-    """A request body that does not come in time; FastAPI passes on this kind of exception only."""
+    """A request body came too slowly; FastAPI passes on only this kind of exception."""
 
     def __init__(self, detail: str) -> None:
         super().__init__(HTTPStatus.REQUEST_TIMEOUT, detail)
@@ -52,7 +52,7 @@ class TooSlow(HTTPException):
 
 
 class NoSuchBytes(ValueError):
-    """A range of a file that begins behind its end."""
+    """A range that begins after the end of a file."""
 
     def __init__(self, size: int) -> None:
         super().__init__(f"the file has {size:,} bytes, and Range begins behind them")
@@ -60,7 +60,7 @@ class NoSuchBytes(ValueError):
 
 
 class NotAcceptable(ValueError):
-    """The client accepts none of the kinds that the route can send."""
+    """The client accepts none of the route's media types."""
 
 
 class Unavailable(RuntimeError):
@@ -68,7 +68,7 @@ class Unavailable(RuntimeError):
 
 
 class Unauthorized(Exception):
-    """The caller has no key, or one that is not known."""
+    """The caller has no key, or an unknown one."""
 
     headers: ClassVar = {"WWW-Authenticate": 'Bearer realm="Tessera"'}
 
@@ -78,7 +78,7 @@ class Forbidden(Exception):
 
 
 class TooManyRequests(Exception):
-    """The caller has used up a limit; `wait` is after how many seconds there is room again."""
+    """The caller has reached a limit; retry after `wait` seconds."""
 
     def __init__(self, message: str, wait: int = 1) -> None:
         super().__init__(message)
@@ -86,7 +86,7 @@ class TooManyRequests(Exception):
 
 
 class Problem(BaseModel):
-    """Why a request failed (RFC 9457)."""
+    """The reason for a failed request (RFC 9457)."""
 
     type: str = Field(description="The kind of problem, as a URN: urn:tessera:problem:not-found.")
     title: str
@@ -96,8 +96,8 @@ class Problem(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
-    """A kind of problem: its name in `type`, its HTTP status, its title."""
+class ProblemKind:
+    """A kind of problem: its name in `type`, HTTP status and title."""
 
     name: str
     status: HTTPStatus
@@ -106,59 +106,79 @@ class Kind:
 
 PROBLEM = "application/problem+json"
 
-UNEXPECTED = Kind("unexpected", HTTPStatus.INTERNAL_SERVER_ERROR, "Something broke in the service")
-INVALID = Kind("invalid-request", HTTPStatus.UNPROCESSABLE_ENTITY, "The request is not valid")
+UNEXPECTED = ProblemKind(
+    "unexpected", HTTPStatus.INTERNAL_SERVER_ERROR, "Something broke in the service"
+)
+INVALID = ProblemKind(
+    "invalid-request", HTTPStatus.UNPROCESSABLE_ENTITY, "The request is not valid"
+)
 
 # The nearest class of an exception decides.
-KINDS: dict[type[Exception], Kind] = {
+KINDS: dict[type[Exception], ProblemKind] = {
     ValueError: INVALID,
     RequestValidationError: INVALID,
-    LookupError: Kind("not-found", HTTPStatus.NOT_FOUND, "There is no such thing here"),
-    ImageError: Kind("broken-image", HTTPStatus.UNPROCESSABLE_ENTITY, "The image is broken"),
-    ImageTooLarge: Kind(
+    LookupError: ProblemKind("not-found", HTTPStatus.NOT_FOUND, "There is no such thing here"),
+    ImageError: ProblemKind("broken-image", HTTPStatus.UNPROCESSABLE_ENTITY, "The image is broken"),
+    ImageTooLarge: ProblemKind(
         "image-too-large", HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "The image is too large"
     ),
-    NotAnImage: Kind(
+    NotAnImage: ProblemKind(
         "not-an-image", HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "The file is not a readable image"
     ),
-    TooLarge: Kind(
+    TooLarge: ProblemKind(
         "body-too-large", HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "The request body is too large"
     ),
-    WrongMediaType: Kind(
+    WrongMediaType: ProblemKind(
         "wrong-media-type", HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "The body is of the wrong kind"
     ),
-    TooSlow: Kind("body-timeout", HTTPStatus.REQUEST_TIMEOUT, "The body did not come in time"),
-    NotAcceptable: Kind("not-acceptable", HTTPStatus.NOT_ACCEPTABLE, "No answer of that kind"),
-    NoSuchBytes: Kind(
+    TooSlow: ProblemKind(
+        "body-timeout", HTTPStatus.REQUEST_TIMEOUT, "The body did not come in time"
+    ),
+    NotAcceptable: ProblemKind(
+        "not-acceptable", HTTPStatus.NOT_ACCEPTABLE, "No answer of that kind"
+    ),
+    NoSuchBytes: ProblemKind(
         "no-such-bytes", HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE, "There are no such bytes"
     ),
-    Unauthorized: Kind("unauthorized", HTTPStatus.UNAUTHORIZED, "A key is needed"),
-    Forbidden: Kind("forbidden", HTTPStatus.FORBIDDEN, "The key does not allow this"),
-    OutOfBounds: Kind("forbidden", HTTPStatus.FORBIDDEN, "The key does not allow this"),
-    TooManyRequests: Kind(
+    Unauthorized: ProblemKind("unauthorized", HTTPStatus.UNAUTHORIZED, "A key is needed"),
+    Forbidden: ProblemKind("forbidden", HTTPStatus.FORBIDDEN, "The key does not allow this"),
+    OutOfBounds: ProblemKind("forbidden", HTTPStatus.FORBIDDEN, "The key does not allow this"),
+    TooManyRequests: ProblemKind(
         "too-many-requests", HTTPStatus.TOO_MANY_REQUESTS, "The caller's limit is used up"
     ),
-    ModelMismatch: Kind("wrong-model", HTTPStatus.CONFLICT, "Another model made the collection"),
-    NameConflict: Kind("name-conflict", HTTPStatus.CONFLICT, "The name is taken or in use"),
-    ConditionFailed: Kind(
+    ModelMismatch: ProblemKind(
+        "wrong-model", HTTPStatus.CONFLICT, "Another model made the collection"
+    ),
+    NameConflict: ProblemKind("name-conflict", HTTPStatus.CONFLICT, "The name is taken or in use"),
+    ConditionFailed: ProblemKind(
         "condition-failed", HTTPStatus.PRECONDITION_FAILED, "The item is not as it was expected"
     ),
-    NotFetched: Kind("not-fetched", HTTPStatus.UNPROCESSABLE_ENTITY, "The address gave no photo"),
-    ItemDamaged: Kind("item-damaged", HTTPStatus.CONFLICT, "What is stored of the item is damaged"),
-    PictureLost: Kind("picture-lost", HTTPStatus.CONFLICT, "The photo's display copy is lost"),
-    NoSpace: Kind("no-space", HTTPStatus.INSUFFICIENT_STORAGE, "The disk is full"),
-    InProgress: Kind("in-progress", HTTPStatus.CONFLICT, "The same is being done already"),
-    NoCaptioner: Kind("no-captioner", HTTPStatus.SERVICE_UNAVAILABLE, "No captioner is loaded"),
-    NoRegionCaptioner: Kind(
+    NotFetched: ProblemKind(
+        "not-fetched", HTTPStatus.UNPROCESSABLE_ENTITY, "The address gave no photo"
+    ),
+    ItemDamaged: ProblemKind(
+        "item-damaged", HTTPStatus.CONFLICT, "What is stored of the item is damaged"
+    ),
+    PictureLost: ProblemKind(
+        "picture-lost", HTTPStatus.CONFLICT, "The photo's display copy is lost"
+    ),
+    NoSpace: ProblemKind("no-space", HTTPStatus.INSUFFICIENT_STORAGE, "The disk is full"),
+    InProgress: ProblemKind("in-progress", HTTPStatus.CONFLICT, "The same is being done already"),
+    NoCaptioner: ProblemKind(
+        "no-captioner", HTTPStatus.SERVICE_UNAVAILABLE, "No captioner is loaded"
+    ),
+    NoRegionCaptioner: ProblemKind(
         "no-region-captioner", HTTPStatus.SERVICE_UNAVAILABLE, "No captioner of regions is loaded"
     ),
-    NoGrounder: Kind("no-grounder", HTTPStatus.SERVICE_UNAVAILABLE, "No grounder is loaded"),
-    Busy: Kind("database-busy", HTTPStatus.SERVICE_UNAVAILABLE, "The database is busy"),
-    StoreAway: Kind(
+    NoGrounder: ProblemKind("no-grounder", HTTPStatus.SERVICE_UNAVAILABLE, "No grounder is loaded"),
+    Busy: ProblemKind("database-busy", HTTPStatus.SERVICE_UNAVAILABLE, "The database is busy"),
+    StoreAway: ProblemKind(
         "picture-store-away", HTTPStatus.SERVICE_UNAVAILABLE, "The picture store is away"
     ),
-    Damaged: Kind("damaged", HTTPStatus.INTERNAL_SERVER_ERROR, "The catalog is damaged"),
-    Unavailable: Kind("unavailable", HTTPStatus.SERVICE_UNAVAILABLE, "Not available right now"),
+    Damaged: ProblemKind("damaged", HTTPStatus.INTERNAL_SERVER_ERROR, "The catalog is damaged"),
+    Unavailable: ProblemKind(
+        "unavailable", HTTPStatus.SERVICE_UNAVAILABLE, "Not available right now"
+    ),
 }
 
 
@@ -169,12 +189,12 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(HTTPException, _answer_http)
     app.add_exception_handler(Exception, _answer_bug)
     app.add_exception_handler(OSError, _answer_disk)
-    app.add_exception_handler(ClientDisconnect, _answer_nobody)
+    app.add_exception_handler(ClientDisconnect, _answer_left_client)
     for bug in (KeyError, IndexError):  # LookupErrors, but never the caller's mistake
         app.add_exception_handler(bug, _raise_again)
 
 
-def problem(kind: Kind, detail: str, instance: str, **headers: str) -> JSONResponse:
+def problem(kind: ProblemKind, detail: str, instance: str, **headers: str) -> JSONResponse:
     """A problem document as a response."""
     document = Problem(
         type=f"urn:tessera:problem:{kind.name}",
@@ -192,7 +212,7 @@ async def _answer(request: Request, error: Exception) -> JSONResponse:
 
 
 def _detail(error: Exception) -> str:
-    """What was wrong, and what would work."""
+    """Describe the mistake and a remedy."""
     if isinstance(error, RequestValidationError):  # of parameters; app.http.validation reads bodies
         mistakes = error.errors()
         return "; ".join(f"{mistake['loc'][-1]}: {mistake['msg']}" for mistake in mistakes)
@@ -200,7 +220,7 @@ def _detail(error: Exception) -> str:
 
 
 def _headers(error: Exception) -> dict[str, str]:
-    """The headers that say what to do about an error."""
+    """Return the headers of an answer to an error."""
     if isinstance(error, Unavailable | Busy):
         return {"Retry-After": "1"}
     return getattr(error, "headers", None) or {}
@@ -214,13 +234,13 @@ async def _answer_bug(request: Request, _: Exception) -> JSONResponse:
 
 
 async def _answer_disk(request: Request, error: Exception) -> JSONResponse:
-    """A full disk, wherever it was noticed, such as where an upload is spooled."""
+    """Answer an OSError that means a full disk, such as one while spooling."""
     if isinstance(error, OSError) and is_full(error):
         return problem(KINDS[NoSpace], "the disk is full; make room", request.url.path)
     raise error
 
 
-async def _answer_nobody(_: Request, __: Exception) -> Response:
+async def _answer_left_client(_: Request, __: Exception) -> Response:
     return Response(status_code=LEFT)
 
 
@@ -235,14 +255,14 @@ async def _answer_http(request: Request, error: Exception) -> JSONResponse:
     if status is HTTPStatus.NOT_FOUND:
         detail = "there is nothing at this address; /docs lists what there is"
     elif status is HTTPStatus.METHOD_NOT_ALLOWED:
-        headers["Allow"] = ", ".join(_methods(request))
+        headers["Allow"] = ", ".join(_list_methods(request))
         detail = f"{request.method} is not allowed at this address; it takes {headers['Allow']}"
-    kind = Kind(status.phrase.lower().replace(" ", "-"), status, status.phrase)
+    kind = ProblemKind(status.phrase.lower().replace(" ", "-"), status, status.phrase)
     return problem(kind, detail, request.url.path, **headers)
 
 
-def _methods(request: Request) -> list[str]:
-    """The methods of all routes of a request's path; HEAD is answered wherever GET is."""
+def _list_methods(request: Request) -> list[str]:
+    """List the methods of a request's path; HEAD comes with GET."""
     scope = dict(request.scope, root_path=request.scope.get("app_root_path", ""))
     at_path = [
         route.methods or ()

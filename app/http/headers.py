@@ -1,4 +1,4 @@
-"""Conditions of requests (RFC 9110): If-Match and If-None-Match, and the ETags they name."""
+"""Headers of requests (RFC 9110): If-Match, If-None-Match and Accept."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ELEMENT = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Tags:
-    """The tags that a header names, without their quotes; None for `*`, any that there is."""
+    """The tags of a header without quotes; None for `*`, any tag."""
 
     strong: frozenset[str] | None
     weak: frozenset[str] = frozenset()
@@ -31,7 +31,7 @@ class Tags:
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """What a request says of the item that it changes; ValueError for both headers together."""
+    """Conditions of a change to an item; ValueError for both headers together."""
 
     match: Tags | None = None
     none_match: Tags | None = None
@@ -40,8 +40,8 @@ class Conditions:
         if self.match is not None and self.none_match is not None:
             raise ValueError("send If-Match or If-None-Match, not both")
 
-    def expected(self, home: Collection) -> Expected:
-        """The revisions at which the item may be changed."""
+    def resolve(self, home: Collection) -> Expected:
+        """Return the revisions at which the item may be changed."""
         tags = self.match or self.none_match
         if tags is None:
             return ANY
@@ -54,12 +54,12 @@ class Conditions:
 
 
 def etag(home: Collection, revision: int) -> str:
-    """The tag of an item at a revision, which no other collection's item has."""
+    """Return the tag of an item at a revision, unique across collections."""
     return f'"{home.token}-{revision}"'
 
 
 def parse(name: str, header: str) -> Tags:
-    """The tags in a header of a name; ValueError for one that is malformed.
+    """Parse the tags in a header; ValueError if it is malformed.
 
     >>> sorted(parse("If-Match", '"a", W/"b",').strong)
     ['a']
@@ -70,18 +70,18 @@ def parse(name: str, header: str) -> Tags:
     while at < len(header):
         element = ELEMENT.match(header, at)
         if element is None:
-            raise _malformed(name, header)
+            raise _mistake(name, header)
         tag = element["bare"] if element["tag"] is None else element["tag"]
         if tag is not None:
             (weak if element["weak"] else strong).add(tag)
         at = element.end()
     if not strong and not weak:
-        raise _malformed(name, header)
+        raise _mistake(name, header)
     return Tags(frozenset(strong), frozenset(weak))
 
 
-def is_named(headers: Sequence[str], tag: str) -> bool:
-    """Whether If-None-Match, in one header or several, names a tag."""
+def is_listed(headers: Sequence[str], tag: str) -> bool:
+    """Return whether If-None-Match, in one header or several, names a tag."""
     if not headers:
         return False
     tags = parse("If-None-Match", ", ".join(headers))
@@ -97,7 +97,7 @@ async def conditions(
         str | None, Header(description="*: store the item only if there is none.")
     ] = None,
 ) -> Conditions:
-    """The conditions that a request's headers name."""
+    """Read the conditions in a request's headers."""
 
     def tags(name: str) -> Tags | None:
         headers = request.headers.getlist(name)
@@ -109,7 +109,7 @@ async def conditions(
 ConditionsDep = Annotated[Conditions, Depends(conditions)]
 
 
-def _malformed(name: str, header: str) -> ValueError:
+def _mistake(name: str, header: str) -> ValueError:
     return ValueError(
         f'{name} is *, or ETags in double quotes with commas between them: "…", "…"; '
         f"got {header!r:.200}"
@@ -117,14 +117,14 @@ def _malformed(name: str, header: str) -> ValueError:
 
 
 def _revision(home: Collection, tag: str) -> int:
-    """The revision that a tag names, 0 for a tag that is not this collection's."""
+    """Return the revision in a tag, 0 if the tag is of another collection."""
     token, _, revision = tag.rpartition("-")
     known = token == home.token and revision.isascii() and revision.isdigit()
     return int(revision[:20]) if known else 0
 
 
-def acceptable(accept: str, offered: Sequence[str]) -> str:
-    """The offered media type that an Accept header likes best; NotAcceptable if it likes none."""
+def negotiate(accept: str, offered: Sequence[str]) -> str:
+    """Choose the best media type for an Accept header; NotAcceptable if none fits."""
     accept = " ".join(accept.split())  # the parser takes time by the square of a run of spaces
     if not accept:  # says nothing, as where there is no such header (RFC 9110, 12.5.1)
         return offered[0]

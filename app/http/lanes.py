@@ -1,4 +1,4 @@
-"""Lanes: kinds of work that wait and compute apart, so that text never waits for photos."""
+"""Lanes: separate queues and threads, so that text never waits for photos."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Result = TypeVar("Result")
 
 
 class Lane:
-    """Work of one kind: `running` at a time on threads of its own, beyond that it waits in order.
+    """A queue for work of one kind, with `running` threads.
 
     `waiting` requests more may have a place, from when their body is there until they have
     computed; the next is refused. `patience` is how many seconds work may wait for its turn. What
@@ -50,7 +50,7 @@ class Lane:
 
     @contextmanager
     def place(self, caller: str = "") -> Iterator[None]:
-        """Take a place for a caller; errors are those of Places.check."""
+        """Take a place for a caller; errors are those of `Places.check`."""
         try:
             self.places.check(caller)
         except (TooManyRequests, Unavailable):
@@ -61,7 +61,7 @@ class Lane:
 
     @asynccontextmanager
     async def room(self, size: int) -> AsyncIterator[None]:
-        """Room in memory for what is read of a body; only so many large ones have it at once."""
+        """Wait for room in memory for a body; large bodies take turns."""
         if size <= LARGE:
             yield
             return
@@ -82,7 +82,7 @@ class Lane:
         *args: Arguments.args,
         **options: Arguments.kwargs,
     ) -> Result:
-        """Do work in its turn. It is left undone where the task is cancelled before it begins."""
+        """Do work in its turn; skipped if the task is cancelled before it begins."""
         task = partial(work, *args, **options)
         call = partial(copy_context().run, self._compute, task, perf_counter())
         self.gauges.waiting.inc()
@@ -109,16 +109,16 @@ class Lane:
                     memory.give_back()
 
     def close(self) -> None:
-        """Drop work that has not begun."""
+        """Cancel work that has not begun."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
 
 @dataclass(frozen=True, slots=True)
 class Lanes:
-    """The lanes of a service, and the places of bodies that are still coming."""
+    """The lanes of a service, and places for incoming bodies."""
 
     searches: Lane  # by text, phrases or a stored item
-    photos: Lane  # whatever looks at a photo or embeds an item
+    photos: Lane  # work on photos, and embedding of items
     batches: Lane  # imports, which take turns a batch at a time, and audits
     writes: Lane  # waiting for the database and the disk
     fetches: Lane  # waiting for other hosts' photos
@@ -126,7 +126,7 @@ class Lanes:
 
     @classmethod
     def of(cls, settings: Settings) -> Lanes:
-        """The lanes that the settings describe."""
+        """Make the lanes that the settings describe."""
         running, patience = settings.running, settings.patience
         return cls(
             searches=Lane("searches", running, settings.waiting, patience),
@@ -139,12 +139,12 @@ class Lanes:
             bodies=Places("bodies that are still coming", settings.bodies),
         )
 
-    def named(self) -> dict[str, Lane]:
+    def by_name(self) -> dict[str, Lane]:
         """The lanes by their names."""
         lanes = (self.searches, self.photos, self.batches, self.writes, self.fetches)
         return {lane.places.thing: lane for lane in lanes}
 
     def close(self) -> None:
-        """Drop work that has not begun."""
-        for lane in self.named().values():
+        """Cancel work that has not begun."""
+        for lane in self.by_name().values():
             lane.close()

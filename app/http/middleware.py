@@ -1,4 +1,4 @@
-"""Middleware: encoded item ids in paths, HEAD as GET, and lengths of bodies."""
+"""Middleware: encoded paths, HEAD, headers, hosts and origins."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from ipaddress import ip_address
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.http.errors import Kind, problem
+from app.http.errors import ProblemKind, problem
 from app.settings import Settings
 
-TWO_LENGTHS = Kind("two-lengths", HTTPStatus.BAD_REQUEST, "The body has two lengths")
-LONG_HEADER = Kind(
+TWO_LENGTHS = ProblemKind("two-lengths", HTTPStatus.BAD_REQUEST, "The body has two lengths")
+LONG_HEADER = ProblemKind(
     "header-too-large", HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "A header is too large"
 )
 # Bytes of one: what proxies and browsers pass on of long cookies and tokens (AWS, Node: 16 KB).
@@ -24,8 +24,8 @@ LONGEST_HEADER = 16_384
 NAMED = ("/items/", "/collections/", "/aliases/")  # what follows is an id or a name
 
 
-class RawPaths:
-    """Leaves ids and names in paths as they were sent, so that one may hold a slash, as %2F."""
+class RawPathMiddleware:
+    """Leaves ids and names in paths encoded, so that they may hold a slash (%2F)."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -38,14 +38,14 @@ class RawPaths:
         await self.app(scope, receive, send)
 
 
-class Heads:
-    """Answers HEAD on every route of GET: with the headers of its answer, and without its body."""
+class HeadMiddleware:
+    """Answers HEAD on every GET route: the same headers, without a body."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on as a GET; the scope of the outer middleware stays that of HEAD."""
+        """Pass the request on as a GET; outer middleware still sees HEAD."""
         if scope["type"] != "http" or scope["method"] != "HEAD":
             return await self.app(scope, receive, send)
 
@@ -69,8 +69,8 @@ class Heads:
             scope["route"] = as_get.get("route")  # for the log and the metrics
 
 
-class OneLength:
-    """Refuses requests whose body has two lengths, and closes their connections.
+class BodyLengthMiddleware:
+    """Refuses requests with two lengths of their body, and closes the connection.
 
     A proxy in front may believe the other one, and pass a request on that it took for a body
     (RFC 9112, 6.1).
@@ -80,7 +80,7 @@ class OneLength:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on that has a Content-Length or a Transfer-Encoding, not both."""
+        """Pass on a request with Content-Length or Transfer-Encoding, not both."""
         headers = Headers(scope=scope) if scope["type"] == "http" else {}
         if "content-length" in headers and "transfer-encoding" in headers:
             detail = "send Content-Length or Transfer-Encoding, not both"
@@ -90,14 +90,14 @@ class OneLength:
             await self.app(scope, receive, send)
 
 
-class ShortHeaders:
-    """Refuses requests with a header that no browser and no client sends so long."""
+class HeaderSizeMiddleware:
+    """Refuses requests with a header that is too long."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on whose headers have up to LONGEST_HEADER bytes each."""
+        """Pass on a request with headers of up to LONGEST_HEADER bytes."""
         headers = scope["headers"] if scope["type"] == "http" else ()
         name, value = max(headers, key=lambda header: len(header[1]), default=(b"", b""))
         if len(value) > LONGEST_HEADER:
@@ -111,14 +111,16 @@ class ShortHeaders:
             await self.app(scope, receive, send)
 
 
-UNKNOWN_HOST = Kind("unknown-host", HTTPStatus.BAD_REQUEST, "The host is not one of this service")
-CROSS_SITE = Kind("cross-site", HTTPStatus.FORBIDDEN, "The request comes from another site")
+UNKNOWN_HOST = ProblemKind(
+    "unknown-host", HTTPStatus.BAD_REQUEST, "The host is not one of this service"
+)
+CROSS_SITE = ProblemKind("cross-site", HTTPStatus.FORBIDDEN, "The request comes from another site")
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 HOST = re.compile(r"(?:\[(?P<v6>[0-9a-f:.]+)\]|(?P<name>[\w.-]+))(?::\d{1,5})?", re.IGNORECASE)
 
 
-class AllowedHosts:
-    """Refuses requests for other host names, so that no page can reach this service by its own.
+class AllowedHostsMiddleware:
+    """Refuses requests for unknown host names, against DNS rebinding.
 
     A web page may let its name lead to this machine (DNS rebinding), and would then count as of
     the same origin. The request still names the page's host. An address in numbers leads to
@@ -130,7 +132,7 @@ class AllowedHosts:
         self._allowed = [pattern.lower() for pattern in allowed]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on whose host is allowed."""
+        """Pass on a request for an allowed host."""
         if scope["type"] != "http" or self._allows(host := Headers(scope=scope).get("host", "")):
             await self.app(scope, receive, send)
         else:
@@ -142,11 +144,11 @@ class AllowedHosts:
         if match is None:
             return False
         name = (match["v6"] or match["name"]).lower()
-        return _is_address(name) or any(_fits(name, pattern) for pattern in self._allowed)
+        return _is_address(name) or any(_matches(name, pattern) for pattern in self._allowed)
 
 
-class SameOrigin:
-    """Refuses requests of other sites' pages that would change or compute something.
+class SameOriginMiddleware:
+    """Refuses changes and computations for pages of other sites.
 
     The rules are those of CrossOriginProtection in Go's net/http: browsers say where a request
     comes from in Sec-Fetch-Site, or in Origin; what is no browser says neither, and is let through.
@@ -157,7 +159,7 @@ class SameOrigin:
         self._trusted = frozenset(trusted)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on that is safe, or of this very site."""
+        """Pass on a request that is safe, or from this site."""
         if scope["type"] != "http" or scope["method"] in SAFE or self._allows(Headers(scope=scope)):
             await self.app(scope, receive, send)
         else:
@@ -173,14 +175,14 @@ class SameOrigin:
         return origin is None or origin.partition("://")[2] == headers.get("host")
 
 
-def allowed_hosts(settings: Settings) -> list[str]:
-    """The names that a service answers to besides addresses in numbers."""
+def list_allowed_hosts(settings: Settings) -> list[str]:
+    """List the host names of a service, besides numeric addresses."""
     everywhere = settings.host in ("", "0.0.0.0", "::")  # noqa: S104 - compared, not bound to
     bound = socket.gethostname() if everywhere else settings.host
     return ["localhost", bound, *settings.allowed_hosts]
 
 
-def _fits(name: str, pattern: str) -> bool:
+def _matches(name: str, pattern: str) -> bool:
     return pattern in ("*", name) or (pattern.startswith("*.") and name.endswith(pattern[1:]))
 
 

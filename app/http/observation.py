@@ -1,4 +1,4 @@
-"""Observation of requests: a line in the log, a count, and a span for each."""
+"""Observation of requests: a log line, a count and a span for each."""
 
 from __future__ import annotations
 
@@ -28,26 +28,26 @@ log = logging.getLogger("tessera.requests")
 
 
 def observe(app: Starlette, *, queries: bool) -> None:
-    """Observe all that an application answers; `queries` logs what people searched for as well."""
-    app.add_middleware(Observation, queries=queries)
+    """Observe all requests of an application; `queries` also logs search texts."""
+    app.add_middleware(ObservationMiddleware, queries=queries)
     app.add_middleware(
-        CorrelationIdMiddleware, header_name=REQUEST_ID, validator=None, transformer=sane_id
+        CorrelationIdMiddleware, header_name=REQUEST_ID, validator=None, transformer=sanitise_id
     )
 
 
-def sane_id(sent: str) -> str:
-    """A request's id as it was sent, or a new one for what would not be safe in a log.
+def sanitise_id(sent: str) -> str:
+    """Return a request's id as sent, or a new one if it is not safe to log.
 
-    >>> sane_id("af3c-17")
+    >>> sanitise_id("af3c-17")
     'af3c-17'
-    >>> len(sane_id("forged\\nline"))
+    >>> len(sanitise_id("forged\\nline"))
     32
     """
     return sent if SANE.fullmatch(sent) else uuid4().hex
 
 
-class Observation:
-    """ASGI middleware that notes how each request went."""
+class ObservationMiddleware:
+    """Logs, counts and traces each request."""
 
     def __init__(self, app: ASGIApp, queries: bool) -> None:
         self.app, self.queries = app, queries
@@ -59,13 +59,15 @@ class Observation:
         status, start = HTTPStatus.INTERNAL_SERVER_ERROR.value, perf_counter()
         span = trace.get_current_span()
         self._name(span)
-        with logs.noted() as facts:
+        with logs.collect_facts() as facts:
 
             async def watch(message: Message) -> None:
                 nonlocal status
                 if message["type"] == "http.response.start":
                     status = message["status"]
-                    for name, fact in self._shown(facts).items():  # the span ends with the answer
+                    for name, fact in self._choose_facts(
+                        facts
+                    ).items():  # the span ends with the answer
                         span.set_attribute(f"tessera.{name}", fact)
                 await send(message)
 
@@ -75,20 +77,20 @@ class Observation:
                 status = HTTPStatus.SERVICE_UNAVAILABLE.value  # the service ends
                 raise
             finally:
-                _note(scope, status, perf_counter() - start, self._shown(facts))
+                _note(scope, status, perf_counter() - start, self._choose_facts(facts))
 
     def _name(self, span: Span) -> None:
-        """Give the span of a request its id, and take from it what people search for."""
+        """Set the id of a request's span, and remove search texts from it."""
         span.set_attribute("tessera.request_id", correlation_id.get() or "")
         if not self.queries:
             span.set_attribute("url.query", "")
 
-    def _shown(self, facts: Mapping[str, str]) -> dict[str, str]:
+    def _choose_facts(self, facts: Mapping[str, str]) -> dict[str, str]:
         return {name: fact for name, fact in facts.items() if self.queries or name != "query"}
 
 
 def _note(scope: Scope, status: int, seconds: float, facts: Mapping[str, str]) -> None:
-    """Count a request and write a line about it, in words of which there are only so many."""
+    """Count a request and log it with a bounded set of labels."""
     method = scope["method"] if scope["method"] in METHODS else OTHER
     route = getattr(scope.get("route"), "path", OTHER)
     REQUESTS.labels(method, route, status).inc()

@@ -1,13 +1,15 @@
-"""OpenAPI: the service's own document, with the bodies it reads and every problem it answers."""
+"""OpenAPI: the service's document, with bodies and problems."""
 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
+from fastapi.routing import APIRoute
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
@@ -79,6 +81,7 @@ REQUEST_ID = {
 }
 
 Responses = dict[int | str, dict[str, Any]]
+ATTACHED = "request_body"  # the attribute of a dependency that reads a body
 
 
 def reference(model: type[BaseModel]) -> dict[str, str]:
@@ -87,7 +90,7 @@ def reference(model: type[BaseModel]) -> dict[str, str]:
 
 
 def body_of(model: type[BaseModel], *, several: bool = False) -> dict[str, Any]:
-    """The body of a route that takes JSON, or a form with the same fields and an image, or more."""
+    """Return the body of a route that takes JSON, or a form with images."""
     schema = model.model_json_schema(ref_template=REFERENCE)
     schema.pop("$defs", None)
     schema["title"] += "Upload"
@@ -103,13 +106,27 @@ def body_of(model: type[BaseModel], *, several: bool = False) -> dict[str, Any]:
 
 
 def lines_of(model: type[BaseModel], *media_types: str) -> dict[str, Any]:
-    """The body of a route that takes lines of JSON."""
+    """Return the body of a route that takes lines of JSON."""
     content = {kind: {"schema": reference(model)} for kind in media_types}
     return {"requestBody": {"required": True, "content": content}}
 
 
+def attach_body(read: Callable[..., Any], body: dict[str, Any]) -> None:
+    """Attach the body that a dependency reads, for the document of its `BodyRoute`."""
+    vars(read)[ATTACHED] = body
+
+
+class BodyRoute(APIRoute):
+    """A route whose document has the body that one of its dependencies reads."""
+
+    def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
+        super().__init__(path, endpoint, **options)
+        for dependency in self.dependant.dependencies:
+            self.openapi_extra = getattr(dependency.call, ATTACHED, self.openapi_extra)
+
+
 def problems(*errors: type[Exception]) -> Responses:
-    """The responses of routes in which these exceptions, of app.http.errors.KINDS, may be raised."""
+    """Return the responses for exceptions of `errors.KINDS`."""
     titles: defaultdict[HTTPStatus, list[str]] = defaultdict(list)
     for kind in (KINDS[error] for error in errors):
         if kind.title not in titles[kind.status]:
@@ -118,7 +135,7 @@ def problems(*errors: type[Exception]) -> Responses:
 
 
 def describe(app: FastAPI) -> dict[str, Any]:
-    """FastAPI's document, and the schemas that this service's own routes refer to."""
+    """Complete FastAPI's document with the schemas of bodies and problems."""
     if app.openapi_schema is None:
         document = get_openapi(
             title=app.title, version=app.version, summary=app.summary, routes=app.routes
@@ -142,7 +159,7 @@ def describe(app: FastAPI) -> dict[str, Any]:
 
 
 def _general(*, changes: bool, closed: bool) -> dict[str, Any]:
-    """The responses of every route, of those that do not only read, and of those with a role."""
+    """Return the responses of every route, of routes with changes, and with a role."""
     declared = {
         HTTPStatus.INTERNAL_SERVER_ERROR: UNEXPECTED.title,
         HTTPStatus.BAD_REQUEST: f"{UNKNOWN_HOST.title}; {TWO_LENGTHS.title.lower()}",

@@ -1,4 +1,4 @@
-"""Pace: how fast what a client sends has to come."""
+"""The least speed of a body from a client."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from app.settings import Settings
 
 
 @dataclass(slots=True)
-class Pace:
-    """The time that a body may take: `grace` seconds, and one more for each `rate` bytes.
+class BodyPace:
+    """The time for a body: `grace` seconds, plus one for each `rate` bytes.
 
     It is at most `most` seconds. Only the time in which the service waits for the client counts. A
     rate of 0 asks for none.
@@ -23,22 +23,22 @@ class Pace:
     waited: float = 0.0  # seconds so far
 
     @classmethod
-    def of(cls, settings: Settings) -> Pace:
+    def of(cls, settings: Settings) -> BodyPace:
         """The pace of a new body, or of a new line."""
         return cls(settings.idle_seconds, settings.body_rate, settings.body_seconds)
 
     @property
     def left(self) -> float:
-        """How many seconds more may go by until the next byte."""
+        """Seconds until the next byte must come."""
         allowed = self.grace + self.size / self.rate if self.rate else self.most
         return min(self.most, allowed) - self.waited
 
     def add(self, size: int, waited: float) -> None:
-        """Count what came, and how long it took."""
+        """Count received bytes and waiting time."""
         self.size, self.waited = self.size + size, self.waited + waited
 
     def check(self, thing: str) -> None:
-        """TooSlow where no time is left."""
+        """Raise TooSlow where no time is left."""
         if self.left > 0:
             return
         if self.waited >= self.most:

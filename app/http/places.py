@@ -1,4 +1,4 @@
-"""Places: how many requests may be at one thing, of which no caller takes all."""
+"""Places: a bounded number of requests, shared fairly between callers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Places:
 
     @property
     def taken(self) -> int:
-        """How many places are taken."""
+        """The number of taken places."""
         return self._taken.total()
 
     def check(self, caller: str = "") -> None:
@@ -45,7 +45,7 @@ class Places:
 
 
 def check_share(thing: str, count: int, taken: int, held: int, caller: str) -> None:
-    """Whether a caller who has `held` of the `taken` places of `count` may have one more.
+    """Check that a caller with `held` of the `taken` places may take one more.
 
     Unavailable if none is free, TooManyRequests if the caller has its share.
     """
@@ -60,7 +60,7 @@ def check_share(thing: str, count: int, taken: int, held: int, caller: str) -> N
 
 
 def network(address: str) -> str:
-    """An address as one that counts: the /64 of IPv6, as a host has all of that to itself.
+    """Reduce an IPv6 address to its /64: one host has all of it.
 
     >>> network("10.0.0.1"), network("2001:db8::1"), network("2001:db8::2")
     ('10.0.0.1', '2001:db8::/64', '2001:db8::/64')

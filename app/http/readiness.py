@@ -1,4 +1,4 @@
-"""Readiness: whether searches and changes work, by a check that all who ask share."""
+"""Readiness: a shared check of searches and changes."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ Check = Callable[[], Mapping[str, object]]
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
-    """What a check gave, or why it failed, and when it was done."""
+class CheckReport:
+    """The result of a check, or its failure, and its time."""
 
     about: Mapping[str, object] = field(default_factory=dict)
     failure: Exception | None = None
@@ -32,25 +32,25 @@ class Report:
 
 
 class Readiness:
-    """Checks at most every `seconds`, one at a time, on a thread of its own. Of one event loop.
+    """Runs a check at most every `seconds`, in its own thread, for one event loop.
 
-    A check writes to the disk: if everyone who asks had one, they would wait for each other.
+    A check writes to the disk; shared checks keep callers from waiting for each other.
     """
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
         self._thread = ThreadPoolExecutor(1, "readiness")
-        self._report: Report | None = None
-        self._running: asyncio.Future[Report] | None = None
+        self._report: CheckReport | None = None
+        self._running: asyncio.Future[CheckReport] | None = None
 
     async def report(self, check: Check) -> dict[str, object]:
-        """What the newest check gave, and its age in seconds.
+        """Return the result of the newest check, and its age in seconds.
 
         Its exception where it failed; NotReady for a disk that fails, or a check that hangs.
         """
         report = self._report
-        if report is None or report.age >= self._lasting(report):
-            report = await self._renewed(check)
+        if report is None or report.age >= self._choose_lifetime(report):
+            report = await self._renew(check)
         if report is None or report.age >= STALE + self.seconds:
             raise Unavailable("the disk, the database or the picture store does not answer in time")
         if isinstance(report.failure, NotReady):
@@ -61,8 +61,8 @@ class Readiness:
             raise report.failure.with_traceback(None)
         return {**report.about, "checked": round(report.age, 1)}
 
-    async def _renewed(self, check: Check) -> Report | None:
-        """The report of a new check, or the last one while the new one takes its time."""
+    async def _renew(self, check: Check) -> CheckReport | None:
+        """Start a check; return its report, or the last one if it takes long."""
         if self._running is None:
             loop = asyncio.get_running_loop()
             self._running = loop.run_in_executor(self._thread, _try, check)
@@ -72,12 +72,12 @@ class Readiness:
         await asyncio.wait({self._running}, timeout=patience)
         return self._report
 
-    def _keep(self, done: asyncio.Future[Report]) -> None:
+    def _keep(self, done: asyncio.Future[CheckReport]) -> None:
         self._running = None
         if not done.cancelled():
             self._report = done.result()
 
-    def _lasting(self, report: Report) -> float:
+    def _choose_lifetime(self, report: CheckReport) -> float:
         return self.seconds if report.failure is None else min(FAILED, self.seconds)
 
     def close(self) -> None:
@@ -85,8 +85,8 @@ class Readiness:
         self._thread.shutdown(wait=False, cancel_futures=True)
 
 
-def _try(check: Check) -> Report:
+def _try(check: Check) -> CheckReport:
     try:
-        return Report(check())
-    except Exception as failure:  # noqa: BLE001 - who asks is told, whatever it is
-        return Report(failure=failure)
+        return CheckReport(check())
+    except Exception as failure:  # noqa: BLE001 - the callers get any failure
+        return CheckReport(failure=failure)

@@ -1,4 +1,4 @@
-"""Security headers: what browsers may load into an answer, and where they may show it."""
+"""Security headers: limits for browsers on sources, frames and content types."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ DOCS = (
 )
 
 
-class SecurityHeaders:
-    """Tells browsers to load nothing from elsewhere and to guess no content types."""
+class SecurityHeadersMiddleware:
+    """Forbids browsers to load from elsewhere or to guess content types."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app

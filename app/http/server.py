@@ -1,4 +1,4 @@
-"""The HTTP server: uvicorn, with bounds of connections and of the time that headers take."""
+"""The HTTP server: uvicorn with limits on connections and on slow headers."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from starlette.responses import Response
 from uvicorn import Config, Server
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from app.http.errors import KINDS, Kind, TooManyRequests, Unavailable, problem
+from app.http.errors import KINDS, ProblemKind, TooManyRequests, Unavailable, problem
 from app.http.places import check_share, network
 from app.http.security_headers import HEADERS as SECURITY_HEADERS
 from app.settings import Settings
 
-NO_HTTP = Kind("no-http", HTTPStatus.BAD_REQUEST, "The request is not HTTP/1.1")
+NO_HTTP = ProblemKind("no-http", HTTPStatus.BAD_REQUEST, "The request is not HTTP/1.1")
 SECURITY = [(name.lower().encode(), value.encode()) for name, value in SECURITY_HEADERS.items()]
 HEADERS = 10.0  # seconds, from the connection or the first byte of a request on
 # Longer than clients and proxies keep a connection (httpx 5 s, nginx 60): if it is closed just as
@@ -30,7 +30,7 @@ logger = logging.getLogger("uvicorn.error")
 
 
 class PatientProtocol(H11Protocol):
-    """HTTP/1.1 that closes connections over which no whole request comes in time.
+    """HTTP/1.1 that closes connections without a whole request in time.
 
     uvicorn itself only closes connections that are silent after an answer, after `KEEP_ALIVE`.
     No address gets all connections that `limit_concurrency` allows, which uvicorn takes for a
@@ -40,7 +40,7 @@ class PatientProtocol(H11Protocol):
     deadline: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Wait for the first request; refuse it where there are too many connections."""
+        """Wait for the first request, or refuse it if there are too many connections."""
         most, self.limit_concurrency = self.limit_concurrency or sys.maxsize, None
         others = [other.address for other in self.connections if isinstance(other, type(self))]
         super().connection_made(transport)
@@ -54,11 +54,11 @@ class PatientProtocol(H11Protocol):
 
     @property
     def address(self) -> str:
-        """Where the connection comes from."""
+        """The network address of the client."""
         return network(self.client[0]) if self.client else "this client"
 
     def send_400_response(self, msg: str) -> None:
-        """Answer what is no HTTP with a problem, unless an answer has begun."""
+        """Answer input that is not HTTP with a problem, unless an answer has begun."""
         if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
             self._answer(problem(NO_HTTP, f"{msg} Headers may have 64 KB.", "*"))
         self.transport.close()
@@ -76,13 +76,13 @@ class PatientProtocol(H11Protocol):
         self.transport.close()
 
     def data_received(self, data: bytes) -> None:
-        """Wait for the rest of a request that begins to come."""
+        """Wait for the rest of a request."""
         if self.deadline is None:
             self._wait()
         super().data_received(data)
 
     def on_response_complete(self) -> None:
-        """Wait for the rest of a body that nobody reads, or of a request that has begun."""
+        """Wait for the rest of an unread body, or of a request that has begun."""
         self._cancel()
         super().on_response_complete()
         if self.conn.their_state is h11.SEND_BODY or self.conn.trailing_data[0]:
@@ -109,7 +109,10 @@ class PatientProtocol(H11Protocol):
 
 
 class AnnouncedServer(Server):
-    """A server that says where it is once it answers; uvicorn does not for a given socket."""
+    """A server that logs its addresses once it answers.
+
+    uvicorn does not for a given socket.
+    """
 
     async def startup(self, sockets: list[socket] | None = None) -> None:
         """Start to answer, and log the address of each socket."""
@@ -119,20 +122,20 @@ class AnnouncedServer(Server):
 
 
 def address(listener: socket, config: Config) -> str:
-    """The address that a browser opens."""
+    """Return the address to open in a browser."""
     host, port = listener.getsockname()[:2]
     scheme = "https" if config.ssl_certfile else "http"
     return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
 
 
 def options(settings: Settings) -> dict[str, Any]:
-    """How uvicorn serves."""
+    """Return uvicorn's options."""
     return OPTIONS | {"limit_concurrency": settings.connections}
 
 
 OPTIONS: dict[str, Any] = {
     "http": PatientProtocol,
-    # Not what else is installed beside uvicorn: a service runs as it was tested.
+    # Fixed, so that other installed packages do not change a tested service.
     "loop": "asyncio",
     "ws": "none",
     "timeout_keep_alive": KEEP_ALIVE,

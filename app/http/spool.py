@@ -1,4 +1,4 @@
-"""Lines of a body that is still being sent, kept on disk until their turn comes."""
+"""Lines of an incoming body, on disk until their turn."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from starlette.datastructures import UploadFile
 
-from app.http.pace import Pace
+from app.http.pace import BodyPace
 from index.disk import is_full
 
 IN_MEMORY = 2**16  # bytes of a line that are kept in memory; beyond, it goes to disk
@@ -21,25 +21,25 @@ Item = TypeVar("Item")
 
 @dataclass(slots=True)
 class Line:
-    """A line's number from 1, and its bytes, or why it is not read."""
+    """A line's number from 1, and its bytes or the reason for its refusal."""
 
     number: int
     refused: str | None = None
     spool: UploadFile | None = None  # of starlette: it writes to disk on a thread
-    pace: Pace | None = None
+    pace: BodyPace | None = None
 
     @property
     def size(self) -> int:
-        """In bytes; 0 for a line that is blank so far."""
+        """Its size in bytes; 0 for a blank line."""
         return self.spool.size or 0 if self.spool else 0
 
     @property
     def begun(self) -> bool:
-        """Whether anything but blanks has come of it."""
+        """Return whether anything but blanks has come of it."""
         return bool(self.size or self.refused)
 
     async def add(self, piece: bytes, longest: int) -> None:
-        """Go on with the line, unless it is blank so far and the piece is too."""
+        """Append a piece; blanks at the start are skipped."""
         if self.refused or not (self.spool or piece.strip()):
             return
         if self.spool is None:
@@ -57,14 +57,14 @@ class Line:
             self.close()
 
     def count(self, chunk: bytes, waited: float) -> None:
-        """Count what came after a wait; TooSlow if the line has begun, and does not end in time."""
+        """Count received bytes; TooSlow if a line that has begun does not end in time."""
         if self.pace is not None and self.begun:
             self.pace.add(len(chunk), waited)
             if b"\n" not in chunk:
                 self.pace.check("the line")
 
     def read(self) -> bytes:
-        """Its bytes, once; none of a line that is refused."""
+        """Return its bytes, once; empty for a refused line."""
         if self.spool is None or self.refused:
             return b""
         with self.spool.file as file:
@@ -78,7 +78,7 @@ class Line:
 
 
 class Backlog:
-    """Lines that wait for their turn: about `count`, of about `size` bytes together."""
+    """Waiting lines: about `count`, of about `size` bytes together."""
 
     def __init__(self, count: int, size: int) -> None:
         self.count, self.size = count, size
@@ -103,7 +103,7 @@ class Backlog:
             self._changed.notify_all()
 
     async def take(self) -> list[Line]:
-        """All lines that are there, at least one; none once the last was taken."""
+        """Wait for lines and take all of them; an empty list after the last."""
         async with self._changed:
             await self._changed.wait_for(lambda: self._lines or self.ended)
             taken = list(self._lines)
@@ -112,7 +112,7 @@ class Backlog:
         return taken
 
     def close(self) -> None:
-        """Forget the lines that nobody took."""
+        """Discard the remaining lines."""
         for line in self._lines:
             line.close()
 
@@ -124,11 +124,11 @@ class Backlog:
 
 
 async def split_lines(
-    chunks: AsyncIterable[bytes], longest: int, pace: Callable[[], Pace | None] = lambda: None
+    chunks: AsyncIterable[bytes], longest: int, pace: Callable[[], BodyPace | None] = lambda: None
 ) -> AsyncGenerator[Line, None]:
-    """The numbered lines of a stream that are not blank; who takes one closes it.
+    """Split a stream into numbered lines, without blank ones; the caller closes them.
 
-    TooSlow for a line that has begun, and goes on slower than its `pace` allows.
+    Raises TooSlow for a line that has begun and comes slower than its `pace` allows.
     """
     line, since = Line(1, pace=pace()), monotonic()
     try:
@@ -148,10 +148,10 @@ async def split_lines(
         yield line
 
 
-async def patiently(
+async def limit_pauses(
     items: AsyncGenerator[Item, None], seconds: float, owed: Callable[[], bool]
 ) -> AsyncGenerator[Item, None]:
-    """Items as they come; TimeoutError where none comes for `seconds` while nothing is `owed`."""
+    """Yield items; TimeoutError after `seconds` without one, unless an answer is owed."""
     while True:
         coming = asyncio.ensure_future(anext(items))
         try:

@@ -1,6 +1,6 @@
-"""Patience: how long a client may take to send a body and to read an answer, and when it left.
+"""Timeouts of clients: slow bodies, unread answers, closed connections.
 
-And how long the service takes to end: what is cut off then is answered, if that has not begun.
+Also answers a request that the end of the service cuts off, unless its answer has begun.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from anyio import CancelScope
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.http.errors import KINDS, LEFT, TooSlow, Unavailable, problem
-from app.http.pace import Pace
+from app.http.pace import BodyPace
 from app.settings import Settings
 
 
-class Patience:
-    """ASGI middleware: 408 for a body that does not come, and no work for clients that left.
+class TimeoutMiddleware:
+    """Answers 408 to slow bodies, and stops the work for clients that left.
 
     Its settings say how many seconds there may be between two parts of a body, how long an answer
     may wait to be read, and how fast a body must come. The routes `streams`, of a method and a
@@ -35,7 +35,7 @@ class Patience:
             await self.app(scope, receive, send)
             return
         stream = (scope["method"], scope["path"]) in self.streams
-        pace = None if stream else Pace.of(self.settings)
+        pace = None if stream else BodyPace.of(self.settings)
         exchange = _Exchange(receive, send, self.settings.idle_seconds, pace)
         with exchange.scope:
             try:
@@ -54,14 +54,14 @@ class Patience:
 class _Exchange:
     """One request and its answer."""
 
-    def __init__(self, receive: Receive, send: Send, idle: float, pace: Pace | None) -> None:
+    def __init__(self, receive: Receive, send: Send, idle: float, pace: BodyPace | None) -> None:
         self._receive, self._send, self._idle, self._pace = receive, send, idle, pace
         self._watch: asyncio.Task[None] | None = None
         self.scope = CancelScope()
         self.started = self.answered = self.left = False
 
     async def receive(self) -> Message:
-        """The next part of the body, or that the client left."""
+        """Receive the next part of the body, or the client's disconnect."""
         if self._watch is not None or self._pace is None:
             message = await self._receive()
         else:
@@ -71,7 +71,7 @@ class _Exchange:
         return message
 
     async def send(self, message: Message) -> None:
-        """Send a part of the answer, unless nobody reads it."""
+        """Send a part of the answer, unless no one reads it."""
         self.started = True
         try:
             async with asyncio.timeout(self._idle):
@@ -82,7 +82,7 @@ class _Exchange:
             self.answered = True
 
     async def cut(self, scope: Scope) -> None:
-        """Answer a request that the end of the service cuts off; what was sent of it stays."""
+        """Answer a request that shutdown interrupts, unless its answer has begun."""
         if not self.started:
             detail = "the service ends; send the request again once it is back"
             path, headers = scope["path"], {"Retry-After": "1", "Connection": "close"}
@@ -93,7 +93,7 @@ class _Exchange:
         if self._watch is not None:
             self._watch.cancel()
 
-    async def _receive_in_time(self, pace: Pace) -> Message:
+    async def _receive_in_time(self, pace: BodyPace) -> Message:
         begun = monotonic()
         try:
             async with asyncio.timeout(min(self._idle, pace.left)):
@@ -110,7 +110,7 @@ class _Exchange:
         return message
 
     async def _watch_client(self) -> None:
-        """Once the body is read, all that comes is that the client left, or has its answer."""
+        """Wait for the client's disconnect after its body; ends the request."""
         while (await self._receive())["type"] != "http.disconnect":
             pass
         if not self.answered:

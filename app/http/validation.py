@@ -1,4 +1,4 @@
-"""Mistakes in what clients send: where each is, what is wrong there, and what would work."""
+"""Mistakes in requests: their places, their reasons, and a remedy."""
 
 from __future__ import annotations
 
@@ -28,7 +28,9 @@ DICTIONARY = re.compile(r"a valid dictionary( or instance of \w+)?")
 def read_json(
     model: type[Model], data: bytes, check: Callable[[Model], object] = lambda _: None
 ) -> Model:
-    """What JSON says, with or without a byte order mark; ValueError for what the model refuses.
+    """Read JSON as a model, with or without a byte order mark.
+
+    Raises ValueError for values that the model refuses.
 
     A number is no text and no true or false; an object has no key twice. `check` may refuse it
     before it is looked through for such keys, which takes as long again.
@@ -50,7 +52,7 @@ def read_json(
 def read_fields(
     model: type[Model], fields: Mapping[str, Any], parts: Collection[str] = ()
 ) -> Model:
-    """What fields say; ValueError for what the model refuses.
+    """Read fields as a model; ValueError for values that it refuses.
 
     The `parts` were sent as JSON: in them a number is no text, as in a body.
     """
@@ -65,17 +67,17 @@ def read_fields(
 
 
 def _part_errors(model: type[BaseModel], name: str, value: Any) -> list[Any]:
-    """What pydantic finds wrong with one field of a model that was sent as JSON."""
+    """List the errors of one field that was sent as JSON."""
     try:
-        _part(model, name).validate_json(json.dumps(value), strict=True)
+        _adapt_field(model, name).validate_json(json.dumps(value), strict=True)
     except ValidationError as wrong:
         return [{**error, "loc": (name, *error["loc"])} for error in _errors(wrong)]
     return []
 
 
 @lru_cache(128)
-def _part(model: type[BaseModel], name: str) -> TypeAdapter[Any]:
-    """What reads one field of a model alone."""
+def _adapt_field(model: type[BaseModel], name: str) -> TypeAdapter[Any]:
+    """Return a reader of one field of a model."""
     field = model.model_fields[name]
     annotated: Any = Annotated[field.annotation, field]
     return TypeAdapter(annotated)
@@ -86,39 +88,39 @@ def _errors(wrong: ValidationError) -> list[Any]:
 
 
 def explain(errors: Iterable[Any], sent: Any, model: type[BaseModel] = BaseModel) -> str:
-    """One sentence for what pydantic found wrong with what was sent, at first."""
+    """Describe pydantic's first errors in one sentence."""
     messages: dict[Place, list[str]] = {}
     inputs: dict[Place, str] = {}
     for error in islice(errors, MOST_NAMED):
-        place = _place(error, sent)
-        inputs[place] = _input(error)
-        at_place, message = messages.setdefault(place, []), _message(error, place, model)
+        place = _locate(error, sent)
+        inputs[place] = _quote_input(error)
+        at_place, message = messages.setdefault(place, []), _describe_error(error, place, model)
         if message not in at_place:
             at_place.append(message)
     # An error inside of a value says more than that the value is of no other kind of a union.
     outer = {place[:end] for place in messages for end in range(len(place))} - {()}
     return "; ".join(
-        ": ".join(filter(None, (_named(place), _either(at_place)))) + inputs[place]
+        ": ".join(filter(None, (_join_place(place), _join_alternatives(at_place)))) + inputs[place]
         for place, at_place in messages.items()
         if place not in outer
     )
 
 
-def _input(error: Any) -> str:
-    """What was sent where another kind of value belongs, if that looks like the right one."""
+def _quote_input(error: Any) -> str:
+    """Quote a value of the wrong type, if it looks right."""
     value = error.get("input")
     if error["type"] not in STRICT or not isinstance(value, str | int | float):
         return ""
     return f", got {json.dumps(value):.100}"
 
 
-def _named(place: Place) -> str:
+def _join_place(place: Place) -> str:
     """A place as people read it."""
     return ".".join(f"{part:.100}" if isinstance(part, str) else str(part) for part in place)
 
 
-def _place(error: Any, sent: Any) -> Place:
-    """Where an error is in what was sent: without pydantic's names for the kinds of a union."""
+def _locate(error: Any, sent: Any) -> Place:
+    """Return the place of an error in the input, without names of union members."""
     place: list[str | int] = []
     for part in error["loc"]:
         if _has(sent, part):
@@ -133,15 +135,15 @@ def _has(value: Any, part: str | int) -> bool:
     return isinstance(value, Mapping) and part in value
 
 
-def _message(error: Any, place: Place, model: type[BaseModel]) -> str:
+def _describe_error(error: Any, place: Place, model: type[BaseModel]) -> str:
     if error["type"] == "extra_forbidden":
-        return _unknown(str(place[-1]), _model_at(model, place[:-1]).model_fields)
+        return _describe_unknown(str(place[-1]), _model_at(model, place[:-1]).model_fields)
     message = str(error["msg"]).removeprefix("Value error, ").replace(" after validation", "")
-    return DICTIONARY.sub("an object", message) + _example(model, place)
+    return DICTIONARY.sub("an object", message) + _quote_example(model, place)
 
 
-def _unknown(name: str, fields: Mapping[str, FieldInfo]) -> str:
-    """What to say of a field that is not there: the nearest one, and all there are."""
+def _describe_unknown(name: str, fields: Mapping[str, FieldInfo]) -> str:
+    """Describe an unknown field: the nearest name, and all names."""
     known = [
         f"{key} (a list)" if get_origin(field.annotation) is list else key
         for key, field in fields.items()
@@ -150,8 +152,8 @@ def _unknown(name: str, fields: Mapping[str, FieldInfo]) -> str:
     return f"there is no such field{near}; there are {', '.join(known)}"
 
 
-def _example(model: type[BaseModel], place: Place) -> str:
-    """The end of a sentence about a field that has examples."""
+def _quote_example(model: type[BaseModel], place: Place) -> str:
+    """Quote an example of a field, as the end of a sentence."""
     if not place or not isinstance(place[-1], str):
         return ""
     field = _model_at(model, place[:-1]).model_fields.get(place[-1])
@@ -171,13 +173,13 @@ def _model_at(model: type[BaseModel], place: Place) -> type[BaseModel]:
 
 
 def _kinds(annotation: Any) -> Iterator[Any]:
-    """A type and all types that it is made of, with what annotates them."""
+    """Yield a type, its parts and their annotations."""
     yield annotation
     for part in get_args(annotation):
         yield from _kinds(part)
 
 
-def _either(messages: Sequence[str]) -> str:
-    """One message for a value that is of none of several kinds."""
+def _join_alternatives(messages: Sequence[str]) -> str:
+    """Join the messages for a value of a union."""
     first, *others = messages
     return " or ".join([first, *(other.removeprefix(EXPECTED) for other in others)])

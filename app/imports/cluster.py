@@ -1,7 +1,7 @@
-"""Imports on a Ray cluster: photos are read and decoded here, embedded and stored there.
+"""Imports on a Ray cluster: Ray Data reads, decodes, embeds and stores.
 
-Ray Data holds back the reading where embedding is slower. What is done is in the database, so that
-an import that was interrupted anywhere goes on where it was when it is run again.
+Ray Data slows the reading down to the speed of embedding. The database has the finished items, so
+that an interrupted import continues when it is run again.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from app.engine.engine import Engine
 from app.imports import folder
 from app.imports.decoders import Allowance, Decoders
 from app.imports.fetching import Fetcher, refuse
-from app.imports.folder import Outcome, Source
+from app.imports.folder import ImportOutcome, ItemSource
 from app.settings import Settings
 from index.cluster.cluster import connect
 from index.items import Collection
 
 WINDOW = 20_000  # sources that are on their way at a time
-# What actors do not need: keys are no business of theirs, nor are models that do not embed, nor is
-# the cluster, as they do not search.
+# Settings that actors do not need: keys, models that do not embed, and the cluster, as they do not
+# search.
 WITHOUT: dict[str, Any] = dict.fromkeys(
     ("read_key", "write_key", "admin_key", "captioner", "grounder")
 ) | {"cluster": ""}
 Columns = Mapping[str, NDArray[Any]]  # of one batch; "value" holds pickled values as bytes
 
 
-class Reader:
-    """Reads and decodes the photos of sources: a batch of sources in, of drafts out."""
+class SourceReader:
+    """Reads and decodes photos: a batch of sources in, a batch of drafts out."""
 
     def __init__(self, settings: Settings) -> None:
         priority.lower(priority.BACKGROUND)
@@ -47,13 +47,13 @@ class Reader:
 
     def __call__(self, batch: Columns) -> Columns:
         """The drafts of a batch, or why there are none, in order."""
-        return packed([self._read(source) for source in unpacked(batch)])
+        return pack([self._read(source) for source in unpack(batch)])
 
-    def _read(self, source: Source) -> Draft | Outcome:
+    def _read(self, source: ItemSource) -> Draft | ImportOutcome:
         return folder.read(source, self._most, self._decode, self._fetch)
 
 
-class Storer:
+class DraftStorer:
     """Embeds and stores drafts: a batch of them in, of outcomes out."""
 
     def __init__(self, settings: Settings, collection: str, home: Collection) -> None:
@@ -62,8 +62,11 @@ class Storer:
         self._collection, self._home = collection, home
 
     def __call__(self, batch: Columns) -> Columns:
-        """What became of each; one that was stored by a call that was lost is not stored again."""
-        ready: list[Draft | Outcome] = unpacked(batch)
+        """Store a batch; return outcomes.
+
+        A draft that a lost call has stored is not stored again.
+        """
+        ready: list[Draft | ImportOutcome] = unpack(batch)
         stamps = {
             draft.source: draft.stamp
             for draft in ready
@@ -72,53 +75,59 @@ class Storer:
         known = self._engine.catalog.stamps(self._home, [*stamps])
         unchanged = {place for place, stamp in known.items() if stamp == stamps[place]}
         new = [
-            entry for entry in ready if isinstance(entry, Outcome) or entry.source not in unchanged
+            entry
+            for entry in ready
+            if isinstance(entry, ImportOutcome) or entry.source not in unchanged
         ]
         stored = folder.store(self._engine, self._collection, self._home, new)
-        return packed([*(Outcome(place, "stored") for place in unchanged), *stored])
+        return pack([*(ImportOutcome(place, "stored") for place in unchanged), *stored])
 
 
-def bring_in(
-    engine: Engine, collection: str, incoming: Iterable[Source | Outcome], settings: Settings
-) -> Iterator[Outcome]:
-    """Store sources by a cluster, and say what became of each, as app.imports.folder.bring_in does.
+def import_sources(
+    engine: Engine,
+    collection: str,
+    incoming: Iterable[ItemSource | ImportOutcome],
+    settings: Settings,
+) -> Iterator[ImportOutcome]:
+    """Store sources by a cluster, and yield the outcome of each.
 
-    The nodes read the files at the same paths as this process. OSError without a cluster; Replaced
-    as app.imports.folder.bring_in, after the sources that were on their way.
+    Does what `app.imports.folder.import_sources` does. The nodes read the files at the same paths
+    as this process. Raises OSError without a cluster, and Replaced after the sources that were on
+    their way.
     """
     connect(settings.cluster)
     settings = settings.model_copy(update=WITHOUT)
     DataContext.get_current().enable_progress_bars = False
     home = engine.open(collection, create=True)
-    stream = folder.without_known(engine, home, incoming)
-    for part in folder.portions(stream, WINDOW):
-        yield from (outcome for outcome in part if isinstance(outcome, Outcome))
-        sources, taken = _each_id_once([source for source in part if isinstance(source, Source)])
+    stream = folder.skip_known(engine, home, incoming)
+    for part in folder.split_stream(stream, WINDOW):
+        yield from (outcome for outcome in part if isinstance(outcome, ImportOutcome))
+        sources, taken = _deduplicate([source for source in part if isinstance(source, ItemSource)])
         yield from taken
         if sources:
-            yield from _stored(sources, collection, home, settings)
+            yield from _store(sources, collection, home, settings)
             engine.catalog.names.check(collection, home)
 
 
-def _stored(
-    sources: Sequence[Source], collection: str, home: Collection, settings: Settings
-) -> Iterator[Outcome]:
-    """The outcomes of new sources, in whatever order they come."""
+def _store(
+    sources: Sequence[ItemSource], collection: str, home: Collection, settings: Settings
+) -> Iterator[ImportOutcome]:
+    """Yield the outcomes of new sources, in any order."""
     blocks = -(-len(sources) // settings.batch)
-    most, about = _resources(settings)
+    most, about = _measure_resources(settings)
     embedders = min(most, blocks)
     rows = [{"value": pickle.dumps(source)} for source in sources]
     outcomes = (
         ray.data.from_items(rows, override_num_blocks=blocks)
         .map_batches(
-            Reader,
+            SourceReader,
             fn_constructor_args=(settings,),
             batch_size=settings.batch,
             compute=ActorPoolStrategy(min_size=1, max_size=embedders),
             num_cpus=0,  # a tenth of what embedding takes
         )
         .map_batches(
-            Storer,
+            DraftStorer,
             fn_constructor_args=(settings, collection, home),
             batch_size=settings.batch,
             compute=ActorPoolStrategy(size=embedders, max_tasks_in_flight_per_actor=2),
@@ -126,11 +135,11 @@ def _stored(
         )
     )
     for batch in outcomes.iter_batches(batch_size=None, batch_format="numpy"):
-        yield from unpacked(batch)
+        yield from unpack(batch)
 
 
-def _resources(settings: Settings) -> tuple[int, dict[str, float]]:
-    """How many actors can embed, and what Ray reserves for each."""
+def _measure_resources(settings: Settings) -> tuple[int, dict[str, float]]:
+    """Return the number of embedding actors, and Ray's resources for each."""
     resources = ray.available_resources()
     if settings.device.startswith("cuda"):
         return max(1, int(resources.get("GPU", 0))), {"num_gpus": 1, "num_cpus": 0.5}
@@ -138,25 +147,28 @@ def _resources(settings: Settings) -> tuple[int, dict[str, float]]:
     return max(1, int(resources.get("CPU", 0) / threads)), {"num_cpus": float(threads)}
 
 
-def _each_id_once(sources: Sequence[Source]) -> tuple[list[Source], list[Outcome]]:
-    """The first source of each id; the others are refused, as actors would not see each other."""
-    first: dict[str, Source] = {}
+def _deduplicate(sources: Sequence[ItemSource]) -> tuple[list[ItemSource], list[ImportOutcome]]:
+    """Keep the first source of each id and refuse the others.
+
+    Actors would not see each other's ids.
+    """
+    first: dict[str, ItemSource] = {}
     refused = []
     for source in sources:
         owner = first.setdefault(source.id, source)
         if owner.place != source.place:
             reason = f"its id {source.id!r} is taken by {owner.place}; rename one"
-            refused.append(Outcome(source.place, "refused", reason))
+            refused.append(ImportOutcome(source.place, "refused", reason))
     return list(first.values()), refused
 
 
-def packed(values: Sequence[Any]) -> Columns:
+def pack(values: Sequence[Any]) -> Columns:
     """Values as a batch of one column."""
     column = np.empty(len(values), dtype=object)
     column[:] = [pickle.dumps(value) for value in values]
     return {"value": column}
 
 
-def unpacked(batch: Columns) -> list[Any]:
-    """The values of a batch, which our own actors made."""
+def unpack(batch: Columns) -> list[Any]:
+    """Unpack the values of a batch of our own actors."""
     return [pickle.loads(pickled) for pickled in batch["value"]]  # noqa: S301

@@ -1,4 +1,4 @@
-"""Mappings: which columns of a table are an item's id, its photos, its sentences and metadata."""
+"""Mappings of a table's columns to ids, photos, sentences and metadata."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SENTENCES = ("sentences", "captions", "caption")
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Columns by what they are: the value of a mapping file.
+    """The roles of columns: the value of a mapping file.
 
     `metadata` maps keys to columns; without it every column that is nothing else is metadata under
     its own name. Cells of `numbers` are numbers where they look like one. `separator` parts the
@@ -47,7 +47,7 @@ class Columns:
     separator: str = "|"
 
     def check(self, header: Sequence[str]) -> None:
-        """ValueError that names a column that the table has not, and the nearest that it has."""
+        """Raise ValueError for an unknown column, with the nearest name."""
         named = (self.id, *self.photos, *self.sentences, *self.numbers, *self.metadata.values())
         for column in named:
             if column not in header:
@@ -55,8 +55,8 @@ class Columns:
                     f"the table has no column {column!r}{nearest(column, header, 'column')}"
                 )
 
-    def toml(self) -> str:
-        """The text of a mapping file that says the same."""
+    def to_toml(self) -> str:
+        """Write the mapping as the text of a mapping file."""
         values = asdict(self)
         metadata = values.pop("metadata")
         lines = [f"{name} = {_toml(value)}" for name, value in values.items() if value != ()]
@@ -65,7 +65,7 @@ class Columns:
 
 
 def read_mapping(file: Path) -> dict[str, Any]:
-    """What a mapping file says; ValueError for what is none."""
+    """Read a mapping file; ValueError if it is not valid."""
     try:
         mapping = tomllib.loads(file.read_text("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as broken:
@@ -84,10 +84,10 @@ def read_mapping(file: Path) -> dict[str, Any]:
     }
 
 
-def columns_of(
+def map_columns(
     header: Sequence[str], rows: Sequence[Mapping[str, Any]], mapping: Mapping[str, Any]
 ) -> Columns:
-    """What a mapping says of a table's columns; what it leaves out is guessed by names and rows.
+    """Apply a mapping to columns; guess the others from names and rows.
 
     ValueError for a column that is not there, and where no column looks like an id.
     """
@@ -104,10 +104,10 @@ def columns_of(
     return columns
 
 
-def number_of(cell: str) -> int | float | str:
+def parse_number(cell: str) -> int | float | str:
     """A cell as a number if it is written as one.
 
-    >>> [number_of(cell) for cell in ("12", "1.50", "007", "1e5", "12 cm")]
+    >>> [parse_number(cell) for cell in ("12", "1.50", "007", "1e5", "12 cm")]
     [12, 1.5, '007', '1e5', '12 cm']
     """
     if not NUMBER.fullmatch(cell):
@@ -119,7 +119,7 @@ def _guess(
     header: Sequence[str], rows: Sequence[Mapping[str, Any]], mapping: Mapping[str, Any]
 ) -> dict[str, Any]:
     plain = {re.sub(r"[\W_]", "", column.casefold()): column for column in reversed(header)}
-    chosen = mapping.get("id") or _first(plain, IDS)
+    chosen = mapping.get("id") or _find_first(plain, IDS)
     photos = tuple(c for c in header if PHOTOS.fullmatch(re.sub(r"[\W_]", "", c.casefold())))
     sentences = tuple(plain[name] for name in SENTENCES if name in plain)
     others = {chosen, *mapping.get("photos", photos), *mapping.get("sentences", sentences)}
@@ -127,10 +127,10 @@ def _guess(
     keys = {
         column: key
         for key, names in reversed(list(KNOWN.items()))
-        if (column := _first(plain, names)) in left
+        if (column := _find_first(plain, names)) in left
     }
     texts = {column for column, key in keys.items() if key not in ("price", "stock")}
-    numbers = tuple(c for c in left if c not in texts and _numeric(row.get(c) for row in rows))
+    numbers = tuple(c for c in left if c not in texts and _is_numeric(row.get(c) for row in rows))
     metadata = {keys.get(column, column): column for column in left}
     return {
         "id": chosen,
@@ -141,12 +141,12 @@ def _guess(
     }
 
 
-def _first(plain: Mapping[str, str], names: Sequence[str]) -> str | None:
+def _find_first(plain: Mapping[str, str], names: Sequence[str]) -> str | None:
     return next((plain[name] for name in names if name in plain), None)
 
 
-def _numeric(cells: Iterable[Any]) -> bool:
-    """Whether cells are texts that all look like numbers."""
+def _is_numeric(cells: Iterable[Any]) -> bool:
+    """Return whether all texts of a column look like numbers."""
     texts = [cell.strip() for cell in cells if isinstance(cell, str) and cell.strip()]
     return bool(texts) and all(NUMBER.fullmatch(text) for text in texts)
 

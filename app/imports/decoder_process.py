@@ -1,4 +1,4 @@
-"""The process that decodes photos, one at a time, within limits that the kernel holds."""
+"""The process that decodes photos, within limits of the kernel."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NICE = 5  # searches come first
 
 
 def answer(connection: Connection) -> None:
-    """Read one photo and its limits; answer with its display copy, or why there is none.
+    """Read a photo and its limits; answer with its display copy or a refusal.
 
     Messages are JSON and plain bytes: what a broken decoder says is never unpickled.
     """
@@ -40,7 +40,7 @@ def answer(connection: Connection) -> None:
 
 
 def main(handle: int, seconds: int, memory: int) -> None:
-    """Answer until the other end is closed, or a photo takes too long."""
+    """Answer until the connection closes, or a photo takes too long."""
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

@@ -1,4 +1,4 @@
-"""Processes that decode photos: one whose photo costs too much is ended and replaced."""
+"""Pool of processes that decode photos; one over its limits is replaced."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from models.vision import images
 from models.vision.images import DisplayCopy
 from models.vision.photo_files import ImageTooLarge, too_many_bytes
 
-BUSY = 3  # how many times as long decoding may take where others use the processor too
+BUSY = 3  # factor of the time limit, as other processes use the processor too
 ENVIRONMENT = {
     "PYTHONPATH": str(Path(__file__).parent.parent.parent),
     "OPENBLAS_NUM_THREADS": "1",
@@ -32,7 +32,7 @@ ENVIRONMENT = {
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """What one photo may cost: bytes and pixels, and a process's processor time and memory."""
+    """Limits of one photo: bytes, pixels, processor time and memory."""
 
     most_bytes: int
     most_pixels: int
@@ -41,7 +41,7 @@ class Allowance:
 
     @classmethod
     def of(cls, settings: Settings) -> Allowance:
-        """What the settings allow."""
+        """Take the limits from the settings."""
         return cls(
             settings.upload_bytes,
             settings.upload_pixels,
@@ -60,17 +60,17 @@ class Decoders:
         self.allowance = allowance
         self._idle: LifoQueue[_Process | None] = LifoQueue()  # None is one that is not started yet
         self._alive = set[_Process]()
-        finalize(self, _end_all, self._alive)  # where nobody closes it
+        finalize(self, _end_all, self._alive)  # if no one closes it
         for _ in range(count):
             self._idle.put(None)
 
     @classmethod
     def of(cls, settings: Settings) -> Decoders:
-        """Processes for all requests that embed photos at once, and one for an import."""
+        """Make a pool for all concurrent requests with photos, and for one import."""
         return cls(settings.running + 1, Allowance.of(settings))
 
     def __call__(self, data: bytes) -> DisplayCopy:
-        """The display copy of a photo; errors are those of models.vision.images.decode."""
+        """Return a photo's display copy; errors are those of models.vision.images.decode."""
         if len(data) > self.allowance.most_bytes:
             raise too_many_bytes(len(data), self.allowance.most_bytes)
         with stage("decode"):
@@ -100,7 +100,7 @@ class Decoders:
         self.close()
 
     def close(self) -> None:
-        """End the processes, whatever they do."""
+        """End the processes immediately."""
         _end_all(self._alive)
 
     def _start(self) -> _Process:
@@ -119,7 +119,7 @@ def _end_all(processes: set[_Process]) -> None:
 
 
 class _Process:
-    """A process that decodes, and the connection to it."""
+    """A decoding process and the connection to it."""
 
     def __init__(self, allowance: Allowance) -> None:
         self.allowance = allowance
@@ -151,18 +151,18 @@ class _Process:
             if not self.connection.poll(BUSY * self.allowance.seconds):
                 raise ImageTooLarge(
                     f"the image takes more than {BUSY * self.allowance.seconds} seconds to "
-                    "decode; scale it down, or save it anew"
+                    "decode; scale it down, or save it again"
                 )
             return self._receive()
         except (EOFError, OSError) as ended:
             raise ImageTooLarge(
                 "the image ended the process that decoded it: it is broken, or it takes more than "
                 f"{self.allowance.seconds} seconds or {self.allowance.memory:,} bytes of memory; "
-                "scale it down, or save it anew"
+                "scale it down, or save it again"
             ) from ended
 
     def end(self) -> None:
-        """End the process whatever it does."""
+        """End the process immediately."""
         self.process.kill()
         self.process.wait()
 

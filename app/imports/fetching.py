@@ -1,9 +1,8 @@
-"""Photos by their addresses, fetched so that nobody reaches what only this machine can reach.
+"""Photos by their addresses, fetched from the public internet only.
 
-An address is brought into its normal form first: names beyond ASCII, and numbers however they are
-written. Its name is resolved once, every address it has must be public, and the connection is made
-to one of these very addresses. The same holds for each redirect. A fetch is bounded in bytes and in
-seconds, those of the resolver included.
+An address is normalised first: names beyond ASCII, and numbers in any notation. Its name is
+resolved once, all its addresses must be public, and the connection is made to one of them. The same
+holds for each redirect. A fetch is bounded in bytes and in seconds, the resolver's included.
 """
 
 from __future__ import annotations
@@ -43,18 +42,18 @@ log = logging.getLogger(__name__)
 
 
 class NotFetched(ValueError):
-    """An address gave no photo, or is not one that is asked."""
+    """An address gave no photo, or is not allowed."""
 
 
-def public(address: Address) -> bool:
-    """Whether an address is one of the public internet, and stands for no other one.
+def is_public(address: Address) -> bool:
+    """Return whether an address is on the public internet, and maps to no other.
 
-    >>> [public(ip_address(one)) for one in ("8.8.8.8", "10.0.0.1", "::ffff:8.8.8.8", "fe80::1")]
+    >>> [is_public(ip_address(x)) for x in ("8.8.8.8", "10.0.0.1", "::ffff:8.8.8.8", "fe80::1")]
     [True, False, False, False]
     """
     if isinstance(address, IPv6Address):
         if address in TRANSLATED:
-            return public(IPv4Address(int(address) & 0xFFFFFFFF))
+            return is_public(IPv4Address(int(address) & 0xFFFFFFFF))
         if address.ipv4_mapped or address.sixtofour or address.teredo or address.is_site_local:
             return False
     return address.is_global and not address.is_multicast and not address.is_reserved
@@ -67,7 +66,7 @@ def resolve(host: str, port: int) -> list[Address]:
 
 
 def normalise(url: str) -> str:
-    """An address as a browser would ask for it (WHATWG); NotFetched if it is none of a photo.
+    """Normalise an address as browsers do (WHATWG); NotFetched if it is not valid.
 
     >>> normalise("http://bücher.example/ä b%20c.png")
     'http://xn--bcher-kva.example/%C3%A4%20b%20c.png'
@@ -91,7 +90,7 @@ class Fetcher:
         seconds: float = SECONDS,
         *,
         resolve: Callable[[str, int], Sequence[Address]] = resolve,
-        permitted: Callable[[Address], bool] = public,
+        permitted: Callable[[Address], bool] = is_public,
         trusted: ssl.SSLContext | None = None,
     ) -> None:
         self._most, self._seconds = most, seconds
@@ -105,12 +104,12 @@ class Fetcher:
             for _ in range(REDIRECTS + 1):
                 url = normalise(url)
                 with (
-                    self._pool(deadline) as pool,
+                    self._open_pool(deadline) as pool,
                     pool.stream("GET", url, headers=HEADERS) as answer,
                 ):
                     if answer.status not in (301, 302, 303, 307, 308):
-                        return self._body(answer)
-                    url = urljoin(url, _header(answer, "location"))
+                        return self._read_body(answer)
+                    url = urljoin(url, _read_header(answer, "location"))
         except (httpcore2.TimeoutException, TimeoutError) as late:
             raise NotFetched(f"no photo came within {self._seconds:.0f} seconds") from late
         except (httpcore2.NetworkError, httpcore2.ProtocolError, OSError, UnicodeError) as failed:
@@ -122,14 +121,14 @@ class Fetcher:
             raise NotFetched(f"nothing came: {type(odd).__name__}: {odd}") from odd
         raise NotFetched(f"more than {REDIRECTS} redirects")
 
-    def _pool(self, deadline: float) -> httpcore2.ConnectionPool:
+    def _open_pool(self, deadline: float) -> httpcore2.ConnectionPool:
         network = PinnedNetwork(self._resolve, self._permitted, deadline)
         return httpcore2.ConnectionPool(self._trusted, network_backend=network)
 
-    def _body(self, answer: Response) -> bytes:
+    def _read_body(self, answer: Response) -> bytes:
         if answer.status != 200:
             raise NotFetched(f"the server there answered with status {answer.status}")
-        kind = _header(answer, "content-type").partition(";")[0].strip().lower()
+        kind = _read_header(answer, "content-type").partition(";")[0].strip().lower()
         if not kind.startswith(KINDS):
             raise NotFetched(f"what is there is of type {kind or 'unknown'!r:.100}, not an image")
         parts, size = [], 0
@@ -141,8 +140,8 @@ class Fetcher:
         return b"".join(parts)
 
 
-def photo_of(image: bytes | None, url: str | None, fetch: Fetch) -> bytes | None:
-    """The photo that was sent, or that is at an address; None if there is neither."""
+def get_photo(image: bytes | None, url: str | None, fetch: Fetch) -> bytes | None:
+    """Return the photo that was sent or named by an address; None without both."""
     if url is None:
         return image
     if image is not None:
@@ -150,12 +149,15 @@ def photo_of(image: bytes | None, url: str | None, fetch: Fetch) -> bytes | None
     return fetch(url)
 
 
-def photos_of(
+def get_photos(
     first: bytes | None, url: str | None, others: Sequence[str], fetch: Fetch
 ) -> list[bytes]:
-    """All photos that were sent or named, in order; `others` are base64 texts or addresses."""
+    """Return all photos that were sent or named, in order.
+
+    The `others` are base64 texts or addresses.
+    """
     deadline = monotonic() + TOGETHER
-    photo = photo_of(first, url, fetch)
+    photo = get_photo(first, url, fetch)
     read = (_read(text, fetch, deadline) for text in others)
     return [*([] if photo is None else [photo]), *read]
 
@@ -168,11 +170,11 @@ def _read(photo: str, fetch: Fetch, deadline: float) -> bytes:
                 "the item without those that follow, then add them by PATCH"
             )
         return fetch(photo)
-    return from_base64("images", photo, " nor an http address")
+    return decode_base64("images", photo, " nor an http address")
 
 
-def from_base64(field: str, text: str, other: str = "") -> bytes:
-    """The bytes of a photo as base64; ValueError names the field and what `other` it may have."""
+def decode_base64(field: str, text: str, other: str = "") -> bytes:
+    """Decode a photo from base64; a ValueError names the field and the `other` form."""
     try:
         return b64decode(text, validate=True)
     except ValueError as broken:
@@ -181,12 +183,12 @@ def from_base64(field: str, text: str, other: str = "") -> bytes:
 
 
 def refuse(_: str) -> bytes:
-    """In place of Fetcher.fetch, where the service is not to ask other hosts."""
+    """Refuse to fetch: used instead of `Fetcher.fetch` where it is switched off."""
     raise NotFetched("image_url is switched off here; TESSERA_FETCH=true switches it on")
 
 
 class PinnedNetwork(NetworkBackend):
-    """Connects to the permitted addresses of a name and to nothing else, until a deadline."""
+    """Connects to permitted addresses only, until a deadline."""
 
     def __init__(
         self,
@@ -204,20 +206,20 @@ class PinnedNetwork(NetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[Any] | None = None,
     ) -> NetworkStream:
-        """Connect to the first address that answers; NotFetched if any is not permitted."""
+        """Connect to the first address that answers; NotFetched if one is not permitted."""
         addresses = self._look_up(host, port)
         if not addresses or not all(self._permitted(address) for address in addresses):
             raise NotFetched(f"{host!r:.100} is not an address of the public internet")
         for address in addresses[:-1]:
             try:
-                return self._connected(address, port, local_address, socket_options)
+                return self._connect(address, port, local_address, socket_options)
             except httpcore2.ConnectError:
                 continue
-        return self._connected(addresses[-1], port, local_address, socket_options)
+        return self._connect(addresses[-1], port, local_address, socket_options)
 
     def _look_up(self, host: str, port: int) -> Sequence[Address]:
-        """The addresses of a name; TimeoutError where the resolver takes longer than is left."""
-        if not LOOKUPS.acquire(timeout=left(self._deadline)):
+        """Resolve a name; TimeoutError if it takes longer than the time left."""
+        if not LOOKUPS.acquire(timeout=seconds_left(self._deadline)):
             raise TimeoutError
         answer = Future[Sequence[Address]]()
 
@@ -235,28 +237,28 @@ class PinnedNetwork(NetworkBackend):
         except RuntimeError:  # there are too many threads
             LOOKUPS.release()
             raise
-        return answer.result(left(self._deadline))
+        return answer.result(seconds_left(self._deadline))
 
-    def _connected(self, address: Address, port: int, *options: Any) -> NetworkStream:
-        seconds = left(self._deadline)
+    def _connect(self, address: Address, port: int, *options: Any) -> NetworkStream:
+        seconds = seconds_left(self._deadline)
         return TimedStream(
             SyncBackend().connect_tcp(str(address), port, seconds, *options), self._deadline
         )
 
 
 class TimedStream(NetworkStream):
-    """A connection that ends at a deadline, however slowly bytes come."""
+    """A connection that ends at a deadline, even if bytes still come."""
 
     def __init__(self, stream: NetworkStream, deadline: float) -> None:
         self._stream, self._deadline = stream, deadline
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ARG002
         """See NetworkStream."""
-        return self._stream.read(max_bytes, left(self._deadline))
+        return self._stream.read(max_bytes, seconds_left(self._deadline))
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ARG002
         """See NetworkStream."""
-        self._stream.write(buffer, left(self._deadline))
+        self._stream.write(buffer, seconds_left(self._deadline))
 
     def close(self) -> None:
         """See NetworkStream."""
@@ -269,7 +271,7 @@ class TimedStream(NetworkStream):
         timeout: float | None = None,  # noqa: ARG002
     ) -> NetworkStream:
         """See NetworkStream: the certificate is checked against the name, not the address."""
-        secured = self._stream.start_tls(ssl_context, server_hostname, left(self._deadline))
+        secured = self._stream.start_tls(ssl_context, server_hostname, seconds_left(self._deadline))
         return TimedStream(secured, self._deadline)
 
     def get_extra_info(self, info: str) -> Any:
@@ -277,7 +279,7 @@ class TimedStream(NetworkStream):
         return self._stream.get_extra_info(info)
 
 
-def left(deadline: float) -> float:
+def seconds_left(deadline: float) -> float:
     """Seconds until a deadline; TimeoutError once it has passed."""
     seconds = deadline - monotonic()
     if seconds <= 0:
@@ -299,7 +301,7 @@ def _check(url: str) -> None:
         raise NotFetched("an address of a photo has no user, no password and no backslash")
 
 
-def _header(answer: Response, name: str) -> str:
+def _read_header(answer: Response, name: str) -> str:
     """A header's value, empty if it is not there."""
     values = (value for key, value in answer.headers if key.lower() == name.encode())
     value = next(values, b"")

@@ -1,4 +1,4 @@
-"""Import of folders, photos and .jsonl files on this machine; what has not changed is skipped."""
+"""Import of folders, photos and .jsonl files; unchanged sources are skipped."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ FIELDS = {"id", "image", "images", "sentences", "metadata"}
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
-    """One item to import: where it comes from, and how that looks (its size and time of change)."""
+class ItemSource:
+    """An item to import: its place, and a stamp of its files' sizes and times."""
 
     id: str
     place: str
@@ -48,34 +48,34 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """What became of a source; "stored" means safe on disk."""
+class ImportOutcome:
+    """The outcome of a source; "stored" means safe on disk."""
 
     place: str
     status: Literal["stored", "skipped", "refused"]
     reason: str = ""
 
 
-def find(paths: Iterable[Path]) -> Iterator[Source | Outcome]:
-    """The items in folders (and folders below), photos and .jsonl files; Outcomes are refusals."""
+def find(paths: Iterable[Path]) -> Iterator[ItemSource | ImportOutcome]:
+    """Find items in folders, photos and .jsonl files; outcomes are refusals."""
     for path in paths:
         try:
             yield from _find(path)
         except OSError as unreadable:
-            yield _unreadable(path, unreadable)
+            yield _refuse_unreadable(path, unreadable)
 
 
-def bring_in(
+def import_sources(
     engine: Engine,
     collection: str,
-    incoming: Iterable[Source | Outcome],
+    incoming: Iterable[ItemSource | ImportOutcome],
     *,
     batch: int,
     most_bytes: int,
     decode: Decode = images.read,
     fetch: Fetch = refuse,
-) -> Iterator[Outcome]:
-    """Store sources in small batches and say what became of each; whole when interrupted.
+) -> Iterator[ImportOutcome]:
+    """Store sources in small batches and yield their outcomes; safe to interrupt.
 
     Takes sources as a stream, in one pass, and holds some hundreds at a time. Outcomes come in the
     order of the stream, except that those of the batches that are being read come later. Outcomes
@@ -85,12 +85,12 @@ def bring_in(
     home = engine.open(collection, create=True)
     pool = ThreadPoolExecutor(DECODERS)
     try:
-        unread = without_known(engine, home, incoming)
+        unread = skip_known(engine, home, incoming)
 
-        def opened(source: Source) -> Draft | Outcome:
+        def read_source(source: ItemSource) -> Draft | ImportOutcome:
             return read(source, most_bytes, decode, fetch)
 
-        for ready in _ahead(pool, opened, unread, batch):
+        for ready in _read_ahead(pool, read_source, unread, batch):
             yield from store(engine, collection, home, ready)
             if any(isinstance(entry, Draft) for entry in ready):
                 engine.catalog.names.check(collection, home)
@@ -99,9 +99,9 @@ def bring_in(
 
 
 def store(
-    engine: Engine, collection: str, home: Collection, ready: Sequence[Draft | Outcome]
-) -> Iterator[Outcome]:
-    """Embed and store what was read, and say what became of each; outcomes are passed on."""
+    engine: Engine, collection: str, home: Collection, ready: Sequence[Draft | ImportOutcome]
+) -> Iterator[ImportOutcome]:
+    """Embed and store drafts, and yield their outcomes; pass outcomes on."""
     try:
         drafts, outcomes = _claim(engine, home, ready)
     except Replaced as gone:
@@ -111,34 +111,36 @@ def store(
     reasons = engine.put_each(collection, home, drafts)
     for draft, reason in zip(drafts, reasons, strict=True):
         place = draft.source or draft.id
-        yield Outcome(place, "refused", reason) if reason else Outcome(place, "stored")
+        yield ImportOutcome(place, "refused", reason) if reason else ImportOutcome(place, "stored")
 
 
-def _refuse(entry: Draft | Outcome, reason: str) -> Outcome:
+def _refuse(entry: Draft | ImportOutcome, reason: str) -> ImportOutcome:
     """The refusal of a draft; outcomes are passed on."""
-    if isinstance(entry, Outcome):
+    if isinstance(entry, ImportOutcome):
         return entry
-    return Outcome(entry.source or entry.id, "refused", reason)
+    return ImportOutcome(entry.source or entry.id, "refused", reason)
 
 
-def without_known(
-    engine: Engine, home: Collection, incoming: Iterable[Source | Outcome]
-) -> Iterator[Source | Outcome]:
-    """The stream with an Outcome in place of each source that has not changed since it came in."""
-    for part in portions(incoming, LOOKED_UP):
-        places = [source.place for source in part if isinstance(source, Source)]
+def skip_known(
+    engine: Engine, home: Collection, incoming: Iterable[ItemSource | ImportOutcome]
+) -> Iterator[ItemSource | ImportOutcome]:
+    """Replace each unchanged source by an outcome."""
+    for part in split_stream(incoming, LOOKED_UP):
+        places = [source.place for source in part if isinstance(source, ItemSource)]
         known = engine.catalog.stamps(home, places)
         for entry in part:
-            unchanged = isinstance(entry, Source) and known.get(entry.place) == entry.stamp
-            yield Outcome(entry.place, "skipped") if unchanged else entry
+            unchanged = isinstance(entry, ItemSource) and known.get(entry.place) == entry.stamp
+            yield ImportOutcome(entry.place, "skipped") if unchanged else entry
 
 
-def portions(incoming: Iterable[Source | Outcome], count: int) -> Iterator[list[Source | Outcome]]:
-    """A stream in parts of up to so many entries, whose texts have not too many bytes together."""
-    part, size = list[Source | Outcome](), 0
+def split_stream(
+    incoming: Iterable[ItemSource | ImportOutcome], count: int
+) -> Iterator[list[ItemSource | ImportOutcome]]:
+    """Split a stream into parts of bounded count and size."""
+    part, size = list[ItemSource | ImportOutcome](), 0
     for entry in incoming:
         part.append(entry)
-        size += entry.size if isinstance(entry, Source) else 0
+        size += entry.size if isinstance(entry, ItemSource) else 0
         if len(part) == count or size > PORTION:
             yield part
             part, size = [], 0
@@ -146,55 +148,55 @@ def portions(incoming: Iterable[Source | Outcome], count: int) -> Iterator[list[
         yield part
 
 
-def _find(path: Path) -> Iterator[Source | Outcome]:
+def _find(path: Path) -> Iterator[ItemSource | ImportOutcome]:
     if path.is_dir():
-        yield from _in_folder(path.resolve())
+        yield from _find_in_folder(path.resolve())
     elif path.suffix == ".jsonl" and path.is_file():
-        yield from _in_lines(path.resolve())
+        yield from _find_in_lines(path.resolve())
     elif path.exists():
-        yield _photo(path.resolve(), path.name)
+        yield _read_photo_source(path.resolve(), path.name)
     else:
-        yield Outcome(str(path), "refused", "there is no such file or folder")
+        yield ImportOutcome(str(path), "refused", "there is no such file or folder")
 
 
-def _in_folder(folder: Path) -> Iterator[Source | Outcome]:
-    """The photos below a folder; an id is a path that starts with the folder's own name."""
+def _find_in_folder(folder: Path) -> Iterator[ItemSource | ImportOutcome]:
+    """Find the photos below a folder; ids begin with the folder's name."""
     unreadable = list[OSError]()
     for place, folders, files in os.walk(folder, onerror=unreadable.append):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(files):
             file = Path(place, name)
             if file.suffix.lower() in PHOTO_ENDINGS and not name.startswith("."):
-                yield _photo(file, file.relative_to(folder.parent).as_posix())
+                yield _read_photo_source(file, file.relative_to(folder.parent).as_posix())
     for failed in unreadable:
-        yield _unreadable(failed.filename, failed)
+        yield _refuse_unreadable(failed.filename, failed)
 
 
-def _unreadable(place: Path | str, failed: OSError) -> Outcome:
-    return Outcome(printable(place), "refused", f"it cannot be read: {failed.strerror}")
+def _refuse_unreadable(place: Path | str, failed: OSError) -> ImportOutcome:
+    return ImportOutcome(printable(place), "refused", f"it cannot be read: {failed.strerror}")
 
 
 def printable(place: Path | str) -> str:
-    """A place as it can be told and stored, whatever its bytes are."""
+    """Escape a path, so that it can be printed and stored."""
     return ascii(str(place))[1:-1]
 
 
 def check_place(place: Path | str) -> None:
-    """ValueError for a path that no database holds."""
+    """Raise ValueError for a path that databases cannot store."""
     if NO_TEXT.search(str(place)):
         raise ValueError("its path has bytes that are no UTF-8; rename the file or its folder")
 
 
-def _photo(file: Path, name: str) -> Source | Outcome:
+def _read_photo_source(file: Path, name: str) -> ItemSource | ImportOutcome:
     try:
         check_place(file)
         check_new_id(name)
-        return Source(name, str(file), stamp_of(file), (file,), metadata={"file": name})
+        return ItemSource(name, str(file), make_stamp(file), (file,), metadata={"file": name})
     except (ValueError, OSError) as unreadable:
-        return Outcome(printable(file), "refused", str(unreadable))
+        return ImportOutcome(printable(file), "refused", str(unreadable))
 
 
-def _in_lines(file: Path) -> Iterator[Source | Outcome]:
+def _find_in_lines(file: Path) -> Iterator[ItemSource | ImportOutcome]:
     """The items of a .jsonl file: {"id", "image", "images", "sentences", "metadata"}."""
     with file.open("rb") as lines:
         for number in count(1):
@@ -205,10 +207,10 @@ def _in_lines(file: Path) -> Iterator[Source | Outcome]:
                     _skip_line(lines)
                     raise ValueError(f"the line is longer than {LONGEST_LINE:,} bytes; shorten it")
                 if line.strip():
-                    yield _line(file, number, line)
+                    yield _read_line(file, number, line)
             except (ValueError, OSError) as wrong:
                 place = f"{file}:{number}"
-                yield Outcome(
+                yield ImportOutcome(
                     printable(place) if NO_TEXT.search(place) else place, "refused", str(wrong)
                 )
 
@@ -219,41 +221,43 @@ def _skip_line(lines: BinaryIO) -> None:
         pass
 
 
-def _line(file: Path, number: int, line: bytes) -> Source:
+def _read_line(file: Path, number: int, line: bytes) -> ItemSource:
     check_place(file)
     row = unique_keys.read(line)
     if not isinstance(row, dict) or not row.keys() <= FIELDS:
         raise ValueError(f"a line is a JSON object with some of {', '.join(sorted(FIELDS))}")
-    image, sentences = row.get("image"), _texts(row, "sentences")
+    image, sentences = row.get("image"), _read_texts(row, "sentences")
     if not isinstance(image, str | None):
         raise ValueError("image: the path of a photo, from this file's folder on")
-    images = [*([] if image is None else [image]), *_texts(row, "images")]
+    images = [*([] if image is None else [image]), *_read_texts(row, "images")]
     name = row.get("id", images[0] if images else f"{file.stem}-{number}")
     if not isinstance(name, str):
         raise ValueError("id: a text")
     check_new_id(name)
     photos = tuple(file.parent / path for path in images)
-    stamp = "-".join((sha256(line).hexdigest()[:16], *map(stamp_of, photos)))
+    stamp = "-".join((sha256(line).hexdigest()[:16], *map(make_stamp, photos)))
     metadata, place = row.get("metadata", {}), f"{file}#{name}"
-    return Source(name, place, stamp, photos, tuple(sentences), metadata, len(line))
+    return ItemSource(name, place, stamp, photos, tuple(sentences), metadata, len(line))
 
 
-def _texts(row: dict[str, Any], name: str) -> list[str]:
+def _read_texts(row: dict[str, Any], name: str) -> list[str]:
     texts = row.get(name, [])
     if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
         raise ValueError(f"{name}: a list of texts")
     return texts
 
 
-def stamp_of(file: Path) -> str:
-    """How a regular file looks; others, such as a pipe or a device, may have no end."""
+def make_stamp(file: Path) -> str:
+    """Return a regular file's size and time; ValueError for a pipe or a device."""
     status = file.stat()
     if not stat.S_ISREG(status.st_mode):
         raise ValueError(NO_FILE)
     return f"{status.st_size}-{status.st_mtime_ns}"
 
 
-def read(source: Source, most_bytes: int, decode: Decode, fetch: Fetch) -> Draft | Outcome:
+def read(
+    source: ItemSource, most_bytes: int, decode: Decode, fetch: Fetch
+) -> Draft | ImportOutcome:
     """Decode a source's photos."""
     draft = Draft(
         source.id,
@@ -264,16 +268,16 @@ def read(source: Source, most_bytes: int, decode: Decode, fetch: Fetch) -> Draft
     )
     try:
         photos = (
-            fetch(photo) if isinstance(photo, str) else _bytes(photo, most_bytes)
+            fetch(photo) if isinstance(photo, str) else _read_bytes(photo, most_bytes)
             for photo in source.photos
         )
         return draft.with_photos(photos, decode)
     except Exception as unreadable:  # noqa: BLE001 - one photo must not end the import of others
-        return Outcome(source.place, "refused", reason_of(unreadable))
+        return ImportOutcome(source.place, "refused", reason_of(unreadable))
 
 
-def _bytes(photo: Path, most: int) -> bytes:
-    """A regular file's bytes; ImageTooLarge, before it is read, if it has more than allowed."""
+def _read_bytes(photo: Path, most: int) -> bytes:
+    """Read a regular file; ImageTooLarge, before it is read, over the limit."""
     with open(photo, "rb", opener=_open_at_once) as file:
         status = os.fstat(file.fileno())
         if not stat.S_ISREG(status.st_mode):
@@ -284,20 +288,23 @@ def _bytes(photo: Path, most: int) -> bytes:
 
 
 def _open_at_once(path: str, flags: int) -> int:
-    """Open a file, also what has become a pipe since it was found: that would wait for ever."""
+    """Open a file without waiting, even if it has become a pipe."""
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
-def _ahead(
+def _read_ahead(
     pool: ThreadPoolExecutor,
-    read: Callable[[Source], Draft | Outcome],
-    unread: Iterable[Source | Outcome],
+    read: Callable[[ItemSource], Draft | ImportOutcome],
+    unread: Iterable[ItemSource | ImportOutcome],
     batch: int,
-) -> Iterator[list[Draft | Outcome]]:
-    """Batches of what was read, while the next batch is being read already."""
-    part, reading = list[Future[Draft | Outcome]](), deque[list[Future[Draft | Outcome]]]()
+) -> Iterator[list[Draft | ImportOutcome]]:
+    """Yield batches of drafts while the next batch is being read."""
+    part, reading = (
+        list[Future[Draft | ImportOutcome]](),
+        deque[list[Future[Draft | ImportOutcome]]](),
+    )
     for entry in unread:
-        if isinstance(entry, Outcome):
+        if isinstance(entry, ImportOutcome):
             yield [entry]
             continue
         part.append(pool.submit(read, entry))
@@ -311,16 +318,16 @@ def _ahead(
 
 
 def _claim(
-    engine: Engine, home: Collection, ready: Sequence[Draft | Outcome]
-) -> tuple[list[Draft], list[Outcome]]:
-    """Keep the drafts whose ids are free or their own; ids of others' items are never taken."""
+    engine: Engine, home: Collection, ready: Sequence[Draft | ImportOutcome]
+) -> tuple[list[Draft], list[ImportOutcome]]:
+    """Keep drafts with free ids or their own; refuse the ids of other items."""
     drafts = [draft for draft in ready if isinstance(draft, Draft)]
-    outcomes = [outcome for outcome in ready if isinstance(outcome, Outcome)]
+    outcomes = [outcome for outcome in ready if isinstance(outcome, ImportOutcome)]
     if not drafts:
         return [], outcomes
     stored_items = engine.catalog.get_many(home, [draft.id for draft in drafts])
     owners: dict[str, str | None] = {
-        item.id: item.source for item in stored_items.values() if not _gone(item.source)
+        item.id: item.source for item in stored_items.values() if not _is_gone(item.source)
     }
     claimed = []
     for draft in drafts:
@@ -328,12 +335,12 @@ def _claim(
         if owner == draft.source:
             claimed.append(draft)
         else:
-            outcomes.append(_taken(draft, owner or "an item that was put over the API"))
+            outcomes.append(_refuse_taken(draft, owner or "an item that was put over the API"))
     return claimed, outcomes
 
 
-def _gone(place: str | None) -> bool:
-    """Whether an item's source is no longer there: it was moved, and may come back elsewhere.
+def _is_gone(place: str | None) -> bool:
+    """Return whether an item's source no longer exists, as after a move.
 
     A place is a photo's path, or `file#id` of a line or a row; paths and ids may hold # as well.
     """
@@ -343,6 +350,6 @@ def _gone(place: str | None) -> bool:
     return not any(os.path.isfile(file) for file in files)  # noqa: PTH113 - False for a long id
 
 
-def _taken(draft: Draft, owner: str) -> Outcome:
+def _refuse_taken(draft: Draft, owner: str) -> ImportOutcome:
     reason = f"its id {draft.id!r} is taken by {owner}; rename one"
-    return Outcome(draft.source or draft.id, "refused", reason)
+    return ImportOutcome(draft.source or draft.id, "refused", reason)

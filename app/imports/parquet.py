@@ -1,6 +1,6 @@
-"""Parquet as lines of JSON, written by a process whose memory is bounded.
+"""Parquet as lines of JSON, written by a process with bounded memory.
 
-A few KB of Parquet can hold what is 10 GB when it is read, and a broken file can end its reader.
+A few KB of Parquet may expand to 10 GB, and a broken file may crash its reader.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ MEMORY = 2**31  # bytes of addresses, of which the libraries take a part
 MOST_ROWS = 64  # for each byte of the file: more are there to fill a disk
 MISSING = "Parquet needs pyarrow: pip install tessera[parquet]"
 ENVIRONMENT = {
-    "PYTHONPATH": str(Path(__file__).parent.parent),
+    "PYTHONPATH": str(Path(__file__).parent.parent.parent),
     "ARROW_DEFAULT_MEMORY_POOL": "system",
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
@@ -29,15 +29,15 @@ ENVIRONMENT = {
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
-    """The columns of a file that are read, and notes on the others."""
+class ParquetHead:
+    """The columns to read, and notes on the others."""
 
     columns: list[str]
     notes: tuple[str, ...]
 
 
 class Parquet:
-    """A process that writes a file's rows, each as a line, to `output`."""
+    """A process that writes a file's rows as lines of JSON."""
 
     def __init__(self, file: Path) -> None:
         self.file = file
@@ -58,25 +58,25 @@ class Parquet:
         self._process.kill()
         self._process.communicate()
 
-    def head(self) -> Head:
-        """What is known before the first row; ValueError for a file that cannot be read."""
+    def read_head(self) -> ParquetHead:
+        """Read columns and notes; ValueError if the file cannot be read."""
         line = self.output.readline()
         if not line:
-            raise ValueError(f"{self.file} cannot be read as Parquet: {self.failure()}")
+            raise ValueError(f"{self.file} cannot be read as Parquet: {self.read_failure()}")
         columns, notes = json.loads(line)
-        return Head(columns, tuple(notes))
+        return ParquetHead(columns, tuple(notes))
 
-    def failure(self) -> str:
-        """Why the process ended before the last row; empty if it did not."""
+    def read_failure(self) -> str:
+        """Return the reason for an early end of the process; empty without one."""
         assert self._process.stderr is not None
-        said = self._process.stderr.read(10_000).decode("utf-8", "replace").strip()
+        message = self._process.stderr.read(10_000).decode("utf-8", "replace").strip()
         if self._process.wait() == 0:
             return ""
-        return said or f"reading it takes more than {MEMORY:,} bytes of memory, or it is broken"
+        return message or f"reading it takes more than {MEMORY:,} bytes of memory, or it is broken"
 
 
 def write(file: Path, output: IO[str]) -> None:
-    """Write a file's head and its rows; ValueError for what cannot be read."""
+    """Write a file's head and its rows; ValueError if it cannot be read."""
     try:
         from pyarrow.parquet import ParquetFile
     except ImportError as missing:
@@ -85,20 +85,20 @@ def write(file: Path, output: IO[str]) -> None:
     rows, size = table.metadata.num_rows, file.stat().st_size
     if rows > MOST_ROWS * size:
         raise ValueError(f"it claims {rows:,} rows in {size:,} bytes")
-    read, left_out = columns_of(table)
+    read, left_out = split_columns(table)
     names = list(dict.fromkeys(path.partition(".")[0] for path in read))
     if len(set(table.schema_arrow.names)) < len(table.schema_arrow.names):
         raise ValueError(f"two columns have the same name; there are {', '.join(names):.1000}")
     notes = [f"the column {path!r:.100} holds bytes and is left out" for path in left_out]
     print(json.dumps([names, notes]), file=output)
     batches = table.iter_batches(batch_size=BLOCK, columns=read, use_threads=False)
-    for batch in map(without_nanoseconds, batches):
+    for batch in map(drop_nanoseconds, batches):
         for at in range(batch.num_rows):
-            print(row_text(batch.slice(at, 1)), file=output)
+            print(encode_row(batch.slice(at, 1)), file=output)
 
 
-def without_nanoseconds(batch: Any) -> Any:
-    """Rows whose times are in microseconds, as Python has no finer ones."""
+def drop_nanoseconds(batch: Any) -> Any:
+    """Convert times to microseconds, the finest of Python."""
     from pyarrow import schema, timestamp, types
 
     fields = [
@@ -110,8 +110,8 @@ def without_nanoseconds(batch: Any) -> Any:
     return batch.cast(schema(fields), safe=False)
 
 
-def columns_of(table: Any) -> tuple[list[str], list[str]]:
-    """The paths of columns to read, and of those that hold bytes."""
+def split_columns(table: Any) -> tuple[list[str], list[str]]:
+    """Return the paths of columns to read, and of columns of bytes."""
     read, left_out = list[str](), list[str]()
     for number in range(len(table.schema)):
         column = table.schema.column(number)
@@ -121,19 +121,19 @@ def columns_of(table: Any) -> tuple[list[str], list[str]]:
     return read, left_out
 
 
-def row_text(row: Any) -> str:
-    """A row as JSON, or what is wrong with it under no name."""
+def encode_row(row: Any) -> str:
+    """Encode a row as JSON; a row with an error has it under an empty name."""
     if row.nbytes > LONGEST_ROW:
         return json.dumps({"": f"it is longer than {LONGEST_ROW:,} bytes; shorten it"})
     try:
         (cells,) = row.to_pylist()
-        return json.dumps({name: plain(value) for name, value in cells.items()})
+        return json.dumps({name: simplify(value) for name, value in cells.items()})
     except (ValueError, TypeError, ImportError, RecursionError) as odd:
         return json.dumps({"": f"it has a value that JSON cannot have: {odd!s:.200}"})
 
 
-def plain(value: Any) -> Any:
-    """A value of Parquet as JSON has it, with all that is nested in it, where JSON has such."""
+def simplify(value: Any) -> Any:
+    """Convert a value of Parquet, and its parts, to a type of JSON."""
     match value:
         case Decimal():
             return float(value)
@@ -142,16 +142,16 @@ def plain(value: Any) -> Any:
         case date() | datetime() | time():
             return value.isoformat()
         case dict():
-            return {name: plain(part) for name, part in value.items()}
+            return {name: simplify(part) for name, part in value.items()}
         case [tuple(), *_]:  # a map
-            return {str(key): plain(part) for key, part in value}
+            return {str(key): simplify(part) for key, part in value}
         case list():
-            return [plain(part) for part in value]
+            return [simplify(part) for part in value]
     return value
 
 
 def main(file: str, memory: int) -> None:
-    """Write a file's rows to the standard output, within limits that the kernel holds."""
+    """Write a file's rows to the standard output, within limits of the kernel."""
     import resource
 
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))

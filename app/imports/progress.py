@@ -1,7 +1,6 @@
-"""Progress of imports: how much running ones still have to bring, in files that services read.
+"""Progress of imports, in files that services read.
 
-These notes are for show: one that cannot be written or read costs itself alone, never the import
-or the answer.
+The notes are informative: a failure to write or read one affects neither the import nor an answer.
 """
 
 from __future__ import annotations
@@ -17,26 +16,26 @@ from threading import Event, Lock, Thread
 from time import time
 from uuid import uuid4
 
-from app.imports.folder import Outcome
+from app.imports.folder import ImportOutcome
 
 FOLDER = "imports"  # in the data folder
 WRITTEN = 0.2  # seconds between two notes of an import
-FORGOTTEN = 120.0  # seconds after which an import that noted nothing counts as ended
+FORGOTTEN = 120.0  # seconds after which an import that wrote no note counts as ended
 LONGEST = 10_000  # bytes of a note
 
 log = logging.getLogger(__name__)
 
 
-def noted(
-    outcomes: Iterable[Outcome], data: Path, collection: str, count: Callable[[], int]
-) -> Generator[Outcome]:
-    """Pass an import's outcomes on, and note how many sources it still has to bring.
+def note_progress(
+    outcomes: Iterable[ImportOutcome], data: Path, collection: str, count: Callable[[], int]
+) -> Generator[ImportOutcome]:
+    """Pass an import's outcomes on, and note the number of remaining sources.
 
-    `collection` is the token of a collection. `count` counts all of its sources; that is done
-    meanwhile, as a folder may be large.
+    `collection` is the token of a collection. `count` counts all sources, in a thread of its own,
+    as a folder may be large.
     """
     file = data / FOLDER / f"{uuid4().hex}.json"
-    with _for_show(file.parent):
+    with _log_failures(file.parent):
         file.parent.mkdir(parents=True, exist_ok=True)
     processed, ended, writing = 0, Event(), Lock()
 
@@ -60,12 +59,12 @@ def noted(
     finally:
         with writing:
             ended.set()
-            with _for_show(file):
+            with _log_failures(file):
                 file.unlink(missing_ok=True)
 
 
-def coming(data: Path, collection: str) -> int:
-    """How many sources running imports still have to bring to the collection of a token.
+def count_coming(data: Path, collection: str) -> int:
+    """Count the remaining sources of running imports into a collection.
 
     As far as they are counted.
     """
@@ -77,7 +76,7 @@ def coming(data: Path, collection: str) -> int:
 
 
 def _write(file: Path, collection: str, left: int) -> None:
-    """Note what is left; a full disk is no reason to end an import."""
+    """Write a note of the number left; ignores a full disk."""
     whole = file.with_suffix(".part")
     with suppress(OSError):
         whole.write_text(json.dumps({"collection": collection, "left": left}), "utf-8")
@@ -85,7 +84,7 @@ def _write(file: Path, collection: str, left: int) -> None:
 
 
 def _read(file: Path, collection: str) -> int:
-    """What an import has left; 0 for one of another collection, or whose note is damaged."""
+    """Read the number left; 0 for another collection or a damaged note."""
     changed = 0.0
     try:
         status = file.stat()
@@ -101,13 +100,13 @@ def _read(file: Path, collection: str) -> int:
     except FileNotFoundError:  # the import ended
         return 0
     except (OSError, ValueError, TypeError, LookupError, RecursionError) as damaged:
-        _tell(file, changed, f"{type(damaged).__name__}: {damaged}")
+        _log_damage(file, changed, f"{type(damaged).__name__}: {damaged}")
         return 0
     return int(left)
 
 
 def _forget(file: Path) -> bool:
-    """Delete a file of an import that ended long ago, without an end of its own."""
+    """Delete the note of an import that ended long ago without deleting it."""
     forgotten = time() - file.stat().st_mtime > FORGOTTEN
     if forgotten:
         file.unlink(missing_ok=True)
@@ -115,14 +114,14 @@ def _forget(file: Path) -> bool:
 
 
 @lru_cache(maxsize=1000)
-def _tell(file: Path, changed: float, why: str) -> None:  # noqa: ARG001 - again if it has changed
-    """Log once, as services ask every second, that a note counts for nothing."""
+def _log_damage(file: Path, changed: float, why: str) -> None:  # noqa: ARG001 - again if it has changed
+    """Log a damaged note once, as services ask every second."""
     log.warning("the note %s of an import is damaged and counts for nothing: %s", file, why)
 
 
 @contextmanager
-def _for_show(place: Path) -> Iterator[None]:
-    """Log a failure to write notes, which is no reason to end an import."""
+def _log_failures(place: Path) -> Iterator[None]:
+    """Log a failure to write notes; the import goes on."""
     try:
         yield
     except OSError as failed:

@@ -1,4 +1,4 @@
-"""Rows of CSV, TSV, Parquet and JSON lines, read a bounded part at a time."""
+"""Rows of CSV, TSV, Parquet and JSON lines, read in bounded parts."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ Row = tuple[int, Cells | str]  # its number, and its cells or what is wrong with
 
 
 class End(str):
-    """What is wrong with a row behind which nothing can be read."""
+    """The problem of a row after which nothing can be read."""
 
     __slots__ = ()
 
 
-class Lines:
+class TableLines:
     """The lines of a file, in bounded memory."""
 
     def __init__(self, binary: IO[bytes]) -> None:
@@ -37,7 +37,7 @@ class Lines:
         self.odd = False  # whether the last line has an odd number of quotes
 
     def read(self, longest: int) -> bytes | None:
-        """The next line, empty at the end; None for a longer one, which is passed over."""
+        """Return the next line, empty at the end; None for one that is too long."""
         self.number += 1
         line = self._binary.readline(longest + 1)
         size, quotes = len(line), line.count(b'"')
@@ -52,17 +52,17 @@ class Lines:
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
-    """A table as it is read: its header, empty where rows name their cells, and its rows."""
+class OpenTable:
+    """An open table: its rows, and its header unless rows name their cells."""
 
     header: list[str]
     rows: Iterator[Row]
-    lines: Lines
+    lines: TableLines
     notes: tuple[str, ...] = ()  # on columns that are not read
 
 
 class _RowTooLong(ValueError):
-    """A row is too long; unless it `ends`, nothing behind it can be read."""
+    """A row is too long; unless it `ends`, the rest cannot be read."""
 
     def __init__(self, *, ends: bool) -> None:
         super().__init__(f"it is longer than {LONGEST_ROW:,} bytes")
@@ -72,7 +72,7 @@ class _RowTooLong(ValueError):
 class _Texts:
     """Lines as texts for a reader of CSV, bounded row by row."""
 
-    def __init__(self, lines: Lines) -> None:
+    def __init__(self, lines: TableLines) -> None:
         self.lines = lines
         self.first, self._room = 1, LONGEST_ROW
 
@@ -82,7 +82,7 @@ class _Texts:
 
     @property
     def place(self) -> str:
-        """The row's lines as the beginning of a sentence, where it is not the last one alone."""
+        """The row's lines as the start of a sentence, if it has several."""
         many = self.lines.number > self.first
         return f"lines {self.first} to {self.lines.number}: " if many else ""
 
@@ -90,7 +90,7 @@ class _Texts:
         return self
 
     def __next__(self) -> str:
-        """The next line; _RowTooLong, after which a row begins with the line behind."""
+        """Return the next line; after _RowTooLong a row begins with the next line."""
         line = self.lines.read(self._room)
         if line is None:
             alone = self.lines.number == self.first
@@ -103,9 +103,9 @@ class _Texts:
         return line.decode("utf-8", "surrogateescape")
 
 
-def _delimited(file: Path, binary: IO[bytes], _: ExitStack) -> Opened:
+def _read_delimited(file: Path, binary: IO[bytes], _: ExitStack) -> OpenTable:
     csv.field_size_limit(LONGEST_ROW)  # of the whole process
-    texts = _Texts(Lines(binary))
+    texts = _Texts(TableLines(binary))
     try:
         head = next(texts, "").removeprefix("\ufeff")
     except _RowTooLong as wide:
@@ -121,7 +121,7 @@ def _delimited(file: Path, binary: IO[bytes], _: ExitStack) -> Opened:
     if len(set(header)) < len(header):
         names = ", ".join(header)
         raise ValueError(f"{file}: two columns have the same name; there are {names:.1000}")
-    return Opened(header, _cells(header, reader, texts), texts.lines)
+    return OpenTable(header, _read_cells(header, reader, texts), texts.lines)
 
 
 def _check_count(file: Path, columns: int) -> None:
@@ -129,7 +129,7 @@ def _check_count(file: Path, columns: int) -> None:
         raise ValueError(f"{file} has {columns:,} columns; {MOST_COLUMNS:,} at most are read")
 
 
-def _cells(header: list[str], reader: Iterator[list[str]], texts: _Texts) -> Iterator[Row]:
+def _read_cells(header: list[str], reader: Iterator[list[str]], texts: _Texts) -> Iterator[Row]:
     number = 1  # as spreadsheets count: the header is row 1
     while True:
         number += 1
@@ -151,14 +151,14 @@ def _cells(header: list[str], reader: Iterator[list[str]], texts: _Texts) -> Ite
         if cells is None:
             return
         if cells:
-            yield number, _checked(header, cells)
+            yield number, _check_cells(header, cells)
 
 
 UNCLOSED = "close its quote, as all that follows is taken for its cell and is not read"
 
 
-def _checked(header: list[str], cells: list[str]) -> Cells | str:
-    """A row's cells by their columns, or what is wrong with them."""
+def _check_cells(header: list[str], cells: list[str]) -> Cells | str:
+    """Return a row's cells by column, or its problem."""
     if other := HALVES.search("".join(cells)):
         byte = ord(other[0]) & 0xFF
         return f"byte 0x{byte:02x} in it is not UTF-8; save the table as UTF-8"
@@ -167,21 +167,21 @@ def _checked(header: list[str], cells: list[str]) -> Cells | str:
     return dict(zip(header, cells, strict=True))
 
 
-def _json_lines(_: Path, binary: IO[bytes], __: ExitStack) -> Opened:
-    lines = Lines(binary)
+def _read_json_lines(_: Path, binary: IO[bytes], __: ExitStack) -> OpenTable:
+    lines = TableLines(binary)
 
     def rows() -> Iterator[Row]:
         while (line := lines.read(LONGEST_ROW)) != b"":
             if line is None:
                 yield lines.number, f"it is longer than {LONGEST_ROW:,} bytes; shorten it"
             elif line.strip():
-                yield lines.number, _object(line)
+                yield lines.number, _parse_object(line)
 
-    return Opened([], rows(), lines)
+    return OpenTable([], rows(), lines)
 
 
-def _object(line: bytes) -> Cells | str:
-    """The object in a line of JSON, or what is wrong with it."""
+def _parse_object(line: bytes) -> Cells | str:
+    """Return the object in a line of JSON, or its problem."""
     try:
         row = unique_keys.read(line)
     except unique_keys.KeyTwice as twice:
@@ -195,11 +195,11 @@ def _object(line: bytes) -> Cells | str:
     return row
 
 
-def _parquet(file: Path, _: IO[bytes], opened: ExitStack) -> Opened:
+def _read_parquet(file: Path, _: IO[bytes], opened: ExitStack) -> OpenTable:
     process = opened.enter_context(Parquet(file))
-    head = process.head()
+    head = process.read_head()
     _check_count(file, len(head.columns))
-    lines = Lines(process.output)
+    lines = TableLines(process.output)
 
     def rows() -> Iterator[Row]:
         number = 0
@@ -208,17 +208,17 @@ def _parquet(file: Path, _: IO[bytes], opened: ExitStack) -> Opened:
             if line is None:
                 yield number, f"it is longer than {LONGEST_ROW:,} bytes; shorten it"
                 continue
-            row = _object(line)
+            row = _parse_object(line)
             yield number, row[""] if isinstance(row, dict) and row.keys() == {""} else row
-        if reason := process.failure():
+        if reason := process.read_failure():
             yield number + 1, End(f"{reason}; the rest of the table is not read")
 
-    return Opened(head.columns, rows(), lines, head.notes)
+    return OpenTable(head.columns, rows(), lines, head.notes)
 
 
-READERS: dict[str, Callable[[Path, IO[bytes], ExitStack], Opened]] = {
-    ".csv": _delimited,
-    ".tsv": _delimited,
-    ".jsonl": _json_lines,
-    ".parquet": _parquet,
+READERS: dict[str, Callable[[Path, IO[bytes], ExitStack], OpenTable]] = {
+    ".csv": _read_delimited,
+    ".tsv": _read_delimited,
+    ".jsonl": _read_json_lines,
+    ".parquet": _read_parquet,
 }

@@ -1,4 +1,4 @@
-"""Tables of products: rows of CSV, TSV, Parquet and JSON lines as sources of an import."""
+"""Tables of products: their rows as sources of an import."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from app.engine.refusals import reason_of
-from app.imports.columns import Columns, columns_of, number_of
-from app.imports.folder import FIELDS, Outcome, Source, check_place, stamp_of
+from app.imports.columns import Columns, map_columns, parse_number
+from app.imports.folder import FIELDS, ImportOutcome, ItemSource, check_place, make_stamp
 from app.imports.parquet import LONGEST_ROW
-from app.imports.table_rows import READERS, Cells, End, Opened, Row
+from app.imports.table_rows import READERS, Cells, End, OpenTable, Row
 from index.items import check_new_id, metadata_text
 
 SAMPLED = 1_000  # rows by which columns of numbers are known
@@ -25,7 +25,7 @@ SAMPLED_BYTES = 2**25  # of those rows
 
 @dataclass(slots=True)
 class Table:
-    """A table whose columns are known; `sources` streams its rows, once."""
+    """A table with known columns; `sources` streams its rows once."""
 
     file: Path
     header: list[str]
@@ -37,45 +37,47 @@ class Table:
     numbers: dict[str, int] = field(default_factory=dict)  # of rows that are on their way, by place
     ids: dict[bytes, int] = field(default_factory=dict)  # numbers of rows by their ids' digests
 
-    def sources(self) -> Iterator[Source | Outcome]:
-        """What each row gives: an item, or why it is refused."""
+    def sources(self) -> Iterator[ItemSource | ImportOutcome]:
+        """Yield an item or a refusal for each row."""
         for number, cells in self.rows:
             try:
                 if isinstance(cells, End):
                     self.end = cells
                 if isinstance(cells, str):
                     raise ValueError(cells)
-                source = self._source(number, cells)
+                source = self._read_source(number, cells)
             except Exception as wrong:  # noqa: BLE001 - one row must not end the import of others
                 place = f"{self.file}:{number}"
                 self.numbers[place] = number
-                yield Outcome(place, "refused", reason_of(wrong))
+                yield ImportOutcome(place, "refused", reason_of(wrong))
             else:
                 self.numbers[source.place] = number
                 yield source
 
-    def number_of(self, outcome: Outcome) -> int:
-        """The number of the row that an outcome is about, which is asked for once."""
+    def take_number(self, outcome: ImportOutcome) -> int:
+        """Return the row number of an outcome, once."""
         return self.numbers.pop(outcome.place)
 
-    def _source(self, number: int, cells: Cells) -> Source:
+    def _read_source(self, number: int, cells: Cells) -> ItemSource:
         columns = self.columns
-        name = _text(cells.get(columns.id))
+        name = _strip(cells.get(columns.id))
         if not name:
             raise ValueError(f"the column {columns.id!r} is empty, which has the id")
         check_new_id(name)
         first = self.ids.setdefault(blake2b(name.encode(), digest_size=8).digest(), number)
         if first != number:
             raise ValueError(f"the id {name!r:.220} is that of row {first} too")
-        named = chain.from_iterable(self._photos(cells.get(column)) for column in columns.photos)
-        photos = tuple(dict.fromkeys(self._photo(photo_name) for photo_name in named))
+        named = chain.from_iterable(
+            self._split_photos(cells.get(column)) for column in columns.photos
+        )
+        photos = tuple(dict.fromkeys(self._locate_photo(photo_name) for photo_name in named))
         late = [key for key in cells if key not in self.header] if self.others else []
         metadata = {
             key: value
             for key, column in (*columns.metadata.items(), *zip(late, late, strict=True))
-            if (value := self._value(column, cells.get(column))) not in (None, "", [])
+            if (value := self._read_value(column, cells.get(column))) not in (None, "", [])
         }
-        texts = chain.from_iterable(_texts(cells.get(column)) for column in columns.sentences)
+        texts = chain.from_iterable(_list_texts(cells.get(column)) for column in columns.sentences)
         sentences = tuple(dict.fromkeys(texts))
         if not sentences and isinstance(metadata.get("title"), str):
             sentences = (
@@ -84,28 +86,31 @@ class Table:
         content = json.dumps(
             [name, metadata_text(metadata), sentences, [str(photo) for photo in photos]]
         )
-        looks = (stamp_of(photo) for photo in photos if isinstance(photo, Path))
+        looks = (make_stamp(photo) for photo in photos if isinstance(photo, Path))
         stamp = "-".join((sha256(content.encode()).hexdigest()[:32], *looks))
         place = f"{self.file}#{name}"
-        return Source(name, place, stamp, photos, sentences, metadata, len(content))
+        return ItemSource(name, place, stamp, photos, sentences, metadata, len(content))
 
-    def _photos(self, cell: Any) -> list[str]:
+    def _split_photos(self, cell: Any) -> list[str]:
         if isinstance(cell, str) and not cell.lstrip().startswith("["):
             return [part.strip() for part in cell.split(self.columns.separator) if part.strip()]
-        return _texts(cell)
+        return _list_texts(cell)
 
-    def _photo(self, named: str) -> Path | str:
+    def _locate_photo(self, named: str) -> Path | str:
         return named if named.startswith(("http://", "https://")) else self.file.parent / named
 
-    def _value(self, column: str, cell: Any) -> Any:
+    def _read_value(self, column: str, cell: Any) -> Any:
         if isinstance(cell, str):
             text = cell.strip()
-            return number_of(text) if column in self.columns.numbers else text
+            return parse_number(text) if column in self.columns.numbers else text
         return None if isinstance(cell, float) and isnan(cell) else cell
 
 
 def is_table(file: Path, *, mapped: bool) -> bool:
-    """Whether a file is a table: lines of JSON are if they are mapped, or no items as they are."""
+    """Return whether a file is a table.
+
+    Lines of JSON are a table if a mapping is given, or if they are not items.
+    """
     if file.suffix.lower() != ".jsonl" or mapped:
         return file.suffix.lower() in READERS and file.is_file()
     if not file.is_file():
@@ -121,8 +126,8 @@ def is_table(file: Path, *, mapped: bool) -> bool:
 
 
 @contextmanager
-def opened(file: Path, mapping: Mapping[str, Any]) -> Iterator[Table]:
-    """A table with its columns: as a mapping says, guessed where it says nothing.
+def open_table(file: Path, mapping: Mapping[str, Any]) -> Iterator[Table]:
+    """Open a table; columns without a mapping are guessed.
 
     ValueError for a file that cannot be read as a table, or does not have the columns.
     """
@@ -135,12 +140,12 @@ def opened(file: Path, mapping: Mapping[str, Any]) -> Iterator[Table]:
             raise ValueError(f"{file} has no rows")
         cells = [row for _, row in first if not isinstance(row, str)]
         header = table.header or list(dict.fromkeys(chain.from_iterable(cells)))
-        columns, every = columns_of(header, cells, mapping), chain(first, table.rows)
+        columns, every = map_columns(header, cells, mapping), chain(first, table.rows)
         others = "metadata" not in mapping
         yield Table(file, header, columns, every, others=others, notes=table.notes)
 
 
-def _sample(table: Opened) -> Iterator[Row]:
+def _sample(table: OpenTable) -> Iterator[Row]:
     """The first rows, as far as they are not too many bytes."""
     for count, row in enumerate(table.rows, start=1):
         yield row
@@ -148,16 +153,16 @@ def _sample(table: Opened) -> Iterator[Row]:
             return
 
 
-def _text(cell: Any) -> str:
+def _strip(cell: Any) -> str:
     return "" if cell is None else str(cell).strip()
 
 
-def _texts(cell: Any) -> list[str]:
-    """The texts of a cell: of a list, of a JSON list, or the one that it is."""
+def _list_texts(cell: Any) -> list[str]:
+    """List the texts of a cell: of a list, of a JSON list, or its own."""
     if isinstance(cell, str) and cell.lstrip().startswith("["):
         try:
             cell = json.loads(cell)
         except (ValueError, RecursionError):
             return [cell.strip()]
     values = cell if isinstance(cell, list) else [cell]
-    return [text for value in values if (text := _text(value))]
+    return [text for value in values if (text := _strip(value))]

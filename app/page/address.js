@@ -1,4 +1,4 @@
-// The address of the page: what is asked for, how far one has read, and which item is open.
+// The address of the page: the question, the scroll position, and the open item.
 
 function parsed(text) {
   try {
@@ -14,7 +14,7 @@ function corners(text) {
   return box.length === 4 && box.every((side) => side >= 0 && side <= 1) ? box : null;
 }
 
-/** What the address asks for. */
+/** Read the question in the address. */
 export function wanted() {
   const parameters = new URLSearchParams(location.search);
   return {
@@ -30,7 +30,7 @@ export function wanted() {
   };
 }
 
-/** The address that asks for something. */
+/** Make the address of a question. */
 export function address({ collection, text, like, photo, box, filter, sort, shown, item }) {
   const parameters = new URLSearchParams();
   const set = (name, value) => value && parameters.set(name, value);
@@ -46,12 +46,12 @@ export function address({ collection, text, like, photo, box, filter, sort, show
   return `?${parameters}`;
 }
 
-/** A name of a question, the same wherever one is in its answer. */
+/** Name a question, independent of the position in its answer. */
 export function questionOf(asked) {
   return address({ ...asked, shown: 0, item: null });
 }
 
-/** Remember how far down one is, so that Back finds the place again. */
+/** Remember the scroll position, so that Back restores it. */
 export function rememberScroll() {
   history.scrollRestoration = "manual";
   let timer;

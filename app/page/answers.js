@@ -1,4 +1,4 @@
-// Answers: hits in a list that grows, what was understood, facets, and what to say where there is nothing.
+// Answers: a growing list of hits, the query as understood, facets, and empty answers.
 
 import * as api from "./api.js";
 import { make } from "./dom.js";
@@ -21,7 +21,7 @@ function count(number, thing) {
   return `${number.toLocaleString("en")} ${thing}${number === 1 ? "" : "s"}`;
 }
 
-/** How many hits there are, and how many of those that are shown are weak. */
+/** Describe the number of hits, and of weak hits among those shown. */
 function counted(hits, { cursor, total, weakBelow }) {
   const weak = hits.filter((hit) => isWeak(hit, weakBelow)).length;
   const some = total === null ? `First ${count(hits.length, "photo")}` : `${hits.length.toLocaleString("en")} of ${count(total, "photo")}`;
@@ -38,7 +38,7 @@ function countedProducts(hits, { total, counted: items, cursor }) {
   return cursor ? `${hits.length.toLocaleString("en")} of ${all}${variants}` : `${all}${variants}`;
 }
 
-/** What the strip says below the phrases; the tones of bars only where links are split. */
+/** Explain the bars below the phrases; the tones only if links are split. */
 function hint(hits) {
   const split = hits.some(({ phrases }) => phrases?.some(({ whole }) => typeof whole === "number"));
   const tone = (name) => make("span", { className: `key ${name}` });
@@ -51,7 +51,7 @@ function hint(hits) {
   );
 }
 
-/** The phrases that were asked for, which light what answers them; none where products answer. */
+/** Show the phrases of the question, which light their regions; none for products. */
 function showPhrases({ text, hits, ...answer }) {
   const query = at("query");
   if (!text || hits.length === 0 || hits[0].parts) return;
@@ -61,7 +61,7 @@ function showPhrases({ text, hits, ...answer }) {
   query.hidden = false;
 }
 
-/** Cards of products, with a line before those of which only the photo answers. */
+/** Make cards of products, with a line before products that match by photo alone. */
 function productCards(hits, before, card) {
   const cards = hits.map((hit, position) => card(hit, before.length + position));
   const first = hits.findIndex(byPhotoAlone);
@@ -71,7 +71,7 @@ function productCards(hits, before, card) {
   return cards;
 }
 
-/** How a hit becomes a card, and a page of hits the elements of the list. */
+/** Return functions that make a card of a hit, and a list of a page of hits. */
 function cardsFor({ asked, holdings, act }, first) {
   const { weakBelow } = first;
   const similar = ["More like this", act.similar];
@@ -96,7 +96,7 @@ function cardsFor({ asked, holdings, act }, first) {
   return (hits, before) => withWeakLine(hits, weakBelow, card, before);
 }
 
-/** What is said above the hits: how many, what is still being indexed, and notes. */
+/** Write the line above the hits: their number, indexing in progress, and notes. */
 function showStatus(hits, answer, holdings) {
   const chips = [...answer.words.filter(({ spelling }) => spelling !== null), ...answer.refused];
   const said = answer.notes.filter((note) => !chips.some(({ text }) => note.includes(`"${text}"`)));
@@ -106,14 +106,14 @@ function showStatus(hits, answer, holdings) {
   at("status").replaceChildren(text, ...notes.map((note) => make("p", { className: "remark" }, note)));
 }
 
-/** What stands above products that only look like what was asked for. */
+/** Write the line above products that match by their photo alone. */
 function noSuchWords({ loose, hits }) {
   if (!loose || hits.length === 0 || hits.some((hit) => !byPhotoAlone(hit))) return null;
   return make("div", { className: "nothing" }, make("h2", {}, "No product has these words"),
     make("p", {}, "These come nearest by their photos."));
 }
 
-/** The pages up to the one that was seen before. */
+/** Fetch the pages up to the last one seen before. */
 async function upTo(context, image, signal) {
   const { asked, holdings } = context;
   const first = await search(asked, holdings, image, { limit: Math.max(PAGE, asked.shown), signal });
@@ -128,7 +128,7 @@ async function upTo(context, image, signal) {
 }
 
 /**
- * Answer a question in `results`; gives back the answer with the element that holds its list. `context`
+ * Answer a question in `results`; returns the answer with the element that holds its list. `context`
  * is {asked, holdings, act}; `act` has what can be done with a hit, and `grew`, which remembers how
  * many are shown.
  */
@@ -180,7 +180,7 @@ async function showChoices({ asked, holdings, act }, found, image, signal) {
   at("fold").textContent = chosen > 0 ? `Filters (${chosen})` : "Filters";
 }
 
-/** What is said where nothing was found: how to fill an empty collection, or what to try. */
+/** Write an empty answer: how to fill a collection, or another search. */
 export async function nothing({ asked, mayWrite, act }, signal) {
   const { items, coming } = await api.index(signal);
   const message = (title, ...content) =>

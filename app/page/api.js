@@ -6,7 +6,7 @@ const ITEMS_AT_ONCE = 60;
 const SENTENCES_AT_ONCE = 10;
 const PATIENCE = 30; // tries while the model is being loaded, or too many ask at once
 
-/** What a person may read of what went wrong; `passing` where trying again can help. */
+/** A problem as a person reads it; `passing` if another try can help. */
 export class Problem extends Error {
   constructor(message, passing) {
     super(message);
@@ -14,7 +14,7 @@ export class Problem extends Error {
   }
 }
 
-/** The collection that the address names, "default" if it names none. */
+/** Return the collection in the address, else "default". */
 export function collection() {
   return new URLSearchParams(location.search).get("collection") || "default";
 }
@@ -28,7 +28,7 @@ async function reach(path, options) {
   }
 }
 
-/** Send a request; `mayAsk` says whether someone may be asked for a key for it. */
+/** Send a request; with `mayAsk`, ask for a key if one is needed. */
 async function send(path, { mayAsk = true, ...options } = {}) {
   let answer = await reach(path, options);
   for (let tries = 0; tries < PATIENCE && answer.headers.has("Retry-After"); tries += 1) {
@@ -78,7 +78,7 @@ export async function searchProducts(asked, signal) {
   return (await ask("search/products", asked, { signal })).json();
 }
 
-/** Texts that go on where one stops, and how many items each finds. */
+/** Complete a text; each completion has its number of items. */
 export async function suggestions(text, signal) {
   const query = new URLSearchParams({ collection: collection(), text, limit: 8 });
   return (await (await send(`suggest?${query}`, { signal })).json()).suggestions;
@@ -89,27 +89,27 @@ export async function searchSentences(asked, signal) {
   return (await ask("search/text", { ...asked, limit: SENTENCES_AT_ONCE }, { signal })).json();
 }
 
-/** Which models answer. */
+/** Get the loaded models. */
 export async function model(signal) {
   return (await send("model", { signal })).json();
 }
 
-/** What a photo shows, in a sentence, and in `regions` of it. */
+/** Describe a photo, and `regions` of its regions. */
 export async function caption(asked, signal) {
   return (await ask("caption", asked, { signal })).json();
 }
 
-/** Where a photo shows what each phrase means. */
+/** Find the boxes of phrases in a photo. */
 export async function ground(asked, phrases, signal) {
   return (await ask("ground", { ...asked, text: phrases.join(", "), phrases }, { signal })).json();
 }
 
-/** The picture of how a stored photo answers a sentence, as a PNG. */
+/** Get the alignment of a stored photo and a sentence as a PNG. */
 export async function alignmentPicture(id, text) {
   return (await ask("align", { id, text }, { accept: "image/png" })).blob();
 }
 
-/** A page of what is in the collection; `cursor` is the last page's, or null. */
+/** Get a page of the collection; `cursor` is of the last page, or null. */
 export async function items(cursor, signal) {
   const query = new URLSearchParams({ collection: collection(), limit: ITEMS_AT_ONCE });
   if (cursor) query.set("cursor", cursor);
@@ -149,7 +149,7 @@ export function remove(id) {
   return send(addressOf(id), { method: "DELETE" });
 }
 
-/** How much is stored, and how much of it can be searched. */
+/** Get the number of stored items, and of searchable ones. */
 export async function index(signal, mayAsk = true) {
   const query = new URLSearchParams({ collection: collection() });
   return (await send(`index?${query}`, { signal, mayAsk })).json();
@@ -161,7 +161,7 @@ export async function examples(signal) {
   return (await (await send(`examples?${query}`, { signal })).json()).queries;
 }
 
-/** What the key that was given allows, and whether one is needed. */
+/** Get the rights of the caller, and whether a key is needed. */
 export async function session() {
   return (await send("session")).json();
 }

@@ -1,5 +1,5 @@
-// Answers about a photo that someone brings: a caption, the sentences that match it, and
-// where it shows what they name.
+// Answers about an uploaded photo: a caption, the matching sentences, and the
+// regions of their phrases.
 
 import { ground, searchSentences } from "./api.js";
 import { describe, regionsOf } from "./caption.js";
@@ -28,7 +28,7 @@ function grounded({ text, span, boxes, present = true }) {
   return keyed("point", { text, span, ...boxes[0], absent: !present || boxes.length === 0 });
 }
 
-/** Light on the photo what each phrase, between commas, means; the first at once. */
+/** Light the region of each phrase between commas; the first one immediately. */
 async function pointOut(place, said, asked, stage, signal) {
   const tell = (text) => place.replaceChildren(make("p", { className: "note" }, text));
   const phrases = said.split(",").map((phrase) => phrase.trim()).filter(Boolean);
@@ -53,7 +53,7 @@ function pointer(asked, stage, signal) {
     type: "text", required: true, autocomplete: "off", enterKeyHint: "search", maxLength: 1000,
     placeholder: "the dog, a red ball", "aria-label": "What to point out in this photo",
   });
-  let asking = new AbortController(); // what a newer question overtakes is dropped
+  let asking = new AbortController(); // a newer question cancels older ones
   signal.addEventListener("abort", () => asking.abort());
   const onsubmit = (event) => {
     event.preventDefault();
@@ -94,7 +94,7 @@ export async function showPhoto(query, { stored, upload: file, box, search }, se
   return { stage, describe: () => explained && explainPhoto(about, sent, stage, signal) };
 }
 
-/** A caption below a photo, and a field to have things in it pointed out. */
+/** Show a caption below a photo, and a field to find things in it. */
 function explainPhoto(about, sent, stage, signal) {
   const said = make("div", { "aria-live": "polite", "aria-busy": "true" },
     make("p", { className: "caption waiting" }, "Looking…"));

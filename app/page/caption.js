@@ -1,4 +1,4 @@
-// Captions of a photo: words that show where they are, and what is in each region.
+// Captions of a photo and its regions; each word lights its region.
 
 import { caption, model } from "./api.js";
 import { make } from "./dom.js";
@@ -10,12 +10,12 @@ const REGIONS = 12;
 
 const note = (text) => make("p", { className: "note" }, text);
 
-/** A word of a caption as a part of a question: what it says, where, and what it gave. */
+/** Convert a word of a caption to a part: text, box and similarity. */
 const partOf = (word) => keyed("caption", { ...word, similarity: word.contribution });
 
 const isPart = ({ contribution, supported }) => contribution !== null && supported !== false;
 
-/** A word: a button that lights its place, marked where nothing supports it, or only itself. */
+/** Make a button that lights a word's region; unsupported words are marked. */
 function wordElement(word) {
   if (word.supported === false) {
     return make("s", { className: "unsupported", title: "Nothing in the photo supports this word" }, word.text);
@@ -40,7 +40,7 @@ function sentence({ text, words }) {
   return arrows(make("span", { className: "sentence-of-words" }, ...parts, text.slice(end)));
 }
 
-/** The words of a caption that nothing supports, those side by side together. */
+/** Return the unsupported words of a caption; neighbours form one phrase. */
 function doubtsOf({ text, words }) {
   const runs = [];
   for (const { span: [start, end], supported } of words) {
@@ -52,7 +52,7 @@ function doubtsOf({ text, words }) {
   return runs.map(([start, end]) => text.slice(start, end));
 }
 
-/** A caption in large letters, or as a guess in small ones where the matcher does not believe it. */
+/** Show a caption in large letters, or an improbable one as a guess in small letters. */
 function described(found) {
   if (!found) return [make("p", { className: "caption" }, "Nothing to say about this photo.")];
   const doubted = doubtsOf(found);
@@ -79,7 +79,7 @@ export async function describe(place, asked, stage, signal) {
   place.removeAttribute("aria-busy");
 }
 
-/** What a region shows, across the photo where it hides the region least; read when it is lit. */
+/** Show a region's caption where it hides the region least. */
 function snippet({ key, text, box }) {
   const strip = make("p", { className: "snippet", "data-group": "regions", "data-lights": key, "aria-hidden": "true" }, text);
   strip.classList.toggle("above", box[1] + box[3] > 1);
@@ -105,7 +105,7 @@ async function describeRegions(place, asked, stage, signal) {
   }
 }
 
-/** The button that describes the regions of a photo, where a model does; an element to put it in. */
+/** Make the button that describes regions, if a model can. */
 export function regionsOf(asked, stage, signal) {
   const found = make("div", { "aria-live": "polite" });
   const button = make("button", { type: "button", className: "second", hidden: true }, "Describe regions");

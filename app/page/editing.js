@@ -12,7 +12,7 @@ function field(name, text, properties = {}) {
   return [make("label", { htmlFor: input.id }, text), input];
 }
 
-/** An id of letters and numbers from what an item is called. */
+/** Make an id of letters and numbers from an item's title. */
 function idFrom(text) {
   return text.normalize("NFKD").toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "-").replace(/^-|-$/g, "").slice(0, 100);
 }
@@ -33,7 +33,7 @@ function itemOf(form, { title, fields = [], numeric = [] }) {
   return { id, metadata, sentences: entered("sentence") ? [entered("sentence")] : [], files };
 }
 
-/** What a form adds: a product with all of its photos, or each photo as an item with its file's name. */
+/** List the items of a form: a product with its photos, or an item for each photo. */
 function itemsOf(form, holdings) {
   const item = itemOf(form, holdings);
   if (holdings.shop || item.files.length < 2) return item.id ? [item] : [];
@@ -57,7 +57,7 @@ function inputs({ shop, fields = [], numeric = [] }) {
   return [...photo, each, about];
 }
 
-/** Store items one after another while their form is open: those that are stored, and why others are not. */
+/** Store items in turn while the form is open; return stored items and refusals. */
 async function addAll(items, bar) {
   const [stored, refused] = [[], []];
   bar.max = items.length;
@@ -75,7 +75,7 @@ async function addAll(items, bar) {
   return { stored, refused };
 }
 
-/** Ask for items and store them; `added` is called with those that are. */
+/** Ask for items and store them; call `added` with the stored ones. */
 export function openAdding(holdings, added) {
   const refusals = make("p", { role: "alert", className: "refused" });
   const bar = make("progress", { hidden: true, "aria-label": "Adding" });
@@ -95,7 +95,7 @@ export function openAdding(holdings, added) {
     refusals.textContent = refused.join(" ");
     if (refused.length === 0 && form.isConnected) dialog.close();
     else if (items.length > 1) {
-      form.elements.photo.value = ""; // what is stored is not sent again
+      form.elements.photo.value = ""; // stored photos are not sent again
       form.elements.photo.onchange();
     }
     if (stored.length > 0) added(stored);

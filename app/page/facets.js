@@ -1,4 +1,4 @@
-// Facets: values and ranges to choose by, with how many of the found items have each.
+// Facets: values and ranges to filter by, with counts over the hits.
 
 import { make } from "./dom.js";
 import { label } from "./holdings.js";
@@ -24,7 +24,7 @@ export function rangeText({ gte, lt, lte }) {
 
 const isRange = (chosen) => chosen && typeof chosen === "object" && !Array.isArray(chosen);
 
-/** The filter with another choice under a key; none where nothing is chosen. */
+/** Change a key of the filter; an empty choice removes it. */
 export function choosing(filter, key, chosen) {
   const { [key]: _, ...others } = filter;
   const empty = chosen === null || (Array.isArray(chosen) && chosen.length === 0);
@@ -64,7 +64,7 @@ function rangeOptions({ key, ranges }, filter, choose) {
   });
 }
 
-/** Two numbers, and what lies between them. */
+/** Make two inputs for a range of numbers. */
 function between({ key, least, most }, filter, choose) {
   const chosen = isRange(filter[key]) ? filter[key] : {};
   const input = (name, value, hint) => make("input", {
@@ -95,7 +95,7 @@ function facet(counts, filter, choose) {
     numbers ? between(counts, filter, choose) : null);
 }
 
-/** Show facets in `panel`; `choose` is called with the filter that someone makes of it. */
+/** Show facets in `panel`; call `choose` with each new filter. */
 export function showFacets(panel, facets, filter, choose) {
   const [focus, open] = [document.activeElement?.id, openParts(panel)];
   const used = facets.filter(({ key, distinct }) => distinct > 0 || key in filter);

@@ -1,4 +1,4 @@
-// Items and hits: a photo with marked parts, its credit, and what was found in it.
+// Items and hits: a photo with marked parts, its credit and its phrases.
 
 import { make } from "./dom.js";
 import { arrows } from "./light.js";
@@ -16,7 +16,7 @@ export function photo(picture, width, height) {
 /**
  * Mark what answers each part {key, text, box, similarity, added}: one button for each different
  * box of a group, and one outline of the whole photo for the parts without a box. With `best`, the
- * box that added most is outlined before anybody points at anything.
+ * box that added most is outlined before anyone points at anything.
  */
 export function mark(stage, parts, { group = "links", best = true } = {}) {
   const frame = stage.firstChild;
@@ -65,13 +65,13 @@ function emptyBox([left, top, right, bottom]) {
   return button;
 }
 
-/** What people call an item: its title, its name, or the last part of its id. */
+/** Return an item's title, its name, or the last part of its id. */
 export function titleOf({ id, metadata }) {
   const said = [metadata?.title, metadata?.name].find((text) => typeof text === "string" && text);
   return said ?? id.split("/").at(-1);
 }
 
-/** What an item's photo shows: its first sentence, its title, or that it is the photo number so. */
+/** Describe an item's photo: its first sentence, its title, or its number. */
 function altOf({ sentences, metadata }, position) {
   const said = sentences[0] ?? metadata?.title ?? metadata?.name;
   return typeof said === "string" ? said : `Photo${position === undefined ? "" : ` ${position + 1}`}`;
@@ -93,7 +93,7 @@ export function photosOf(item) {
   return item.image ? [item, ...others.map((photo) => ({ ...item, ...photo }))] : [];
 }
 
-/** Who made a photo and under which licence it is used; null where the item does not say. */
+/** Return a photo's author and licence; null if the item has none. */
 export function creditOf({ metadata }) {
   const said = [metadata?.credit, metadata?.license].filter((text) => typeof text === "string");
   return said.length > 0 ? make("p", { className: "credit" }, `Photo: ${said.join(" · ")}`) : null;

@@ -1,4 +1,4 @@
-// What a collection holds: products with fields to choose by, or photos.
+// The kind of a collection: products with fields to filter by, or photos.
 
 import { collection, items, searchProducts } from "./api.js";
 
@@ -13,7 +13,7 @@ const MOST_FACETS = 8;
 
 let known = new Map();
 
-/** Look again at what collections hold. */
+/** Forget the kinds of collections. */
 export function forgetHoldings() {
   known = new Map();
 }
@@ -26,7 +26,7 @@ export function label(key) {
   return words[0].toUpperCase() + words.slice(1).toLowerCase();
 }
 
-/** What the current collection holds; most products have a title and something else to choose by. */
+/** Find the kind of the current collection; products have a title and another field. */
 export async function holdings(signal) {
   const name = collection();
   if (!known.has(name)) known.set(name, await sampled(signal));
@@ -58,14 +58,14 @@ async function sampled(signal) {
   };
 }
 
-/** Whether people choose by a key: some values, that many items have. */
+/** Return whether a key suits a filter: few values, each in many items. */
 function choosable({ distinct, missing, least }, total) {
   const having = total - missing;
   if (distinct < 2 || having < 2 || having * 20 < total) return false;
   return least !== null || (distinct <= MOST_VALUES && (distinct <= 12 || 1.2 * distinct <= having));
 }
 
-/** Whether a key says something in a word or two. */
+/** Return whether the values of a key are short. */
 function brief({ values, distinct, least }) {
   if (distinct < 1 || least !== null) return false;
   return values.every(({ value }) => typeof value === "string" && value.length <= 24);

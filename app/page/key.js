@@ -1,11 +1,11 @@
-// How the page asks for a key: once, for a cookie that no script can read.
+// The dialog for a key: entered once, then kept in a cookie hidden from scripts.
 
 import { forget } from "./remembered.js";
 
 const at = (id) => document.getElementById(id);
-let asking = null; // one dialog, whatever number of requests wait for it
+let asking = null; // one dialog for all requests that wait for it
 
-/** Send a key; gives back what it allows, or throws what is wrong with it. */
+/** Send a key; return its rights, or throw a problem. */
 async function signIn(key) {
   const answer = await fetch("session", {
     method: "POST",
@@ -17,7 +17,7 @@ async function signIn(key) {
   throw new Error(detail[0].toUpperCase() + detail.slice(1));
 }
 
-/** Forget the key that was given, and begin anew. */
+/** Forget the key and start again. */
 export async function signOut() {
   await Promise.all([fetch("session", { method: "DELETE" }), forget()]);
   location.assign(location.pathname);

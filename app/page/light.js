@@ -27,7 +27,7 @@ function pin(target) {
 
 const lightOf = (event) => event.target.closest?.("[data-lights]") ?? null;
 
-/** Put every light out; says whether one was on. */
+/** Clear all highlights; return whether there was one. */
 export function darken() {
   const wasLit = document.body.classList.contains("lighting");
   pin(pinned);

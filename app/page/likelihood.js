@@ -4,7 +4,7 @@ import { make } from "./dom.js";
 
 const NAMES = [[0.9, "Very likely"], [0.6, "Likely"], [0, "Possible"]];
 
-/** Whether a hit is weak; never where the matcher gives no probabilities. */
+/** Return whether a hit is weak; false without probabilities. */
 export function isWeak({ probability }, weakBelow) {
   return typeof probability === "number" && probability < (weakBelow ?? 0);
 }
@@ -53,7 +53,7 @@ export function withWeakLine(hits, weakBelow, card, after = []) {
   return cards;
 }
 
-/** What stands above a list of nothing but weak hits; null above any other. */
+/** Return the line above a list of weak hits only; null for another list. */
 export function nothingLikeThat(hits, weakBelow) {
   if (hits.length === 0 || !hits.every((hit) => isWeak(hit, weakBelow))) return null;
   return make(

@@ -21,8 +21,8 @@ import { closeViewer, showViewer } from "./viewer.js";
 const at = (id) => document.getElementById(id);
 const [start, query, status, results] = ["start", "query", "status", "results"].map(at);
 let asking = new AbortController();
-let question = null; // the address of what is shown
-let context = null; // what is asked, what the collection holds, and what can be done
+let question = null; // the address of the shown answer
+let context = null; // the question, the kind of collection, and the actions of hits
 let hits = new Map(); // that are shown, by id
 let mayWrite = false;
 let opened = false; // whether the item that is open was opened from its list
@@ -44,7 +44,7 @@ function fail(error) {
   at("choices").hidden = at("order").hidden = true;
 }
 
-/** Do a piece of the current question; what a newer question overtakes is dropped in silence. */
+/** Do a part of the current question; a newer question cancels it. */
 async function attempt(work, failed = say) {
   const { signal } = asking;
   results.setAttribute("aria-busy", "true");
@@ -90,7 +90,7 @@ const act = {
   },
 };
 
-/** Begin a new question: forget the one before, show that something is on its way. */
+/** Begin a new question: clear the last answer and show placeholders. */
 function begin(title) {
   asking.abort();
   asking = new AbortController();
@@ -111,7 +111,7 @@ const titleOfQuestion = ({ text, like, photo, filter }) => {
   return Object.keys(filter).length > 0 ? "All that passes" : null;
 };
 
-/** Ask what the address asks, and show the answer. */
+/** Answer the question in the address. */
 async function ask(asked) {
   if (question !== null || asked.text) at("words").value = asked.text ?? ""; // else someone types
   question = questionOf(asked);
@@ -164,7 +164,7 @@ async function answerPhoto(asked, signal) {
 
 const useFile = (file) => remember(file).then((photo) => visit({ photo })).catch(say);
 
-/** Open the item that the address names, or close the one that is open. */
+/** Open the item in the address, or close the open item. */
 async function showItem({ item: id, text }) {
   if (!id) return closeViewer();
   try {
@@ -213,13 +213,13 @@ async function added(items) {
   await visit({ ...wanted(), item: first.id });
 }
 
-/** Look again at what there is. */
+/** Reload the collections. */
 function refresh() {
   forgetHoldings();
   return ask(wanted());
 }
 
-/** Show what the address asks for. */
+/** Show the answer to the address. */
 async function route({ restore = false } = {}) {
   const asked = wanted();
   const scroll = restore ? history.state?.scroll ?? 0 : 0; // before the page becomes short
@@ -239,7 +239,7 @@ function settle({ name, role, collections: bound }) {
   note({ collection: bound[0] });
 }
 
-/** What can be searched has grown: show it where nobody is in the middle of something. */
+/** Show newly indexed items, unless someone is busy on the page. */
 function grew() {
   const reading = window.scrollY > 200 || document.querySelector("dialog[open]");
   if (!reading && !wanted().text && !wanted().like && !wanted().photo) refresh();

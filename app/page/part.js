@@ -23,7 +23,7 @@ function moved([left, top, right, bottom], key, resize) {
   return [left + dx, top + dy, right + dx, bottom + dy];
 }
 
-/** Outline a part of the photo in a stage, as the one that was searched with. */
+/** Outline the searched part of the photo. */
 export function outlinePart(stage, box) {
   const rectangle = make("div", { className: "part", "aria-hidden": "true" });
   place(rectangle, box);
@@ -86,7 +86,7 @@ function choosePart(frame, use) {
   };
 }
 
-/** Call `show` with the box that the pointer draws; gives back how to stop that. */
+/** Call `show` with the box that the pointer draws; return a function that stops it. */
 function drawing(frame, show, hint) {
   let from = null;
   const at = (event) => {

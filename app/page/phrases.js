@@ -1,4 +1,4 @@
-// The phrases of a text: which part of a photo answers each, and what it gave.
+// The phrases of a text, with the region and the similarity of each.
 
 import { make, number } from "./dom.js";
 import { arrows } from "./light.js";
@@ -29,7 +29,7 @@ export function keyed(name, part, fragment = part.fragment) {
   return { ...part, key, box: part.box && !isFrame(part.box) ? part.box : null };
 }
 
-/** Whether a phrase stands for all of a text, beside the phrases in it: such a one comes last. */
+/** Return whether a phrase stands for the whole text; it comes after the phrases in it. */
 function isWhole({ span }, position, phrases) {
   if (!span || position === 0 || position < phrases.length - 1) return false;
   return phrases.every((other) => span[0] <= other.span[0] && span[1] >= other.span[1]);
@@ -52,7 +52,7 @@ export function askedPhrases({ query, hits }) {
   return (phrases.length > 0 ? phrases : words).map(named).map((part) => keyed("query", part));
 }
 
-/** The largest that one phrase gave, which fills its bar. */
+/** Return the largest similarity of a phrase, which fills its bar. */
 export function largest(lists) {
   return Math.max(...lists.flat().map(({ similarity }) => Math.abs(similarity)), 0);
 }
@@ -63,7 +63,7 @@ function nameOf({ text, negated }) {
   return name;
 }
 
-/** The shares of a bar that the whole photo gave and that the part added, 0 to 1 of `scale`. */
+/** Return the whole photo's and the region's shares of a bar, 0 to 1 of `scale`. */
 function shares({ similarity, whole }, scale) {
   const all = Math.min(Math.abs(similarity) / (scale || 1), 1);
   if (typeof whole !== "number" || similarity <= 0) return [0, all];
@@ -106,7 +106,7 @@ function row(phrase, scale) {
   return make("li", {}, button);
 }
 
-/** Phrases with the bars of what they gave, in reading order. */
+/** Show phrases with bars of their similarities, in reading order. */
 export function phraseRows(phrases, scale) {
   const rows = phrases.map((phrase) => row(phrase, scale));
   const label = "What each phrase gave: the whole photo, and the part that is marked";
@@ -126,7 +126,7 @@ function chip(phrase) {
   return make("li", {}, button);
 }
 
-/** The phrases of a question, which light what answers them; absent ones say so. */
+/** Show the phrases of a question, which light their regions; mark absent ones. */
 export function phraseChips(phrases, label) {
   const chips = phrases.map(chip);
   return arrows(make("ul", { className: "words", "aria-label": label }, ...chips));

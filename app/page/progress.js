@@ -1,4 +1,4 @@
-// Progress of indexing: how much can be searched already, asked for while there is more to come.
+// Progress of indexing: the number of searchable items, updated until all are.
 
 import * as api from "./api.js";
 import { make } from "./dom.js";
@@ -9,9 +9,9 @@ const SELDOM = 30_000;
 
 let timer = null;
 
-/** How many items can be searched, and how many there will be as far as is known. */
+/** Get the number of searchable items, and the known total. */
 async function state() {
-  const { items, behind, coming } = await api.index(undefined, false); // nobody is asked for a key for it
+  const { items, behind, coming } = await api.index(undefined, false); // never asks for a key
   return { ready: Math.max(0, items - behind), all: items + coming };
 }
 
@@ -23,7 +23,7 @@ function show(place, { ready, all }) {
   return place.replaceChildren(bar, make("span", {}, text));
 }
 
-/** Show progress in `place` for as long as there is any; `grew` is called when more can be searched. */
+/** Show progress in `place`; call `grew` when more items are searchable. */
 export async function watchProgress(place, grew) {
   clearTimeout(timer);
   let before = null;

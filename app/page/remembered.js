@@ -16,7 +16,7 @@ async function store(mode) {
   return (await settled(opening)).transaction("photos", mode).objectStore("photos");
 }
 
-/** Keep an upload; gives back the name that it is found by. */
+/** Keep an upload; return its name. */
 export async function remember(file) {
   const name = Date.now().toString(36);
   const photos = await store("readwrite");

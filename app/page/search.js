@@ -1,4 +1,4 @@
-// Searches: one question and one kind of answer, whether a collection holds products or photos.
+// Searches: one kind of question and answer for products and for photos.
 
 import * as api from "./api.js";
 
@@ -6,13 +6,13 @@ export const PAGE = 24; // hits of a page
 const MOST = 96; // hits of a request
 const LIKELY = 0.6; // how probable a photo must be that alone makes a product an answer to words
 
-/** Whether anything is asked, rather than all that there is. */
+/** Return whether there is a question; without one, all items are shown. */
 export const isQuestion = ({ text, like, photo }) => Boolean(text || like || photo);
 
 /**
- * A page of hits for a question. `image` is a photo to search with, where no stored one is meant.
- * Gives {hits, cursor, total (null if nobody knows), counted, weakBelow, behind, notes, words, refused, facets, fragments}, and
- * `loose` where no product has the words or a likely photo: then the later pages are asked with it.
+ * Return a page of hits for a question. `image` is an uploaded photo to search with. The page is
+ * {hits, cursor, total (null if unknown), counted, weakBelow, behind, notes, words, refused, facets,
+ * fragments}, and `loose` if no product has the words or a likely photo: pass it for later pages.
  */
 export async function search(asked, holdings, image, { cursor = null, limit = PAGE, loose = false, signal }) {
   const page = { limit: Math.min(MOST, limit), ...(cursor && { cursor }) };
@@ -32,7 +32,7 @@ function questionTo({ text, like, box }, image) {
 
 const filterOf = ({ filter }) => (Object.keys(filter).length > 0 ? { filter } : {});
 
-/** Filter, sort, groups and facets, and fields of which no words count. */
+/** Return the filter, order, groups, facets and ignored fields. */
 function choices(asked, { facets, group, hidden }) {
   const { sort, filter } = asked;
   const grouped = group && !(group in filter);
@@ -45,7 +45,7 @@ function choices(asked, { facets, group, hidden }) {
   };
 }
 
-/** Products; those alone that have the words or a likely photo where `strict`, unless there are none. */
+/** Search products; if `strict`, only those with the words or a likely photo, unless there are none. */
 async function products(sent, strict, signal) {
   const asked = strict ? { ...sent, min_probability: LIKELY } : sent;
   const { query, hits, ...answer } = await api.searchProducts(asked, signal);
@@ -61,13 +61,13 @@ async function products(sent, strict, signal) {
   };
 }
 
-/** A product's hit with the phrases that its photo answers, as a photo's hit has them. */
+/** Add the phrases of its photo to a product's hit, as in a photo's hit. */
 function withLooks(hit) {
   const looks = hit.parts.find(({ kind }) => kind === "looks");
   return { ...hit, phrases: looks?.phrases ?? [], links: looks?.links ?? [] };
 }
 
-/** Items by their photos; how many there are in all is not known of those that pass a filter. */
+/** List items with photos; their total is unknown with a filter. */
 async function photos(sent, signal) {
   const [answer, { items: total }] = await Promise.all([
     api.searchPhotos(sent, signal),
@@ -88,7 +88,7 @@ async function browsed(asked, cursor, signal) {
   };
 }
 
-/** Counts of the facets that are filtered by, as they would be without their own filter. */
+/** Count each filtered facet as if its own filter were not set. */
 export async function otherwise(asked, holdings, image, { loose = false, signal }) {
   const chosen = holdings.facets.filter((key) => key in asked.filter);
   const answers = await Promise.all(chosen.map(async (key) => {

@@ -1,11 +1,11 @@
-// The start: what one can do here, example queries, and the collection that is open.
+// The start: an introduction, example queries, and the choice of a collection.
 
 import * as api from "./api.js";
 import { make } from "./dom.js";
 
 const at = (id) => document.getElementById(id);
 
-/** Say what one can do with what the collection holds. */
+/** Introduce the collection. */
 export function introduce({ shop, total }) {
   const start = at("start");
   document.body.classList.toggle("shop", shop);

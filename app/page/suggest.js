@@ -5,7 +5,7 @@ import { make } from "./dom.js";
 
 const PAUSE = 120; // milliseconds without a key before the service is asked
 
-/** Complete what is typed into `input` in the list `list`; `choose` is called with what is taken. */
+/** Complete the text of `input` in `list`; call `choose` with the chosen completion. */
 export function listenForTyping(input, list, choose) {
   let timer;
   let asking = new AbortController();

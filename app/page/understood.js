@@ -1,4 +1,4 @@
-// Chips for what was understood: words read otherwise, words refused, and filters; most can be taken off.
+// Chips for the query as understood: corrected words, refused words and filters.
 
 import { make } from "./dom.js";
 import { choosing, chosenValues, rangeText, valueText } from "./facets.js";
@@ -14,7 +14,7 @@ function chip(text, kind, undo, what) {
 const OR = /^\s+n?or\b/i;
 const REFUSES = /(?:-|\b(?:without|no|not|but not|except|n?or)\s+(?:a\s+|an\s+|any\s+)?)$/i;
 
-/** The text without a refused word, and without what refused it: "no oak or pine" is "no pine". */
+/** Remove a refused word and its negation: "no oak or pine" becomes "no pine". */
 function withoutWord(text, [start, end]) {
   const [before, after] = [text.slice(0, start), text.slice(end)];
   const rest = OR.test(after) ? `${before} ${after.replace(OR, "")}` : `${before.replace(REFUSES, "")} ${after}`;
@@ -54,7 +54,7 @@ function rangeOf(chosen) {
   return numbers ? rangeText(chosen) : JSON.stringify(chosen);
 }
 
-/** Show in `place` what was understood; `ask` is called with what someone changes. */
+/** Show the query as understood in `place`; call `ask` with changes. */
 export function showUnderstood(place, answer, filter, ask) {
   const filters = filterChips(filter, ask);
   const clear = filters.length > 1 ? chip("Clear all filters", "clear", () => ask({ filter: {} }), "all filters") : null;

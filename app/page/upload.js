@@ -3,7 +3,7 @@
 // A browser gives no type to formats that it does not know; the server may know them.
 const photoIn = (files) => [...(files ?? [])].find(({ type }) => !type || type.startsWith("image/"));
 
-/** Call `use` with each photo a person gives, and `refuse` when what they give is none. */
+/** Call `use` with each photo, and `refuse` for another file. */
 export function listenForPhotos({ button, input, target, use, refuse }) {
   const take = (files) => (photoIn(files) ? use(photoIn(files)) : refuse());
   button.addEventListener("click", () => input.click());

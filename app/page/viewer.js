@@ -1,4 +1,4 @@
-// The viewer: an item alone, with all that is stored of it, and what can be done with it.
+// The viewer: one item with its metadata and actions.
 
 import { make } from "./dom.js";
 import { creditOf, itemPhoto, mark, photosOf, priceText, titleOf } from "./gallery.js";
@@ -13,14 +13,14 @@ let closed = () => {};
 
 dialog.addEventListener("close", () => closed());
 dialog.addEventListener("keydown", (event) => event.stopPropagation()); // Escape closes this alone
-dialog.addEventListener("click", (event) => event.target === dialog && dialog.close()); // beside it
+dialog.addEventListener("click", (event) => event.target === dialog && dialog.close()); // outside it
 
 function plain(value) {
   if (Array.isArray(value)) return value.map(plain).join(", ");
   return value && typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
-/** What is stored of an item beside its title, price and credit. */
+/** The metadata of an item, without its title, price and credit. */
 function metadataRows({ id, metadata }, { title, price, hidden }) {
   const left = [title, price, "description", "credit", "license", ...(hidden ?? [])];
   const rows = Object.entries(metadata).filter(([key, value]) => !left.includes(key) && value !== null);
@@ -41,7 +41,7 @@ function gallery(item, phrases) {
   return make("div", {}, place, make("div", { className: "small-photos" }, ...small));
 }
 
-/** Why it was found: the phrases that its photo answers, and what its fields gave. */
+/** Explain a hit: the phrases of its photo, and the scores of its fields. */
 function explanation(item, phrases) {
   if (phrases.length === 0 && !item.parts?.length) return null;
   const parts = item.parts?.length ? whyRows(item) : null;
@@ -51,7 +51,7 @@ function explanation(item, phrases) {
     parts ?? likelihood(item), seen, rows);
 }
 
-/** The button that deletes an item, once one has said so twice. */
+/** Make the button that deletes an item after a confirmation. */
 function deletion(item, remove) {
   const place = make("span", { className: "deletion" });
   const ask = make("button", { type: "button", className: "quiet danger" }, "Delete");

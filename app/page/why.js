@@ -28,7 +28,7 @@ export function byPhotoAlone({ parts }) {
   return Boolean(parts) && parts.length > 0 && parts.every(({ kind }) => OF_PHOTO.includes(kind) || kind === "boost");
 }
 
-/** One line: how well a product matches beside the best one, and what matched. */
+/** One line: the match of a product, relative to the best one, and its reasons. */
 export function whyLine(hit, best) {
   const names = reasons(hit).filter(({ gave }) => gave > 0).map(({ name }) => name.toLowerCase());
   if (names.length === 0) return null;

@@ -1,0 +1,5 @@
+"""Routes of the API and of the page, one file a subject.
+
+The files of `answers` and `schemas` have the same names. `bodies` reads requests and `dependencies`
+has what routes are given; `bulk` and `edits` are the other routes of items.
+"""

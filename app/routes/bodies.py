@@ -1,4 +1,4 @@
-"""Uploads: checked fields and a photo from a request's body, limited while it is read."""
+"""Uploads: fields and photos of a request's body, checked and bounded."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import AbstractContextManager, asynccontextmanager
 from dataclasses import dataclass
 from tempfile import SpooledTemporaryFile
-from typing import Any, BinaryIO, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Generic, Literal, TypeVar
 
 from anyio import to_thread
-from fastapi import Request, Response
+from fastapi import Depends, Request, Response
 from pydantic import BaseModel
 from starlette.datastructures import FormData, Headers, UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 
 from app import unique_keys
-from app.access.door import payer
+from app.access.door import name_payer
 from app.engine.drafts import Decode
 from app.http.body_sizes import text_bytes
 from app.http.errors import TooLarge, WrongMediaType
 from app.http.lanes import Lane, Lanes
-from app.http.openapi import FORM, JSON, JSON_IN_FORMS
+from app.http.openapi import FORM, JSON, JSON_IN_FORMS, attach_body, body_of, lines_of
 from app.http.spool import IN_MEMORY
 from app.http.validation import read_fields, read_json
 from app.routes.dependencies import CallerDep, DecodersDep, LanesDep, SettingsDep
@@ -36,7 +36,7 @@ LightLane = Literal["searches", "photos"]
 
 @dataclass(frozen=True, slots=True)
 class Upload(Generic[Fields]):
-    """A request's fields, the `images` that it brought, on disk, and the lane it computes in."""
+    """A request's fields and images, and the lane for its work."""
 
     fields: Fields
     images: tuple[BinaryIO, ...]
@@ -49,18 +49,20 @@ class Upload(Generic[Fields]):
         return self.decode(self.images[0].read()) if self.images else None
 
     def place(self) -> AbstractContextManager[None]:
-        """Take a place in the lane, now that all of the body is there."""
+        """Take a place in the lane, after the whole body has come."""
         return self.lane.place(self.caller)
 
 
 def reads(
-    model: type[Fields], light: LightLane = "photos", most: int = 1
+    model: type[Fields], light: LightLane | None = None, most: int = 1
 ) -> Callable[..., AsyncGenerator[Upload[Fields], None]]:
-    """A dependency that reads a JSON body, or a form with the same fields and `most` images.
+    """Return a dependency that reads JSON, or a form with images.
 
-    Where these may be several, the JSON may have them in base64. The request computes in the lane
-    of photos, or where it brings JSON and embeds no photo in the one that is named `light`.
+    With several images, the JSON may have them in base64. The request computes in the lane of
+    photos; if it is JSON and embeds no photo, in the lane `light`, by default that of searches for
+    a model that searches, else that of photos.
     """
+    light = light or ("searches" if issubclass(model, PhotoBody) else "photos")
 
     async def read(
         request: Request,
@@ -73,13 +75,13 @@ def reads(
         if kind == JSON:
             async with _json(request, model, photos=most > 1) as fields:
                 embeds = isinstance(fields, PhotoBody) and fields.embeds_photo
-                lane = lanes.photos if embeds else lanes.named()[light]
+                lane = lanes.photos if embeds else lanes.by_name()[light]
                 yield Upload(fields, (), decode, lane, caller)
         elif kind == FORM:
             with lanes.bodies.take(caller):
                 form = await _read_form(request, model, settings, most)
             try:
-                images = _images(form)
+                images = _list_images(form)
                 fields = await to_thread.run_sync(_form_fields, model, form)
                 yield Upload(fields, images, decode, lanes.photos, caller)
             finally:
@@ -89,15 +91,16 @@ def reads(
                 f"the body is {kind or 'of no stated type'}; send {JSON} or {FORM}"
             )
 
+    attach_body(read, body_of(model, several=most > 1))
     return read
 
 
 def reads_json(
     model: type[Fields], *media_types: str, photos: bool = False
 ) -> Callable[[Request], AsyncGenerator[Fields, None]]:
-    """A dependency that reads a JSON body; unlike FastAPI's own, after keys, and with a limit.
+    """Return a dependency that reads a JSON body, bounded and without duplicate keys.
 
-    Its media type is `JSON`, or one of those that are given. It may have `photos` in base64.
+    Its media type is `JSON`, or one of `media_types`. It may have `photos` in base64.
     """
     accepted = media_types or (JSON,)
 
@@ -107,14 +110,33 @@ def reads_json(
         async with _json(request, model, photos=photos) as fields:
             yield fields
 
+    attach_body(read, lines_of(model, *accepted))
     return read
+
+
+if TYPE_CHECKING:
+    JsonBody = Annotated[Fields, ...]
+    UploadBody = Annotated[Upload[Fields], ...]
+else:
+
+    class JsonBody:
+        """The type of a route's parameter that is a JSON body: `JsonBody[Model]`."""
+
+        def __class_getitem__(cls, model: type[BaseModel]) -> object:
+            return Annotated[model, Depends(reads_json(model))]
+
+    class UploadBody:
+        """The type of a route's parameter that is JSON or a form: `UploadBody[Model]`."""
+
+        def __class_getitem__(cls, model: type[BaseModel]) -> object:
+            return Annotated[Upload[model], Depends(reads(model))]
 
 
 @asynccontextmanager
 async def _json(request: Request, model: type[Fields], *, photos: bool) -> AsyncIterator[Fields]:
-    """What a body of JSON says: `photos` in base64 take four bytes for three.
+    """Read a body of JSON; photos in it are base64, four bytes for three.
 
-    It comes on disk where it is long, and stays there until there is room for it in memory.
+    A long body is kept on disk until there is room for it in memory.
     """
     settings: Settings = request.app.state.settings
     lanes: Lanes = request.app.state.lanes
@@ -123,21 +145,21 @@ async def _json(request: Request, model: type[Fields], *, photos: bool) -> Async
     def read(body: BinaryIO) -> Fields:
         body.seek(0)
         data = body.read()
-        return read_json(model, data, text_check(data, texts))
+        return read_json(model, data, make_text_check(data, texts))
 
     with SpooledTemporaryFile(IN_MEMORY) as file:
         body = UploadFile(file, size=0)  # type: ignore[arg-type]  # of starlette, which does so
-        with lanes.bodies.take(payer(request)):
-            async for chunk in bounded(request, texts + photos * settings.upload_bytes * 4 // 3):
+        with lanes.bodies.take(name_payer(request)):
+            async for chunk in limit_size(request, texts + photos * settings.upload_bytes * 4 // 3):
                 await body.write(chunk)
         size = body.size or 0
         async with lanes.photos.room(size):
-            # Long ones elsewhere, so that the event loop goes on.
+            # Long bodies on another thread, so that the event loop goes on.
             yield (read(body.file) if size <= SHORT else await to_thread.run_sync(read, body.file))
 
 
-def text_check(data: bytes, most: int) -> Callable[[BaseModel], None]:
-    """A check of what JSON says: TooLarge if over `most` bytes of that are no photos.
+def make_text_check(data: bytes, most: int) -> Callable[[BaseModel], None]:
+    """Return a check that raises TooLarge for text over `most` bytes.
 
     Photos are in base64, or are named by their addresses.
     """
@@ -147,14 +169,14 @@ def text_check(data: bytes, most: int) -> Callable[[BaseModel], None]:
         text = len(data) - sum(len(photo) for photo in photos if isinstance(photo, str))
         if text > most:
             raise TooLarge(
-                f"beside photos there are {text:,} bytes of text; {most:,} at most are read"
+                f"there are {text:,} bytes of text besides photos; {most:,} at most are read"
             )
 
     return check
 
 
 async def answer(upload: Upload[Any], work: Callable[[], BaseModel | Response]) -> Response:
-    """What work gives, done in the lane of a request and written as JSON there."""
+    """Run work in the request's lane, and write its result as JSON there."""
 
     def respond() -> Response:
         result = work()
@@ -171,8 +193,8 @@ def media_type(request: Request) -> str:
     return request.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
-async def bounded(request: Request, most: int) -> AsyncGenerator[bytes, None]:
-    """The body's chunks; TooLarge once they are more than `most` bytes, whatever was declared."""
+async def limit_size(request: Request, most: int) -> AsyncGenerator[bytes, None]:
+    """Yield the body's chunks; TooLarge after `most` bytes, by count or declaration."""
     declared = request.headers.get("content-length", "")
     read = int(declared) if declared.isascii() and declared.isdigit() else 0
     if read <= most:
@@ -187,7 +209,7 @@ async def bounded(request: Request, most: int) -> AsyncGenerator[bytes, None]:
 
 
 class WholeForm(MultiPartParser):
-    """Starlette's parser, with a bound of what it keeps in memory: the text of all fields.
+    """Starlette's parser with a bound on the text of all fields in memory.
 
     It passes over the end of a form that breaks off; here that raises.
     """
@@ -199,15 +221,15 @@ class WholeForm(MultiPartParser):
     def __init__(
         self, headers: Headers, stream: AsyncGenerator[bytes, None], files: int, text: int
     ) -> None:
-        super().__init__(headers, self._checked(stream), max_files=files, max_part_size=text)
+        super().__init__(headers, self._check_end(stream), max_files=files, max_part_size=text)
 
     def on_part_data(self, data: bytes, start: int, end: int) -> None:
-        """Called for what comes of a part."""
+        """Count the text of fields; called for each piece of a part."""
         if self._current_part.file is None:
             self._text += end - start
             if self._text > self.max_part_size:
                 raise TooLarge(
-                    f"beside photos there are more than the {self.max_part_size:,} bytes of text "
+                    f"there are more bytes of text besides photos than the {self.max_part_size:,} "
                     "that are read"
                 )
         super().on_part_data(data, start, end)
@@ -216,7 +238,7 @@ class WholeForm(MultiPartParser):
         """Called at the last boundary."""
         self._ended = True
 
-    async def _checked(self, stream: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:
+    async def _check_end(self, stream: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:
         async for chunk in stream:
             yield chunk
         if not self._ended:
@@ -228,7 +250,7 @@ async def _read_form(
 ) -> FormData:
     photos = settings.upload_bytes if most == 1 else settings.together_bytes
     texts = text_bytes(model, settings)
-    stream = bounded(request, photos + texts)
+    stream = limit_size(request, photos + texts)
     parser = WholeForm(request.headers, stream, files=most, text=texts)
     try:
         return await parser.parse()
@@ -236,7 +258,7 @@ async def _read_form(
         raise ValueError(f"the form cannot be read: {broken.message}") from broken
 
 
-def _images(form: FormData) -> tuple[BinaryIO, ...]:
+def _list_images(form: FormData) -> tuple[BinaryIO, ...]:
     if not all(isinstance(image, UploadFile) for image in form.getlist("image")):
         raise ValueError("image: send it as a file, with a filename")
     sent = (file for name, file in form.multi_items() if name in FILES)
@@ -259,14 +281,14 @@ def _fields(form: FormData) -> dict[str, Any]:
         elif name in fields:
             raise ValueError(f"the field {name!r:.50} is there twice")
         elif name in JSON_IN_FORMS:
-            fields[name] = json_of(name, value)
+            fields[name] = parse_json(name, value)
         else:
             fields[name] = value.split(",") if name == "box" else value
     return fields
 
 
-def json_of(name: str, value: str) -> Any:
-    """What the text of a field says as JSON; ValueError names the field."""
+def parse_json(name: str, value: str) -> Any:
+    """Parse a field's text as JSON; a ValueError names the field."""
     try:
         return unique_keys.read(value)
     except unique_keys.KeyTwice as twice:

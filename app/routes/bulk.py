@@ -1,4 +1,4 @@
-"""Bulk import: POST /items, a line of JSON in, a line of status out."""
+"""Bulk import: POST /items, lines of JSON in, lines of status out."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from pydantic_core import from_json
 from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope, Send
 
-from app.access.door import may
+from app.access.door import require_role
 from app.engine.drafts import Decode, Draft
 from app.engine.engine import Engine
 from app.engine.refusals import reason_of
 from app.http.errors import TooSlow, Unavailable, WrongMediaType
 from app.http.lanes import Lanes
 from app.http.openapi import OF_COLLECTION, OF_WRITE, Responses, lines_of, problems, reference
-from app.http.pace import Pace
-from app.http.spool import Backlog, Line, patiently, split_lines
+from app.http.pace import BodyPace
+from app.http.spool import Backlog, Line, limit_pauses, split_lines
 from app.http.validation import read_json
-from app.imports.fetching import Fetch, from_base64, photos_of
-from app.routes.bodies import media_type, text_check
+from app.imports.fetching import Fetch, decode_base64, get_photos
+from app.routes.bodies import make_text_check, media_type
 from app.routes.dependencies import (
     DEFAULT,
     CallerDep,
@@ -54,15 +54,15 @@ Outcome = Entry | str  # what is to be stored, or why it is refused
 
 
 class Duplex(StreamingResponse):
-    """A response that is sent while the request's body is still being read."""
+    """A response that is sent while the request's body is still read."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002 - ASGI's signature
-        """Send; unlike its parent, leave `receive` to who reads the body."""
+        """Send the response; unlike its parent, it does not call `receive`."""
         await self.stream_response(send)
 
 
-async def import_place(lanes: LanesDep, caller: CallerDep) -> AsyncGenerator[None, None]:
-    """One of the places that imports may have, of which no caller gets all."""
+async def take_import_place(lanes: LanesDep, caller: CallerDep) -> AsyncGenerator[None, None]:
+    """Take one of the places for imports."""
     with lanes.batches.place(caller):
         yield
 
@@ -72,7 +72,7 @@ async def import_place(lanes: LanesDep, caller: CallerDep) -> AsyncGenerator[Non
     response_class=Duplex,
     responses=STATUSES | problems(*OF_COLLECTION, *OF_WRITE, WrongMediaType),
     openapi_extra=lines_of(ImportLine, NDJSON, JSONL),
-    dependencies=[may("write"), Depends(import_place)],
+    dependencies=[require_role("write"), Depends(take_import_place)],
 )
 async def import_items(
     request: Request,
@@ -84,7 +84,7 @@ async def import_items(
     collection: CollectionDep = DEFAULT,
     create: Annotated[bool, Query(description="Make the collection if it is new.")] = True,
 ) -> Duplex:
-    """Store items, one JSON object a line; each line is answered in order, once it is on disk.
+    """Store items, one JSON object a line; answer each line once it is on disk.
 
     Read the answers while you send, or send at most some 10,000 lines at a time. Once the name no
     longer stands for the collection that it stood for, the lines that follow are refused.
@@ -123,24 +123,24 @@ class Import:
         return self.settings.together_bytes * 4 // 3 + self.settings.text_bytes
 
     async def statuses(self, request: Request) -> AsyncGenerator[bytes, None]:
-        """Status lines; what arrives while a batch is being embedded makes up the next one."""
+        """Yield status lines; lines that come during a batch form the next one."""
         reading = asyncio.create_task(self._read(request))
         try:
             while lines := await self.backlog.take():
                 self.storing = True
                 for status in await self.store(lines):
-                    yield _written(status)
+                    yield _write_status(status)
                 self.storing = False
             if self.cut:
-                yield _written(_status(self.cut, None, self.cut.refused or ""))
+                yield _write_status(_make_status(self.cut, None, self.cut.refused or ""))
         finally:
             reading.cancel()
             self.backlog.close()
 
     async def store(self, lines: Sequence[Line]) -> list[ImportStatus]:
-        """Embed and store lines together; each that is refused says why, and none goes without."""
+        """Embed and store lines together; return a status for each."""
         # On a thread, so that the event loop goes on while long ones are read.
-        parsed = await to_thread.run_sync(lambda: [self._parsed(line) for line in lines])
+        parsed = await to_thread.run_sync(lambda: [self._parse(line) for line in lines])
         outcomes: Sequence[int | str]
         try:
             outcomes = await self._store(lines, [content for _, content in parsed])
@@ -153,14 +153,14 @@ class Import:
             log.exception("a batch of an import failed")
             outcomes = [FAILED] * len(lines)
         return [
-            _status(line, name, outcome)
+            _make_status(line, name, outcome)
             for line, (name, _), outcome in zip(lines, parsed, outcomes, strict=True)
         ]
 
     async def _store(
         self, lines: Sequence[Line], sent: Sequence[ImportLine | str]
     ) -> list[int | str]:
-        """The revision of each line, or why it is refused; Replaced if the collection is gone."""
+        """Return each line's revision or refusal; Replaced if the collection is gone."""
         if self.gone is not None:
             return [self.gone] * len(sent)
         # Before anything is embedded; what is stored is checked once more, in its transaction.
@@ -176,11 +176,13 @@ class Import:
         return [next(revisions) if isinstance(outcome, Entry) else outcome for outcome in read]
 
     async def _read(self, request: Request) -> None:
-        """Put lines into the backlog as they come, until the body ends or the client pauses."""
+        """Put lines into the backlog until the body ends or the client pauses."""
         seconds, number = self.settings.idle_seconds, 0
         try:
-            chunks = patiently(request.stream(), seconds, self._owes)
-            async for line in split_lines(chunks, self.longest, partial(Pace.of, self.settings)):
+            chunks = limit_pauses(request.stream(), seconds, self._owes)
+            async for line in split_lines(
+                chunks, self.longest, partial(BodyPace.of, self.settings)
+            ):
                 await self.backlog.put(line)
                 number = line.number
         except TooSlow as slow:
@@ -196,42 +198,42 @@ class Import:
             await self.backlog.end()
 
     def _owes(self) -> bool:
-        """Whether the client may be waiting for a status."""
+        """Return whether the client may be waiting for a status."""
         return self.storing or bool(self.backlog)
 
-    def _parsed(self, line: Line) -> tuple[str | None, ImportLine | str]:
-        """The id in a line, and what the line says, or what is wrong with it."""
+    def _parse(self, line: Line) -> tuple[str | None, ImportLine | str]:
+        """Return the id and the content of a line, or its problem."""
         if line.refused:
             return None, line.refused
         data = b""
         try:
             data = line.read()
-            sent = read_json(ImportLine, data, text_check(data, self.settings.text_bytes))
+            sent = read_json(ImportLine, data, make_text_check(data, self.settings.text_bytes))
         except Exception as wrong:  # noqa: BLE001 - one line must not end the import
             return _id_in(data), reason_of(wrong)
         return sent.id, sent
 
     def _photos(self, sent: ImportLine | str) -> list[bytes] | str:
-        """The photos that a line brings or names, or what is wrong with it."""
+        """Return the photos of a line, or its problem."""
         if isinstance(sent, str):
             return sent
         try:
-            image = None if sent.image is None else from_base64("image", sent.image)
-            return photos_of(image, sent.image_url, sent.images, self.fetch)
+            image = None if sent.image is None else decode_base64("image", sent.image)
+            return get_photos(image, sent.image_url, sent.images, self.fetch)
         except Exception as wrong:  # noqa: BLE001 - one line must not end the import
             return reason_of(wrong)
 
     def _embed(
         self, lines: Sequence[ImportLine | str], photos: Sequence[list[bytes] | str]
     ) -> list[Outcome]:
-        """What is to be stored of each line, or what is wrong with it."""
+        """Return the entry of each line, or its problem."""
         read = [self._draft(*pair) for pair in zip(lines, photos, strict=True)]
         drafts = [entry for entry in read if isinstance(entry, Draft)]
         embedded = iter(self.engine.embed_each(drafts))
         return [next(embedded) if isinstance(entry, Draft) else entry for entry in read]
 
     def _draft(self, sent: ImportLine | str, photos: list[bytes] | str) -> Draft | str:
-        """The draft of a line, or what is wrong with it."""
+        """Return the draft of a line, or its problem."""
         if isinstance(sent, str) or isinstance(photos, str):
             return sent if isinstance(sent, str) else str(photos)
         draft = Draft(sent.id, sent.metadata, sentences=tuple(sent.sentences), stamp=sent.stamp)
@@ -242,7 +244,7 @@ class Import:
 
 
 def _id_in(data: bytes) -> str | None:
-    """The id in a line that is refused, where it can be read."""
+    """Return the id in a refused line, if it can be read."""
     try:
         sent = from_json(data.removeprefix(BOM_UTF8))
     except (ValueError, RecursionError):
@@ -251,13 +253,13 @@ def _id_in(data: bytes) -> str | None:
     return name if isinstance(name, str) else None
 
 
-def _status(line: Line, name: str | None, outcome: int | str) -> ImportStatus:
-    """What became of a line: a revision is that of what is stored."""
+def _make_status(line: Line, name: str | None, outcome: int | str) -> ImportStatus:
+    """Return the status of a line: stored, or refused with a reason."""
     if isinstance(outcome, str):
         return ImportStatus(line=line.number, id=name, status="refused", reason=outcome)
     return ImportStatus(line=line.number, id=name, status="stored")
 
 
-def _written(status: ImportStatus) -> bytes:
+def _write_status(status: ImportStatus) -> bytes:
     IMPORT_LINES.labels(status.status).inc()
     return status.model_dump_json(exclude_none=True).encode() + b"\n"

@@ -1,4 +1,4 @@
-"""Collections: made, renamed, dropped, and aliases that move from one to another at once."""
+"""Collections and aliases: create, rename, drop and repoint."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Response
 
-from app.access.door import may
+from app.access.door import require_role
 from app.answers import collections as answers
 from app.http.errors import Unavailable
-from app.http.openapi import JSON, OF_BODY, OF_COLLECTION, OF_WRITE, Responses, lines_of, problems
-from app.routes.bodies import reads_json
-from app.routes.dependencies import CallerDep, EngineDep, LanesDep, decoded
+from app.http.openapi import OF_BODY, OF_COLLECTION, OF_WRITE, BodyRoute, Responses, problems
+from app.routes.bodies import JsonBody
+from app.routes.dependencies import CallerDep, EngineDep, LanesDep, decode_part
 from app.schemas.collections import (
     AliasesOut,
     AliasOut,
@@ -22,9 +22,9 @@ from app.schemas.collections import (
 )
 from index.items import NameConflict
 
-router = APIRouter(tags=["collections"])
+router = APIRouter(route_class=BodyRoute, tags=["collections"])
 
-ADMIN = may("admin", unbound=True)
+ADMIN = require_role("admin", unbound=True)
 OF_NAMES = problems(*OF_COLLECTION, NameConflict, *OF_WRITE)
 OF_BODIES = OF_NAMES | problems(*OF_BODY)
 NEW_COLLECTION: Responses = {201: {"model": CollectionOut, "description": "New."}}
@@ -32,30 +32,34 @@ NEW_ALIAS: Responses = {201: {"model": AliasOut, "description": "New."}}
 
 
 async def path_name(name: Annotated[str, Path(description="Percent-encoded, slashes too.")]) -> str:
-    """The name that a path holds, decoded."""
-    return decoded(name, "a collection's name")
+    """Decode the name in a path."""
+    return decode_part(name, "a collection's name")
 
 
 NameDep = Annotated[str, Depends(path_name)]
 
 
-@router.get("/collections", dependencies=[may("read")], responses=problems(Unavailable))
+@router.get("/collections", dependencies=[require_role("read")], responses=problems(Unavailable))
 def collections(engine: EngineDep) -> CollectionsOut:
     """The named sets of items there are."""
     return answers.collections(engine)
 
 
-@router.get("/collections/{name}", dependencies=[may("read")], responses=problems(*OF_COLLECTION))
+@router.get(
+    "/collections/{name}", dependencies=[require_role("read")], responses=problems(*OF_COLLECTION)
+)
 def collection(name: NameDep, engine: EngineDep) -> CollectionOut:
-    """The collection that a name or an alias stands for."""
+    """The collection of a name or an alias."""
     return answers.collection(engine, name)
 
 
-@router.put("/collections/{name}", dependencies=[may("write")], responses=NEW_COLLECTION | OF_NAMES)
+@router.put(
+    "/collections/{name}", dependencies=[require_role("write")], responses=NEW_COLLECTION | OF_NAMES
+)
 async def make_collection(
     name: NameDep, response: Response, engine: EngineDep, lanes: LanesDep, caller: CallerDep
 ) -> CollectionOut:
-    """Make a collection for the loaded model, empty; one that is there stays as it is."""
+    """Make an empty collection for the loaded model; an existing one stays as it is."""
     with lanes.writes.place(caller):
         new = await lanes.writes.run(answers.make, engine, name)
     response.status_code = 201 if new else 200
@@ -66,16 +70,15 @@ async def make_collection(
     "/collections/{name}",
     dependencies=[ADMIN],
     responses=OF_BODIES,
-    openapi_extra=lines_of(Renaming, JSON),
 )
 async def rename_collection(
     name: NameDep,
-    sent: Annotated[Renaming, Depends(reads_json(Renaming))],
+    sent: JsonBody[Renaming],
     engine: EngineDep,
     lanes: LanesDep,
     caller: CallerDep,
 ) -> CollectionOut:
-    """Give a collection another name; `alias` leaves the old one as an alias, in the same step."""
+    """Rename a collection; `alias` leaves the old name as an alias."""
     with lanes.writes.place(caller):
         rename = engine.catalog.names.rename
         await lanes.writes.run(rename, name, sent.name, alias=sent.alias)
@@ -86,7 +89,7 @@ async def rename_collection(
 async def drop_collection(
     name: NameDep, engine: EngineDep, lanes: LanesDep, caller: CallerDep
 ) -> None:
-    """Drop a collection: nothing finds it from now on, and its items are deleted in the background.
+    """Drop a collection; its items are deleted in the background.
 
     Refused while an alias stands for it.
     """
@@ -94,9 +97,11 @@ async def drop_collection(
         await lanes.writes.run(engine.catalog.names.drop, name)
 
 
-@router.get("/aliases", dependencies=[may("read", unbound=True)], responses=problems(Unavailable))
+@router.get(
+    "/aliases", dependencies=[require_role("read", unbound=True)], responses=problems(Unavailable)
+)
 def aliases(engine: EngineDep) -> AliasesOut:
-    """The aliases there are, and what they stand for."""
+    """The aliases and their collections."""
     return answers.aliases(engine)
 
 
@@ -104,17 +109,16 @@ def aliases(engine: EngineDep) -> AliasesOut:
     "/aliases/{name}",
     dependencies=[ADMIN],
     responses=NEW_ALIAS | OF_BODIES,
-    openapi_extra=lines_of(AliasTarget, JSON),
 )
 async def point_alias(
     name: NameDep,
-    sent: Annotated[AliasTarget, Depends(reads_json(AliasTarget))],
+    sent: JsonBody[AliasTarget],
     response: Response,
     engine: EngineDep,
     lanes: LanesDep,
     caller: CallerDep,
 ) -> AliasOut:
-    """Have an alias stand for a collection from now on: for searches, cursors and puts alike.
+    """Point an alias to a collection, for searches, cursors and puts alike.
 
     What it stood for before stays until it is dropped.
     """

@@ -7,7 +7,7 @@ from urllib.parse import unquote
 
 from fastapi import Depends, Path, Query, Request
 
-from app.access.door import loaded_engine, payer
+from app.access.door import get_engine, name_payer
 from app.access.keys import Caller
 from app.defaults import DEFAULT_COLLECTION
 from app.engine.engine import Engine
@@ -19,47 +19,47 @@ from index.items import check_id
 
 
 async def engine(request: Request) -> Engine:
-    """The engine, limited to the collections of the caller; Unavailable until a model is loaded."""
+    """Return the engine, limited to the caller's collections; Unavailable without a model."""
     caller: Caller = request.state.caller  # set by the role that the route declares
-    return loaded_engine(request).limit_to(caller.collections)
+    return get_engine(request).limit_to(caller.collections)
 
 
 async def lanes(request: Request) -> Lanes:
-    """Where computing requests wait for their turn."""
+    """Return the lanes of the service."""
     lanes: Lanes = request.app.state.lanes
     return lanes
 
 
 async def decoders(request: Request) -> Decoders:
-    """What decodes photos."""
+    """Return the pool of decoders."""
     decoders: Decoders = request.app.state.decoders
     return decoders
 
 
 async def settings(request: Request) -> Settings:
-    """How this installation runs."""
+    """Return the settings of the service."""
     settings: Settings = request.app.state.settings
     return settings
 
 
 async def caller(request: Request) -> str:
-    """Whom the request counts for."""
-    return payer(request)
+    """Name the caller that the request counts for."""
+    return name_payer(request)
 
 
 async def fetch(request: Request) -> Fetch:
-    """What gets photos by their addresses; NotFetched for each where that is switched off."""
+    """Return the function that fetches photos, or refuses to."""
     fetch: Fetch = request.app.state.fetch
     return fetch
 
 
 async def item_id(id: Annotated[str, Path(description="Percent-encoded, slashes too.")]) -> str:  # noqa: A002 - the API's own name
-    """The id that a path names, decoded."""
-    return decoded(id)
+    """Decode the id in a path."""
+    return decode_part(id)
 
 
-def decoded(part: str, thing: str = "an id") -> str:
-    """A part of a path that app.http.middleware.RawPaths left encoded; ValueError for no `thing`."""
+def decode_part(part: str, thing: str = "an id") -> str:
+    """Decode a part of a path; ValueError if it is no name of a `thing`."""
     try:
         name = unquote(part, errors="strict")
     except UnicodeDecodeError as odd:

@@ -1,4 +1,4 @@
-"""Edits of stored items: a patch of the metadata and photos of one, deletion of many."""
+"""Edits of stored items: patch one, delete many."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Response
 
-from app.access.door import may
+from app.access.door import require_role
 from app.answers.items import item_out
 from app.engine.drafts import Draft
 from app.http.headers import ConditionsDep, etag
-from app.http.openapi import JSON, OF_BODY, OF_COLLECTION, OF_UPLOAD, OF_WRITE, lines_of, problems
-from app.imports.fetching import NotFetched, photos_of
-from app.routes.bodies import reads_json
+from app.http.openapi import JSON, OF_BODY, OF_COLLECTION, OF_UPLOAD, OF_WRITE, BodyRoute, problems
+from app.imports.fetching import NotFetched, get_photos
+from app.routes.bodies import JsonBody, reads_json
 from app.routes.dependencies import (
     DEFAULT,
     CallerDep,
@@ -31,16 +31,17 @@ from index.catalog.edits import Change, ItemSelection
 from index.catalog.write_rows import NewPhoto
 from index.items import Collection, ConditionFailed, Item
 
-router = APIRouter(tags=["items"], responses=problems(*OF_COLLECTION, *OF_BODY, *OF_WRITE))
+router = APIRouter(
+    route_class=BodyRoute, tags=["items"], responses=problems(*OF_COLLECTION, *OF_BODY, *OF_WRITE)
+)
 
 MERGE_PATCH = "application/merge-patch+json"  # RFC 7396
 
 
 @router.patch(
     "/items/{id}",
-    dependencies=[may("write")],
+    dependencies=[require_role("write")],
     responses=problems(ConditionFailed, NotFetched, *OF_UPLOAD),
-    openapi_extra=lines_of(ItemPatch, MERGE_PATCH, JSON),
 )
 async def patch_item(
     id: ItemIdDep,  # noqa: A002 - the API's own name
@@ -54,16 +55,19 @@ async def patch_item(
     caller: CallerDep,
     collection: CollectionDep = DEFAULT,
 ) -> ItemOut:
-    """Merge a patch into an item's metadata, and change its photos; what stays is not embedded."""
+    """Merge a patch into an item's metadata, and change its photos.
+
+    Photos that stay are not embedded again.
+    """
     photos: list[int | NewPhoto] | None = None
 
-    def embedded(fetched: Sequence[bytes]) -> list[int | NewPhoto]:
+    def embed_photos(fetched: Sequence[bytes]) -> list[int | NewPhoto]:
         entry = engine.embed([Draft(id).with_photos(fetched, decode)])[0]
         new = zip(entry.pictures, entry.images, strict=True)
         return [image if isinstance(image, int) else next(new) for image in sent.images or ()]
 
     def patch(home: Collection) -> tuple[Collection, Item]:
-        expected = conditions.expected(home)
+        expected = conditions.resolve(home)
         change = Change(sent.metadata, photos, sent.changed_stamp)
         with stage("store"):
             return home, editing.patch(engine.catalog, home, id, change, expected)
@@ -71,8 +75,8 @@ async def patch_item(
     new = [image for image in sent.images or () if isinstance(image, str)]
     if new:
         with lanes.photos.place(caller):
-            fetched = await lanes.fetches.run(photos_of, None, None, new, fetch)
-            photos = await lanes.photos.run(embedded, fetched)
+            fetched = await lanes.fetches.run(get_photos, None, None, new, fetch)
+            photos = await lanes.photos.run(embed_photos, fetched)
     elif sent.images is not None:
         photos = [image for image in sent.images if isinstance(image, int)]
     with lanes.writes.place(caller):
@@ -81,16 +85,17 @@ async def patch_item(
     return item_out(collection, item)
 
 
-@router.post("/items/delete", dependencies=[may("write")], openapi_extra=lines_of(Deletion, JSON))
+@router.post("/items/delete", dependencies=[require_role("write")])
 async def delete_items(
-    sent: Annotated[Deletion, Depends(reads_json(Deletion))],
+    sent: JsonBody[Deletion],
     engine: EngineDep,
     lanes: LanesDep,
     caller: CallerDep,
 ) -> DeletionOut:
-    """Delete items by their ids or by a filter, in short transactions; `dry_run` counts them.
+    """Delete items by ids or by a filter, in short transactions; `dry_run` counts.
 
-    What is stored or patched meanwhile stays. Send the request again if the connection breaks.
+    Items that are stored or patched during the deletion stay. Send the request again if the
+    connection breaks.
     """
     chosen = ItemSelection(sent.ids, sent.filter)
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Request, Response
 
-from app.access.door import may
+from app.access.door import require_role
 from app.answers import explain as explanations
 from app.answers.explain import About
 from app.answers.items import photo_address
@@ -15,9 +14,9 @@ from app.drawing.explanations import PNG, SVG, draw_alignment, draw_caption, dra
 from app.engine.engine import Engine
 from app.engine.inference import NoCaptioner, NoRegionCaptioner
 from app.http.errors import NotAcceptable
-from app.http.headers import acceptable
-from app.http.openapi import OF_COLLECTION, OF_UPLOAD, Responses, body_of, problems
-from app.routes.bodies import Upload, answer, reads
+from app.http.headers import negotiate
+from app.http.openapi import OF_COLLECTION, OF_UPLOAD, BodyRoute, Responses, problems
+from app.routes.bodies import Upload, UploadBody, answer
 from app.routes.dependencies import EngineDep
 from app.schemas.explain import (
     AlignmentOut,
@@ -35,7 +34,9 @@ from models.vision import images
 from models.vision.images import Photo
 
 router = APIRouter(
-    tags=["explain"], responses=problems(*OF_COLLECTION, *OF_UPLOAD, PictureLost, NoCaptioner)
+    route_class=BodyRoute,
+    tags=["explain"],
+    responses=problems(*OF_COLLECTION, *OF_UPLOAD, PictureLost, NoCaptioner),
 )
 
 JSON = "application/json"
@@ -44,52 +45,50 @@ PICTURES: Responses = {200: {"content": {PNG: {}, SVG: {}}}, **problems(NotAccep
 
 @router.post(
     "/align",
-    dependencies=[may("read")],
+    dependencies=[require_role("read")],
     response_model=AlignmentOut,
     responses=PICTURES,
-    openapi_extra=body_of(AlignRequest),
 )
 async def align(
-    upload: Annotated[Upload[AlignRequest], Depends(reads(AlignRequest))],
+    upload: UploadBody[AlignRequest],
     request: Request,
     engine: EngineDep,
 ) -> Response:
-    """Say which region answers which words; `Accept` chooses JSON, image/png or image/svg+xml."""
-    kind = acceptable(request.headers.get("accept", ""), (JSON, PNG, SVG))
+    """Align regions with words; `Accept` chooses JSON, image/png or image/svg+xml."""
+    kind = negotiate(request.headers.get("accept", ""), (JSON, PNG, SVG))
     fields = upload.fields
     note(query=fields.text)
 
     def explain() -> AlignmentOut | Response:
-        photo, bag = _photo(engine, upload)
+        photo, bag = _read_photo(engine, upload)
         query = engine.models.query(fields.text)
         alignment = engine.models.align(bag or engine.models.photo(photo), query, beta=fields.beta)
         if kind != JSON:
             drawn = draw_alignment(photo.pixels, fields.text, alignment, kind)
             return Response(drawn, media_type=kind)
-        return explanations.alignment(alignment, _about(fields, photo, query.notes))
+        return explanations.alignment(alignment, _describe_sent(fields, photo, query.notes))
 
     return await answer(upload, explain)
 
 
 @router.post(
     "/ground",
-    dependencies=[may("read")],
+    dependencies=[require_role("read")],
     response_model=GroundingOut,
     responses=PICTURES,
-    openapi_extra=body_of(GroundRequest),
 )
 async def ground(
-    upload: Annotated[Upload[GroundRequest], Depends(reads(GroundRequest))],
+    upload: UploadBody[GroundRequest],
     request: Request,
     engine: EngineDep,
 ) -> Response:
-    """Find what phrases mean; `Accept` chooses JSON, image/png or image/svg+xml."""
-    kind = acceptable(request.headers.get("accept", ""), (JSON, PNG, SVG))
+    """Locate phrases; `Accept` chooses JSON, image/png or image/svg+xml."""
+    kind = negotiate(request.headers.get("accept", ""), (JSON, PNG, SVG))
     fields = upload.fields
     note(query=fields.text)
 
     def explain() -> GroundingOut | Response:
-        photo, bag = _photo(engine, upload)
+        photo, bag = _read_photo(engine, upload)
         grounded = engine.models.ground(
             photo, fields.text, fields.phrases, count=fields.count, bag=bag
         )
@@ -97,7 +96,7 @@ async def ground(
             drawn = draw_grounding(photo.pixels, fields.text, grounded, kind)
             return Response(drawn, media_type=kind)
         return explanations.grounding(
-            grounded, _about(fields, photo, engine.models.notes(fields.text))
+            grounded, _describe_sent(fields, photo, engine.models.notes(fields.text))
         )
 
     return await answer(upload, explain)
@@ -105,13 +104,12 @@ async def ground(
 
 @router.post(
     "/caption",
-    dependencies=[may("read")],
+    dependencies=[require_role("read")],
     response_model=CaptionsOut,
     responses=PICTURES | problems(NoCaptioner, NoRegionCaptioner, *OF_UPLOAD, *OF_COLLECTION),
-    openapi_extra=body_of(CaptionRequest),
 )
 async def caption(
-    upload: Annotated[Upload[CaptionRequest], Depends(reads(CaptionRequest))],
+    upload: UploadBody[CaptionRequest],
     request: Request,
     engine: EngineDep,
 ) -> Response:
@@ -119,13 +117,13 @@ async def caption(
 
     A picture shows the best caption alone.
     """
-    kind = acceptable(request.headers.get("accept", ""), (JSON, PNG, SVG))
+    kind = negotiate(request.headers.get("accept", ""), (JSON, PNG, SVG))
     fields, models = upload.fields, engine.models
     generation = fields.generation
     regions = fields.regions if kind == JSON else 0
 
     def explain() -> CaptionsOut | Response:
-        photo, bag = _photo(engine, upload)
+        photo, bag = _read_photo(engine, upload)
         described = models.describe(photo, generation, regions=regions, bag=bag)
         if kind != JSON:
             drawn = draw_caption(photo.pixels, described.captions[0], kind)
@@ -135,8 +133,10 @@ async def caption(
     return await answer(upload, explain)
 
 
-def _about(fields: AlignRequest | GroundRequest, photo: Photo, notes: Sequence[str] = ()) -> About:
-    """What every explanation says of its text and photo."""
+def _describe_sent(
+    fields: AlignRequest | GroundRequest, photo: Photo, notes: Sequence[str] = ()
+) -> About:
+    """Return the text, photo and notes of an explanation."""
     height, width = photo.pixels.shape[1:]
     return {
         "text": fields.text,
@@ -149,10 +149,10 @@ def _about(fields: AlignRequest | GroundRequest, photo: Photo, notes: Sequence[s
     }
 
 
-def _photo(
+def _read_photo(
     engine: Engine, upload: Upload[AlignRequest] | Upload[CaptionRequest] | Upload[GroundRequest]
 ) -> tuple[Photo, FragmentBag | None]:
-    """The photo that a request uploaded, or the stored one that it named, with its bag."""
+    """Return the uploaded photo, or the stored photo with its bag."""
     fields, photo = upload.fields, upload.photo()
     if (fields.id is None) == (photo is None):
         raise ValueError("send either an image or the id of a stored item")

@@ -1,4 +1,4 @@
-"""Stored items, one or a page of them: PUT, GET and DELETE /items."""
+"""Stored items: PUT, GET and DELETE /items, and pages of them."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 
-from app.access.door import may
+from app.access.door import require_role
 from app.answers.cursors import Cursors, kind_of_items
 from app.answers.items import item_out, stored_item
 from app.engine.drafts import Draft
-from app.http.headers import ConditionsDep, etag, is_named
-from app.http.openapi import OF_COLLECTION, OF_UPLOAD, OF_WRITE, Responses, body_of, problems
+from app.http.headers import ConditionsDep, etag, is_listed
+from app.http.openapi import OF_COLLECTION, OF_UPLOAD, OF_WRITE, BodyRoute, Responses, problems
 from app.http.validation import read_fields
-from app.imports.fetching import NotFetched, photos_of
-from app.routes.bodies import Upload, json_of, reads
+from app.imports.fetching import NotFetched, get_photos
+from app.routes.bodies import Upload, parse_json, reads
 from app.routes.dependencies import (
     DEFAULT,
     CallerDep,
@@ -31,7 +31,7 @@ from app.telemetry.stages import stage
 from index.catalog.pictures import PictureLost
 from index.items import MOST_PHOTOS, Collection, ConditionFailed, Entry, ModelMismatch, check_new_id
 
-router = APIRouter(tags=["items"], responses=problems(*OF_COLLECTION))
+router = APIRouter(route_class=BodyRoute, tags=["items"], responses=problems(*OF_COLLECTION))
 
 CREATED: Responses = {201: {"model": StoredItem, "description": "New."}}
 JPEG: Responses = {
@@ -42,9 +42,8 @@ JPEG: Responses = {
 
 @router.put(
     "/items/{id}",
-    dependencies=[may("write")],
+    dependencies=[require_role("write")],
     responses=CREATED | problems(*OF_UPLOAD, *OF_WRITE, ConditionFailed, NotFetched),
-    openapi_extra=body_of(ItemBody, several=True),
 )
 async def put_item(
     id: ItemIdDep,  # noqa: A002 - the API's own name
@@ -55,19 +54,19 @@ async def put_item(
     fetch: FetchDep,
     lanes: LanesDep,
 ) -> StoredItem:
-    """Store an item in place of what its id had before; a search from now on finds it."""
+    """Store an item and replace the former one; searches find it immediately."""
     check_new_id(id)
     sent = upload.fields
     draft = Draft(id, sent.metadata, sentences=tuple(sent.sentences), stamp=sent.stamp)
 
-    def embedded(named: Sequence[bytes]) -> tuple[Draft, Entry]:
+    def embed_photos(named: Sequence[bytes]) -> tuple[Draft, Entry]:
         sent_with_it = (image.read() for image in upload.images)
         ready = draft.with_photos((*sent_with_it, *named), upload.decode)
         return ready, engine.embed([ready])[0]
 
     def store(home: Collection) -> tuple[Collection, int, int]:
         with stage("store"):
-            return home, *engine.catalog.replace(home, entry, conditions.expected(home))
+            return home, *engine.catalog.replace(home, entry, conditions.resolve(home))
 
     if upload.images and sent.image_url is not None:
         raise ValueError("send an image or an image_url, not both; further ones are images")
@@ -76,8 +75,8 @@ async def put_item(
     named = list[bytes]()
     with upload.place():
         if sent.image_url is not None or sent.images:
-            named = await lanes.fetches.run(photos_of, None, sent.image_url, sent.images, fetch)
-        draft, entry = await upload.lane.run(embedded, named)
+            named = await lanes.fetches.run(get_photos, None, sent.image_url, sent.images, fetch)
+        draft, entry = await upload.lane.run(embed_photos, named)
     # It waits for no turn to compute.
     home, revision, replaced = await lanes.writes.run(
         engine.write, sent.collection, store, create=not known
@@ -87,14 +86,14 @@ async def put_item(
     return stored_item(sent.collection, entry, draft.notes)
 
 
-@router.get("/items/{id}", dependencies=[may("read")])
+@router.get("/items/{id}", dependencies=[require_role("read")])
 def get_item(
     id: ItemIdDep,  # noqa: A002 - the API's own name
     response: Response,
     engine: EngineDep,
     collection: CollectionDep = DEFAULT,
 ) -> ItemOut:
-    """What is stored under an id; the ETag names this state of it in If-Match."""
+    """The item of an id, with its ETag for If-Match."""
     home, item = engine.read(collection, lambda home: (home, engine.catalog.get(home, id)))
     response.headers["ETag"] = etag(home, item.revision)
     return item_out(collection, item)
@@ -102,7 +101,7 @@ def get_item(
 
 @router.delete(
     "/items/{id}",
-    dependencies=[may("write")],
+    dependencies=[require_role("write")],
     status_code=204,
     responses=problems(ConditionFailed, *OF_WRITE),
 )
@@ -118,7 +117,7 @@ async def delete_item(
 
     @stage("store")
     def delete(home: Collection) -> int:
-        return engine.catalog.delete(home, id, conditions.expected(home))
+        return engine.catalog.delete(home, id, conditions.resolve(home))
 
     with lanes.writes.place(caller):
         await lanes.writes.run(engine.write, collection, delete)
@@ -126,7 +125,7 @@ async def delete_item(
 
 @router.get(
     "/items/{id}/image",
-    dependencies=[may("read")],
+    dependencies=[require_role("read")],
     response_class=Response,
     responses=JPEG | problems(ModelMismatch, PictureLost),
 )
@@ -142,13 +141,13 @@ def get_image(
     tag = f'"{item.photo(photo).digest}"'
     # Revalidated each time: an item may be replaced, and asking costs a row.
     headers = {"ETag": tag, "Cache-Control": "private, no-cache"}
-    if is_named(request.headers.getlist("if-none-match"), tag):
+    if is_listed(request.headers.getlist("if-none-match"), tag):
         return Response(status_code=304, headers=headers)
     picture = engine.read(collection, engine.catalog.picture, id, photo)
     return Response(picture.jpeg, headers=headers, media_type="image/jpeg")
 
 
-@router.get("/items", dependencies=[may("read")])
+@router.get("/items", dependencies=[require_role("read")])
 def list_items(
     engine: EngineDep,
     collection: CollectionDep = DEFAULT,
@@ -158,8 +157,10 @@ def list_items(
         str | None, Query(description='A JSON object: {"colour": ["red", "blue"]}')
     ] = None,
 ) -> ItemsOut:
-    """A page of the items there are, in the order of their ids."""
-    where = read_fields(Listing, {"filter": json_of("filter", filter)}).filter if filter else None
+    """A page of items, ordered by id."""
+    where = (
+        read_fields(Listing, {"filter": parse_json("filter", filter)}).filter if filter else None
+    )
     cursors, kind = Cursors(engine.catalog.secret), kind_of_items(collection, where)
     after = cursors.read(cursor, kind) if cursor else ""
     damaged = set[str]()

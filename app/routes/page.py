@@ -1,4 +1,4 @@
-"""The page, the reference at /docs and the page's example queries: no file from another host."""
+"""The page, its example queries, and the reference at /docs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from app import demos
-from app.access.door import may
+from app.access.door import require_role
 from app.http.openapi import OF_COLLECTION, problems
 from app.routes.dependencies import DEFAULT, CollectionDep, EngineDep
 from app.schemas.system import ExampleOut, ExamplesOut
@@ -21,9 +21,9 @@ PAGE = Path(__file__).parent.parent / "page"
 router = APIRouter(tags=["page"])
 
 
-@router.get("/examples", dependencies=[may("read")], responses=problems(*OF_COLLECTION))
+@router.get("/examples", dependencies=[require_role("read")], responses=problems(*OF_COLLECTION))
 def examples(engine: EngineDep, collection: CollectionDep = DEFAULT) -> ExamplesOut:
-    """Example queries whose demonstration item is in a collection."""
+    """Example queries with their demonstration item in a collection."""
     queries = [(demo, query) for demo in demos.ALL.values() for query in demo.examples()]
     ids = [query.id for _, query in queries]
     items = engine.read(collection, engine.catalog.get_many, ids)
@@ -37,7 +37,10 @@ def examples(engine: EngineDep, collection: CollectionDep = DEFAULT) -> Examples
 
 
 def serve(app: FastAPI) -> None:
-    """Add a route for every file of the page; a mount at / would swallow all other addresses."""
+    """Add a route for every file of the page.
+
+    A mount at / would hide all other addresses.
+    """
     files = StaticFiles(directory=PAGE)
     app.router.routes += [
         Route("/", _start),
@@ -56,7 +59,7 @@ async def _reference(_: Request) -> FileResponse:
 
 
 def _viewer() -> Path:
-    """The folder of Swagger UI's files, which the package fastapi-offline carries."""
+    """Find the folder of Swagger UI's files in the package fastapi-offline."""
     package = find_spec("fastapi_offline")
     assert package is not None
     assert package.origin is not None

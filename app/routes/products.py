@@ -6,7 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Response
 
-from app.access.door import may
+from app.access.door import require_role
 from app.answers import products
 from app.http.openapi import OF_COLLECTION, OF_UPLOAD, body_of, problems
 from app.routes.bodies import Upload, answer, reads
@@ -23,7 +23,7 @@ Typed = Annotated[str, Query(max_length=LONGEST_TEXT, description="What is typed
 
 @router.post(
     "/search/products",
-    dependencies=[may("read")],
+    dependencies=[require_role("read")],
     response_model=ProductsOut,
     responses=problems(*OF_UPLOAD, PictureLost),
     openapi_extra=body_of(ProductSearch),
@@ -38,7 +38,7 @@ async def search_products(
     )
 
 
-@router.get("/suggest", dependencies=[may("read")])
+@router.get("/suggest", dependencies=[require_role("read")])
 def suggest(
     engine: EngineDep, text: Typed, collection: CollectionDep = DEFAULT, limit: Limit = 10
 ) -> SuggestionsOut:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Response
 
-from app.access.door import may
+from app.access.door import require_role
 from app.answers.search import search_images, search_sentences
 from app.http.openapi import OF_COLLECTION, OF_UPLOAD, body_of, problems
 from app.routes.bodies import Upload, answer, reads
@@ -19,7 +19,7 @@ router = APIRouter(tags=["search"], responses=problems(*OF_COLLECTION, *OF_UPLOA
 
 @router.post(
     "/search/image",
-    dependencies=[may("read")],
+    dependencies=[require_role("read")],
     response_model=ImageHits,
     openapi_extra=body_of(ImageSearch),
 )
@@ -33,7 +33,7 @@ async def search_image(
 
 @router.post(
     "/search/text",
-    dependencies=[may("read")],
+    dependencies=[require_role("read")],
     response_model=SentenceHits,
     openapi_extra=body_of(TextSearch),
 )

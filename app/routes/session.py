@@ -1,4 +1,4 @@
-"""Sessions of the page: a key is sent once, and a cookie that no script reads stands for it."""
+"""Sessions of the page: a cookie, hidden from scripts, stands for a key."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request, Response
 
-from app.access.door import ANYONE, PUBLIC, Door, KeyDep, SessionDep, loaded_engine
+from app.access.door import ANYONE, PUBLIC, Door, KeyDep, SessionDep, get_engine
 from app.access.keys import Caller
-from app.access.sessions import LONGEST, Sessions, cookie_name
+from app.access.sessions import LONGEST, Sessions, name_cookie
 from app.http.errors import Unauthorized, Unavailable
-from app.http.openapi import JSON, OF_BODY, lines_of, problems
-from app.routes.bodies import reads_json
+from app.http.openapi import OF_BODY, BodyRoute, problems
+from app.routes.bodies import JsonBody
 from app.routes.dependencies import LanesDep
 from app.schemas.session import SessionIn, SessionOut
 from index.database.errors import Busy
 from index.items import NoSpace
 
-router = APIRouter(tags=["session"], dependencies=[PUBLIC])
+router = APIRouter(route_class=BodyRoute, tags=["session"], dependencies=[PUBLIC])
 NOT_READY = problems(Unavailable, Busy)
 ENDING = (Unavailable, Busy, NoSpace)
 
 
 async def door(request: Request) -> Door:
-    """Who is let in."""
+    """Return the door of the service."""
     entrance: Door = request.app.state.door
     return entrance
 
@@ -35,7 +35,7 @@ DoorDep = Annotated[Door, Depends(door)]
 async def session(
     request: Request, entrance: DoorDep, key: KeyDep, cookie: SessionDep
 ) -> SessionOut:
-    """What the caller may do, and whether a key is needed for more."""
+    """The caller's role, and whether the service needs a key."""
     try:
         return _session(await entrance.caller(request, key, cookie))
     except Unauthorized:
@@ -45,26 +45,25 @@ async def session(
 @router.post(
     "/session",
     responses=problems(Unauthorized, ValueError, *ENDING, *OF_BODY),
-    openapi_extra=lines_of(SessionIn, JSON),
 )
 async def sign_in(
-    body: Annotated[SessionIn, Depends(reads_json(SessionIn))],
+    body: JsonBody[SessionIn],
     request: Request,
     response: Response,
     entrance: DoorDep,
     lanes: LanesDep,
     cookie: SessionDep,
 ) -> SessionOut:
-    """Begin a session of a browser: its cookie stands for the key until it is taken back."""
+    """Begin a session of a browser; it ends when its key is removed."""
     key = entrance.keyring.find(body.key.strip())
     if key is None:
         raise Unauthorized("this key is not known here; check that all of it was copied")
-    sessions = Sessions.of(loaded_engine(request).catalog)
-    if cookie is not None:  # no one goes on by a session that was there before
+    sessions = Sessions.of(get_engine(request).catalog)
+    if cookie is not None:  # a new sign-in ends the old session
         await lanes.writes.run(sessions.end, cookie)
     secure = _is_secure(request)
     response.set_cookie(
-        cookie_name(request, secure=secure),
+        name_cookie(request, secure=secure),
         sessions.begin(key),
         max_age=LONGEST,
         path=_path(request),
@@ -79,13 +78,13 @@ async def sign_in(
 async def sign_out(
     request: Request, response: Response, lanes: LanesDep, cookie: SessionDep
 ) -> None:
-    """End the session of a browser, wherever its cookie may have got to."""
+    """End the session of a browser, and all copies of its cookie."""
     if cookie is not None:
-        sessions = Sessions.of(loaded_engine(request).catalog)
+        sessions = Sessions.of(get_engine(request).catalog)
         await lanes.writes.run(sessions.end, cookie)
     for secure in (True, False):
         response.delete_cookie(
-            cookie_name(request, secure=secure),
+            name_cookie(request, secure=secure),
             path=_path(request),
             secure=secure,
             httponly=True,
@@ -94,16 +93,16 @@ async def sign_out(
 
 
 def _is_secure(request: Request) -> bool:
-    """Whether a browser came by HTTPS, which a proxy that ends it may not tell: the browser does.
+    """Return whether the browser uses HTTPS, by its Origin behind a proxy.
 
-    SameOrigin has checked that the origin is this service.
+    `SameOriginMiddleware` has checked the origin.
     """
     origin = request.headers.get("origin", "")
     return request.url.scheme == "https" or origin.startswith("https://")
 
 
 def _path(request: Request) -> str:
-    """The path below which this service is, which a proxy may have chosen."""
+    """Return the service's root path, which a proxy may set."""
     return request.scope.get("root_path") or "/"
 
 

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Depends, Query, Response
 from fastapi.responses import FileResponse
 from starlette.responses import MalformedRangeHeader, RangeNotSatisfiable
 
-from app.access.door import may
+from app.access.door import require_role
 from app.http.errors import NoSuchBytes, Unavailable
 from app.http.openapi import Responses, problems
 from app.routes.dependencies import EngineDep, SettingsDep
@@ -40,7 +40,7 @@ DOWNLOAD: Responses = {
 
 
 class Download(FileResponse):
-    """A file, or parts of it: a Range that is malformed or of another unit is ignored.
+    """A file or parts of it; ignores a malformed Range, or one of another unit.
 
     NoSuchBytes for one that begins behind the end (RFC 9110, 14.2 and 15.5.17).
     """
@@ -65,7 +65,7 @@ SnapshotsDep = Annotated[Snapshots, Depends(snapshots)]
 
 @router.post(
     "/snapshots",
-    dependencies=[may("admin", unbound=True)],
+    dependencies=[require_role("admin", unbound=True)],
     status_code=201,
     responses=BEGUN | problems(ValueError, Busy, InProgress, NoSpace, Unavailable),
 )
@@ -77,40 +77,42 @@ def make_snapshot(
         bool, Query(description="Answer once it is on disk; otherwise at once, with 202.")
     ] = True,
 ) -> MadeSnapshot | BegunSnapshot:
-    """Make a snapshot of everything that is stored; it is on disk when this answers 201.
+    """Make a snapshot of everything that is stored; 201 means it is on disk.
 
     Should the connection break, it is made all the same, and is listed once it is there.
     """
     if not wait:
-        begun = _begun(snapshots.begin(engine.catalog))
+        begun = _describe_begun(snapshots.begin(engine.catalog))
         response.status_code, response.headers["Location"] = 202, begun.url
         return begun
     snapshot = snapshots.make(engine.catalog, lambda *_: None)
-    stored = _out(snapshot)
+    stored = _describe(snapshot)
     response.headers["Location"] = stored.url
     return MadeSnapshot(**stored.model_dump(), lost=len(snapshot.lost))
 
 
 @router.get(
-    "/snapshots", dependencies=[may("admin", unbound=True)], responses=problems(Unavailable)
+    "/snapshots",
+    dependencies=[require_role("admin", unbound=True)],
+    responses=problems(Unavailable),
 )
 def list_snapshots(snapshots: SnapshotsDep) -> SnapshotsOut:
-    """The snapshots there are, the newest first, and the one that is being made."""
+    """The snapshots, the newest first, and the unfinished one."""
     try:
         making = snapshots.making()
         stored, foreign = snapshots.list_files()
     except OSError as failed:
         raise Unavailable(f"the folder of snapshots cannot be read: {failed.strerror}") from failed
     return SnapshotsOut(
-        snapshots=list(map(_out, stored)),
-        making=None if making is None else _begun(making),
-        foreign=list(map(_foreign, foreign)),
+        snapshots=list(map(_describe, stored)),
+        making=None if making is None else _describe_begun(making),
+        foreign=list(map(_describe_foreign, foreign)),
     )
 
 
 @router.get(
     "/snapshots/{name}",
-    dependencies=[may("admin", unbound=True)],
+    dependencies=[require_role("admin", unbound=True)],
     response_class=Response,
     responses=DOWNLOAD | problems(LookupError, ValueError, NoSuchBytes),
 )
@@ -122,7 +124,7 @@ def download_snapshot(name: str, snapshots: SnapshotsDep) -> Download:
 
 @router.delete(
     "/snapshots/{name}",
-    dependencies=[may("admin", unbound=True)],
+    dependencies=[require_role("admin", unbound=True)],
     status_code=204,
     responses=problems(LookupError, ValueError),
 )
@@ -131,15 +133,15 @@ def delete_snapshot(name: str, snapshots: SnapshotsDep) -> None:
     snapshots.delete(name)
 
 
-def _foreign(file: StrayFile) -> ForeignFile:
+def _describe_foreign(file: StrayFile) -> ForeignFile:
     return ForeignFile(name=file.name, bytes=file.size, problem=file.problem)
 
 
-def _begun(name: str) -> BegunSnapshot:
+def _describe_begun(name: str) -> BegunSnapshot:
     return BegunSnapshot(name=name, url=f"/snapshots/{name}")
 
 
-def _out(stored: StoredSnapshot) -> SnapshotOut:
+def _describe(stored: StoredSnapshot) -> SnapshotOut:
     return SnapshotOut(
         name=stored.name,
         url=f"/snapshots/{stored.name}",

@@ -1,14 +1,13 @@
-"""Health, readiness, metrics, and what the service holds."""
+"""Health, readiness, metrics, and the models and index of the service."""
 
 from __future__ import annotations
 
 import platform
 import shutil
 from collections.abc import Iterator
-from typing import Annotated
 
 from anyio import to_thread
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Request, Response
 from prometheus_client import (
     CONTENT_TYPE_LATEST,
     CollectorRegistry,
@@ -21,13 +20,13 @@ from prometheus_client.core import GaugeMetricFamily, InfoMetricFamily
 from prometheus_client.registry import Collector
 
 from app import __version__
-from app.access.door import PUBLIC, may
+from app.access.door import PUBLIC, require_role
 from app.answers import system as index_answers
 from app.engine.engine import Engine
 from app.http.errors import Unavailable
-from app.http.openapi import JSON, OF_BODY, OF_COLLECTION, Responses, lines_of, problems
+from app.http.openapi import OF_BODY, OF_COLLECTION, BodyRoute, Responses, problems
 from app.http.readiness import Readiness
-from app.routes.bodies import reads_json
+from app.routes.bodies import JsonBody
 from app.routes.dependencies import (
     DEFAULT,
     CallerDep,
@@ -45,29 +44,29 @@ from app.schemas.system import (
     ModelOut,
     ModelsOut,
 )
-from app.telemetry.metrics import counted, shared
+from app.telemetry.metrics import gather, is_shared
 from index.database.errors import Busy
 from models.checkpoint import Checkpoint
 
 
 def exposition(engine: Engine | None) -> bytes:
-    """All metrics as Prometheus reads them; without an engine, those that need none."""
+    """Write all metrics as Prometheus text; without an engine, fewer."""
     disable_created_metrics()  # type: ignore[no-untyped-call]  # of when each series began
     now = CollectorRegistry()
     now.register(Gauges(engine))
-    if not shared():  # processor time and memory of one worker would mislead
+    if not is_shared():  # processor time and memory of one worker would mislead
         ProcessCollector(registry=now)
-    return generate_latest(counted()) + generate_latest(now)
+    return generate_latest(gather()) + generate_latest(now)
 
 
 class Gauges(Collector):
-    """What any process of the service can tell, of the database and of the disk."""
+    """Metrics of the database and the disk, the same in all processes."""
 
     def __init__(self, engine: Engine | None) -> None:
         self.engine = engine
 
     def collect(self) -> Iterator[Metric]:
-        """The metrics; those of the database are left out while it is busy."""
+        """Yield metrics, without those of the database while it is busy."""
         model = {} if self.engine is None else {"matcher": self.engine.models.fingerprint}
         build = {"version": __version__, "python": platform.python_version(), **model}
         yield InfoMetricFamily("tessera_build", "What runs.", build)
@@ -97,7 +96,7 @@ def _of_collections(engine: Engine) -> Iterator[Metric]:
     yield behind
 
 
-router = APIRouter(tags=["system"])
+router = APIRouter(route_class=BodyRoute, tags=["system"])
 TEXT: Responses = {200: {"content": {CONTENT_TYPE_LATEST: {"schema": {"type": "string"}}}}}
 NOT_READY = problems(Unavailable)
 
@@ -111,7 +110,7 @@ async def livez() -> dict[str, str]:
 
 @router.get("/readyz", dependencies=[PUBLIC], responses=NOT_READY)
 async def readyz(request: Request, engine: EngineDep) -> dict[str, object]:
-    """The default collection can be searched, and the disk can be written; 503 otherwise.
+    """Check that the default collection is searchable and the disk writable; else 503.
 
     All who ask share a check of a few seconds ago: `checked` is its age in seconds. `collections`
     counts those that are searched here, and those that another model made. Of a cluster, `shards`
@@ -123,7 +122,10 @@ async def readyz(request: Request, engine: EngineDep) -> dict[str, object]:
 
 # For all collections together, so not for a key of some; TESSERA_OPEN_METRICS lets all in.
 @router.get(
-    "/metrics", dependencies=[may("read", unbound=True)], response_class=Response, responses=TEXT
+    "/metrics",
+    dependencies=[require_role("read", unbound=True)],
+    response_class=Response,
+    responses=TEXT,
 )
 async def metrics(request: Request) -> Response:
     """Counters, timings and gauges as Prometheus text."""
@@ -132,9 +134,9 @@ async def metrics(request: Request) -> Response:
     return Response(text, headers={"Content-Type": CONTENT_TYPE_LATEST})
 
 
-@router.get("/model", dependencies=[may("read")], responses=NOT_READY)
+@router.get("/model", dependencies=[require_role("read")], responses=NOT_READY)
 async def model(engine: EngineDep, settings: SettingsDep) -> ModelsOut:
-    """What is loaded, and how much may be uploaded."""
+    """The loaded models, and the limits of uploads."""
     matcher = engine.models.matcher
     return ModelsOut(
         matcher=MatcherOut(
@@ -150,25 +152,24 @@ async def model(engine: EngineDep, settings: SettingsDep) -> ModelsOut:
     )
 
 
-@router.get("/index", dependencies=[may("read")], responses=problems(*OF_COLLECTION))
+@router.get("/index", dependencies=[require_role("read")], responses=problems(*OF_COLLECTION))
 def index(engine: EngineDep, collection: CollectionDep = DEFAULT) -> IndexOut:
-    """How a collection is searched: its segments, what finds rows, and what is not in yet."""
+    """Statistics of a collection's index: segments, rows and changes not yet included."""
     return index_answers.index(engine, collection)
 
 
 @router.post(
     "/index/audit",
-    dependencies=[may("admin")],
+    dependencies=[require_role("admin")],
     responses=problems(*OF_COLLECTION, *OF_BODY),
-    openapi_extra=lines_of(AuditRequest, JSON),
 )
 async def audit(
-    request: Annotated[AuditRequest, Depends(reads_json(AuditRequest))],
+    request: JsonBody[AuditRequest],
     engine: EngineDep,
     lanes: LanesDep,
     caller: CallerDep,
 ) -> AuditOut:
-    """Answer queries twice, as usual and exactly, and say how much the usual answers hold."""
+    """Answer queries as usual and exactly, and measure the recall."""
     with lanes.batches.place(caller):
         return await lanes.batches.run(index_answers.audit, engine, request)
 

@@ -14,7 +14,7 @@ Name = Annotated[
 
 
 class CollectionOut(BaseModel):
-    """A named set of items, all embedded by one model, as this service reads it.
+    """A named set of items, embedded by one model, as this service reads it.
 
     After `tessera index --reembed --keep`, a service of the former model reads what was kept.
     """
@@ -45,7 +45,7 @@ class Renaming(BaseModel):
 
 
 class AliasTarget(BaseModel):
-    """The collection that an alias stands for from now on."""
+    """The new collection of an alias."""
 
     model_config = ConfigDict(extra="forbid")
 

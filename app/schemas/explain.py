@@ -26,7 +26,7 @@ class AlignRequest(Body):
 
 
 class GroundRequest(Body):
-    """Find what phrases of a text mean in a photo, stored or uploaded."""
+    """Find the regions of phrases in a photo, stored or uploaded."""
 
     text: str
     id: str | None = None
@@ -68,7 +68,7 @@ class CaptionRequest(Body):
 
     @property
     def generation(self) -> Generation:
-        """How captions are to be generated; ValueError for what does not go together."""
+        """Options of the captioner; ValueError for options that conflict."""
         if self.temperature is None and self.seed is not None:
             raise ValueError("seed: only sampling needs one; send a temperature as well")
         return Generation(
@@ -81,7 +81,7 @@ class CaptionRequest(Body):
 
 
 class AlignmentOut(BaseModel):
-    """Which region of a photo answers which words; the links add up to the score."""
+    """The alignment of regions and words; the links add up to the score."""
 
     text: str
     score: float
@@ -96,14 +96,14 @@ class AlignmentOut(BaseModel):
 
 
 class BoxOut(BaseModel):
-    """A part of a photo, and how well it fits a phrase: larger is better, in one photo."""
+    """A box, and its similarity to a phrase: comparable within one photo."""
 
     box: tuple[float, float, float, float]
     similarity: float
 
 
 class GroundedOut(BaseModel):
-    """A phrase and what it means, the likeliest box first; none if the photo does not show it."""
+    """A phrase and its boxes, the likeliest first; none if it is absent."""
 
     text: str
     span: tuple[int, int]
@@ -113,7 +113,7 @@ class GroundedOut(BaseModel):
 
 
 class GroundingOut(BaseModel):
-    """Where in a photo the phrases of a text are."""
+    """The boxes of a text's phrases in a photo."""
 
     text: str
     image: str | None
@@ -124,14 +124,14 @@ class GroundingOut(BaseModel):
 
 
 class AttentionOut(BaseModel):
-    """The part of a photo that a captioner looked at most when it wrote a word."""
+    """The region with most of the captioner's attention at a word."""
 
     box: Corners
     share: float = Field(description="Of its attention, 0 to 1.")
 
 
 class CaptionWordOut(BaseModel):
-    """A word of a caption: what the matcher finds for it, and where the captioner looked.
+    """A word of a caption: the matcher's evidence, and the captioner's attention.
 
     Function words have no contribution, box and confidence. Contributions add up to the caption's
     score, where no fragment stands for the whole sentence.
@@ -141,14 +141,14 @@ class CaptionWordOut(BaseModel):
     span: tuple[int, int]
     log_probability: float
     contribution: float | None = Field(
-        description="What the word and function words beside it give to the score."
+        description="What the word and function words next to it give to the score."
     )
     box: Corners | None = Field(
         description="The region that earned it; null where the whole photo answers, or nothing."
     )
     confidence: Probability
     supported: bool | None = Field(
-        description="Whether the photo supports the word; null where nobody knows."
+        description="Whether the photo supports the word; null where it is not known."
     )
     attention: AttentionOut | None = Field(
         description="Null where the captioner does not attend to boxes."

@@ -1,4 +1,4 @@
-"""Fields that requests and answers share."""
+"""Fields of several requests and answers."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ Filter = Annotated[
 ]
 Fraction = Annotated[float, Field(ge=0, le=1)]
 Corners = tuple[Fraction, Fraction, Fraction, Fraction]
-Key = Annotated[str, Field(min_length=1, max_length=200, description="A metadata key.")]
+MetadataKey = Annotated[str, Field(min_length=1, max_length=200, description="A metadata key.")]
 MOST_FIELDS = 50
 
 
 def _integral(value: object) -> object:
-    """An integer in place of a number such as 3.0, which JSON Schema calls an integer, too."""
+    """Convert a number such as 3.0, an integer in JSON Schema, to an integer."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
@@ -49,7 +49,7 @@ ImageUrl = Annotated[
     str | None,
     Field(
         max_length=LONGEST_URL,
-        description="Where the photo is, in place of an image: http:// or https://, on the public "
+        description="Address of the photo instead of an image: http:// or https://, on the public "
         "internet. The service fetches it if its operator has switched that on.",
     ),
 ]
@@ -76,7 +76,7 @@ Probability = Annotated[
 
 
 class Body(BaseModel):
-    """What a client sends: unknown fields and numbers that are none are refused."""
+    """A request's fields; refuses unknown fields and numbers that are not finite."""
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
@@ -84,9 +84,9 @@ class Body(BaseModel):
 
 
 class PhotoBody(Body):
-    """What a client searches with where that may be a photo: one that is stored, or a part of one.
+    """A search by text or photo: a stored photo, a part of it, or an upload.
 
-    An upload comes beside it.
+    An upload comes next to these fields.
     """
 
     text: str | None = None
@@ -99,5 +99,5 @@ class PhotoBody(Body):
 
     @property
     def embeds_photo(self) -> bool:
-        """Whether a photo is looked at although none is sent: a part of one has no stored bag."""
+        """Return whether a part of a stored photo must be embedded."""
         return self.id is not None and self.box is not None

@@ -1,4 +1,4 @@
-"""Items as they are sent and as they are stored, one, a page, or lines of an import."""
+"""Items in requests and answers: single items, pages, and lines of imports."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ SENTENCE_BYTES = 2**17  # of an item: some 20,000 words, which take 15 s to embe
 
 
 def new_id(text: str) -> str:
-    """An id that an item may be stored by; ValueError for another."""
+    """Return an id; ValueError if it cannot be stored."""
     check_new_id(text)
     return text
 
 
 def stamp(text: str | None) -> str | None:
-    """A stamp that databases hold; ValueError for another."""
+    """Return a stamp; ValueError if it cannot be stored."""
     check_text("stamp", text or "")
     return text
 
@@ -59,7 +59,7 @@ Sentences = Annotated[list[str], AfterValidator(bounded_sentences)]
 
 
 class ItemBody(Body):
-    """What an item holds beside its photo."""
+    """The fields of an item, next to its photo."""
 
     metadata: dict[str, JsonValue] = Field(default_factory=dict)
     sentences: Sentences = Field(default_factory=list, max_length=MOST_SENTENCES)
@@ -69,7 +69,7 @@ class ItemBody(Body):
 
 
 class ImportLine(BaseModel):
-    """One line of a bulk import; `image` is base64, or `image_url` says where it is."""
+    """A line of a bulk import; `image` is base64, `image_url` an address."""
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
@@ -83,7 +83,7 @@ class ImportLine(BaseModel):
 
 
 class ImportStatus(BaseModel):
-    """What became of one line of a bulk import: "stored" means safe on disk."""
+    """The outcome of a line of a bulk import: "stored" means safe on disk."""
 
     line: int
     id: str | None = None
@@ -92,7 +92,7 @@ class ImportStatus(BaseModel):
 
 
 class ItemPatch(BaseModel):
-    """A merge patch (RFC 7396) of a stored item, and its photos where they change.
+    """A merge patch (RFC 7396) of a stored item, and its new list of photos.
 
     Its sentences stay as they are, and no photo that stays is embedded again.
     """
@@ -101,29 +101,29 @@ class ItemPatch(BaseModel):
 
     metadata: dict[str, JsonValue] | None = Field(
         default_factory=dict,
-        description="Objects are merged, null deletes a key; null in place of it deletes all.",
+        description="Objects are merged, null deletes a key; null instead of all deletes all.",
     )
     images: Annotated[list[PhotoIndex | str], Field(max_length=MOST_PHOTOS)] | None = Field(
         None,
-        description="All photos that the item is to have, in order: the numbers of those that "
-        "stay, from 0, and new ones, as base64 or an address.",
+        description="All photos in order: numbers of photos that stay, from 0, and new photos, "
+        "as base64 or an address.",
     )
     stamp: Stamp = Field(None, description="Another stamp; null removes it.")
 
     @property
     def changed_stamp(self) -> str | EllipsisType | None:
-        """The stamp that the item is to have; `...` where it stays."""
+        """The new stamp; `...` if it stays."""
         return self.stamp if "stamp" in self.model_fields_set else ...
 
 
 class Listing(BaseModel):
-    """What the items of a page have."""
+    """The filter of a page of items."""
 
     filter: Filter
 
 
 class Deletion(Body):
-    """Which items to delete: those with some ids, or those that a filter lets through."""
+    """Items to delete: by their ids, or by a filter."""
 
     ids: Annotated[list[ItemId], Field(min_length=1, max_length=10_000)] | None = None
     filter: Filter | None = None
@@ -131,7 +131,7 @@ class Deletion(Body):
 
 
 class DeletionOut(BaseModel):
-    """How many items were meant, and how many were deleted: none in a dry run."""
+    """The number of matching items, and of deleted items: 0 in a dry run."""
 
     collection: str
     matched: int
@@ -139,7 +139,7 @@ class DeletionOut(BaseModel):
 
 
 class PhotoOut(BaseModel):
-    """A stored photo; width and height are those of its display copy."""
+    """A stored photo, with the size of its display copy."""
 
     image: str
     width: int
@@ -147,7 +147,7 @@ class PhotoOut(BaseModel):
 
 
 class ItemOut(BaseModel):
-    """A stored item; width and height are those of its first photo, 0 without one."""
+    """A stored item, with the size of its first photo; 0 without one."""
 
     id: ItemId
     metadata: dict[str, Any]
@@ -161,7 +161,7 @@ class ItemOut(BaseModel):
 
 
 class StoredItem(ItemOut):
-    """An item just stored; its notes say what was left out of its photos."""
+    """An item just stored; its notes name the parts of photos that were left out."""
 
 
 class ItemsOut(BaseModel):

@@ -15,8 +15,8 @@ from app.schemas.fields import (
     Fraction,
     HitPhoto,
     ItemId,
-    Key,
     Limit,
+    MetadataKey,
     PhotoBody,
     Probability,
     Scalar,
@@ -27,35 +27,35 @@ Weight = Annotated[float, Field(ge=0, le=10)]
 MOST_FACETS, MOST_BOOSTS = 20, 10
 
 
-class Part(BaseModel):
-    """A part of a request: unknown fields and numbers that are none are refused."""
+class RequestPart(BaseModel):
+    """A part of a request; refuses unknown fields and numbers that are not finite."""
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
 
-class FacetIn(Part):
-    """A key whose values are counted; numbers are counted in ranges too."""
+class FacetIn(RequestPart):
+    """A key for facets: counts of its values, and of ranges of numbers."""
 
-    key: Key
+    key: MetadataKey
     limit: Annotated[int, Field(ge=1, le=1000), INTEGRAL] = 20
     bounds: Annotated[list[float], Field(max_length=50)] = Field(
         default_factory=list, description="Where ranges of numbers meet; round ones if empty."
     )
 
 
-class SortIn(Part):
-    """The key that hits come by; those without it come last."""
+class SortIn(RequestPart):
+    """The key that orders hits; items without it come last."""
 
-    key: Key
+    key: MetadataKey
     order: Literal["asc", "desc"] = "asc"
 
 
-class WeightsIn(Part):
-    """What a perfect match of each kind gives to a score.
+class WeightsIn(RequestPart):
+    """The scores of perfect matches, by kind.
 
     `meaning` is that of an item's sentences in the joint space with the text; they are asked where
-    the text has an English word that no item has. Beside a text, a photo that is like the one that
-    is shown gives looks times `photo_weight`.
+    the text has an English word that no item has. Together with a text,
+    a similar photo gives looks times `photo_weight`.
     """
 
     words: Weight = 1.0
@@ -64,16 +64,16 @@ class WeightsIn(Part):
     meaning: Weight = 0.2
 
 
-class BoostIn(Part):
-    """What items earn that pass a filter, or by their number under a key: none to all of it."""
+class BoostIn(RequestPart):
+    """A bonus for items that pass a filter, or in proportion to a number."""
 
     weight: Annotated[float, Field(ge=-1, le=1)]
-    key: Key | None = None
+    key: MetadataKey | None = None
     filter: Filter | None = None
 
 
 class ProductSearch(PhotoBody):
-    """Search items by a text, by a photo, or by nothing: then all that pass the filter.
+    """Search items by text or photo; without both, all items that pass the filter.
 
     A blank text is as none.
     """
@@ -86,7 +86,7 @@ class ProductSearch(PhotoBody):
         "it is compared with how probably an item's photo is like the one sent, and the text only "
         "ranks: a hit's `probability`, the smaller of both, can be below it.",
     )
-    facets: Annotated[list[Key | FacetIn], Field(max_length=MOST_FACETS)] = Field(
+    facets: Annotated[list[MetadataKey | FacetIn], Field(max_length=MOST_FACETS)] = Field(
         default_factory=list, description="Keys whose values are counted among relevant items."
     )
     sort: SortIn | None = Field(
@@ -94,7 +94,9 @@ class ProductSearch(PhotoBody):
         description="By relevance if not set.",
         examples=[{"key": "price", "order": "asc"}],
     )
-    collapse: Key | None = Field(None, description="Give the best item of each value of this key.")
+    collapse: MetadataKey | None = Field(
+        None, description="Give the best item of each value of this key."
+    )
     weights: WeightsIn = WeightsIn()
     fields: Annotated[dict[str, Weight], Field(max_length=MOST_FIELDS)] = Field(
         default_factory=dict, description="Weights of fields; 0 leaves one out."
@@ -110,12 +112,12 @@ class ProductSearch(PhotoBody):
 
 
 class WordOut(BaseModel):
-    """A word of the text, where it stands in it, and what it was taken for."""
+    """A word of the text, its place, and its interpretation."""
 
     text: str
     span: tuple[int, int]
     spelling: str | None = Field(description="The spelling that it was corrected to.")
-    synonyms: list[str] = Field([], description="Words that are looked for beside it.")
+    synonyms: list[str] = Field([], description="Words that are searched as well.")
 
 
 class ProductQueryOut(BaseModel):
@@ -129,9 +131,9 @@ class ProductQueryOut(BaseModel):
 
 
 class PartOut(BaseModel):
-    """One part of a score: a word in a field, a whole field, looks, likeness, meaning, a boost.
+    """A part of a score: words, exact, looks, likeness, meaning or boost.
 
-    likeness: how much a photo is like the one beside the text, times `photo_weight`. Those of
+    likeness: the similarity to the photo sent with the text, times `photo_weight`. Those of
     looks, of likeness and of meaning are explained by the links of the photo, or of the sentence,
     with what is searched for; the similarities of links add up to its own score.
     """
@@ -145,7 +147,7 @@ class PartOut(BaseModel):
 
 
 class ProductHit(BaseModel):
-    """An item and why it was found; the parts add up to the score."""
+    """An item and the parts of its score, which add up to it."""
 
     id: ItemId
     score: float
@@ -168,7 +170,7 @@ class ValueCount(BaseModel):
 
 
 class RangeCount(BaseModel):
-    """How many of the relevant items have a number from `start` on and below `end`."""
+    """The number of relevant items with a number from `start` to below `end`."""
 
     start: float | None
     end: float | None
@@ -176,7 +178,7 @@ class RangeCount(BaseModel):
 
 
 class FacetOut(BaseModel):
-    """What the relevant items have under a key, counted over all of them."""
+    """The values of a key, counted over all relevant items."""
 
     key: str
     values: list[ValueCount]
@@ -209,9 +211,9 @@ class ProductsOut(BaseModel):
 
 
 class SuggestionOut(BaseModel):
-    """A text that goes on where another stops, and how many items have all of its words.
+    """A completion of a text, and the number of items with all its words.
 
-    Only words that name things count: those of titles and short metadata.
+    Only words of titles and of short metadata count.
     """
 
     text: str
@@ -219,7 +221,7 @@ class SuggestionOut(BaseModel):
 
 
 class SuggestionsOut(BaseModel):
-    """Completions of a text, those that find most items first."""
+    """Completions of a text, ordered by number of items."""
 
     collection: str
     suggestions: list[SuggestionOut]

@@ -14,15 +14,15 @@ from app.schemas.fields import (
     Filter,
     Fraction,
     HitPhoto,
-    Key,
     Limit,
+    MetadataKey,
     PhotoBody,
     Probability,
 )
 
 
 class Phrase(BaseModel):
-    """A part of a query; its weight scales what it gives to the score."""
+    """A part of a query; the weight scales its part of the score."""
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
@@ -31,7 +31,7 @@ class Phrase(BaseModel):
 
 
 class Search(PhotoBody):
-    """What every search takes; its query is a text, weighted phrases, or a photo."""
+    """Fields of every search; the query is a text, weighted phrases or a photo."""
 
     phrases: Annotated[list[Phrase], Field(min_length=1, max_length=50)] | None = None
     limit: Limit = 20
@@ -43,7 +43,7 @@ class Search(PhotoBody):
     exact: bool = Field(
         False, description="Look at every stored row, so that no hit can be missed; slower."
     )
-    fields: Annotated[list[Key], Field(max_length=MOST_FIELDS)] | None = Field(
+    fields: Annotated[list[MetadataKey], Field(max_length=MOST_FIELDS)] | None = Field(
         None,
         description="The metadata keys that hits carry: all of them if not set, none if empty. "
         "They change no score; /search/products ranks by the words in fields as well.",
@@ -52,7 +52,7 @@ class Search(PhotoBody):
     @field_validator("fields", mode="before")
     @classmethod
     def _name_keys(cls, fields: object) -> object:
-        """ValueError for weights of fields, and where they belong."""
+        """Raise ValueError for weights of fields, and where they belong."""
         if isinstance(fields, Mapping):
             raise ValueError(
                 "a list of the metadata keys that hits carry; weights of fields, such as "
@@ -61,22 +61,22 @@ class Search(PhotoBody):
         return fields
 
     def choose_metadata(self, metadata: dict[str, Any]) -> dict[str, Any]:
-        """What a hit carries of its item's metadata, in the order of `fields`."""
+        """Return a hit's metadata, in the order of `fields`."""
         if self.fields is None:
             return metadata
         return {key: metadata[key] for key in self.fields if key in metadata}
 
 
 class ImageSearch(Search):
-    """Search photos by a text, by weighted phrases, by a stored item's photo, or by an upload."""
+    """Search photos by a text, weighted phrases, a stored photo or an upload."""
 
 
 class TextSearch(Search):
-    """Search sentences by an upload, by a stored item's photo, by a text, or by phrases."""
+    """Search sentences by an upload, a stored photo, a text or phrases."""
 
 
 class FragmentOut(BaseModel):
-    """A word of a text or a region of a photo, as a person reads it."""
+    """A word of a text or a region of a photo, with a readable label."""
 
     label: str
     span: tuple[int, int] | None = None
@@ -84,7 +84,7 @@ class FragmentOut(BaseModel):
 
 
 class LinkOut(BaseModel):
-    """One term of a score: a fragment of the sentence side and the region that answers it."""
+    """A term of a score: a fragment of the sentence and its region."""
 
     label: str
     span: tuple[int, int] | None = None
@@ -98,12 +98,12 @@ class LinkOut(BaseModel):
     added: float | None = Field(default=None, description="What the region added to that.")
     negated: bool = Field(
         default=False,
-        description="The query negates it: beside what is asked for it gives 0 or less.",
+        description="The query negates it; it gives 0 or less.",
     )
 
 
 class PhraseOut(BaseModel):
-    """Words that belong together, and what they gave; the box is null unless a region earned it."""
+    """A phrase and its part of the score; the box is null without a region."""
 
     text: str
     span: tuple[int, int]
@@ -123,7 +123,7 @@ class QueryOut(BaseModel):
 
 
 class SearchedOut(BaseModel):
-    """How hits were found."""
+    """Statistics of a search."""
 
     exact: bool = Field(description="Whether every row was looked at, so that none was missed.")
     rows: int = Field(description="The photos or sentences there are to search.")
@@ -137,7 +137,7 @@ class SearchedOut(BaseModel):
 
 
 class ImageHit(BaseModel):
-    """An item by its best photo; the links add up to the score, and so do the phrases."""
+    """An item by its best photo; links add up to the score, as phrases do."""
 
     id: str
     score: float
@@ -153,7 +153,7 @@ class ImageHit(BaseModel):
 
 
 class SentenceHit(BaseModel):
-    """A sentence and why it was found; the links add up to the score, and so do the phrases."""
+    """A sentence and its score; links add up to it, as phrases do."""
 
     id: str
     position: int
@@ -167,7 +167,7 @@ class SentenceHit(BaseModel):
 
 
 class Hits(BaseModel):
-    """What every search answers with."""
+    """Fields of every answer to a search."""
 
     collection: str
     model: str

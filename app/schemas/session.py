@@ -1,4 +1,4 @@
-"""Sessions of the page: the key that begins one, and what it allows."""
+"""Sessions of the page: the key in, the caller's rights out."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from app.roles import Role
 
 
 class SessionIn(BaseModel):
-    """The key that a session stands for."""
+    """The key of a new session."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -16,7 +16,7 @@ class SessionIn(BaseModel):
 
 
 class SessionOut(BaseModel):
-    """What the caller may do here."""
+    """The rights of the caller."""
 
     key_needed: bool = Field(description="Whether this service needs a key.")
     name: str | None = Field(description="The name of the caller's key; null without one.")

@@ -26,20 +26,20 @@ class SnapshotOut(BaseModel):
 
 
 class MadeSnapshot(SnapshotOut):
-    """A snapshot that was just made."""
+    """A new snapshot."""
 
     lost: int = Field(description="Pictures that items name and the service has lost.")
 
 
 class BegunSnapshot(BaseModel):
-    """A snapshot that is being made, and where it will be once it is whole."""
+    """An unfinished snapshot, and its later address."""
 
     name: str
     url: str
 
 
 class ForeignFile(BaseModel):
-    """A file of the snapshots' folder that is no snapshot."""
+    """A file in the folder of snapshots that is not a snapshot."""
 
     name: str
     bytes: int

@@ -10,14 +10,14 @@ from app.schemas.fields import Body, ItemId, Limit
 
 
 class ExampleOut(BaseModel):
-    """A query for a demonstration, and the id of the item that it describes."""
+    """A query for a demonstration, and the id of its item."""
 
     text: str
     id: ItemId
 
 
 class ExamplesOut(BaseModel):
-    """Queries that the page offers; none if the collection holds no demonstration."""
+    """Example queries of the page; none if the collection holds no demonstration."""
 
     queries: list[ExampleOut]
 
@@ -37,7 +37,7 @@ class MatcherOut(ModelOut):
 
 
 class Limits(BaseModel):
-    """How much may be uploaded."""
+    """The limits of uploads."""
 
     upload_bytes: int = Field(description="Of one image file.")
     item_bytes: int = Field(description="Of all image files of an item together.")
@@ -46,7 +46,7 @@ class Limits(BaseModel):
 
 
 class ModelsOut(BaseModel):
-    """What answers here."""
+    """The loaded models, and the limits of uploads."""
 
     matcher: MatcherOut
     captioner: ModelOut | None
@@ -56,7 +56,7 @@ class ModelsOut(BaseModel):
 
 
 class SideOut(BaseModel):
-    """What is searched on one side of a collection."""
+    """Statistics of the photos or the sentences of a collection."""
 
     rows: int
     in_memory: int = Field(description="Rows that no file has yet.")
@@ -64,7 +64,7 @@ class SideOut(BaseModel):
 
 
 class IndexOut(BaseModel):
-    """How a collection is searched."""
+    """Statistics of a collection's index."""
 
     collection: str
     segments: int
@@ -79,14 +79,14 @@ class IndexOut(BaseModel):
 
 
 class AuditRequest(Body):
-    """Queries to answer twice, as usual and exactly; the newest searches if none are sent."""
+    """Queries to answer twice, as usual and exactly; by default the newest searches."""
 
     queries: Annotated[list[str], Field(min_length=1, max_length=200)] | None = None
     limit: Limit = 10
 
 
 class AuditOut(BaseModel):
-    """The share of exact answers' hits that the usual answers had."""
+    """The share of exact hits that the usual answers contain."""
 
     collection: str
     queries: int

@@ -1,0 +1,1 @@
+"""Telemetry: logs, metrics, and the times of the stages of requests."""

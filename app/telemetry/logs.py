@@ -1,4 +1,4 @@
-"""Logs: each record of the service and of its libraries as one JSON object, or as plain text."""
+"""Logs: records of the service and its libraries as JSON or plain text."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Style = Literal["json", "plain"]
 
 ROOMS = ("app", "index", "models", "tessera", "uvicorn")  # whose records of level INFO are kept
 POOL = (
-    "index.database.errors.Pool"  # SQLAlchemy's of connections: it tells when it makes itself anew
+    "index.database.errors.Pool"  # SQLAlchemy's connection pool: it logs each time it is made again
 )
 LONGEST = 200  # characters of a fact that a client chose
 
@@ -26,8 +26,8 @@ _facts: ContextVar[dict[str, str] | None] = ContextVar("facts", default=None)
 
 
 @contextmanager
-def noted() -> Iterator[dict[str, str]]:
-    """What `note` is told within the context, in threads that copy it as well."""
+def collect_facts() -> Iterator[dict[str, str]]:
+    """Collect the facts of `note` within the context, also in threads that copy it."""
     facts: dict[str, str] = {}
     token = _facts.set(facts)
     try:
@@ -37,14 +37,14 @@ def noted() -> Iterator[dict[str, str]]:
 
 
 def note(**facts: str) -> None:
-    """Add facts to the line about the request that is being answered, if there is one."""
+    """Add facts to the log line of the current request, if any."""
     known = _facts.get()
     if known is not None:
         known.update((name, fact[:LONGEST]) for name, fact in facts.items())
 
 
 def configuration(style: Style) -> dict[str, Any]:
-    """What logging.config.dictConfig takes: all records go to the standard error."""
+    """Return the configuration for logging.config.dictConfig: all records to stderr."""
     info = {"level": "INFO"}
     return {
         "version": 1,
@@ -57,7 +57,7 @@ def configuration(style: Style) -> dict[str, Any]:
 
 
 def formatter(style: Style) -> logging.Formatter:
-    """A formatter of records; a traceback is part of the record that it belongs to."""
+    """Return a formatter of records, with tracebacks inside the record."""
     shape: list[Processor] = [structlog.stdlib.ProcessorFormatter.remove_processors_meta]
     if style == "json":
         shape += [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
@@ -78,7 +78,7 @@ def formatter(style: Style) -> logging.Formatter:
 
 
 def _add_request(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
-    """Add the ids of the request and of its trace; drop uvicorn's message for terminals."""
+    """Add the ids of request and trace; drop uvicorn's message for terminals."""
     event.pop("color_message", None)
     if request_id := correlation_id.get():
         event["request_id"] = request_id
@@ -89,7 +89,7 @@ def _add_request(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
 
 
 def _printable(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
-    """Show what would move a terminal's cursor as an escape sequence."""
+    """Escape values with unprintable characters."""
     for name, value in event.items():
         if name != "event" and isinstance(value, str) and not value.isprintable():
             event[name] = repr(value)

@@ -1,4 +1,4 @@
-"""Metrics: what is counted and timed, by Prometheus's conventions, of all workers together."""
+"""Metrics for Prometheus, over all workers together."""
 
 from __future__ import annotations
 
@@ -86,20 +86,20 @@ class LaneGauges:
 
 @contextmanager
 def share() -> Iterator[None]:
-    """Have processes that start from here on count into files, which any of them adds up."""
+    """Let child processes count into shared files."""
     with TemporaryDirectory(prefix="tessera-metrics-") as folder:
         os.environ[SHARED] = folder
         yield
 
 
-def shared() -> bool:
-    """Whether this process is one of several workers that share what they count."""
+def is_shared() -> bool:
+    """Return whether several workers share their counts."""
     return SHARED in os.environ
 
 
-def counted() -> CollectorRegistry:
-    """What this process has counted, or where workers share it, all of them, ended ones too."""
-    if not shared():
+def gather() -> CollectorRegistry:
+    """Return the registry of this process, or of all workers that share counts."""
+    if not is_shared():
         return OWN
     _forget_gauges_of_ended_workers(Path(os.environ[SHARED]))
     registry = CollectorRegistry()
@@ -108,7 +108,7 @@ def counted() -> CollectorRegistry:
 
 
 def _forget_gauges_of_ended_workers(folder: Path) -> None:
-    """An ended worker's counts stay; that it once ran tasks is no longer true."""
+    """Delete the gauges of ended workers; their counters stay."""
     for file in folder.glob("gauge_live*_*.db"):
         worker = int(file.stem.rpartition("_")[2])
         if not Path(f"/proc/{worker}").exists() and Path("/proc").exists():

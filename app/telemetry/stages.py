@@ -1,4 +1,4 @@
-"""Stages of requests: how long each takes, as a metric and as a span of a trace."""
+"""Stages of requests: a metric and a span for each."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _tracer = trace.get_tracer("tessera")
 
 @contextmanager
 def stage(name: Stage) -> Iterator[None]:
-    """Time what is done within the context, or within a function that this decorates."""
+    """Time a block, or a decorated function."""
     # Messages of exceptions may quote what people searched for.
     span = _tracer.start_as_current_span(
         name, record_exception=False, set_status_on_exception=False

@@ -25,7 +25,7 @@ from PIL import Image
 from prometheus_client.parser import text_string_to_metric_families
 
 from app import demos
-from app.imports.folder import Source
+from app.imports.folder import ItemSource
 from benchmarks.service.start_speed import answers, processor, running
 from models.registry import BEAM
 
@@ -83,7 +83,7 @@ def service(threads: int) -> Iterator[RunningService]:
 
 def photo() -> bytes:
     """A sample photo with so many pixels, as a JPEG."""
-    sources = (source for source in demos.PHOTOS.sources() if isinstance(source, Source))
+    sources = (source for source in demos.PHOTOS.sources() if isinstance(source, ItemSource))
     source = next(source for source in sources if source.id == "bridge")
     image = Image.open(source.photos[0]).convert("RGB")
     zoom = (PIXELS / (image.width * image.height)) ** 0.5

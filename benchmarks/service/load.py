@@ -31,8 +31,7 @@ import httpx2
 import numpy as np
 
 from app import demos
-from app.imports.folder import Source
-from benchmarks.service.start_speed import has_sample
+from app.imports.folder import ItemSource
 
 TEXTS = ("a cat", "a rocket at night", "a cup of coffee on a table", "two people", "a red car")
 IMPORTED = 8  # photos of one import
@@ -169,7 +168,7 @@ async def watch(process: int, measured: Measurements) -> None:
 async def run(address: str, process: int, kinds: list[str], seconds: float) -> Measurements:
     """One client for each of the kinds, all at once."""
     measured, numbers = Measurements(), itertools.count()
-    sources = [source for source in demos.PHOTOS.sources() if isinstance(source, Source)]
+    sources = [source for source in demos.PHOTOS.sources() if isinstance(source, ItemSource)]
     paths = itertools.chain.from_iterable(source.photos for source in sources)
     photos = [path.read_bytes() for path in paths if isinstance(path, Path)]
     todo = works(photos)

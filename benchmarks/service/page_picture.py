@@ -28,7 +28,7 @@ from playwright.sync_api import sync_playwright
 from app import demos
 from app.demos import Demo
 from app.engine.engine import Engine
-from app.imports.folder import bring_in
+from app.imports.folder import import_sources
 from app.main import create_app
 from app.settings import Settings
 
@@ -41,7 +41,9 @@ def serving(folder: Path, demo: Demo) -> Iterator[str]:
     settings = Settings(data=folder)
     engine = Engine.load(settings)
     most = settings.upload_bytes
-    for outcome in bring_in(engine, demo.collection, demo.sources(), batch=16, most_bytes=most):
+    for outcome in import_sources(
+        engine, demo.collection, demo.sources(), batch=16, most_bytes=most
+    ):
         if outcome.status != "stored":
             raise SystemExit(f"{outcome.place}: {outcome.reason}")
     config = uvicorn.Config(create_app(settings, engine), port=0, log_level="warning", ws="none")

@@ -1,4 +1,9 @@
-"""Client of Tessera: search, explanations and items over HTTP, or in this process."""
+"""Client of Tessera: over HTTP, or in this process.
+
+`clients` has Client and AsyncClient, whose methods are the `calls`. `products` syncs a collection
+with a list, `items` are uploads, `local` runs the service in this process, and `models` are the
+answers, written by `make client`.
+"""
 
 from tessera_client.clients import AsyncClient, Client
 from tessera_client.errors import TesseraError

@@ -19,11 +19,11 @@ from tenacity import (
 
 from tessera_client import calls
 from tessera_client.calls import Call
-from tessera_client.errors import check, reaching
+from tessera_client.errors import check, report_failures
 from tessera_client.items import NewItem, batches
 from tessera_client.local import AsyncLocalTransport, LocalTransport
 from tessera_client.models import ImageHit, ImportStatus, Item, SentenceHit
-from tessera_client.products import AsyncProducts, Products
+from tessera_client.products import AsyncProductSync, ProductSync
 
 Parameters = ParamSpec("Parameters")
 Answer = TypeVar("Answer")
@@ -33,13 +33,13 @@ LONGEST_WAIT = 30.0  # seconds
 TIMEOUT = httpx2.Timeout(120, connect=10)  # seconds
 
 
-def _refused(response: httpx2.Response) -> bool:
-    """Whether the service did nothing because it is busy, so that any request may be repeated."""
+def _is_refused(response: httpx2.Response) -> bool:
+    """Return whether a busy service did nothing, so that a request may be repeated."""
     return response.status_code in (429, 503) and "retry-after" in response.headers
 
 
 def _pause(state: RetryCallState) -> float:
-    """Seconds to wait: what Retry-After says, or longer each time."""
+    """Return the seconds to wait: Retry-After, or longer each time."""
     outcome = state.outcome
     retry_after = None
     if outcome is not None and not outcome.failed:
@@ -53,7 +53,7 @@ def _pause(state: RetryCallState) -> float:
 
 
 RETRIES: dict[str, Any] = {
-    "retry": retry_if_result(_refused) | retry_if_exception_type(httpx2.ConnectError),
+    "retry": retry_if_result(_is_refused) | retry_if_exception_type(httpx2.ConnectError),
     "wait": _pause,
     "stop": stop_after_attempt(ATTEMPTS),
     # At last the answer is given as it is, or the failure raised.
@@ -62,7 +62,7 @@ RETRIES: dict[str, Any] = {
 
 
 class Method(Generic[Parameters, Answer]):
-    """A call as a method of clients: it returns the answer, or an awaitable of it."""
+    """A call as a method of clients; it returns the answer or an awaitable."""
 
     def __init__(self, call: Callable[Parameters, Call[Answer]]) -> None:
         self._call = call
@@ -90,7 +90,7 @@ class Method(Generic[Parameters, Answer]):
 
 
 class Endpoints:
-    """The methods that both clients have; a client is bound to one collection."""
+    """The methods of both clients; a client is bound to one collection."""
 
     search_images = Method(calls.search_images)
     search_sentences = Method(calls.search_sentences)
@@ -121,7 +121,7 @@ class Endpoints:
 
 
 class Client(Endpoints):
-    """Tessera at an address, or over a data folder in this process. Safe for many threads.
+    """Tessera at an address, or a data folder in this process; thread-safe.
 
     `Client("http://localhost:8000", key="…")` asks a service; `Client(path="data")` needs none, but
     the package tessera; `settings` are then those of the service, such as matcher. Busy answers
@@ -154,9 +154,9 @@ class Client(Endpoints):
         self._http.close()
 
     @property
-    def products(self) -> Products:
+    def products(self) -> ProductSync:
         """Products of the collection, kept as a shop's own list of them."""
-        return Products(self.send)
+        return ProductSync(self.send)
 
     def on(self, collection: str) -> Self:
         """The same client for another collection; closing either closes both."""
@@ -168,29 +168,29 @@ class Client(Endpoints):
         """Send a call, again where the service is busy."""
         arguments = call.arguments(self.collection)
         send = Retrying(**RETRIES)
-        with reaching(call.path):
+        with report_failures(call.path):
             response = send(self._http.request, call.method, call.path, **arguments)
         return call.read(check(response))
 
     def image_hits(self, text: str | None = None, **options: Any) -> Iterator[ImageHit]:
-        """The hits of search_images, page after page; the service gives 10,000 at most."""
+        """Iterate over the hits of search_images; the service gives 10,000 at most."""
         for page in self._pages(lambda at: calls.search_images(text, cursor=at, **options)):
             yield from page.hits
 
     def sentence_hits(self, text: str | None = None, **options: Any) -> Iterator[SentenceHit]:
-        """The hits of search_sentences, page after page; the service gives 10,000 at most."""
+        """Iterate over the hits of search_sentences; the service gives 10,000 at most."""
         for page in self._pages(lambda at: calls.search_sentences(text, cursor=at, **options)):
             yield from page.hits
 
     def items(self, **options: Any) -> Iterator[Item]:
-        """All items by id, page after page; options are those of list_items."""
+        """Iterate over all items by id; options are those of list_items."""
         for page in self._pages(lambda at: calls.list_items(cursor=at, **options)):
             yield from page.items
 
     def upload(
         self, items: Iterable[NewItem], progress: Callable[[int], None] | None = None
     ) -> Iterator[ImportStatus]:
-        """Store many items, some hundreds at a time: a status for each, in order, as they come.
+        """Store many items in batches of some hundreds; yield a status for each.
 
         `line` counts the items from 1. `progress` is told how many have been sent. A collection
         that is dropped meanwhile is not made again: TesseraError of the kind not-found.
@@ -243,9 +243,9 @@ class AsyncClient(Endpoints):
         await self._http.aclose()
 
     @property
-    def products(self) -> AsyncProducts:
+    def products(self) -> AsyncProductSync:
         """Products of the collection, kept as a shop's own list of them."""
-        return AsyncProducts(self.send)
+        return AsyncProductSync(self.send)
 
     def on(self, collection: str) -> Self:
         """The same client for another collection; closing either closes both."""
@@ -257,14 +257,14 @@ class AsyncClient(Endpoints):
         """Send a call, again where the service is busy."""
         arguments = call.arguments(self.collection)
         send = AsyncRetrying(**RETRIES)
-        with reaching(call.path):
+        with report_failures(call.path):
             response: httpx2.Response = await send(
                 self._http.request, call.method, call.path, **arguments
             )
         return call.read(check(response))
 
     async def image_hits(self, text: str | None = None, **options: Any) -> AsyncIterator[ImageHit]:
-        """The hits of search_images, page after page; the service gives 10,000 at most."""
+        """Iterate over the hits of search_images; the service gives 10,000 at most."""
         async for page in self._pages(lambda at: calls.search_images(text, cursor=at, **options)):
             for hit in page.hits:
                 yield hit
@@ -272,7 +272,7 @@ class AsyncClient(Endpoints):
     async def sentence_hits(
         self, text: str | None = None, **options: Any
     ) -> AsyncIterator[SentenceHit]:
-        """The hits of search_sentences, page after page; the service gives 10,000 at most."""
+        """Iterate over the hits of search_sentences; the service gives 10,000 at most."""
         async for page in self._pages(
             lambda at: calls.search_sentences(text, cursor=at, **options)
         ):
@@ -280,7 +280,7 @@ class AsyncClient(Endpoints):
                 yield hit
 
     async def items(self, **options: Any) -> AsyncIterator[Item]:
-        """All items by id, page after page; options are those of list_items."""
+        """Iterate over all items by id; options are those of list_items."""
         async for page in self._pages(lambda at: calls.list_items(cursor=at, **options)):
             for item in page.items:
                 yield item
@@ -288,7 +288,7 @@ class AsyncClient(Endpoints):
     async def upload(
         self, items: Iterable[NewItem], progress: Callable[[int], None] | None = None
     ) -> AsyncIterator[ImportStatus]:
-        """Store many items, some hundreds at a time: a status for each, in order, as they come.
+        """Store many items in batches of some hundreds; yield a status for each.
 
         `line` counts the items from 1. `progress` is told how many have been sent. A collection
         that is dropped meanwhile is not made again: TesseraError of the kind not-found.

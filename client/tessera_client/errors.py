@@ -1,4 +1,4 @@
-"""Errors: what the service refused, in its own words, and that it was not reached."""
+"""Errors: refusals of the service, and missing answers."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class TesseraError(Exception):
 
 
 @contextmanager
-def reaching(path: str) -> Iterator[None]:
-    """TesseraError where no answer comes; its cause is httpx's error.
+def report_failures(path: str) -> Iterator[None]:
+    """Raise TesseraError where no answer comes; its cause is httpx's error.
 
     The status is 503 where the service was not reached, and 504 where it may have done its work.
     """
@@ -48,7 +48,7 @@ def reaching(path: str) -> Iterator[None]:
 
 
 def check(response: httpx2.Response) -> httpx2.Response:
-    """The response, once its body was read; TesseraError if it says that the request failed."""
+    """Return a response whose body was read; TesseraError for a failure."""
     if response.status_code < 400:
         return response
     try:

@@ -1,4 +1,4 @@
-"""Items to upload: lines of JSON, and batches of lines that the service takes at a time."""
+"""Items to upload, as lines of JSON, and batches of lines."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class NewItem:
         return [*([] if self.image is None else [self.image]), *self.images]
 
     def line(self) -> bytes:
-        """The item as a line of a bulk import; OSError for a photo that cannot be read."""
+        """Return a line of a bulk import; OSError if a photo cannot be read."""
         row: dict[str, Any] = {"id": self.id}
         if photos := self.photos:
             row["images"] = [image_text(photo) for photo in photos]
@@ -48,12 +48,12 @@ class NewItem:
 
 
 def is_address(image: Image) -> bool:
-    """Whether an image is named by its address, for the service to fetch."""
+    """Return whether an image is an address for the service to fetch."""
     return isinstance(image, str) and image.startswith(("http://", "https://"))
 
 
 def image_text(image: Image) -> str:
-    """An image as the service takes it in JSON: its address, or base64."""
+    """Return an image for JSON: its address, or base64."""
     return str(image) if is_address(image) else b64encode(read_image(image)).decode("ascii")
 
 
@@ -63,7 +63,7 @@ def read_image(image: Image) -> bytes:
 
 
 def batches(lines: Iterable[bytes]) -> Iterator[bytes]:
-    """Lines of items, some at a time: at most 256, and about 32 MiB."""
+    """Join lines into batches of up to 256 lines and about 32 MiB."""
     batch: list[bytes] = []
     size = 0
     for line in lines:

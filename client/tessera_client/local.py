@@ -1,4 +1,4 @@
-"""The service in this process: the same engine and checks as over HTTP, without a server."""
+"""The service in this process, with the same checks as over HTTP."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from anyio.from_thread import start_blocking_portal
 from anyio.to_thread import run_sync
 
 
-def application(path: Path, settings: dict[str, Any]) -> Any:
-    """The service's web application over a data folder, its models loaded; and its engine."""
+def make_application(path: Path, settings: dict[str, Any]) -> Any:
+    """Return the web application over a data folder, and its loaded engine."""
     from app.access.door import Door
     from app.engine.engine import Engine
     from app.main import create_app
@@ -21,14 +21,14 @@ def application(path: Path, settings: dict[str, Any]) -> Any:
     chosen = Settings(data=path, **settings)
     engine = Engine.load(chosen)
     engine.serve()
-    return create_app(chosen, engine, Door.unlocked(chosen)), engine
+    return create_app(chosen, engine, Door.without_keys(chosen)), engine
 
 
 class LocalTransport(httpx2.BaseTransport):
-    """Answers requests by the service in this process, on an event loop of its own thread."""
+    """Answers requests in this process, on an event loop in its own thread."""
 
     def __init__(self, path: Path, settings: dict[str, Any]) -> None:
-        app, engine = application(path, settings)
+        app, engine = make_application(path, settings)
         with ExitStack() as opened:
             opened.callback(engine.close)
             self._portal = opened.enter_context(start_blocking_portal())
@@ -56,7 +56,7 @@ class LocalTransport(httpx2.BaseTransport):
 
 
 class AsyncLocalTransport(httpx2.AsyncBaseTransport):
-    """Answers requests by the service in this process, on the caller's event loop."""
+    """Answers requests in this process, for the caller's event loop."""
 
     def __init__(self, path: Path, settings: dict[str, Any]) -> None:
         self._local = LocalTransport(path, settings)

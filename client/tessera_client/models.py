@@ -25,14 +25,14 @@ class Box(RootModel[float]):
 
 
 class Attention(BaseModel):
-    """The part of a photo that a captioner looked at most when it wrote a word."""
+    """The region with most of the captioner's attention at a word."""
 
     box: list[Box]
     share: Annotated[float, Field(description="Of its attention, 0 to 1.")]
 
 
 class Audit(BaseModel):
-    """The share of exact answers' hits that the usual answers had."""
+    """The share of exact hits that the usual answers contain."""
 
     collection: str
     queries: int
@@ -46,14 +46,14 @@ class Audit(BaseModel):
 
 
 class BegunSnapshot(BaseModel):
-    """A snapshot that is being made, and where it will be once it is whole."""
+    """An unfinished snapshot, and its later address."""
 
     name: str
     url: str
 
 
 class Box1(BaseModel):
-    """A part of a photo, and how well it fits a phrase: larger is better, in one photo."""
+    """A box, and its similarity to a phrase: comparable within one photo."""
 
     box: list[float]
     similarity: float
@@ -64,7 +64,7 @@ class Box2(RootModel[float]):
 
 
 class CaptionWord(BaseModel):
-    """A word of a caption: what the matcher finds for it, and where the captioner looked.
+    """A word of a caption: the matcher's evidence, and the captioner's attention.
 
     Function words have no contribution, box and confidence. Contributions add up to the caption's
     score, where no fragment stands for the whole sentence.
@@ -75,7 +75,7 @@ class CaptionWord(BaseModel):
     log_probability: float
     contribution: Annotated[
         float | None,
-        Field(description="What the word and function words beside it give to the score."),
+        Field(description="What the word and function words next to it give to the score."),
     ]
     box: Annotated[
         list[Box2] | None,
@@ -89,7 +89,7 @@ class CaptionWord(BaseModel):
     ]
     supported: Annotated[
         bool | None,
-        Field(description="Whether the photo supports the word; null where nobody knows."),
+        Field(description="Whether the photo supports the word; null where it is not known."),
     ]
     attention: Annotated[
         Attention | None, Field(description="Null where the captioner does not attend to boxes.")
@@ -97,7 +97,7 @@ class CaptionWord(BaseModel):
 
 
 class Collection(BaseModel):
-    """A named set of items, all embedded by one model, as this service reads it.
+    """A named set of items, embedded by one model, as this service reads it.
 
     After `tessera index --reembed --keep`, a service of the former model reads what was kept.
     """
@@ -121,7 +121,7 @@ class Collections(BaseModel):
 
 
 class Deletion(BaseModel):
-    """How many items were meant, and how many were deleted: none in a dry run."""
+    """The number of matching items, and of deleted items: 0 in a dry run."""
 
     collection: str
     matched: int
@@ -129,20 +129,20 @@ class Deletion(BaseModel):
 
 
 class Example(BaseModel):
-    """A query for a demonstration, and the id of the item that it describes."""
+    """A query for a demonstration, and the id of its item."""
 
     text: str
     id: Annotated[str, Field(description="An id of its owner's choosing, 1 to 200 characters.")]
 
 
 class Examples(BaseModel):
-    """Queries that the page offers; none if the collection holds no demonstration."""
+    """Example queries of the page; none if the collection holds no demonstration."""
 
     queries: list[Example]
 
 
 class ForeignFile(BaseModel):
-    """A file of the snapshots' folder that is no snapshot."""
+    """A file in the folder of snapshots that is not a snapshot."""
 
     name: str
     bytes: int
@@ -150,7 +150,7 @@ class ForeignFile(BaseModel):
 
 
 class Fragment(BaseModel):
-    """A word of a text or a region of a photo, as a person reads it."""
+    """A word of a text or a region of a photo, with a readable label."""
 
     label: str
     span: list[int] | None = None
@@ -158,7 +158,7 @@ class Fragment(BaseModel):
 
 
 class Grounded(BaseModel):
-    """A phrase and what it means, the likeliest box first; none if the photo does not show it."""
+    """A phrase and its boxes, the likeliest first; none if it is absent."""
 
     text: str
     span: list[int]
@@ -171,7 +171,7 @@ class Grounded(BaseModel):
 
 
 class Grounding(BaseModel):
-    """Where in a photo the phrases of a text are."""
+    """The boxes of a text's phrases in a photo."""
 
     text: str
     image: str | None
@@ -182,7 +182,7 @@ class Grounding(BaseModel):
 
 
 class ImportStatus(BaseModel):
-    """What became of one line of a bulk import: "stored" means safe on disk."""
+    """The outcome of a line of a bulk import: "stored" means safe on disk."""
 
     line: int
     id: str | None = None
@@ -191,7 +191,7 @@ class ImportStatus(BaseModel):
 
 
 class Limits(BaseModel):
-    """How much may be uploaded."""
+    """The limits of uploads."""
 
     upload_bytes: Annotated[int, Field(description="Of one image file.")]
     item_bytes: Annotated[int, Field(description="Of all image files of an item together.")]
@@ -200,7 +200,7 @@ class Limits(BaseModel):
 
 
 class Link(BaseModel):
-    """One term of a score: a fragment of the sentence side and the region that answers it."""
+    """A term of a score: a fragment of the sentence and its region."""
 
     label: str
     span: list[int] | None = None
@@ -212,10 +212,7 @@ class Link(BaseModel):
         float | None, Field(description="What the whole photo gave to the similarity.")
     ] = None
     added: Annotated[float | None, Field(description="What the region added to that.")] = None
-    negated: Annotated[
-        bool,
-        Field(description="The query negates it: beside what is asked for it gives 0 or less."),
-    ] = False
+    negated: Annotated[bool, Field(description="The query negates it; it gives 0 or less.")] = False
 
 
 class Matcher(BaseModel):
@@ -235,7 +232,7 @@ class Model(BaseModel):
 
 
 class Models(BaseModel):
-    """What answers here."""
+    """The loaded models, and the limits of uploads."""
 
     matcher: Matcher
     captioner: Model | None
@@ -245,7 +242,7 @@ class Models(BaseModel):
 
 
 class Photo(BaseModel):
-    """A stored photo; width and height are those of its display copy."""
+    """A stored photo, with the size of its display copy."""
 
     image: str
     width: int
@@ -253,7 +250,7 @@ class Photo(BaseModel):
 
 
 class Phrase(BaseModel):
-    """Words that belong together, and what they gave; the box is null unless a region earned it."""
+    """A phrase and its part of the score; the box is null without a region."""
 
     text: str
     span: list[int]
@@ -265,7 +262,7 @@ class Phrase(BaseModel):
 
 
 class Problem(BaseModel):
-    """Why a request failed (RFC 9457)."""
+    """The reason for a failed request (RFC 9457)."""
 
     type: Annotated[
         str, Field(description="The kind of problem, as a URN: urn:tessera:problem:not-found.")
@@ -287,7 +284,7 @@ class Query(BaseModel):
 
 
 class RangeCount(BaseModel):
-    """How many of the relevant items have a number from `start` on and below `end`."""
+    """The number of relevant items with a number from `start` to below `end`."""
 
     start: float | None
     end: float | None
@@ -311,7 +308,7 @@ class Region(BaseModel):
 
 
 class Searched(BaseModel):
-    """How hits were found."""
+    """Statistics of a search."""
 
     exact: Annotated[
         bool, Field(description="Whether every row was looked at, so that none was missed.")
@@ -335,7 +332,7 @@ class Searched(BaseModel):
 
 
 class SentenceHit(BaseModel):
-    """A sentence and why it was found; the links add up to the score, and so do the phrases."""
+    """A sentence and its score; links add up to it, as phrases do."""
 
     id: str
     position: int
@@ -366,7 +363,7 @@ class SentenceHits(BaseModel):
 
 
 class Session(BaseModel):
-    """What the caller may do here."""
+    """The rights of the caller."""
 
     key_needed: Annotated[bool, Field(description="Whether this service needs a key.")]
     name: Annotated[
@@ -383,7 +380,7 @@ class Session(BaseModel):
 
 
 class Side(BaseModel):
-    """What is searched on one side of a collection."""
+    """Statistics of the photos or the sentences of a collection."""
 
     rows: int
     in_memory: Annotated[int, Field(description="Rows that no file has yet.")]
@@ -424,7 +421,7 @@ class Snapshots(BaseModel):
 
 
 class StoredItem(BaseModel):
-    """An item just stored; its notes say what was left out of its photos."""
+    """An item just stored; its notes name the parts of photos that were left out."""
 
     id: Annotated[str, Field(description="An id of its owner's choosing, 1 to 200 characters.")]
     metadata: dict[str, Any]
@@ -438,9 +435,9 @@ class StoredItem(BaseModel):
 
 
 class Suggestion(BaseModel):
-    """A text that goes on where another stops, and how many items have all of its words.
+    """A completion of a text, and the number of items with all its words.
 
-    Only words that name things count: those of titles and short metadata.
+    Only words of titles and of short metadata count.
     """
 
     text: str
@@ -448,7 +445,7 @@ class Suggestion(BaseModel):
 
 
 class Suggestions(BaseModel):
-    """Completions of a text, those that find most items first."""
+    """Completions of a text, ordered by number of items."""
 
     collection: str
     suggestions: list[Suggestion]
@@ -462,16 +459,16 @@ class ValueCount(BaseModel):
 
 
 class Word(BaseModel):
-    """A word of the text, where it stands in it, and what it was taken for."""
+    """A word of the text, its place, and its interpretation."""
 
     text: str
     span: list[int]
     spelling: Annotated[str | None, Field(description="The spelling that it was corrected to.")]
-    synonyms: Annotated[list[str], Field(description="Words that are looked for beside it.")] = []
+    synonyms: Annotated[list[str], Field(description="Words that are searched as well.")] = []
 
 
 class Alignment(BaseModel):
-    """Which region of a photo answers which words; the links add up to the score."""
+    """The alignment of regions and words; the links add up to the score."""
 
     text: str
     score: float
@@ -525,7 +522,7 @@ class Captions(BaseModel):
 
 
 class Facet(BaseModel):
-    """What the relevant items have under a key, counted over all of them."""
+    """The values of a key, counted over all relevant items."""
 
     key: str
     values: list[ValueCount]
@@ -537,7 +534,7 @@ class Facet(BaseModel):
 
 
 class ImageHit(BaseModel):
-    """An item by its best photo; the links add up to the score, and so do the phrases."""
+    """An item by its best photo; links add up to the score, as phrases do."""
 
     id: str
     score: float
@@ -570,7 +567,7 @@ class ImageHits(BaseModel):
 
 
 class Index(BaseModel):
-    """How a collection is searched."""
+    """Statistics of a collection's index."""
 
     collection: str
     segments: int
@@ -593,7 +590,7 @@ class Index(BaseModel):
 
 
 class Item(BaseModel):
-    """A stored item; width and height are those of its first photo, 0 without one."""
+    """A stored item, with the size of its first photo; 0 without one."""
 
     id: Annotated[str, Field(description="An id of its owner's choosing, 1 to 200 characters.")]
     metadata: dict[str, Any]
@@ -621,7 +618,7 @@ class Items(BaseModel):
 
 
 class MadeSnapshot(BaseModel):
-    """A snapshot that was just made."""
+    """A new snapshot."""
 
     name: str
     url: str
@@ -633,9 +630,9 @@ class MadeSnapshot(BaseModel):
 
 
 class Part(BaseModel):
-    """One part of a score: a word in a field, a whole field, looks, likeness, meaning, a boost.
+    """A part of a score: words, exact, looks, likeness, meaning or boost.
 
-    likeness: how much a photo is like the one beside the text, times `photo_weight`. Those of
+    likeness: the similarity to the photo sent with the text, times `photo_weight`. Those of
     looks, of likeness and of meaning are explained by the links of the photo, or of the sentence,
     with what is searched for; the similarities of links add up to its own score.
     """
@@ -649,7 +646,7 @@ class Part(BaseModel):
 
 
 class ProductHit(BaseModel):
-    """An item and why it was found; the parts add up to the score."""
+    """An item and the parts of its score, which add up to it."""
 
     id: Annotated[str, Field(description="An id of its owner's choosing, 1 to 200 characters.")]
     score: float

@@ -1,7 +1,6 @@
-"""Sync of products: a collection becomes what a list of items says, by as few writes as it takes.
+"""Sync of products: a collection follows a list, with few writes.
 
-The work is a generator of calls, which is sent their answers, so that it is written once for
-clients that wait and clients that await.
+The work is a generator of calls that receives their answers, so that it serves both clients.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ OF_ITEMS = (409, 412, 413, 422)  # statuses that refuse one item, and say nothin
 
 @dataclass(slots=True)
 class Report:
-    """What a sync did, so far while it runs; `refused` has ids and reasons."""
+    """Counts of a sync; `refused` has ids and reasons."""
 
     read: int = 0
     stored: int = 0
@@ -46,7 +45,7 @@ class Report:
 
 
 class TooManyGone(RuntimeError):
-    """More items would be deleted than a sync may: everything else is done.
+    """The sync would delete too many items; everything else is done.
 
     `ids` are those items. Call `sync` again with a larger `most_deleted`, or with the whole list.
     """
@@ -70,24 +69,24 @@ def sync(
     most_deleted: float = MOST_DELETED,
     progress: Progress | None = None,
 ) -> Work:
-    """Make a collection what a list of items says: new and changed ones are stored, others go.
+    """Make a collection equal a list: store new and changed items, delete others.
 
-    What has changed is known by stamps, that the service keeps for each item: `NewItem.stamp`, or
-    a digest of all that it says, of photos their bytes, address, or size and time of change. Where
-    the metadata alone have changed, nothing is embedded again. Items that the list does not have
-    are deleted in the end, of those alone that pass `filter`; not if they are more than a share of
-    `most_deleted`, so that a list that is empty by mistake deletes nothing; 1 allows all. Repeat a
-    call that was interrupted: it goes on where it was. An item that is refused, by the service or
-    since a photo is gone, stays as it was. Of items with one id the first counts. ValueError for a
-    share that is none.
+    The service keeps a stamp of each item: `NewItem.stamp`, or a digest of its content, with the
+    bytes of photos, their address, or their size and time. An item with a new stamp is stored; if
+    only its metadata have changed, they are patched and nothing is embedded again. Stored items
+    that pass `filter` and are not in the list are deleted in the end, unless they are more than the
+    share `most_deleted`: a list that is empty by mistake then deletes nothing, and 1 allows all.
+    Repeat an interrupted call to continue it. A refused item stays as it was, and so does an item
+    with a missing photo. Of several items with one id, the first counts. Raises ValueError for a
+    share outside 0 to 1.
     """
     if not 0 <= most_deleted <= 1:
         raise ValueError(f"most_deleted is a share from 0 to 1, got {most_deleted}")
     report = Report()
     yield calls.upload(b"")  # which makes a collection that is new
-    stamps = yield from _stamps(filter)
+    stamps = yield from _list_stamps(filter)
     listed_ids: set[str] = set()
-    stream = _unseen(items, listed_ids, report)
+    stream = _select_new(items, listed_ids, report)
     while part := list(islice(stream, TOGETHER)):
         changed = [item for item in part if stamps.get(item.id) != item.stamp]
         report.unchanged += len(part) - len(changed)
@@ -107,20 +106,20 @@ def sync(
     return report
 
 
-def stamp_of(item: NewItem) -> str:
-    """What an item is known by: the caller's stamp, or digests of its content and metadata.
+def make_stamp(item: NewItem) -> str:
+    """Return the caller's stamp, or digests of content and metadata.
 
     OSError for a photo that is not there, TypeError or ValueError for metadata that are no JSON.
     """
-    looks = [_look(photo) for photo in item.photos]
+    looks = [_describe_image(photo) for photo in item.photos]
     metadata = _digest(dict(item.metadata))
     if item.stamp is not None:
         return item.stamp
     return f"{_digest([looks, list(item.sentences)])}.{metadata}"
 
 
-def _look(image: Image) -> str:
-    """What an image is known by."""
+def _describe_image(image: Image) -> str:
+    """Return a digest, an address, or a path with size and time."""
     if isinstance(image, bytes):
         return sha256(image).hexdigest()
     if is_address(image):
@@ -134,21 +133,21 @@ def _digest(value: Any) -> str:
 
 
 def _same_content(was: str | None, item: NewItem) -> bool:
-    """Whether an item differs from what is stored in its metadata alone: then a patch will do."""
+    """Return whether only the metadata of an item differ from the stored ones."""
     parts = (was or "").split(".")
     ours = len(parts) == 2 and len(parts[0]) == len(parts[1]) == 32
     return ours and (item.stamp or "").startswith(f"{parts[0]}.") and not _has_null(item.metadata)
 
 
 def _has_null(value: Any) -> bool:
-    """Whether an object holds a null, which a merge patch cannot say."""
+    """Return whether an object holds a null, which merge patches cannot express."""
     if isinstance(value, Mapping):
         return any(_has_null(part) for part in value.values())
     return value is None
 
 
-def _stamps(where: Filter | None) -> Generator[Call[Any], Any, dict[str, str | None]]:
-    """The stamps of the items that are there, by id."""
+def _list_stamps(where: Filter | None) -> Generator[Call[Any], Any, dict[str, str | None]]:
+    """List the stamps of stored items, by id."""
     stamps: dict[str, str | None] = {}
     cursor: str | None = None
     while True:
@@ -158,12 +157,14 @@ def _stamps(where: Filter | None) -> Generator[Call[Any], Any, dict[str, str | N
             return stamps
 
 
-def _unseen(items: Iterable[NewItem], listed_ids: set[str], report: Report) -> Iterator[NewItem]:
-    """The items whose ids come for the first time, and whose photos are there, with stamps."""
+def _select_new(
+    items: Iterable[NewItem], listed_ids: set[str], report: Report
+) -> Iterator[NewItem]:
+    """Yield items with a new id and all photos, with stamps."""
     for item in items:
         report.read += 1
         try:
-            stamp = stamp_of(item)
+            stamp = make_stamp(item)
         except (OSError, TypeError, ValueError) as wrong:  # a lost photo, or what is no JSON
             listed_ids.add(item.id)
             report.refused.append((item.id, str(wrong)))
@@ -178,19 +179,19 @@ def _unseen(items: Iterable[NewItem], listed_ids: set[str], report: Report) -> I
 def _patch(
     items: Sequence[NewItem], stamps: Mapping[str, str | None], report: Report
 ) -> Generator[Call[Any], Any, Sequence[NewItem]]:
-    """Change the metadata of items whose photos and sentences are as they were.
+    """Patch the metadata of items with unchanged photos and sentences.
 
-    Gives those that someone deleted or changed meanwhile, such as another sync: a patch would mix
-    what it says with what they say, so they are to be stored whole.
+    Returns items that someone else, such as another sync, has deleted or changed since: a patch
+    would mix both versions, so these are stored whole.
     """
     moved = []
     for item in items:
         try:
-            stored, tag = yield calls.tagged_item(item.id)
+            stored, tag = yield calls.get_tagged_item(item.id)
             if stored.stamp != stamps[item.id]:
                 moved.append(item)
                 continue
-            change = difference(stored.metadata, item.metadata)
+            change = compare(stored.metadata, item.metadata)
             yield calls.patch_item(item.id, change, stamp=item.stamp, match=tag)
         except TesseraError as refused:
             if refused.status in (404, 412):
@@ -217,7 +218,7 @@ def _store(
 
 
 def _lines(items: Iterable[NewItem], report: Report) -> Iterator[bytes]:
-    """The lines of items whose photos are still there."""
+    """Yield the lines of items with all photos."""
     for item in items:
         try:
             yield item.line()
@@ -225,17 +226,17 @@ def _lines(items: Iterable[NewItem], report: Report) -> Iterator[bytes]:
             report.refused.append((item.id, str(lost)))
 
 
-def difference(was: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
-    """The merge patch (RFC 7396) that makes one object of another, but for nulls in it.
+def compare(was: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the merge patch (RFC 7396) from one object to another, except nulls.
 
-    >>> difference({"a": 1, "b": {"c": 2, "d": 3}}, {"b": {"c": 4}})
+    >>> compare({"a": 1, "b": {"c": 2, "d": 3}}, {"b": {"c": 4}})
     {'a': None, 'b': {'c': 4, 'd': None}}
     """
     patch: dict[str, Any] = dict.fromkeys(was.keys() - now.keys())
     for key, value in now.items():
         before = was.get(key)
         if isinstance(before, Mapping) and isinstance(value, Mapping):
-            patch[key] = difference(before, value)
+            patch[key] = compare(before, value)
         elif key not in was or json.dumps(before) != json.dumps(value):  # 1 is not true
             patch[key] = value
     return dict(sorted(patch.items()))
@@ -246,7 +247,7 @@ def _tell(progress: Progress | None, report: Report) -> None:
         progress(report)
 
 
-class Products:
+class ProductSync:
     """Products of a client's collection."""
 
     def __init__(self, send: Callable[[Call[Any]], Any]) -> None:
@@ -263,8 +264,8 @@ class Products:
         return step
 
 
-class AsyncProducts:
-    """As Products, awaited; the items are read in a thread."""
+class AsyncProductSync:
+    """As ProductSync, awaited; the items are read in a thread."""
 
     def __init__(self, send: Callable[[Call[Any]], Awaitable[Any]]) -> None:
         self._send = send
@@ -281,7 +282,7 @@ class AsyncProducts:
 
 
 def _next(work: Work, answer: Any) -> Call[Any] | Report:
-    """The next call of some work, or its report; what it does not catch is raised."""
+    """Return the next call, or the report; raises what the work does not catch."""
     try:
         return work.throw(answer) if isinstance(answer, TesseraError) else work.send(answer)
     except StopIteration as stop:

@@ -14,7 +14,7 @@ from starlette.testclient import TestClient
 from app import demos
 from app.demos import PHOTOS, Demo
 from app.engine.engine import Engine
-from app.imports.folder import bring_in
+from app.imports.folder import import_sources
 from app.main import create_app
 from app.settings import Settings
 from models import shipped
@@ -101,7 +101,7 @@ def test_examples_are_offered_for_sample_photos_and_for_no_namesake(
 def serving(settings: Settings, demo: Demo = PHOTOS) -> Iterator[TestClient]:
     """A service that holds a demonstration."""
     engine = Engine.load(settings)
-    outcomes = bring_in(
+    outcomes = import_sources(
         engine, demo.collection, demo.sources(), batch=16, most_bytes=settings.upload_bytes
     )
     assert {outcome.status for outcome in outcomes} == {"stored"}

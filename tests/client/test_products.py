@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from tessera_client import AsyncClient, Client, NewItem, TesseraError, TooManyGone
 from tessera_client.models import Item
-from tessera_client.products import Report, difference, sync
+from tessera_client.products import Report, compare, sync
 
 from app.engine.engine import Engine
 from index.catalog import edits as editing
@@ -149,7 +149,7 @@ def test_sync_may_be_awaited(address: str, catalogue: list[NewItem]) -> None:
 def test_difference_is_the_patch_from_one_object_to_another() -> None:
     was = {"a": 1, "b": {"c": 2, "d": 3}, "e": [1], "same": {"x": 1}}
     now = {"a": True, "b": {"c": 2}, "e": [2], "same": {"x": 1}}
-    assert difference(was, now) == {"a": True, "b": {"d": None}, "e": [2], "same": {}}
+    assert compare(was, now) == {"a": True, "b": {"d": None}, "e": [2], "same": {}}
 
 
 def test_sync_in_one_process_does_the_same(

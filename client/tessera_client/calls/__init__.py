@@ -1,4 +1,4 @@
-"""Calls: each endpoint once, as what is sent and how its answer is read."""
+"""Calls: the request and the reader of each endpoint."""
 
 from tessera_client.calls.call import Call, Filter
 from tessera_client.calls.collections import (
@@ -18,11 +18,11 @@ from tessera_client.calls.items import (
     delete_item,
     delete_items,
     get_item,
+    get_tagged_item,
     item_image,
     list_items,
     patch_item,
     put_item,
-    tagged_item,
     upload,
 )
 from tessera_client.calls.searches import search_images, search_products, search_sentences, suggest
@@ -42,6 +42,7 @@ __all__ = [
     "drop_collection",
     "forget_alias",
     "get_item",
+    "get_tagged_item",
     "ground",
     "index",
     "item_image",
@@ -56,6 +57,5 @@ __all__ = [
     "search_products",
     "search_sentences",
     "suggest",
-    "tagged_item",
     "upload",
 ]

@@ -1,4 +1,4 @@
-"""A call: a request to the service, and how its response is read."""
+"""A call: a request to the service and the reader of its response."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Picture = Literal["png", "svg"]
 
 @dataclass(frozen=True, slots=True)
 class Call(Generic[Answer]):
-    """A request, and how its response is read; the client adds the collection that it is of."""
+    """A request and the reader of its response; the client adds its collection."""
 
     method: str
     path: str
@@ -36,7 +36,7 @@ class Call(Generic[Answer]):
     of_collection: bool = True
 
     def arguments(self, collection: str) -> dict[str, Any]:
-        """What httpx2's `request` takes beside method and address."""
+        """Return the arguments of httpx2's `request`, after method and address."""
         query = {name: value for name, value in self.query.items() if value is not None}
         sent: dict[str, Any] = {"headers": {"Accept": self.accept}, "params": query}
         if self.match is not None:
@@ -57,7 +57,7 @@ class Call(Generic[Answer]):
 
 
 def _form(fields: Mapping[str, Any], images: Sequence[bytes]) -> dict[str, Any]:
-    """A form with the fields as the service reads them, and the images."""
+    """Make a form of fields and images."""
     data: dict[str, Any] = {}
     for name, value in fields.items():
         if name == "box":
@@ -70,7 +70,7 @@ def _form(fields: Mapping[str, Any], images: Sequence[bytes]) -> dict[str, Any]:
 
 
 def path_of(kind: str, name: str) -> str:
-    """The path of what has a name, whose slashes are encoded."""
+    """Return the path of a name, with encoded slashes."""
     return f"/{kind}/{quote(name, safe='')}"
 
 

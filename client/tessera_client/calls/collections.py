@@ -14,7 +14,7 @@ def collections() -> Call[Collections]:
 
 
 def make_collection(name: str) -> Call[Collection]:
-    """Make a collection, empty; one that is there stays as it is."""
+    """Make an empty collection; an existing one stays as it is."""
     return Call("PUT", path_of("collections", name), model_of(Collection), of_collection=False)
 
 
@@ -54,16 +54,16 @@ def forget_alias(name: str) -> Call[None]:
 
 
 def models() -> Call[Models]:
-    """The models that answer, and how much may be uploaded."""
+    """Get the loaded models and the limits of uploads."""
     return Call("GET", "/model", model_of(Models), of_collection=False)
 
 
 def index() -> Call[Index]:
-    """How the collection is searched, and how far the index has come."""
+    """Get statistics of the collection's index."""
     return Call("GET", "/index", model_of(Index))
 
 
 def audit(queries: Sequence[str] | None = None, *, limit: int = 10) -> Call[Audit]:
-    """The share of exact answers' hits that the usual answers have."""
+    """Measure the recall of the usual answers against exact ones."""
     fields = {"queries": None if queries is None else list(queries), "limit": limit}
     return Call("POST", "/index/audit", model_of(Audit), fields)

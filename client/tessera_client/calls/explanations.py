@@ -15,7 +15,7 @@ MEDIA_TYPES = {"png": "image/png", "svg": "image/svg+xml"}
 
 
 def align(text: str, *, id: str | None = None, image: Image | None = None) -> Call[Alignment]:  # noqa: A002
-    """Which part of a photo, stored or given, answers which words of a text."""
+    """Align the regions of a photo, stored or given, with a text's words."""
     return _explain("/align", model_of(Alignment), {"text": text, "id": id}, image)
 
 
@@ -38,7 +38,7 @@ def ground(
     id: str | None = None,  # noqa: A002 - the service's own name
     image: Image | None = None,
 ) -> Call[Grounding]:
-    """The boxes of a photo that phrases of a text mean."""
+    """Find the boxes of a text's phrases in a photo."""
     fields = {"text": text, "phrases": phrases and list(phrases), "count": count, "id": id}
     return _explain("/ground", model_of(Grounding), fields, image)
 
@@ -54,7 +54,7 @@ def caption(
     max_words: int | None = None,
     regions: int = 0,
 ) -> Call[Captions]:
-    """Sentences that describe a photo and up to so many of its regions, the best first.
+    """Describe a photo, and up to `regions` of its regions, the best sentence first.
 
     With a `temperature` they are drawn at random, the same ones for the same `seed`.
     """
@@ -77,7 +77,7 @@ def caption_picture(
     beam: int | None = None,
     kind: Picture = "png",
 ) -> Call[bytes]:
-    """The best sentence and the boxes of its words as a picture: a PNG or SVG file."""
+    """Draw the best caption and the boxes of its words as PNG or SVG."""
     return _explain("/caption", content_of, {"id": id, "beam": beam}, image, MEDIA_TYPES[kind])
 
 

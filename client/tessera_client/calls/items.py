@@ -21,7 +21,7 @@ def put_item(
     sentences: Sequence[str] = (),
     metadata: Mapping[str, Any] | None = None,
 ) -> Call[StoredItem]:
-    """Store an item in place of what its id had before; it can be searched at once."""
+    """Store an item and replace the former one; searches find it immediately."""
     fields: dict[str, Any] = {"metadata": dict(metadata or {}), "sentences": list(sentences)}
     photos = [*([] if image is None else [image]), *images]
     if photos and all(map(is_address, photos)):
@@ -31,12 +31,12 @@ def put_item(
 
 
 def get_item(id: str) -> Call[Item]:  # noqa: A002 - the service's own name
-    """What is stored under an id."""
+    """Get a stored item."""
     return Call("GET", _item(id), model_of(Item))
 
 
-def tagged_item(id: str) -> Call[tuple[Item, str | None]]:  # noqa: A002 - the service's own name
-    """What is stored under an id, and the ETag of this state of it."""
+def get_tagged_item(id: str) -> Call[tuple[Item, str | None]]:  # noqa: A002 - the service's own name
+    """Get a stored item and its ETag."""
     read = model_of(Item)
     return Call("GET", _item(id), lambda response: (read(response), response.headers.get("etag")))
 
@@ -60,10 +60,12 @@ def patch_item(
     stamp: str | None = None,
     match: str | None = None,
 ) -> Call[Item]:
-    """Merge a patch into an item's metadata: null deletes a key, None in place of it all keys.
+    """Merge a patch into an item's metadata; None deletes all keys.
 
-    `images` are the photos that it is to have: numbers of those that stay, and new ones. With
-    `match` it is refused, with status 412, unless that is the item's ETag.
+    A null deletes its key.
+
+    `images` are all its photos: numbers of photos that stay, and new ones. With `match`, the patch
+    is refused with status 412 unless it is the item's ETag.
     """
     sent: dict[str, Any] = {"metadata": metadata}
     if images is not None:
@@ -81,7 +83,7 @@ def delete_items(
     filter: Filter | None = None,  # noqa: A002 - the service's own name
     dry_run: bool = False,
 ) -> Call[Deletion]:
-    """Delete items by their ids or by a filter; a dry run counts them."""
+    """Delete items by ids or by a filter; a dry run counts them."""
     fields = {
         "ids": None if ids is None else list(ids),
         "filter": None if filter is None else dict(filter),

@@ -1,4 +1,4 @@
-"""Calls of searches: photos, sentences and products, and completions of what is typed."""
+"""Calls of searches: photos, sentences, products and completions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def search_images(
     limit: int = 20,
     cursor: str | None = None,
 ) -> Call[ImageHits]:
-    """Photos that answer a text, weighted phrases, a stored item's photo or an image.
+    """Search photos by a text, weighted phrases, a stored photo or an image.
 
     A text and a photo are searched together with a `photo_weight`. `fields` are the metadata keys
     that hits carry: all of them where it is None.
@@ -36,7 +36,7 @@ def search_images(
         "/search/image",
         model_of(ImageHits),
         _search(text, phrases, id, box, filter, min_probability, exact, limit, cursor)
-        | {"photo": photo, "photo_weight": photo_weight, "fields": _listed(fields)},
+        | {"photo": photo, "photo_weight": photo_weight, "fields": _to_list(fields)},
         None if image is None else read_image(image),
     )
 
@@ -56,7 +56,7 @@ def search_sentences(
     limit: int = 20,
     cursor: str | None = None,
 ) -> Call[SentenceHits]:
-    """Sentences that match an image, a stored item's photo, a text or weighted phrases.
+    """Search sentences by an image, a stored photo, a text or weighted phrases.
 
     `fields` are the metadata keys that hits carry: all of them where it is None.
     """
@@ -65,7 +65,7 @@ def search_sentences(
         "/search/text",
         model_of(SentenceHits),
         _search(text, phrases, id, box, filter, min_probability, exact, limit, cursor)
-        | {"photo": photo, "fields": _listed(fields)},
+        | {"photo": photo, "fields": _to_list(fields)},
         None if image is None else read_image(image),
     )
 
@@ -90,7 +90,7 @@ def search_products(
     limit: int = 20,
     cursor: str | None = None,
 ) -> Call[Products]:
-    """Items that answer a text by their words and photos, or a photo; without both, all."""
+    """Search items by text or photo; without both, all items."""
     parameters = {
         "text": text,
         "id": id,
@@ -114,7 +114,7 @@ def search_products(
 
 
 def suggest(text: str, *, limit: int = 10) -> Call[Suggestions]:
-    """Completions of a text's last word, those that find most items first."""
+    """Complete a text's last word, ordered by number of items."""
     return Call("GET", "/suggest", model_of(Suggestions), query={"text": text, "limit": limit})
 
 
@@ -142,5 +142,5 @@ def _search(
     }
 
 
-def _listed(keys: Sequence[str] | None) -> list[str] | None:
+def _to_list(keys: Sequence[str] | None) -> list[str] | None:
     return None if keys is None else list(keys)

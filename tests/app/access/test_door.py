@@ -404,7 +404,7 @@ def test_an_address_that_others_reach_needs_keys_or_open(settings: Settings, hos
     with pytest.raises(ValueError, match="there are keys"):
         Door.of(reachable.model_copy(update={"open": True}))
     remove_key(settings.keys_file, "anna")
-    with pytest.raises(ValueError, match="nobody could get in"):
+    with pytest.raises(ValueError, match="no one could get in"):
         Door.of(reachable)
 
 
@@ -413,7 +413,7 @@ def test_this_machine_alone_needs_no_keys(settings: Settings, host: str) -> None
     assert not Door.of(settings.model_copy(update={"host": host})).keyring.required
 
 
-def test_a_service_without_keys_lets_everybody_do_everything(client: TestClient) -> None:
+def test_a_service_without_keys_lets_everyone_do_everything(client: TestClient) -> None:
     assert client.put("/items/a", json={"sentences": ["red"]}).status_code == 201
     assert client.get("/items", headers=bearer("anything")).status_code == 200
     assert client.get("/session").json() == {

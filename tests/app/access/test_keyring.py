@@ -17,7 +17,7 @@ from app.access.key_file import (
     show_name,
 )
 from app.access.keyring import Keyring
-from app.access.keys import Key, hash_of, make_key
+from app.access.keys import ApiKey, hash_key, make_key
 from app.roles import Role
 from app.settings import Settings
 
@@ -51,7 +51,7 @@ def test_keys_are_random_and_say_what_they_are() -> None:
 
 def test_a_hash_is_sha256_in_hexadecimal() -> None:
     known = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
-    assert hash_of("abc") == known  # FIPS 180-2, appendix B.1
+    assert hash_key("abc") == known  # FIPS 180-2, appendix B.1
 
 
 def test_keys_that_come_and_go_are_seen_without_a_restart(file: Path) -> None:
@@ -90,7 +90,7 @@ def test_any_bit_that_flips_in_a_line_costs_no_other_key(file: Path) -> None:
             damaged[place] ^= 1 << bit
             file.write_bytes(damaged)
             known = [key.sha256 for key in read_keys(file)]
-            assert {hash_of(secrets[0]), hash_of(secrets[2])} <= set(known)
+            assert {hash_key(secrets[0]), hash_key(secrets[2])} <= set(known)
             assert len(known) <= 3
 
 
@@ -113,7 +113,7 @@ def test_a_key_whose_name_broke_the_file_works_and_can_be_removed(
     file: Path, separator: str
 ) -> None:
     """As versions wrote it that read a line up to any character that ends one."""
-    odd = Key(name=f"a{separator}b", role=Role.READ, sha256=hash_of("odd"))
+    odd = ApiKey(name=f"a{separator}b", role=Role.READ, sha256=hash_key("odd"))
     otto = added(file, "otto")
     file.write_text(file.read_text() + odd.model_dump_json(exclude_none=True) + "\n", "utf-8")
     assert separator in file.read_text("utf-8")
@@ -146,7 +146,7 @@ def test_a_removed_key_opens_nothing_by_another_line(file: Path) -> None:
     (key,) = read_keys(file)
     twins = [
         key.model_copy(update={"name": "twin", "role": Role.ADMIN}),
-        key.model_copy(update={"sha256": hash_of("other"), "role": Role.ADMIN}),
+        key.model_copy(update={"sha256": hash_key("other"), "role": Role.ADMIN}),
     ]
     for twin in twins:
         file.write_text(file.read_text() + twin.model_dump_json(exclude_none=True) + "\n")
@@ -189,7 +189,7 @@ def test_two_changes_within_a_tick_of_the_clock_are_both_seen(file: Path) -> Non
     secret = added(file, "anna")
     ring = Keyring(file)
     before = file.stat()
-    text = file.read_text().replace(hash_of(secret), hash_of("another"))
+    text = file.read_text().replace(hash_key(secret), hash_key("another"))
     file.write_text(text)  # of the same length, in the same file
     os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
     assert ring.find(secret) is None
@@ -297,7 +297,7 @@ def test_keys_of_the_environment_have_their_roles(
     monkeypatch.setenv("TESSERA_WRITE_KEY", "w" * 32)
     settings = Settings(data=tmp_path)
     key = Keyring.of(settings).find("w" * 32)
-    assert isinstance(key, Key)
+    assert isinstance(key, ApiKey)
     assert key.role is Role.WRITE
     assert "www" not in repr(settings)
     monkeypatch.setenv("TESSERA_ADMIN_KEY", "secret")

@@ -10,17 +10,17 @@ import pytest
 from starlette.testclient import TestClient
 
 from app.cli import demos as demonstrating
-from app.cli.demos import chosen, indexed_meanwhile, missing
+from app.cli.demos import choose_demo, index_meanwhile, list_missing
 from app.demos import PHOTOS
 from app.engine.engine import Engine
 from app.imports import progress
-from app.imports.folder import Outcome, Source
+from app.imports.folder import ImportOutcome, ItemSource
 from app.settings import Settings
 
 FEW = 9  # of the sample, in three batches
 
 
-def sources() -> Sequence[Source | Outcome]:
+def sources() -> Sequence[ItemSource | ImportOutcome]:
     return PHOTOS.sources()[:FEW]
 
 
@@ -45,7 +45,7 @@ def test_searches_answer_with_what_is_there_and_the_index_says_what_is_coming(
     client: TestClient, engine: Engine, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     paused, closed = Paused(engine, monkeypatch), Event()
-    with indexed_meanwhile(engine, PHOTOS, sources(), settings, closed.set):
+    with index_meanwhile(engine, PHOTOS, sources(), settings, closed.set):
         assert paused.reached.wait(60)
         found = client.post("/search/image", json={"text": "a red cup", "limit": 50}).json()
         assert len(found["hits"]) == 4
@@ -55,8 +55,8 @@ def test_searches_answer_with_what_is_there_and_the_index_says_what_is_coming(
         paused.go_on.set()
         assert closed.wait(60)
         assert client.get("/index").json()["items"] == FEW
-    assert missing(engine, PHOTOS, settings) == ()
-    assert progress.coming(settings.data, engine.open("default").token) == 0
+    assert list_missing(engine, PHOTOS, settings) == ()
+    assert progress.count_coming(settings.data, engine.open("default").token) == 0
 
 
 def test_the_end_of_the_service_stops_it_and_the_next_start_goes_on(
@@ -73,23 +73,23 @@ def test_the_end_of_the_service_stops_it_and_the_next_start_goes_on(
 
     monkeypatch.setattr(demonstrating, "Event", Ending)
     home = engine.open("default")
-    with indexed_meanwhile(engine, PHOTOS, sources(), settings):
+    with index_meanwhile(engine, PHOTOS, sources(), settings):
         assert paused.reached.wait(60)
     assert 0 < engine.catalog.count(home) < FEW
-    assert len(missing(engine, PHOTOS, settings)) == len(PHOTOS.sources())
+    assert len(list_missing(engine, PHOTOS, settings)) == len(PHOTOS.sources())
     closed = Event()
-    with indexed_meanwhile(engine, PHOTOS, sources(), settings, closed.set):
+    with index_meanwhile(engine, PHOTOS, sources(), settings, closed.set):
         assert closed.wait(60)
     assert engine.catalog.count(home) == FEW
 
 
 def test_a_photo_that_is_deleted_later_stays_away(engine: Engine, settings: Settings) -> None:
     closed = Event()
-    with indexed_meanwhile(engine, PHOTOS, sources(), settings, closed.set):
+    with index_meanwhile(engine, PHOTOS, sources(), settings, closed.set):
         assert closed.wait(60)
-    first = next(one for one in sources() if isinstance(one, Source))
+    first = next(one for one in sources() if isinstance(one, ItemSource))
     engine.catalog.delete(engine.open("default"), first.id)
-    assert missing(engine, PHOTOS, settings) == ()
+    assert list_missing(engine, PHOTOS, settings) == ()
 
 
 def test_what_ends_it_is_told_and_the_service_goes_on(
@@ -104,7 +104,7 @@ def test_what_ends_it_is_told_and_the_service_goes_on(
 
     monkeypatch.setattr(engine, "put_each", full)
     closed = Event()
-    with indexed_meanwhile(engine, PHOTOS, sources(), settings, closed.set):
+    with index_meanwhile(engine, PHOTOS, sources(), settings, closed.set):
         assert closed.wait(60)
         assert client.get("/livez").status_code == 200
     told = capfd.readouterr().err
@@ -113,4 +113,4 @@ def test_what_ends_it_is_told_and_the_service_goes_on(
 
 def test_an_unknown_demonstration_is_refused_with_those_there_are() -> None:
     with pytest.raises(ValueError, match="no demonstration 'cars'; there are photos, products"):
-        chosen("cars")
+        choose_demo("cars")

@@ -103,7 +103,7 @@ def test_damaged_lines_are_listed_and_hinder_no_command(command: Command, tmp_pa
     assert command("keys", "remove", "anna")[0] == 0
     code, _, said = command("serve")
     assert code == 1
-    assert "no keys, so nobody could get in (line 1 is damaged" in said
+    assert "no keys, so no one could get in (line 1 is damaged" in said
 
 
 def test_another_file_can_be_named(command: Command, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from PIL import Image
 from app.drawing.bars import PALE, WHOLE
 from app.drawing.explanations import DrawnLink, draw_png, draw_svg
 from app.drawing.layout import HUES, lay_out
-from app.drawing.lettering import Rect, Shape, Text, text_width
+from app.drawing.lettering import Rect, Shape, TextLine, text_width
 from models.types import Box, Span
 
 SENTENCE = "a red dog on a log"
@@ -31,7 +31,7 @@ def photo(width: int = 120, height: int = 90) -> torch.Tensor:
 
 
 def texts(shapes: tuple[Shape, ...]) -> list[str]:
-    return [shape.text for shape in shapes if isinstance(shape, Text)]
+    return [shape.text for shape in shapes if isinstance(shape, TextLine)]
 
 
 def svg_of(

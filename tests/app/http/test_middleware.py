@@ -8,7 +8,7 @@ from starlette.testclient import TestClient
 
 from app.access.sessions import COOKIE
 from app.engine.engine import Engine
-from app.http.middleware import allowed_hosts
+from app.http.middleware import list_allowed_hosts
 from app.main import create_app
 from app.settings import Settings
 
@@ -66,7 +66,7 @@ def test_a_star_allows_every_name(settings: Settings, engine: Engine) -> None:
 
 
 def test_the_bound_name_is_allowed() -> None:
-    assert "photos.lan" in allowed_hosts(Settings(host="photos.lan"))
+    assert "photos.lan" in list_allowed_hosts(Settings(host="photos.lan"))
 
 
 @pytest.mark.parametrize(

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from app.http.errors import TooSlow
-from app.http.pace import Pace
+from app.http.pace import BodyPace
 
 
 def test_bytes_buy_time_up_to_a_limit() -> None:
-    pace = Pace(grace=10, rate=500, most=60)
+    pace = BodyPace(grace=10, rate=500, most=60)
     assert pace.left == 10
     pace.add(5_000, waited=4)
     assert pace.left == 16
@@ -19,7 +19,7 @@ def test_bytes_buy_time_up_to_a_limit() -> None:
 
 
 def test_who_is_too_slow_is_told_how_fast_a_body_must_come() -> None:
-    pace = Pace(grace=10, rate=500, most=60)
+    pace = BodyPace(grace=10, rate=500, most=60)
     pace.add(2, waited=10)
     pace.check("the body")
     pace.add(0, waited=1)
@@ -35,6 +35,6 @@ def test_who_is_too_slow_is_told_how_fast_a_body_must_come() -> None:
 
 
 def test_without_a_rate_the_limit_alone_counts() -> None:
-    pace = Pace(grace=10, rate=0, most=60)
+    pace = BodyPace(grace=10, rate=0, most=60)
     pace.add(1, waited=59)
     assert pace.left == 1

@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator
 import pytest
 
 from app.http import spool
-from app.http.spool import Backlog, Line, patiently, split_lines
+from app.http.spool import Backlog, Line, limit_pauses, split_lines
 
 
 async def stream(*chunks: bytes) -> AsyncGenerator[bytes, None]:
@@ -102,7 +102,7 @@ def test_a_pause_is_too_long_only_where_nothing_is_owed() -> None:
 
     async def check() -> None:
         owed = [True]
-        items = patiently(pausing(), 0.01, lambda: owed[0])
+        items = limit_pauses(pausing(), 0.01, lambda: owed[0])
         assert [await anext(items), await anext(items)] == [1, 2]
         owed[0] = False
         with pytest.raises(TimeoutError):

@@ -71,5 +71,6 @@ def test_a_process_that_was_ended_by_others_is_replaced(png: Png) -> None:
 
 
 def test_a_process_imports_no_torch() -> None:
-    check = "import sys, app.imports.decoder_process; assert not {'torch', 'pydantic'} & sys.modules.keys()"
+    imports = "import sys, app.imports.decoder_process"
+    check = f"{imports}; assert not {{'torch', 'pydantic'}} & sys.modules.keys()"
     subprocess.run([sys.executable, "-c", check], check=True)  # noqa: S603 - our own command

@@ -18,7 +18,7 @@ from starlette.testclient import TestClient
 
 from app.engine.engine import Engine
 from app.imports import fetching as photos
-from app.imports.fetching import Fetcher, NotFetched, normalise, photos_of, public
+from app.imports.fetching import Fetcher, NotFetched, get_photos, is_public, normalise
 from app.main import create_app
 from app.settings import Settings
 
@@ -93,7 +93,7 @@ def site() -> Iterator[Site]:
     ],
 )
 def test_address_that_is_not_public_is_refused(address: str) -> None:
-    assert not public(ip_address(address))
+    assert not is_public(ip_address(address))
     host = f"[{address}]" if ":" in address else address
     with pytest.raises(NotFetched, match="not an address of the public internet"):
         Fetcher().fetch(f"http://{host}/a.png")
@@ -101,7 +101,7 @@ def test_address_that_is_not_public_is_refused(address: str) -> None:
 
 def test_public_address_is_permitted() -> None:
     for address in ("8.8.8.8", "2606:4700::1111", "64:ff9b::808:808"):
-        assert public(ip_address(address))
+        assert is_public(ip_address(address))
 
 
 @pytest.mark.parametrize(
@@ -238,7 +238,7 @@ def test_photos_of_an_item_are_fetched_until_a_deadline(monkeypatch: pytest.Monk
         return b"photo"
 
     with pytest.raises(NotFetched, match="took more than"):
-        photos_of(None, "http://a.test/1", ["http://a.test/2"], fetch)
+        get_photos(None, "http://a.test/1", ["http://a.test/2"], fetch)
     assert asked == ["http://a.test/1"]
 
 

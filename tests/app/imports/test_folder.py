@@ -14,7 +14,7 @@ import pytest
 from app import demos
 from app.engine.engine import Engine
 from app.imports import folder as folders
-from app.imports.folder import Source, bring_in, find
+from app.imports.folder import ItemSource, find, import_sources
 from index.items import Collection, Replaced
 
 Png = Callable[..., bytes]
@@ -23,7 +23,7 @@ MOST_BYTES = 10**6
 
 def run(engine: Engine, *paths: Path) -> dict[str, tuple[str, str]]:
     """Import paths; what became of each place, by the place's name."""
-    outcomes = bring_in(engine, "default", find(paths), batch=2, most_bytes=MOST_BYTES)
+    outcomes = import_sources(engine, "default", find(paths), batch=2, most_bytes=MOST_BYTES)
     return {Path(one.place).name: (one.status, one.reason) for one in outcomes}
 
 
@@ -91,7 +91,7 @@ def test_same_id_twice_in_one_import_is_refused(
         (tmp_path / name).mkdir()
         (tmp_path / name / "a.png").write_bytes(png("red"))
     photos = find([tmp_path / "x" / "a.png", tmp_path / "y" / "a.png"])
-    outcomes = list(bring_in(engine, "default", photos, batch=batch, most_bytes=MOST_BYTES))
+    outcomes = list(import_sources(engine, "default", photos, batch=batch, most_bytes=MOST_BYTES))
     assert {one.status for one in outcomes} == {"stored", "refused"}
     (refused,) = [one for one in outcomes if one.status == "refused"]
     assert refused.place == str(tmp_path / "y" / "a.png")
@@ -156,7 +156,7 @@ def test_missing_path_is_refused(engine: Engine, tmp_path: Path) -> None:
 
 
 def test_interrupted_import_keeps_what_it_said_is_stored(engine: Engine, photos: Path) -> None:
-    work = bring_in(engine, "default", find([photos]), batch=1, most_bytes=MOST_BYTES)
+    work = import_sources(engine, "default", find([photos]), batch=1, most_bytes=MOST_BYTES)
     first = next(work)
     work.close()
     assert first.status == "stored"
@@ -169,7 +169,7 @@ def test_import_asks_little_and_holds_little(
 ) -> None:
     run(engine, photos)
     (known,) = find([photos / "a.png"])
-    assert isinstance(known, Source)
+    assert isinstance(known, ItemSource)
     asked, taken = list[int](), 0
     lookup = engine.catalog.stamps
 
@@ -180,15 +180,15 @@ def test_import_asks_little_and_holds_little(
     def compared(*_: object) -> bool:
         raise AssertionError("sources are looked up, not compared")
 
-    def stream() -> Iterator[Source]:
+    def stream() -> Iterator[ItemSource]:
         nonlocal taken
         for number in range(5_000):
             taken += 1
-            yield known if number % 50 else Source(f"{number}", f"{number}", "", (), ("red",))
+            yield known if number % 50 else ItemSource(f"{number}", f"{number}", "", (), ("red",))
 
     monkeypatch.setattr(engine.catalog, "stamps", counted)
-    monkeypatch.setattr(Source, "__eq__", compared)
-    outcomes = bring_in(engine, "default", stream(), batch=4, most_bytes=MOST_BYTES)
+    monkeypatch.setattr(ItemSource, "__eq__", compared)
+    outcomes = import_sources(engine, "default", stream(), batch=4, most_bytes=MOST_BYTES)
     next(outcomes)
     assert taken == 500
     statuses = ["stored", *(one.status for one in outcomes)]
@@ -199,7 +199,7 @@ def test_import_asks_little_and_holds_little(
 def test_sample_photos_are_brought_in_once(engine: Engine) -> None:
     sources = demos.PHOTOS.sources()
     for expected in ("stored", "skipped"):
-        outcomes = list(bring_in(engine, "default", sources, batch=16, most_bytes=MOST_BYTES))
+        outcomes = list(import_sources(engine, "default", sources, batch=16, most_bytes=MOST_BYTES))
         assert [outcome.status for outcome in outcomes] == [expected] * len(sources)
     item = engine.catalog.get(engine.open("default"), "astronaut")
     assert item.metadata["credit"] == "NASA"
@@ -285,11 +285,11 @@ def test_half_a_character_in_an_id_is_refused_and_the_rest_stored(
 def test_an_import_names_what_it_read_for_a_collection_that_was_dropped(
     engine: Engine,
 ) -> None:
-    sources = [Source(f"{n}", f"place {n}", "1", sentences=("red",)) for n in range(9)]
+    sources = [ItemSource(f"{n}", f"place {n}", "1", sentences=("red",)) for n in range(9)]
     told: list[tuple[str, str]] = []
 
     def bring() -> None:
-        for one in bring_in(engine, "shop", sources, batch=3, most_bytes=MOST_BYTES):
+        for one in import_sources(engine, "shop", sources, batch=3, most_bytes=MOST_BYTES):
             told.append((one.place, one.status))
             if len(told) == 3:
                 engine.catalog.names.drop("shop")
@@ -308,11 +308,13 @@ def test_whatever_a_photo_raises_refuses_it_alone(
         raise TypeError("url strings may not include unicode characters")
 
     sources = [
-        Source("a", "a", "1", sentences=("red",)),
-        Source("b", "b", "1", photos=("http://ä.test/",)),
-        Source("c", "c", "1", sentences=("red",)),
+        ItemSource("a", "a", "1", sentences=("red",)),
+        ItemSource("b", "b", "1", photos=("http://ä.test/",)),
+        ItemSource("c", "c", "1", sentences=("red",)),
     ]
-    outcomes = bring_in(engine, "default", sources, batch=3, most_bytes=MOST_BYTES, fetch=fetch)
+    outcomes = import_sources(
+        engine, "default", sources, batch=3, most_bytes=MOST_BYTES, fetch=fetch
+    )
     told = {one.place: (one.status, one.reason) for one in outcomes}
     assert (told["a"][0], told["c"][0]) == ("stored", "stored")
     assert told["b"] == ("refused", "the service failed on it (TypeError); its log says why")

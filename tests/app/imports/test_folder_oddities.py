@@ -11,15 +11,15 @@ import pytest
 
 from app.engine.engine import Engine
 from app.imports import folder as folders
-from app.imports.folder import Outcome, Source, bring_in, find
+from app.imports.folder import ImportOutcome, ItemSource, find, import_sources
 from models.vision import images
 
 Png = Callable[..., bytes]
 
 
-def run(engine: Engine, *paths: Path) -> dict[str, Outcome]:
+def run(engine: Engine, *paths: Path) -> dict[str, ImportOutcome]:
     """Import paths; what became of each place."""
-    outcomes = bring_in(engine, "default", find(paths), batch=2, most_bytes=10**6)
+    outcomes = import_sources(engine, "default", find(paths), batch=2, most_bytes=10**6)
     return {outcome.place: outcome for outcome in outcomes}
 
 
@@ -102,9 +102,9 @@ def test_a_file_that_changes_before_it_is_read_is_refused_alone(
     file = folder / "change.png"
     file.write_bytes(png("red"))
 
-    def sources() -> Iterator[Source | Outcome]:
+    def sources() -> Iterator[ItemSource | ImportOutcome]:
         for source in find([folder]):
-            if isinstance(source, Source) and source.place == str(file):
+            if isinstance(source, ItemSource) and source.place == str(file):
                 file.unlink()
                 if change == "becomes a pipe":
                     os.mkfifo(file)
@@ -114,7 +114,7 @@ def test_a_file_that_changes_before_it_is_read_is_refused_alone(
                     file.write_bytes(png("red") + bytes(10**6))
             yield source
 
-    outcomes = bring_in(engine, "default", sources(), batch=2, most_bytes=10**6)
+    outcomes = import_sources(engine, "default", sources(), batch=2, most_bytes=10**6)
     statuses = {Path(one.place).name: one.status for one in outcomes}
     assert statuses == {"change.png": "refused", "good.png": "stored"}
 
@@ -126,7 +126,7 @@ def test_whatever_a_decoder_raises_refuses_its_photo_alone(engine: Engine, folde
         return images.read(data)
 
     outcomes = [
-        *bring_in(engine, "default", find([folder]), batch=1, most_bytes=9999, decode=decode)
+        *import_sources(engine, "default", find([folder]), batch=1, most_bytes=9999, decode=decode)
     ]
     assert {one.status for one in outcomes} == {"stored", "refused"}
 

@@ -15,7 +15,7 @@ from starlette.testclient import TestClient
 from app.engine.drafts import Draft
 from app.engine.engine import Engine
 from app.imports import progress
-from app.imports.folder import Outcome
+from app.imports.folder import ImportOutcome
 
 Png = Callable[..., bytes]
 
@@ -24,12 +24,12 @@ def test_what_is_left_goes_down_and_is_forgotten_at_the_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(progress, "WRITTEN", 0.001)
-    outcomes = (Outcome(str(number), "stored") for number in range(4))
-    noted = progress.noted(outcomes, tmp_path, "shop", lambda: 10)
-    for done, _ in enumerate(noted, start=1):
-        while progress.coming(tmp_path, "shop") != 10 - done:
+    outcomes = (ImportOutcome(str(number), "stored") for number in range(4))
+    note_progress = progress.note_progress(outcomes, tmp_path, "shop", lambda: 10)
+    for done, _ in enumerate(note_progress, start=1):
+        while progress.count_coming(tmp_path, "shop") != 10 - done:
             pass
-    assert progress.coming(tmp_path, "shop") == 0
+    assert progress.count_coming(tmp_path, "shop") == 0
     assert list((tmp_path / progress.FOLDER).iterdir()) == []
 
 
@@ -41,8 +41,10 @@ def test_an_import_that_ends_while_it_is_counted_leaves_no_note(tmp_path: Path) 
         assert counted.wait(60)
         return 4
 
-    noted = progress.noted(iter([Outcome("a", "stored")]), tmp_path, "shop", count)
-    assert [outcome.place for outcome in noted] == ["a"]
+    note_progress = progress.note_progress(
+        iter([ImportOutcome("a", "stored")]), tmp_path, "shop", count
+    )
+    assert [outcome.place for outcome in note_progress] == ["a"]
     assert counting.wait(60)
     counted.set()
     assert list((tmp_path / progress.FOLDER).iterdir()) == []
@@ -56,7 +58,7 @@ def test_other_collections_broken_and_forgotten_notes_count_for_nothing(tmp_path
     (folder / "c.json").write_text("{")
     (folder / "d.json").write_text(json.dumps({"collection": "shop", "left": 9}))
     os.utime(folder / "d.json", (0, 0))
-    assert progress.coming(tmp_path, "shop") == 5
+    assert progress.count_coming(tmp_path, "shop") == 5
     assert not (folder / "d.json").exists()
 
 
@@ -106,16 +108,16 @@ def test_a_damaged_note_costs_itself_alone_and_is_told_once(
 def test_a_pipe_among_the_notes_keeps_no_one_waiting(tmp_path: Path) -> None:
     (tmp_path / progress.FOLDER).mkdir()
     os.mkfifo(tmp_path / progress.FOLDER / "a.json")
-    assert progress.coming(tmp_path, "shop") == 0
+    assert progress.count_coming(tmp_path, "shop") == 0
 
 
 def test_an_import_goes_on_where_its_progress_cannot_be_noted(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / progress.FOLDER).write_text("a file where the folder should be")
-    outcomes = [Outcome(str(number), "stored") for number in range(4)]
-    assert list(progress.noted(iter(outcomes), tmp_path, "shop", lambda: 4)) == outcomes
-    assert progress.coming(tmp_path, "shop") == 0
+    outcomes = [ImportOutcome(str(number), "stored") for number in range(4)]
+    assert list(progress.note_progress(iter(outcomes), tmp_path, "shop", lambda: 4)) == outcomes
+    assert progress.count_coming(tmp_path, "shop") == 0
     assert "the progress of the import is not shown" in caplog.text
 
 
@@ -124,8 +126,8 @@ def test_an_import_goes_on_where_its_sources_cannot_be_counted(tmp_path: Path) -
     def count() -> int:
         raise RuntimeError("a bug")
 
-    outcomes = [Outcome(str(number), "stored") for number in range(4)]
-    assert list(progress.noted(iter(outcomes), tmp_path, "shop", count)) == outcomes
+    outcomes = [ImportOutcome(str(number), "stored") for number in range(4)]
+    assert list(progress.note_progress(iter(outcomes), tmp_path, "shop", count)) == outcomes
 
 
 def test_what_a_killed_import_was_writing_is_forgotten(tmp_path: Path) -> None:
@@ -135,7 +137,7 @@ def test_what_a_killed_import_was_writing_is_forgotten(tmp_path: Path) -> None:
         (folder / name).write_text("{")
     os.utime(folder / "old.part", (0, 0))
     os.utime(folder / "photos.unfinished", (0, 0))
-    assert progress.coming(tmp_path, "shop") == 0
+    assert progress.count_coming(tmp_path, "shop") == 0
     assert {file.name for file in folder.iterdir()} == {"new.part", "photos.unfinished"}
 
 

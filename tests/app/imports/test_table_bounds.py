@@ -10,8 +10,8 @@ import pyarrow.parquet
 import pytest
 
 from app.imports import parquet, table_rows
-from app.imports.folder import Outcome, Source, portions
-from app.imports.tables import is_table, opened
+from app.imports.folder import ImportOutcome, ItemSource, split_stream
+from app.imports.tables import is_table, open_table
 
 HEAD = "id,title,description\n1,red,fine\n"
 
@@ -24,10 +24,10 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def read(file: Path) -> tuple[dict[int, str], str]:
     """What became of rows by their numbers, stored or why not; and why the rest is not read."""
-    with opened(file, {}) as table:
+    with open_table(file, {}) as table:
         rows = {}
         for source in table.sources():
-            reason = source.reason if isinstance(source, Outcome) else "stored"
+            reason = source.reason if isinstance(source, ImportOutcome) else "stored"
             rows[table.numbers.pop(source.place)] = reason
         return rows, table.end
 
@@ -93,7 +93,10 @@ def test_a_header_that_cannot_be_read_is_told(
     file = tmp_path / "a.csv"
     file.write_text(text)
     monkeypatch.setattr(table_rows, "LONGEST_ROW", 2**16 if text.startswith("id,id") else 1_000)
-    with pytest.raises(ValueError, match=r"columns; 5,000 at most|the header"), opened(file, {}):
+    with (
+        pytest.raises(ValueError, match=r"columns; 5,000 at most|the header"),
+        open_table(file, {}),
+    ):
         pass
 
 
@@ -107,15 +110,15 @@ def test_a_first_line_that_is_no_row_makes_no_table(tmp_path: Path, line: str) -
 def test_a_list_in_a_cell_that_is_too_deep_is_a_text(tmp_path: Path) -> None:
     file = tmp_path / "a.csv"
     file.write_text(f"id,sentences\na,{'[' * 900}\n")
-    with opened(file, {}) as table:
+    with open_table(file, {}) as table:
         (source,) = table.sources()
-    assert isinstance(source, Source)
+    assert isinstance(source, ItemSource)
     assert source.sentences == ("[" * 900,)
 
 
 def test_sources_wait_together_as_long_as_they_are_small() -> None:
-    small, large = (Source("a", "a", "1", size=size) for size in (1, 2**25))
-    parts = [len(part) for part in portions([small, large, large, small, small, small], 3)]
+    small, large = (ItemSource("a", "a", "1", size=size) for size in (1, 2**25))
+    parts = [len(part) for part in split_stream([small, large, large, small, small, small], 3)]
     assert parts == [2, 1, 3]
 
 
@@ -134,7 +137,7 @@ def test_parquet_that_claims_rows_without_end_is_refused(tmp_path: Path) -> None
     file = tmp_path / "a.parquet"
     nothing = pyarrow.nulls(1_000_000, pyarrow.string())
     pyarrow.parquet.write_table(pyarrow.table({"id": nothing}), file)
-    with pytest.raises(ValueError, match="claims 1,000,000 rows in"), opened(file, {}):
+    with pytest.raises(ValueError, match="claims 1,000,000 rows in"), open_table(file, {}):
         pass
 
 

@@ -14,10 +14,10 @@ import pyarrow.parquet
 import pytest
 
 from app.engine.engine import Engine
-from app.imports.columns import columns_of, read_mapping
+from app.imports.columns import map_columns, read_mapping
 from app.imports.fetching import Fetcher
-from app.imports.folder import Outcome, Source, bring_in
-from app.imports.tables import is_table, opened
+from app.imports.folder import ImportOutcome, ItemSource, import_sources
+from app.imports.tables import is_table, open_table
 
 Png = Callable[..., bytes]
 CSV = """SKU;Product Name;image 1;image 2;Price;Parent SKU;ean
@@ -40,15 +40,15 @@ def shop(tmp_path: Path, png: Png) -> Path:
     return file
 
 
-def run(engine: Engine, file: Path, said: dict[str, Any] | None = None) -> dict[int, Outcome]:
+def run(engine: Engine, file: Path, said: dict[str, Any] | None = None) -> dict[int, ImportOutcome]:
     """Import a table; what became of each row, by its number."""
-    with opened(file, said or {}) as table:
-        outcomes = bring_in(engine, "default", table.sources(), batch=2, most_bytes=10**6)
-        return {table.number_of(one): one for one in outcomes}
+    with open_table(file, said or {}) as table:
+        outcomes = import_sources(engine, "default", table.sources(), batch=2, most_bytes=10**6)
+        return {table.take_number(one): one for one in outcomes}
 
 
 def test_columns_are_guessed_by_their_names_and_cells(shop: Path) -> None:
-    with opened(shop, {}) as table:
+    with open_table(shop, {}) as table:
         columns = table.columns
     assert (columns.id, columns.photos) == ("SKU", ("image 1", "image 2"))
     assert columns.metadata == {
@@ -59,8 +59,8 @@ def test_columns_are_guessed_by_their_names_and_cells(shop: Path) -> None:
     }
     assert columns.numbers == ("Price",)  # codes with a leading zero are none
     told = shop.with_name("map.toml")
-    told.write_text(columns.toml(), "utf-8")
-    assert columns_of(table.header, [], read_mapping(told)) == columns
+    told.write_text(columns.to_toml(), "utf-8")
+    assert map_columns(table.header, [], read_mapping(told)) == columns
 
 
 def test_good_rows_are_stored_and_each_other_says_why(engine: Engine, shop: Path) -> None:
@@ -115,7 +115,7 @@ def test_mapping_wins_over_guesses(engine: Engine, shop: Path) -> None:
 def test_wrong_columns_are_named_with_the_nearest(
     shop: Path, said: dict[str, Any], reason: str
 ) -> None:
-    with pytest.raises(ValueError, match=reason), opened(shop, said):
+    with pytest.raises(ValueError, match=reason), open_table(shop, said):
         pass
 
 
@@ -140,7 +140,7 @@ def test_table_without_an_id_says_how_to_name_one(tmp_path: Path) -> None:
     file.write_text("colour,size\nred,1\n", "utf-8")
     with (
         pytest.raises(ValueError, match=r"no column looks like an id.*colour, size"),
-        opened(file, {}),
+        open_table(file, {}),
     ):
         pass
 
@@ -200,10 +200,10 @@ def test_a_key_that_only_a_late_row_has_is_metadata_too(
 def test_rows_stream(tmp_path: Path) -> None:
     file = tmp_path / "a.csv"
     file.write_text("id,title\n" + "".join(f"{n},red\n" for n in range(5_000)), "utf-8")
-    with opened(file, {}) as table:
+    with open_table(file, {}) as table:
         sources = table.sources()
         first = next(sources)
-        assert isinstance(first, Source)
+        assert isinstance(first, ItemSource)
         assert (first.id, len(table.numbers)) == ("0", 1)
 
 
@@ -232,7 +232,7 @@ def test_dates_nested_in_parquet_are_texts_and_bytes_are_left_out_by_name(
     }
     pyarrow.parquet.write_table(pyarrow.table(columns), tmp_path / "a.parquet")
     outcomes = run(engine, tmp_path / "a.parquet")
-    with opened(tmp_path / "a.parquet", {}) as table:
+    with open_table(tmp_path / "a.parquet", {}) as table:
         assert table.notes == tuple(
             f"the column {name!r} holds bytes and is left out" for name in ("icon", "art.bytes")
         )
@@ -257,11 +257,11 @@ def test_parquet_that_breaks_off_says_where(tmp_path: Path) -> None:
     data = bytearray(file.read_bytes())
     data[start : start + 50] = b"\xff" * 50
     file.write_bytes(data)
-    with opened(file, {}) as broken:
+    with open_table(file, {}) as broken:
         *_, last = broken.sources()
-    assert isinstance(last, Outcome)
+    assert isinstance(last, ImportOutcome)
     assert last.reason == broken.end
-    assert 1_400 < broken.number_of(last) <= 1_501  # rows are read some at a time
+    assert 1_400 < broken.take_number(last) <= 1_501  # rows are read some at a time
     assert broken.end.endswith("the rest of the table is not read")
 
 
@@ -273,10 +273,12 @@ def test_whatever_the_address_in_a_row_raises_refuses_that_row_alone(
         "sku,title,image\n1,red,\n2,red,http://x.test:99999/ä.png\n3,red,http://①②⑦.⓪.⓪.①/\n4,red,\n",
         "utf-8",
     )
-    with opened(table, {}) as products:
+    with open_table(table, {}) as products:
         sources, fetch = products.sources(), Fetcher().fetch
-        outcomes = bring_in(engine, "default", sources, batch=2, most_bytes=10**6, fetch=fetch)
-        told = {products.number_of(one): (one.status, one.reason) for one in outcomes}
+        outcomes = import_sources(
+            engine, "default", sources, batch=2, most_bytes=10**6, fetch=fetch
+        )
+        told = {products.take_number(one): (one.status, one.reason) for one in outcomes}
     assert [told[number][0] for number in (2, 3, 4, 5)] == [
         "stored",
         "refused",
@@ -293,14 +295,14 @@ def test_cells_nested_too_deep_refuse_their_row_or_are_texts(
     table = tmp_path / "shop.csv"
     deep = "[" * 100_000
     table.write_text(f"sku,title,images\n1,red,\n2,red,{deep}\n3,{deep},\n4,red,\n")
-    with opened(table, {}) as products:
-        outcomes = bring_in(engine, "default", products.sources(), batch=2, most_bytes=10**6)
-        told = {products.number_of(one): one.status for one in outcomes}
+    with open_table(table, {}) as products:
+        outcomes = import_sources(engine, "default", products.sources(), batch=2, most_bytes=10**6)
+        told = {products.take_number(one): one.status for one in outcomes}
     assert (told[2], told[3], told[5]) == ("stored", "refused", "stored")
 
 
 def test_a_header_that_is_no_csv_is_told(tmp_path: Path) -> None:
     table = tmp_path / "shop.csv"
     table.write_text('"sku"x,title\n1,red\n')
-    with pytest.raises(ValueError, match="header is no row of CSV"), opened(table, {}):
+    with pytest.raises(ValueError, match="header is no row of CSV"), open_table(table, {}):
         pass

@@ -11,8 +11,8 @@ from sqlalchemy import update
 from starlette.testclient import TestClient
 
 from app.engine.engine import Engine
-from app.imports.folder import bring_in, find
-from app.imports.tables import opened
+from app.imports.folder import find, import_sources
+from app.imports.tables import open_table
 from index.database.tables import items
 from index.metadata import DEEPEST
 
@@ -107,12 +107,12 @@ def test_a_body_that_is_far_too_deep_is_refused(client: TestClient, depth: int) 
 def test_lines_of_files_may_be_no_deeper(engine: Engine, tmp_path: Path, depth: int) -> None:
     file = tmp_path / "items.jsonl"
     file.write_text(f'{item(depth)}\n{{"id": "y", "sentences": ["red"]}}\n')
-    outcomes = [*bring_in(engine, "default", find([file]), batch=2, most_bytes=10**6)]
+    outcomes = [*import_sources(engine, "default", find([file]), batch=2, most_bytes=10**6)]
     assert {outcome.status for outcome in outcomes} == {"refused", "stored"}
     rows = tmp_path / "rows.jsonl"
     rows.write_text(f'{{"id": "a", "title": "red"}}\n{{"id": "b", "k": {nested(depth)}}}\n')
-    with opened(rows, {}) as table:
-        outcomes = [*bring_in(engine, "default", table.sources(), batch=2, most_bytes=10**6)]
+    with open_table(rows, {}) as table:
+        outcomes = [*import_sources(engine, "default", table.sources(), batch=2, most_bytes=10**6)]
     assert [outcome.status for outcome in outcomes] == ["refused", "stored"]
     assert "more than 50 deep" in outcomes[0].reason
 

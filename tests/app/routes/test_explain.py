@@ -9,7 +9,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from app.http.errors import NotAcceptable
-from app.http.headers import acceptable
+from app.http.headers import negotiate
 
 Png = Callable[..., bytes]
 
@@ -169,13 +169,13 @@ def test_grounding_can_be_had_as_a_picture(
     ],
 )
 def test_best_liked_kind_is_chosen(accept: str, kind: str) -> None:
-    assert acceptable(accept, ("application/json", "image/png", "image/svg+xml")) == kind
+    assert negotiate(accept, ("application/json", "image/png", "image/svg+xml")) == kind
 
 
 @pytest.mark.parametrize("accept", ["text/html", "image/png;q=0"])
 def test_kind_that_cannot_be_had_is_refused(accept: str) -> None:
     with pytest.raises(NotAcceptable):
-        acceptable(accept, ("image/png",))
+        negotiate(accept, ("image/png",))
 
 
 def test_caption_describes_uploaded_and_stored_photos(client: TestClient, png: Png) -> None:

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from app.http.headers import acceptable
-from app.imports.tables import opened
+from app.http.headers import negotiate
+from app.imports.tables import open_table
 from tests.hostile import seconds
 
 SIGNS = "a " + "%" * 7900
@@ -86,13 +86,13 @@ def test_a_long_header_is_refused(client: TestClient) -> None:
 
 def test_spaces_in_accept_cost_nothing() -> None:
     header = "image/png" + " " * 60_000 + ";q=1"
-    assert seconds(lambda: acceptable(header, ["application/json", "image/png"])) < 2
-    assert acceptable(" image/png ; q=1", ["application/json", "image/png"]) == "image/png"
+    assert seconds(lambda: negotiate(header, ["application/json", "image/png"])) < 2
+    assert negotiate(" image/png ; q=1", ["application/json", "image/png"]) == "image/png"
 
 
 def test_a_cell_nested_without_end_is_a_text(tmp_path: Any) -> None:
     table = tmp_path / "shop.csv"
     table.write_text("id,captions\na," + "[" * 50_000 + "\n")
-    with opened(table, {}) as read:
+    with open_table(table, {}) as read:
         (source,) = read.sources()
     assert source.id == "a"  # type: ignore[union-attr]

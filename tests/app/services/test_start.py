@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from app.cli.serve import bound
+from app.cli.serve import bind_socket
 
 ROOT = Path(__file__).parents[3]
 HEAVY = {"torch", "numba", "spacy", "torchvision", "transformers", "fastapi", "faiss", "sqlalchemy"}
@@ -86,7 +86,7 @@ def test_a_taken_port_is_told_before_anything_loads() -> None:
 
 def test_the_socket_that_listens_states_its_protocol() -> None:
     """Else asyncio leaves TCP_NODELAY off, and answers wait for acknowledgements."""
-    with bound("127.0.0.1", 0) as listener:
+    with bind_socket("127.0.0.1", 0) as listener:
         assert listener.proto == socket.IPPROTO_TCP
 
 

@@ -57,7 +57,7 @@ def test_a_traceback_is_one_record_without_the_values_of_variables():
 
 def test_facts_are_noted_within_a_request_alone_and_cut():
     logs.note(collection="lost")
-    with logs.noted() as facts:
+    with logs.collect_facts() as facts:
         logs.note(collection="a" * 10_000)
         logs.note(key="k")
     assert facts == {"collection": "a" * logs.LONGEST, "key": "k"}

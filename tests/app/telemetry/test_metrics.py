@@ -108,5 +108,5 @@ def test_gauges_of_ended_workers_are_forgotten(tmp_path: Path, monkeypatch: pyte
     ended = 2**22 + 1  # beyond the largest id of a process
     for file in (f"gauge_livesum_{ended}.db", f"counter_{ended}.db"):
         (tmp_path / file).touch()
-    metrics.counted()
+    metrics.gather()
     assert [file.name for file in tmp_path.iterdir()] == [f"counter_{ended}.db"]

@@ -73,7 +73,7 @@ def new_engine(site, new_matcher) -> Iterator[Engine]:
 def test_searches_go_on_while_the_matcher_changes_and_an_actor_is_killed(
     site, engine, photos, png, new_matcher, new_engine
 ):
-    list(folder.bring_in(engine, "default", folder.find([photos]), batch=8, most_bytes=10**6))
+    list(folder.import_sources(engine, "default", folder.find([photos]), batch=8, most_bytes=10**6))
     old_web, old = site.serve()
     with Asking(old) as asked_old:
         put(old, "early", png("red"))

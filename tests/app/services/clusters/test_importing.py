@@ -28,7 +28,9 @@ def one_machine(site, photos, tmp_path) -> Iterator[Engine]:
     """An engine that has imported the photos by itself, into a database of its own."""
     changes = {"data": tmp_path / "one machine", "database": ""}
     with closing(Engine.load(site.settings.model_copy(update=changes))) as made:
-        list(folder.bring_in(made, "default", folder.find([photos]), batch=4, most_bytes=10**6))
+        list(
+            folder.import_sources(made, "default", folder.find([photos]), batch=4, most_bytes=10**6)
+        )
         yield made
 
 

@@ -1,0 +1,57 @@
+"""The page of settings, docs/use/settings.md, written from the settings' descriptions."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from pydantic.fields import FieldInfo
+
+from app.settings import Settings
+from models import shipped
+
+PAGE = Path(__file__).parent.parent / "docs" / "use" / "settings.md"
+HEAD = """# Settings
+
+Environment variables; options of the command line come first. `make settings` writes this page.
+
+| variable | default | meaning |
+|---|---|---|
+"""
+FOOT = """
+PostgreSQL, several hosts, object stores and migrations: [operations.md](operations.md).
+"""
+UNSET = re.compile(r"(?P<meaning>.*); (?P<default>[^;]*) if not set")
+DOCUMENT = re.compile(r"\((\w+\.md)(#[\w-]+)?\)")  # named in a description
+
+
+def write_page() -> str:
+    """Write the page: a row for each setting, in the order of their definition."""
+    rows = (write_row(name, field) for name, field in Settings.model_fields.items())
+    return HEAD + "".join(rows) + FOOT
+
+
+def write_row(name: str, field: FieldInfo) -> str:
+    """Write the row of a setting; a description may end with "; … if not set"."""
+    meaning = (field.description or "").removesuffix(".")
+    if unset := UNSET.fullmatch(meaning):
+        meaning, default = unset["meaning"], unset["default"]
+    else:
+        default = describe_default(field.default)
+    meaning = DOCUMENT.sub(r"([\1](\1\2))", meaning)
+    return f"| `TESSERA_{name.upper()}` | {default} | {meaning} |\n"
+
+
+def describe_default(default: object) -> str:
+    """Describe a default value as the environment would have it."""
+    if isinstance(default, Path) and default.is_relative_to(shipped.PRETRAINED):
+        return "the one that ships"
+    if default is None or default == "":
+        return "none"
+    if isinstance(default, bool):
+        return f"`{default}`".lower()
+    return "`[]`" if default == () else f"`{default}`"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(write_page(), "utf-8")
