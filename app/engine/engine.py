@@ -64,7 +64,7 @@ class Engine:
 
     @classmethod
     def load(cls, settings: Settings, *, adopt: bool = False) -> Engine:
-        """The engine that the settings describe; `adopt` as index.catalog.ownership.OwnershipClaim does."""
+        """Load the engine that the settings describe; `adopt` takes over what another catalog owns."""
         memory.hold()
         claim = ADOPTING if adopt else REFUSE
         catalog = Catalog(

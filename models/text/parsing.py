@@ -129,8 +129,8 @@ def forgetting(nlp: Language) -> Iterator[None]:
 def parse(text: str) -> ParsedSentence:
     """Split a text into words; punctuation is no word.
 
-    Raises ValueError for a text without a word, or over the limits of models.text.limits. A long run
-    without spaces is read as several, see models.text.limits.cut_runs.
+    Raises ValueError for a text without a word, or over the limits of models.text.limits. A long
+    run without spaces is read as several, see models.text.limits.cut_runs.
     """
     refuse_huge(text)
     with forgetting(tokenizer()):
