@@ -64,7 +64,7 @@ class Engine:
 
     @classmethod
     def load(cls, settings: Settings, *, adopt: bool = False) -> Engine:
-        """Load the engine that the settings describe; `adopt` takes over what another catalog owns."""
+        """Load the engine that the settings describe; `adopt` takes over another catalog's data."""
         memory.hold()
         claim = ADOPTING if adopt else REFUSE
         catalog = Catalog(
