@@ -13,7 +13,7 @@ from index.products.query import ProductText
 from index.search.requests import FARTHEST
 from index.segments.rows import Side
 
-# What is near in the joint space: a photo that shows the text, or that is like a photo beside the
+# What is near in the joint space: a photo that shows the text, or that is like a photo next to the
 # text, or a sentence. Without a text, a photo that is like the one that is shown is "looks".
 Near = Literal["looks", "likeness", "meaning"]
 SIDE_OF: Mapping[Near, Side] = {"looks": "images", "likeness": "images", "meaning": "sentences"}
