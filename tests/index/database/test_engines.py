@@ -158,7 +158,7 @@ def test_session_that_the_server_ends_is_busy_and_nothing_is_half_done(postgresq
         with pytest.raises(Busy):
             write_twice()
         with engines.reader.begin() as connection:
-            assert connection.execute(text("SELECT count(*) FROM settings")).scalar() == 2
+            assert connection.execute(text("SELECT count(*) FROM settings")).scalar() == 3
         engines.dispose()
 
 
