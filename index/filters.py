@@ -146,7 +146,7 @@ def simple_parts(condition: Condition) -> Iterator[Simple]:
 def is_restrictive(condition: Condition) -> bool:
     """Return whether no part of a condition is empty and so trivially true or false.
 
-    >>> [restricts(parse(where)) for where in ({"a": 1}, {"$or": [{"a": 1}, {}]}, {"a": []})]
+    >>> [is_restrictive(parse(where)) for where in ({"a": 1}, {"$or": [{"a": 1}, {}]}, {"a": []})]
     [True, False, False]
     """
     match condition:
@@ -163,7 +163,7 @@ def is_restrictive(condition: Condition) -> bool:
 def list_negated_keys(condition: Condition, *, negated: bool = False) -> frozenset[str]:
     """List keys whose absence can make a condition hold.
 
-    >>> sorted(negated_keys(parse({"a": 1, "b": {"exists": False}, "$not": {"c": 1}})))
+    >>> sorted(list_negated_keys(parse({"a": 1, "b": {"exists": False}, "$not": {"c": 1}})))
     ['b', 'c']
     """
     match condition:
@@ -185,7 +185,7 @@ def canonical(value: str | float | bool | None) -> str:
 def describe(condition: Condition) -> str:
     """Write equal conditions in any order as one text.
 
-    >>> described(parse({"size": [3, 1.0, 3]})) == described(parse({"size": [1, 3]}))
+    >>> describe(parse({"size": [3, 1.0, 3]})) == describe(parse({"size": [1, 3]}))
     True
     """
     match condition:

@@ -449,6 +449,6 @@ def test_hosts_go_on_where_one_has_restored_a_lost_database(tmp_path, entry):
         backup.restore(catalog, tmp_path / "all.tar", one.folder, lambda *_: None)
     for storage in (two, one, two):
         with opened(storage) as catalog:
-            assert catalog.count(catalog.find("default")) == 4
+            assert catalog.count(catalog.names.find("default")) == 4
             assert catalog.ownership.refusal is None
             assert Owner.read((storage.folder / NOTE).read_bytes()).catalog == named(catalog)

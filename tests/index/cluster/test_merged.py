@@ -276,7 +276,7 @@ def test_a_server_is_ready_once_it_has_caught_up(catalog, collection, entry, ser
     monkeypatch.setattr(snapshot, "POLL", 3600)
     catalog.put_many(collection, [entry(f"{i:03}") for i in range(40)])
     server = servers.servers[0]
-    indexes = server._opened()
+    indexes = server._open()
     monkeypatch.setattr(indexes.of(collection)._reader, "advance", lambda: False)
     assert not server.ready(), "it has taken in four of forty changes"
     monkeypatch.undo()

@@ -13,7 +13,7 @@ import pytest
 
 from index.backup.snapshots import restore, snapshot
 from index.catalog.catalog import Catalog
-from index.catalog.ownership import ADOPTING, Claim, Foreign
+from index.catalog.ownership import ADOPTING, OwnershipClaim, ForeignCatalog
 from index.database import acknowledged
 from index.database.acknowledged import AcknowledgedLost, Mark, Marks
 from index.database.engines import accept_loss
@@ -98,10 +98,10 @@ def test_missing_log_and_missing_file_are_noticed(killed):
     with pytest.raises(AcknowledgedLost, match=r"check --accept-loss"):
         Catalog.in_folder(killed)
     file_of(killed).unlink()
-    with pytest.raises(Foreign, match=r"no longer in .*: restore a snapshot"):
+    with pytest.raises(ForeignCatalog, match=r"no longer in .*: restore a snapshot"):
         Catalog.in_folder(killed)
     with pytest.raises(AcknowledgedLost, match=r"is gone or empty, and 13 changes"):
-        Catalog(Storage(killed), claim=Claim(origin=""))  # as a restore does
+        Catalog(Storage(killed), claim=OwnershipClaim(origin=""))  # as a restore does
     assert not file_of(killed).exists()
 
 

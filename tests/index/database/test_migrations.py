@@ -50,7 +50,7 @@ def test_released_layout_is_migrated_without_loss(layout, tmp_path):
     assert (entry.pictures[0].jpeg, entry.stamp) == (b"a 1", "12 34")
     assert entry.bags[0].vectors.tolist() == [[1.0, 1.0]]
     with catalog.reading(home) as view:
-        assert (view.revision, sorted(view.retired(0).tolist())) == (5, [1, 3])
+        assert (view.revision, sorted(view.list_retired(0).tolist())) == (5, [1, 3])
         assert view.mark(5) is not None
     assert catalog.replace(home, entry)[0] == 6
     with catalog.reader.begin() as connection:
@@ -174,7 +174,7 @@ def test_tables_that_rounds_of_kills_make_older_are_migrated_back(database, entr
             found = catalog.entry(home, "a")
             assert found.pictures == kept.pictures
             with catalog.reading(home) as view:
-                assert view.retired(0).tolist() == [1]
+                assert view.list_retired(0).tolist() == [1]
             names = "SELECT name FROM retired_pictures"
             with catalog.reader.begin() as connection:
                 assert connection.execute(text(names)).scalars().all() == [name_of(b"jpeg")]

@@ -36,7 +36,7 @@ def test_candidates_are_those_that_promise_most_less_what_is_negated(
 ):
     """S = fᵀ Σ_t s_t − w Σ_t max(0, fᵀ n_t) of each photo's first fragment f, the ten highest."""
     monkeypatch.setattr(candidates, "SCANNED", 10)
-    monkeypatch.setattr(candidates, "wanted", lambda *_: 10)
+    monkeypatch.setattr(candidates, "count_candidates", lambda *_: 10)
     asked, negated = sentence_bag(3), sentence_bag(2)
     request = Request("images", Query((asked, negated), (1.0, -0.7)))
     ((rows, numbers),), whole = choice.choose(
@@ -56,7 +56,7 @@ def test_a_shard_chooses_its_share_of_what_the_collection_would(
     monkeypatch.setattr(candidates, "SCANNED", 10)
     monkeypatch.setattr(candidates, "PER_HIT", 1)
     asked = []
-    monkeypatch.setattr(candidates, "wanted", lambda *about: asked.append(about) or 20)
+    monkeypatch.setattr(candidates, "count_candidates", lambda *about: asked.append(about) or 20)
     request = Request("images", Query.of(sentence_bag(3)), limit=1)
     terms = terms_of(request.query)
     ((rows, numbers),), whole = choice.choose(
@@ -73,7 +73,7 @@ def test_threads_choose_what_one_does(
 ):
     """Segments are shared by threads once there are many rows."""
     monkeypatch.setattr(candidates, "SCANNED", 30)
-    monkeypatch.setattr(candidates, "wanted", lambda *_: 20)
+    monkeypatch.setattr(candidates, "count_candidates", lambda *_: 20)
     monkeypatch.setattr(choice, "SHARED", 0)
     catalog.put_many(collection, [entry(f"{i:03}") for i in range(150)])
     follow()
