@@ -13,7 +13,7 @@ import pytest
 
 from index.backup.snapshots import restore, snapshot
 from index.catalog.catalog import Catalog
-from index.catalog.ownership import ADOPTING, OwnershipClaim, ForeignCatalog
+from index.catalog.ownership import ADOPTING, ForeignCatalog, OwnershipClaim
 from index.database import acknowledged
 from index.database.acknowledged import AcknowledgedLost, Mark, Marks
 from index.database.engines import accept_loss
