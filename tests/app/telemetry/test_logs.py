@@ -66,7 +66,9 @@ def test_facts_are_noted_within_a_request_alone_and_cut():
 @pytest.mark.system
 def test_records_of_the_follower_are_those_of_the_service():
     code = (
-        "import logging; from app import follower; from index import following\n"
+        "import logging\n"
+        "from app.engine import segment_process as follower\n"
+        "from index.segments import process as following\n"
         "following.main = lambda: logging.getLogger('index.segments.process').warning('no room')\n"
         "follower.main()"
     )

@@ -42,7 +42,7 @@ signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 
 def follow(folder):
     sizes = follower.Sizes(chunk=8, least=1, quiet=0.0, largest=192)
-    following.Following(Catalog.in_folder(folder), folder, sizes).run(Event())
+    following.Followers(Catalog.in_folder(folder), folder, sizes).run(Event())
 
 def write(folder, item):
     catalog = Catalog.in_folder(folder)

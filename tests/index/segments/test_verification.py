@@ -139,7 +139,7 @@ else:
     os.truncate(directory / segment / name, 200)
     after = [(hit.item, hit.score) for hit in index.best(request).hits]
     assert after == before, (len(after), len(before))
-    assert index.segments.reader().published == ()
+    assert index.snapshot().published == ()
 print("alive")
 """
 
