@@ -89,10 +89,10 @@ def name_cookie(request: HTTPConnection, *, secure: bool) -> str:
 def find_cookie(request: HTTPConnection) -> str | None:
     """The session that a request brings, if any."""
     cookies = _cookies(request)
-    found = cookies.get(name_cookie(request, secure=True))
-    if found is None and request.url.scheme != "https":
-        found = cookies.get(COOKIE)
-    return found
+    session = cookies.get(name_cookie(request, secure=True))
+    if session is None and request.url.scheme != "https":
+        session = cookies.get(COOKIE)
+    return session
 
 
 def _cookies(request: HTTPConnection) -> dict[str, str]:

@@ -150,20 +150,20 @@ def sweep(
         _open_catalog(settings.storage, ADOPTING if adopt_pictures else REFUSE) as catalog,
     ):
         if dry_run:
-            found = catalog.preview_sweep(share)
+            swept = catalog.preview_sweep(share)
         else:
-            found = catalog.sweep(settings.data / SEGMENTS, share)
+            swept = catalog.sweep(settings.data / SEGMENTS, share)
     done = "to delete" if dry_run else "deleted"
-    count = len(found.due) if dry_run else found.deleted
-    for name in found.due[:SHOWN] if dry_run else ():
+    count = len(swept.due) if dry_run else swept.deleted
+    for name in swept.due[:SHOWN] if dry_run else ():
         typer.echo(name)
     typer.echo(
-        f"{found.pictures:,} pictures, {found.unnamed:,} that no item has, {len(found.due):,} of "
-        f"them for {settings.sweep_after:,} seconds or more; {0 if found.withheld else count:,} "
+        f"{swept.pictures:,} pictures, {swept.unnamed:,} that no item has, {len(swept.due):,} of "
+        f"them for {settings.sweep_after:,} seconds or more; {0 if swept.withheld else count:,} "
         f"{done}",
         err=True,
     )
-    if found.withheld and found.due:
+    if swept.withheld and swept.due:
         typer.echo(
             f"nothing {'would be' if dry_run else 'was'} deleted, as that is a large share: make "
             "sure that this is the right database and picture store, then add --all",
