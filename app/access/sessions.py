@@ -11,13 +11,11 @@ import secrets
 from dataclasses import dataclass
 
 from itsdangerous import BadData, URLSafeTimedSerializer
-from starlette.requests import HTTPConnection
 
 from app.access.keys import ApiKey
 from index.catalog.catalog import Catalog
 from index.database.ended_sessions import EndedSessions
 
-COOKIE = "tessera_session"
 LONGEST = 7 * 24 * 3600  # seconds until a key is asked for again
 
 
@@ -73,34 +71,3 @@ class Sessions:
         except (BadData, ValueError):  # the latter for one of an older version, without an id
             return None
         return Session(name, mark, identity, int(signed.timestamp()))
-
-
-def name_cookie(request: HTTPConnection, *, secure: bool) -> str:
-    """Name a session's cookie.
-
-    Over HTTPS its prefix makes browsers refuse a cookie of another host, or of a page without
-    HTTPS, so that no one can sign a browser in to another session.
-    """
-    if not secure:
-        return COOKIE
-    return f"__Secure-{COOKIE}" if request.scope.get("root_path") else f"__Host-{COOKIE}"
-
-
-def find_cookie(request: HTTPConnection) -> str | None:
-    """The session that a request brings, if any."""
-    cookies = _cookies(request)
-    session = cookies.get(name_cookie(request, secure=True))
-    if session is None and request.url.scheme != "https":
-        session = cookies.get(COOKIE)
-    return session
-
-
-def _cookies(request: HTTPConnection) -> dict[str, str]:
-    """The cookies of a request as they are written.
-
-    Python's parser takes back quotes and escapes by the square of their number (CVE-2024-7592),
-    and a browser may bring long cookies of other services of its host.
-    """
-    parts = ";".join(request.headers.getlist("cookie")).split(";")
-    pairs = (part.partition("=") for part in parts)
-    return {name.strip(): value.strip() for name, _, value in pairs}

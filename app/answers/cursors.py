@@ -61,8 +61,7 @@ def kind_of_hits(request: Search, query: Query) -> str:
 
 def start_page(cursors: Cursors, search: Search, request: Request) -> Request:
     """Let a request start behind the hit of its cursor; ValueError for another query's cursor."""
-    if search.cursor is None:
-        return request
+    assert search.cursor is not None
     score, item, position, hits_before = cursors.read(
         search.cursor, kind_of_hits(search, request.query)
     )
@@ -72,10 +71,8 @@ def start_page(cursors: Cursors, search: Search, request: Request) -> Request:
         raise ValueError(f"cursor: {far}") from far
 
 
-def write_next(cursors: Cursors, search: Search, request: Request, answer: Answer) -> str | None:
-    """Write the cursor of the next page, if there is one."""
-    if not answer.more:
-        return None
+def write_next(cursors: Cursors, search: Search, request: Request, answer: Answer) -> str:
+    """Write the cursor of the next page."""
     last = answer.hits[-1].key
     value = (last.score, last.item, last.position, request.seen + len(answer.hits))
     return cursors.write(kind_of_hits(search, request.query), value)

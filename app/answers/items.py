@@ -23,7 +23,7 @@ def item_out(collection: str, stored: Item) -> ItemOut:
     )
 
 
-def stored_item(collection: str, entry: Entry, notes: Sequence[str]) -> StoredItem:
+def write_stored_item(collection: str, entry: Entry, notes: Sequence[str]) -> StoredItem:
     """An item as it was just stored, as JSON."""
     return StoredItem(
         id=entry.id,

@@ -11,7 +11,7 @@ from app.answers.cursors import Cursors, name_of_list
 from app.answers.filters import note_unknown_keys, note_unknown_values, note_unused
 from app.answers.fragments import links, own_words, phrases
 from app.answers.items import notes_of, photo_address, size_of
-from app.answers.queries import check_together, read_photo
+from app.answers.search import check_together, read_photo
 from app.engine import product_search as products
 from app.engine.engine import Engine
 from app.schemas.products import (

@@ -37,7 +37,8 @@ class Bounds:
             if self.visible is None:
                 raise
             raise LookupError(f"no collection {name!r}") from absent  # without all others' names
-        return home if self.sees(home.name) else replace(home, name=name)
+        hidden = self.visible is not None and home.name not in self.visible
+        return replace(home, name=name) if hidden else home
 
     def collections(self) -> list[Collection]:
         """List the visible collections by name, or by an alias if only that is visible."""

@@ -11,7 +11,7 @@ from typing import Any
 
 from torch import Tensor
 
-from app.telemetry.stages import stage
+from app.telemetry.requests import stage
 from index.items import Entry, Picture
 from models.registry import Matcher
 from models.vision import images

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from app.engine.engine import Engine
-from app.telemetry.stages import stage
+from app.telemetry.requests import stage
 from index.documents.documents import Documents
 from index.filters import Scalar
 from index.items import Collection

@@ -15,8 +15,8 @@ from uvicorn import Config, Server
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from app.http.errors import KINDS, ProblemKind, TooManyRequests, Unavailable, problem
-from app.http.places import check_share, network
-from app.http.security_headers import HEADERS as SECURITY_HEADERS
+from app.http.lanes import check_share, network
+from app.http.middleware import SECURITY_HEADERS
 from app.settings import Settings
 
 NO_HTTP = ProblemKind("no-http", HTTPStatus.BAD_REQUEST, "The request is not HTTP/1.1")

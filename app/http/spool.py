@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from starlette.datastructures import UploadFile
 
-from app.http.pace import BodyPace
+from app.http.timeouts import BodyPace
 from index.disk import is_full
 
 IN_MEMORY = 2**16  # bytes of a line that are kept in memory; beyond, it goes to disk

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Response
 
-from app.access.door import require_role
+from app.access.door import EngineDep, require_role
 from app.answers.items import item_out
 from app.engine.drafts import Draft
 from app.http.headers import ConditionsDep, etag
@@ -19,13 +19,12 @@ from app.routes.dependencies import (
     CallerDep,
     CollectionDep,
     DecodersDep,
-    EngineDep,
     FetchDep,
     ItemIdDep,
     LanesDep,
 )
 from app.schemas.items import Deletion, DeletionOut, ItemOut, ItemPatch
-from app.telemetry.stages import stage
+from app.telemetry.requests import stage
 from index.catalog import edits as editing
 from index.catalog.edits import Change, ItemSelection
 from index.catalog.write_rows import NewPhoto

@@ -6,9 +6,10 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request, Response
 
-from app.access.door import ANYONE, PUBLIC, Door, KeyDep, SessionDep, get_engine
+from app.access.credentials import KeyDep, SessionDep, name_cookie
+from app.access.door import ANYONE, PUBLIC, Door, get_engine
 from app.access.keys import Caller
-from app.access.sessions import LONGEST, Sessions, name_cookie
+from app.access.sessions import LONGEST, Sessions
 from app.http.errors import Unauthorized, Unavailable
 from app.http.openapi import OF_BODY, BodyRoute, problems
 from app.routes.bodies import JsonBody

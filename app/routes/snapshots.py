@@ -9,10 +9,10 @@ from fastapi import APIRouter, Depends, Query, Response
 from fastapi.responses import FileResponse
 from starlette.responses import MalformedRangeHeader, RangeNotSatisfiable
 
-from app.access.door import require_role
+from app.access.door import EngineDep, require_role
 from app.http.errors import NoSuchBytes, Unavailable
 from app.http.openapi import Responses, problems
-from app.routes.dependencies import EngineDep, SettingsDep
+from app.routes.dependencies import SettingsDep
 from app.schemas.snapshots import (
     BegunSnapshot,
     ForeignFile,
