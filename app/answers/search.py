@@ -108,17 +108,17 @@ def read_photo(engine: Engine, request: PhotoBody, photo: Photo | None) -> Query
             raise ValueError("box: it chooses a part of a photo; send an id or an image with it")
         return None
     if photo is not None:
-        return Query.of(engine.models.photo(photo, part(request.box)), photo.notes)
+        return Query.of(engine.models.photo(photo, _read_box(request.box)), photo.notes)
     assert request.id is not None
     if request.box is None:
         return Query.of(engine.item_bag(request.collection, request.id, request.photo))
     _, picture = engine.item_photo(request.collection, request.id, request.photo)
     with stage("decode"):
         stored = images.decode(picture.jpeg)
-    return Query.of(engine.models.photo(stored, part(request.box)))
+    return Query.of(engine.models.photo(stored, _read_box(request.box)))
 
 
-def part(corners: Corners | None) -> Box | None:
+def _read_box(corners: Corners | None) -> Box | None:
     """The box with these corners; ValueError if it is empty."""
     if corners is None:
         return None
