@@ -1,4 +1,4 @@
-"""Credentials of a request: a key in its headers, or a session's cookie."""
+"""Credentials of a request: a key or a session's cookie."""
 
 from __future__ import annotations
 

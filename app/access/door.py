@@ -39,7 +39,7 @@ UNBOUND = "unbound"  # next to a role in OpenAPI: the key must not be bound to c
 
 
 class Quotas:
-    """Counts the requests of each caller in this process, for one event loop."""
+    """Counts the requests of each caller, for one event loop."""
 
     def __init__(self) -> None:
         self._running: Counter[str] = Counter()
@@ -90,7 +90,7 @@ class Door:
 
     @classmethod
     def of(cls, settings: Settings) -> Door:
-        """Make the door that settings describe.
+        """Make the door of the settings.
 
         ValueError where others could reach a service without keys that was not said to be open.
         """
@@ -109,7 +109,7 @@ class Door:
     async def caller(
         self, request: Request, key: str | None, session: str | None, needed: Role = Role.READ
     ) -> Caller:
-        """Return the sender of a request; Unauthorized for a missing or unknown key."""
+        """Return a request's sender; Unauthorized for a missing or unknown key."""
         if not self.keyring.required or (self.settings.open_metrics and _reads_metrics(request)):
             return ANYONE
         if key is not None:
@@ -138,7 +138,7 @@ class Door:
 
 
 def require_role(role: Role | str, *, unbound: bool = False) -> Any:
-    """Return a dependency that admits callers of a role.
+    """Return a dependency for callers of a role.
 
     With `unbound`, it refuses a key that is bound to collections.
 
@@ -169,7 +169,7 @@ async def admit(
 
 
 def name_payer(request: Request) -> str:
-    """Name the key or the network address that a request counts for."""
+    """Name the key or network address to count a request for."""
     caller: Caller = request.state.caller  # set by the role that the route declares
     if caller is not ANYONE and caller is not PUBLIC_CALLER:
         return f"the key {caller.name!r}"
@@ -177,7 +177,7 @@ def name_payer(request: Request) -> str:
 
 
 async def public(request: Request) -> None:
-    """Mark a request of a public route; no collection is open to it."""
+    """Mark a request of a public route, without any collection."""
     request.state.caller = PUBLIC_CALLER
 
 
@@ -219,7 +219,7 @@ def _check(caller: Caller, needed: Role, *, unbound: bool) -> None:
 
 
 def _check_parameters(request: Request) -> None:
-    """Raise ValueError for a parameter that the route does not take.
+    """Raise ValueError for a parameter unknown to the route.
 
     A typo must not fall back to the default.
     """

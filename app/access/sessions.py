@@ -1,4 +1,4 @@
-"""Sessions of the page: signed cookies that stand for a key.
+"""Sessions of the page: signed cookies instead of a key.
 
 A session ends by signing out, by another sign-in of the same browser, after a week, and with its
 key. The first two are stored in the catalog, so that they hold in every process and host.
@@ -21,7 +21,7 @@ LONGEST = 7 * 24 * 3600  # seconds until a key is asked for again
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """A session: the name and mark of its key, a random id, and its start."""
+    """A session: its key's name and mark, a random id, its start."""
 
     name: str
     mark: str
@@ -42,7 +42,7 @@ class Sessions:
 
     @classmethod
     def of(cls, catalog: Catalog) -> Sessions:
-        """Make the sessions of all services that share a catalog."""
+        """Make the sessions of all services of a catalog."""
         return cls(catalog.secret, EndedSessions(catalog.reader, catalog.writer, LONGEST))
 
     def begin(self, key: ApiKey) -> str:
@@ -51,14 +51,14 @@ class Sessions:
         return session if isinstance(session, str) else session.decode()
 
     def read(self, text: str) -> Session | None:
-        """Read a session from the database; None if it has ended or is not ours."""
+        """Read a session from the database; None if ended or not ours."""
         session = self._verify(text)
         if session is None or self._ended.has(session.mark, session.id, session.began):
             return None
         return session
 
     def end(self, text: str) -> None:
-        """End a session; does nothing if it has ended or is not ours."""
+        """End a session, unless it has ended or is not ours."""
         session = self._verify(text)
         if session is not None:
             self._ended.end(session.mark, session.id, session.began)

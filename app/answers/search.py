@@ -1,4 +1,4 @@
-"""Searches: the query of a request, and a page of hits as JSON, with notes."""
+"""Searches: the query of a request, a page of hits, notes."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ from models.vision.images import Photo
 
 
 def search_images(engine: Engine, search: Search, photo: Photo | None) -> ImageHits:
-    """Search for the photos that answer a request; gives a page of them."""
+    """Search for the photos of a request; returns a page."""
     query = read_query(engine, search, photo)
     hits, about = _find_page(engine, search, query, "images", _image_hit)
     return ImageHits(hits=hits, **about)
 
 
 def search_sentences(engine: Engine, search: Search, photo: Photo | None) -> SentenceHits:
-    """Search for the sentences that answer a request; gives a page of them."""
+    """Search for the sentences of a request; returns a page."""
     query = read_query(engine, search, photo)
     if search.photo_weight is not None:
         raise ValueError(
@@ -53,7 +53,9 @@ def search_sentences(engine: Engine, search: Search, photo: Photo | None) -> Sen
 
 
 def read_query(engine: Engine, search: Search, photo: Photo | None) -> Query:
-    """Read the query of a request: a text or phrases, a photo, or both with a weight.
+    """Read the query of a request: text, phrases, a photo, or both.
+
+    Both go together with a weight.
 
     ValueError where there is none, or more than belongs together.
     """
@@ -79,7 +81,10 @@ def read_query(engine: Engine, search: Search, photo: Photo | None) -> Query:
 def check_together(
     texts: Sequence[str], request: PhotoBody, photo: Photo | None, *, least: int = 1
 ) -> None:
-    """Raise ValueError unless there is one query, or a text and a photo with a weight."""
+    """Raise ValueError unless the parts of a query belong together.
+
+    That is one query, or a text and a photo with a weight.
+    """
     photos = {"id": request.id, "image": photo}
     named = [*texts, *(name for name, value in photos.items() if value is not None)]
     weight = request.photo_weight
@@ -100,7 +105,7 @@ def check_together(
 
 
 def read_photo(engine: Engine, request: PhotoBody, photo: Photo | None) -> Query | None:
-    """Read the photo of a request, stored or uploaded, or the part of it in its box."""
+    """Read the photo of a request, or its part in the box."""
     if request.photo and request.id is None:
         raise ValueError("photo: it chooses one of an item's photos; send the item's id with it")
     if request.id is None and photo is None:
@@ -149,7 +154,7 @@ def _find_page(
     side: Side,
     hit_out: Callable[[Search, Query, Hit, Item], HitOut],
 ) -> tuple[list[HitOut], AboutHits]:
-    """Find a page of hits, as JSON; also what there is to say about them."""
+    """Find a page of hits as JSON, and the fields about them."""
     request = Request(
         side,
         query,
@@ -186,7 +191,7 @@ def _find_page(
 def _note_unknown(
     engine: Engine, search: Search, hits: Sequence[ImageHit | SentenceHit]
 ) -> list[str]:
-    """Write notes about keys and values that no item has.
+    """Write notes about keys and values of no item.
 
     The catalog is read only where a filter without hits, or a list of fields, may name some.
     """
@@ -242,7 +247,7 @@ def _sentence_hit(search: Search, query: Query, hit: Hit, stored: Item) -> Sente
 
 
 def _phrases(sentence: Query, text: str | None, image: FragmentBag, hit: Hit) -> list[PhraseOut]:
-    """A hit's links by phrases of the sentence's text; none where that is a photo."""
+    """A hit's links by phrases of the text; none without text."""
     if text is None:
         return []
     return phrases(alignment.phrases(image, sentence, hit.links), text, image)

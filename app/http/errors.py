@@ -43,7 +43,10 @@ class WrongMediaType(ValueError):
 
 
 class TooSlow(HTTPException):
-    """A request body came too slowly; FastAPI passes on only this kind of exception."""
+    """A request body came too slowly.
+
+    FastAPI passes on only this kind of exception.
+    """
 
     def __init__(self, detail: str) -> None:
         super().__init__(HTTPStatus.REQUEST_TIMEOUT, detail)
@@ -53,7 +56,7 @@ class TooSlow(HTTPException):
 
 
 class NoSuchBytes(ValueError):
-    """A range that begins after the end of a file."""
+    """A range from after the end of a file."""
 
     def __init__(self, size: int) -> None:
         super().__init__(f"the file has {size:,} bytes, and Range begins behind them")
@@ -238,7 +241,7 @@ async def _answer_bug(headers: Mapping[str, str], request: Request, _: Exception
 
 
 async def _answer_disk(request: Request, error: Exception) -> JSONResponse:
-    """Answer an OSError that means a full disk, such as one while spooling."""
+    """Answer an OSError of a full disk, such as one while spooling."""
     if isinstance(error, OSError) and is_full(error):
         return problem(KINDS[NoSpace], "the disk is full; make room", request.url.path)
     raise error

@@ -51,7 +51,7 @@ class Places:
 
 
 def check_share(thing: str, count: int, taken: int, held: int, caller: str) -> None:
-    """Check that a caller with `held` of the `taken` places may take one more.
+    """Check one more place for a caller with `held` of `taken`.
 
     Unavailable if none is free, TooManyRequests if the caller has its share.
     """
@@ -66,7 +66,7 @@ def check_share(thing: str, count: int, taken: int, held: int, caller: str) -> N
 
 
 def network(address: str) -> str:
-    """Reduce an IPv6 address to its /64: one host has all of it.
+    """Reduce an IPv6 address to its /64, of one host.
 
     >>> network("10.0.0.1"), network("2001:db8::1"), network("2001:db8::2")
     ('10.0.0.1', '2001:db8::/64', '2001:db8::/64')
@@ -140,7 +140,10 @@ class Lane:
         *args: Arguments.args,
         **options: Arguments.kwargs,
     ) -> Result:
-        """Do work in its turn; skipped if the task is cancelled before it begins."""
+        """Do work in its turn.
+
+        It is skipped if the task is cancelled before it begins.
+        """
         task = partial(work, *args, **options)
         call = partial(copy_context().run, self._compute, task, perf_counter())
         self.gauges.waiting.inc()
@@ -167,7 +170,7 @@ class Lane:
                     memory.give_back()
 
     def close(self) -> None:
-        """Cancel work that has not begun."""
+        """Cancel waiting work."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
 
@@ -184,7 +187,7 @@ class Lanes:
 
     @classmethod
     def of(cls, settings: Settings) -> Lanes:
-        """Make the lanes that the settings describe."""
+        """Make the lanes of the settings."""
         running, patience = settings.running, settings.patience
         return cls(
             searches=Lane("searches", running, settings.waiting, patience),
@@ -198,6 +201,6 @@ class Lanes:
         )
 
     def close(self) -> None:
-        """Cancel work that has not begun."""
+        """Cancel waiting work."""
         for lane in (self.searches, self.photos, self.batches, self.writes, self.fetches):
             lane.close()

@@ -26,7 +26,7 @@ NAMED = ("/items/", "/collections/", "/aliases/")  # what follows is an id or a 
 
 
 class RawPathMiddleware:
-    """Leaves ids and names in paths encoded, so that they may hold a slash (%2F)."""
+    """Leaves ids and names in paths encoded: they may hold slashes (%2F)."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -71,7 +71,7 @@ class HeadMiddleware:
 
 
 class RequestHeadersMiddleware:
-    """Refuses requests with a header that is too long, or with two lengths of their body.
+    """Refuses requests with an overlong header or two lengths of their body.
 
     A proxy in front may believe the other length, and pass a request on that it took for a body
     (RFC 9112, 6.1), so the connection is closed.
@@ -149,7 +149,7 @@ class SameOriginMiddleware:
         self._trusted = frozenset(trusted)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on a request that is safe, or from this site."""
+        """Pass on a safe request, or one from this site."""
         if scope["type"] != "http" or scope["method"] in SAFE or self._allows(Headers(scope=scope)):
             await self.app(scope, receive, send)
         else:

@@ -1,4 +1,4 @@
-"""Observation of requests: a log line, a count and a span for each."""
+"""Observation of requests: a log line, a count and a span each."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def observe(app: Starlette, *, queries: bool) -> None:
 
 
 def sanitise_id(sent: str) -> str:
-    """Return a request's id as sent, or a new one if it is not safe to log.
+    """Return a request's id, or a new one if unsafe to log.
 
     >>> sanitise_id("af3c-17")
     'af3c-17'

@@ -18,7 +18,7 @@ from app.settings import Settings
 
 @dataclass(slots=True)
 class BodyPace:
-    """The time for a body: `grace` seconds, plus one for each `rate` bytes.
+    """The time for a body: `grace` seconds, one more per `rate` bytes.
 
     It is at most `most` seconds. Only the time in which the service waits for the client counts. A
     rate of 0 asks for none.
@@ -46,7 +46,7 @@ class BodyPace:
         self.size, self.waited = self.size + size, self.waited + waited
 
     def check(self, thing: str) -> None:
-        """Raise TooSlow where no time is left."""
+        """Raise TooSlow without time left."""
         if self.left > 0:
             return
         if self.waited >= self.most:
@@ -58,7 +58,7 @@ class BodyPace:
 
 
 class TimeoutMiddleware:
-    """Answers 408 to slow bodies, and stops the work for clients that left.
+    """Answers 408 to slow bodies, and stops work for absent clients.
 
     Its settings say how many seconds there may be between two parts of a body, how long an answer
     may wait to be read, and how fast a body must come. The routes `streams`, of a method and a
@@ -71,7 +71,7 @@ class TimeoutMiddleware:
         self.app, self.settings, self.streams = app, settings, streams
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, and give it up where its client does."""
+        """Pass a request on, and give it up with its client."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -123,7 +123,7 @@ class _Exchange:
             self.answered = True
 
     async def cut(self, scope: Scope) -> None:
-        """Answer a request that shutdown interrupts, unless its answer has begun."""
+        """Answer an interrupted request, unless its answer has begun."""
         if not self.started:
             detail = "the service ends; send the request again once it is back"
             path, headers = scope["path"], {"Retry-After": "1", "Connection": "close"}

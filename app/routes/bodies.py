@@ -50,7 +50,7 @@ class Upload(Generic[Fields]):
 def reads(
     model: type[Fields], most: int = 1
 ) -> Callable[[Request], AsyncGenerator[Upload[Fields], None]]:
-    """Return a dependency that reads JSON, or a form with images.
+    """Return a reader of JSON, or of a form with images.
 
     With several images, the JSON may have them in base64. The request computes in the lane of
     photos, or of searches if it is JSON, searches and embeds no photo.
@@ -88,7 +88,7 @@ def reads(
 def reads_json(
     model: type[Fields], *media_types: str, photos: bool = False
 ) -> Callable[[Request], AsyncGenerator[Fields, None]]:
-    """Return a dependency that reads a JSON body, bounded and without duplicate keys.
+    """Return a reader of JSON, bounded and without duplicate keys.
 
     Its media type is `JSON`, or one of `media_types`. It may have `photos` in base64.
     """
@@ -110,13 +110,13 @@ if TYPE_CHECKING:
 else:
 
     class JsonBody:
-        """The type of a route's parameter that is a JSON body: `JsonBody[Model]`."""
+        """The type of a route's JSON body: `JsonBody[Model]`."""
 
         def __class_getitem__(cls, model: type[RequestBody]) -> object:
             return Annotated[model, Depends(reads_json(model))]
 
     class UploadBody:
-        """The type of a route's parameter that is JSON or a form: `UploadBody[Model]`."""
+        """The type of a route's JSON or form: `UploadBody[Model]`."""
 
         def __class_getitem__(cls, model: type[RequestBody]) -> object:
             return Annotated[Upload[model], Depends(reads(model))]
@@ -124,7 +124,9 @@ else:
 
 @asynccontextmanager
 async def _json(request: Request, model: type[Fields], *, photos: bool) -> AsyncIterator[Fields]:
-    """Read a body of JSON; photos in it are base64, four bytes for three.
+    """Read a body of JSON.
+
+    Photos in it are base64, four bytes for three.
 
     A long body is kept on disk until there is room for it in memory.
     """
@@ -162,7 +164,7 @@ def check_text(size: int, most: int, fields: BaseModel) -> None:
 
 
 async def answer(upload: Upload[Any], work: Callable[[], BaseModel | Response]) -> Response:
-    """Run work in the request's lane, and write its result as JSON there."""
+    """Run work in the request's lane; answer its result as JSON."""
 
     def respond() -> Response:
         result = work()
@@ -195,7 +197,7 @@ async def limit_size(request: Request, most: int) -> AsyncGenerator[bytes, None]
 
 
 class WholeForm(MultiPartParser):
-    """Starlette's parser with a bound on the text of all fields in memory.
+    """Starlette's parser with a bound on the text of all fields.
 
     It passes over the end of a form that breaks off; here that raises.
     """

@@ -53,7 +53,7 @@ Outcome = Entry | str  # what is to be stored, or why it is refused
 
 
 class Duplex(StreamingResponse):
-    """A response that is sent while the request's body is still read."""
+    """A response sent while the request's body is still read."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002 - ASGI's signature
         """Send the response; unlike its parent, it does not call `receive`."""
@@ -122,7 +122,7 @@ class Import:
         return self.settings.together_bytes * 4 // 3 + self.settings.text_bytes
 
     async def statuses(self, request: Request) -> AsyncGenerator[bytes, None]:
-        """Yield status lines; lines that come during a batch form the next one."""
+        """Yield status lines; lines during a batch form the next one."""
         reading = asyncio.create_task(self._read(request))
         try:
             while lines := await self.backlog.take():
@@ -175,7 +175,7 @@ class Import:
         return [next(revisions) if isinstance(outcome, Entry) else outcome for outcome in read]
 
     async def _read(self, request: Request) -> None:
-        """Put lines into the backlog until the body ends or the client pauses."""
+        """Put lines into the backlog until the body's end or pause."""
         seconds, number = self.settings.idle_seconds, 0
         try:
             chunks = limit_pauses(request.stream(), seconds, self._owes)

@@ -35,12 +35,12 @@ async def settings(request: Request) -> Settings:
 
 
 async def caller(request: Request) -> str:
-    """Name the caller that the request counts for."""
+    """Name the caller to count the request for."""
     return name_payer(request)
 
 
 async def fetch(request: Request) -> Fetch:
-    """Return the function that fetches photos, or refuses to."""
+    """Return the function for fetching photos, or for refusing."""
     fetch: Fetch = request.app.state.fetch
     return fetch
 
@@ -51,7 +51,7 @@ async def item_id(id: Annotated[str, Path(description="Percent-encoded, slashes 
 
 
 def decode_part(part: str, thing: str = "an id") -> str:
-    """Decode a part of a path; ValueError if it is no name of a `thing`."""
+    """Decode a part of a path; ValueError for no `thing`'s name."""
     try:
         name = unquote(part, errors="strict")
     except UnicodeDecodeError as odd:

@@ -1,4 +1,4 @@
-"""Sessions of the page: a cookie, hidden from scripts, stands for a key."""
+"""Sessions of the page: cookies, hidden from scripts, instead of keys."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def _is_secure(request: Request) -> bool:
 
 
 def _path(request: Request) -> str:
-    """Return the service's root path, which a proxy may set."""
+    """Return the service's root path, as a proxy may set it."""
     return request.scope.get("root_path") or "/"
 
 

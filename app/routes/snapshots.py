@@ -40,7 +40,9 @@ DOWNLOAD: Responses = {
 
 
 class Download(FileResponse):
-    """A file or parts of it; ignores a malformed Range, or one of another unit.
+    """A file or parts of it; ignores a malformed Range.
+
+    Or one of another unit.
 
     NoSuchBytes for one that begins behind the end (RFC 9110, 14.2 and 15.5.17).
     """

@@ -1,4 +1,4 @@
-"""Logs: records of the service and its libraries as JSON or plain text."""
+"""Logs: records of service and libraries as JSON or plain text."""
 
 from __future__ import annotations
 

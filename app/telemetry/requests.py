@@ -1,4 +1,4 @@
-"""Requests: facts for their log lines, a metric and a span for each stage."""
+"""Requests: facts for their log lines, times of their stages."""
 
 from __future__ import annotations
 
@@ -33,7 +33,10 @@ _tracer = trace.get_tracer("tessera")
 
 @contextmanager
 def collect_facts(hidden: Collection[str] = ()) -> Iterator[dict[str, str]]:
-    """Collect the facts of `note`, without `hidden` ones, also in threads that copy the context."""
+    """Collect the facts of `note`, without `hidden` ones.
+
+    Also in threads that copy the context.
+    """
     facts: dict[str, str] = {}
     token = _facts.set((facts, hidden))
     try:
