@@ -29,6 +29,7 @@ from app.http.errors import (
 from app.http.middleware import CROSS_SITE, TWO_LENGTHS, UNKNOWN_HOST
 from app.schemas.collections import AliasTarget, Renaming
 from app.schemas.explain import AlignRequest, CaptionRequest, GroundRequest
+from app.schemas.fields import RequestBody
 from app.schemas.items import Deletion, ImportLine, ImportStatus, ItemBody, ItemPatch
 from app.schemas.products import ProductSearch
 from app.schemas.search import ImageSearch, TextSearch
@@ -89,12 +90,13 @@ def reference(model: type[BaseModel]) -> dict[str, str]:
     return {"$ref": REFERENCE.format(model=model.__name__)}
 
 
-def body_of(model: type[BaseModel], *, several: bool = False) -> dict[str, Any]:
+def body_of(model: type[RequestBody]) -> dict[str, Any]:
     """Return the OpenAPI body of JSON, or a form with images."""
     schema = model.model_json_schema(ref_template=REFERENCE)
     schema.pop("$defs", None)
     schema["title"] += "Upload"
     image: dict[str, Any] = {"type": "string", "format": "binary"}
+    several = model.most_photos > 1
     schema["properties"]["image"] = {"type": "array", "items": image} if several else image
     encoding = {
         name: {"contentType": JSON} for name in JSON_IN_FORMS if name in schema["properties"]

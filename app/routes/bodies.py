@@ -47,13 +47,11 @@ class Upload(Generic[Fields]):
         return self.decode(self.images[0].read()) if self.images else None
 
 
-def reads(
-    model: type[Fields], most: int = 1
-) -> Callable[[Request], AsyncGenerator[Upload[Fields], None]]:
+def reads(model: type[Fields]) -> Callable[[Request], AsyncGenerator[Upload[Fields], None]]:
     """Return a reader of JSON, or of a form with images.
 
-    With several images, the JSON may have them in base64. The request computes in the lane of
-    photos, or of searches if it is JSON, searches and embeds no photo.
+    The request computes in the lane of photos, or of searches if it is JSON, searches and embeds no
+    photo.
     """
 
     async def read(request: Request) -> AsyncGenerator[Upload[Fields], None]:
@@ -61,13 +59,13 @@ def reads(
         decode, caller = request.app.state.decoders, name_payer(request)
         kind = media_type(request)
         if kind == JSON:
-            async with _json(request, model, photos=most > 1) as fields:
+            async with _json(request, model) as fields:
                 light = isinstance(fields, PhotoBody) and not fields.embeds_photo
                 lane = lanes.searches if light else lanes.photos
                 yield Upload(fields, (), decode, lane, caller)
         elif kind == FORM:
             with lanes.bodies.take(caller):
-                form = await _read_form(request, model, most)
+                form = await _read_form(request, model)
             try:
                 images = _list_images(form)
                 fields = await to_thread.run_sync(
@@ -81,26 +79,20 @@ def reads(
                 f"the body is {kind or 'of no stated type'}; send {JSON} or {FORM}"
             )
 
-    attach_body(read, body_of(model, several=most > 1))
+    attach_body(read, body_of(model))
     return read
 
 
-def reads_json(
-    model: type[Fields], *media_types: str, photos: bool = False
-) -> Callable[[Request], AsyncGenerator[Fields, None]]:
-    """Return a reader of JSON, bounded and without duplicate keys.
-
-    Its media type is `JSON`, or one of `media_types`. It may have `photos` in base64.
-    """
-    accepted = media_types or (JSON,)
+def reads_json(model: type[Fields]) -> Callable[[Request], AsyncGenerator[Fields, None]]:
+    """Return a reader of JSON, bounded and without duplicate keys."""
 
     async def read(request: Request) -> AsyncGenerator[Fields, None]:
-        if media_type(request) not in accepted:
-            raise WrongMediaType(f"send {' or '.join(accepted)}")
-        async with _json(request, model, photos=photos) as fields:
+        if media_type(request) not in model.media_types:
+            raise WrongMediaType(f"send {' or '.join(model.media_types)}")
+        async with _json(request, model) as fields:
             yield fields
 
-    attach_body(read, lines_of(model, *accepted))
+    attach_body(read, lines_of(model, *model.media_types))
     return read
 
 
@@ -123,16 +115,16 @@ else:
 
 
 @asynccontextmanager
-async def _json(request: Request, model: type[Fields], *, photos: bool) -> AsyncIterator[Fields]:
+async def _json(request: Request, model: type[Fields]) -> AsyncIterator[Fields]:
     """Read a body of JSON.
 
-    Photos in it are base64, four bytes for three.
-
-    A long body is kept on disk until there is room for it in memory.
+    Photos in it are base64, four bytes for three. A long body is kept on disk until there is room
+    for it in memory.
     """
     settings: Settings = request.app.state.settings
     lanes: Lanes = request.app.state.lanes
     texts = min(model.most_text, settings.text_bytes)
+    photos = settings.upload_bytes * 4 // 3 if model.most_photos > 1 else 0
 
     def read(body: BinaryIO) -> Fields:
         body.seek(0)
@@ -142,7 +134,7 @@ async def _json(request: Request, model: type[Fields], *, photos: bool) -> Async
     with SpooledTemporaryFile(IN_MEMORY) as file:
         body = UploadFile(file, size=0)  # type: ignore[arg-type]  # of starlette, which does so
         with lanes.bodies.take(name_payer(request)):
-            async for chunk in limit_size(request, texts + photos * settings.upload_bytes * 4 // 3):
+            async for chunk in limit_size(request, texts + photos):
                 await body.write(chunk)
         size = body.size or 0
         async with lanes.photos.room(size):
@@ -233,8 +225,9 @@ class WholeForm(MultiPartParser):
             raise MultiPartException("it breaks off, as its last boundary is missing")
 
 
-async def _read_form(request: Request, model: type[RequestBody], most: int) -> FormData:
+async def _read_form(request: Request, model: type[RequestBody]) -> FormData:
     settings: Settings = request.app.state.settings
+    most = model.most_photos
     photos = settings.upload_bytes if most == 1 else settings.together_bytes
     texts = min(model.most_text, settings.text_bytes)
     stream = limit_size(request, photos + texts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import APIRouter, Query, Request, Response
 
 from app.access.door import EngineDep, require_role
 from app.answers.cursors import Cursors, kind_of_items
@@ -14,14 +14,14 @@ from app.engine.drafts import Draft
 from app.http.headers import ConditionsDep, etag, is_listed
 from app.http.openapi import OF_COLLECTION, OF_UPLOAD, OF_WRITE, BodyRoute, Responses, problems
 from app.imports.fetching import NotFetched, get_photos
-from app.routes.bodies import Upload, parse_json, reads
+from app.routes.bodies import UploadBody, parse_json
 from app.routes.dependencies import DEFAULT, CallerDep, CollectionDep, FetchDep, ItemIdDep, LanesDep
 from app.schemas.fields import Cursor, Limit
 from app.schemas.items import ItemBody, ItemOut, ItemsOut, Listing, StoredItem
 from app.telemetry.requests import stage
 from app.validation import read_fields
 from index.catalog.pictures import PictureLost
-from index.items import MOST_PHOTOS, Collection, ConditionFailed, Entry, ModelMismatch, check_new_id
+from index.items import Collection, ConditionFailed, Entry, ModelMismatch, check_new_id
 
 router = APIRouter(route_class=BodyRoute, tags=["items"], responses=problems(*OF_COLLECTION))
 
@@ -39,7 +39,7 @@ JPEG: Responses = {
 )
 async def put_item(
     id: ItemIdDep,  # noqa: A002 - the API's own name
-    upload: Annotated[Upload[ItemBody], Depends(reads(ItemBody, most=MOST_PHOTOS))],
+    upload: UploadBody[ItemBody],
     conditions: ConditionsDep,
     response: Response,
     engine: EngineDep,

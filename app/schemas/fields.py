@@ -89,9 +89,11 @@ class RequestPart(BaseModel):
 
 
 class RequestBody(RequestPart):
-    """The body of a request, of at most `most_text` bytes, photos aside."""
+    """The body of a request, and how much of it is read."""
 
-    most_text: ClassVar[int]
+    most_text: ClassVar[int]  # bytes, photos aside
+    most_photos: ClassVar[int] = 1  # files of a form; if several, JSON may have them in base64
+    media_types: ClassVar[tuple[str, ...]] = ("application/json",)
 
 
 class Body(RequestBody):

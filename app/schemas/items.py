@@ -71,7 +71,7 @@ Sentences = Annotated[list[str], AfterValidator(limit_sentences)]
 class ItemBody(Body):
     """The fields of an item, next to its photo."""
 
-    most_text = ALL
+    most_text, most_photos = ALL, MOST_PHOTOS
     metadata: dict[str, JsonValue] = Field(default_factory=dict)
     sentences: Sentences = Field(default_factory=list, max_length=MOST_SENTENCES)
     image_url: ImageUrl = None
@@ -106,7 +106,8 @@ class ItemPatch(RequestBody):
     Its sentences stay as they are, and no photo that stays is embedded again.
     """
 
-    most_text = ALL
+    most_text, most_photos = ALL, MOST_PHOTOS
+    media_types = ("application/merge-patch+json", "application/json")
     metadata: dict[str, JsonValue] | None = Field(
         default_factory=dict,
         description="Objects are merged, null deletes a key; null instead of all deletes all.",
