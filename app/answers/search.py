@@ -173,7 +173,7 @@ def _find_page(
         for hit in answer.hits
         if hit.item in items  # one that was deleted since the search is not
     ]
-    notes = _note_unknown(engine, search, hits) + notes_of(items.values())
+    notes: list[str] = _note_unknown(engine, search, hits) + notes_of(items.values())
     return hits, AboutHits(
         collection=search.collection,
         model=engine.models.name,
