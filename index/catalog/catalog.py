@@ -6,7 +6,6 @@ import errno
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from threading import Lock
 
 from sqlalchemy import Connection
 
@@ -72,8 +71,6 @@ class Catalog(CatalogReader):
         except BaseException:
             self.reader.dispose()
             raise
-        self._acknowledged: dict[int, int] = {}
-        self._lock = Lock()
 
     @classmethod
     def in_folder(cls, folder: Path) -> Catalog:
@@ -183,21 +180,6 @@ class Catalog(CatalogReader):
                 raise error_of_unknown(collection, item)
         self.acknowledge(collection, revision)
         return revision
-
-    def read_acknowledged(self, collection: Collection) -> int:
-        """Return the newest revision that a search must include: this process's, or any.
-
-        Asks the database only if the storage is shared.
-        """
-        if self.storage.shared:
-            return self.revision(collection)
-        return self._acknowledged.get(collection.key, 0)
-
-    def acknowledge(self, collection: Collection, revision: int) -> None:
-        """Note a revision that this process has written."""
-        with self._lock:
-            newest = max(revision, self._acknowledged.get(collection.key, 0))
-            self._acknowledged[collection.key] = newest
 
     def purge(self, collection: Collection, until: int, marks: Iterable[int] = ()) -> int:
         """Forget retirements up to a revision, once every reader has passed it.

@@ -85,7 +85,7 @@ def read_revision(
 ) -> int:
     """The revision of the newest change; Replaced if the collection is gone.
 
-    Searches read it, so it is read by the driver, as in index.catalog.read_rows.
+    Searches read it, so it is read by the driver, as in index.catalog.stored_bags.
     """
     statement = _revision(dialect)
     parameters = {"collection": collection.key}

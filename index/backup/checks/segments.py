@@ -51,7 +51,7 @@ def check_segments(
 def _agrees(segment: Segment, view: CatalogView) -> bool:
     """Return whether a segment's live rows are those of the items in its span."""
     current, span = view.revisions(), segment.span
-    sides = (segment.images, segment.sentences)
+    sides = segment.sides.values()
     rows = np.concatenate([side.revisions[side.live] for side in sides])
     covered = current[(current > span.after) & (current <= span.until)]
     return np.array_equal(np.unique(rows), covered)
