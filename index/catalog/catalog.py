@@ -18,7 +18,7 @@ from index.catalog.pictures import FolderPictures, Pictures
 from index.catalog.read_rows import error_of_unknown
 from index.catalog.reader import CatalogReader
 from index.catalog.revisions import advance, error_of_replaced
-from index.catalog.sweeping import SHARE, Sweep, SweepLimits
+from index.catalog.sweeping import SHARE, PictureSweeper, Sweep, SweepLimits
 from index.catalog.write_rows import Replacing, record, retire, write
 from index.database.engines import connect, url_of
 from index.database.errors import FULL, REFUSES, DiskRefuses, StoreAway
@@ -214,7 +214,7 @@ class Catalog(CatalogReader):
         """
         collector = self._collector()
         collector.sweep_collections()
-        outcome = collector.sweep_pictures(SweepLimits(self.storage.sweep_after, share))
+        outcome = self._sweeper().sweep(SweepLimits(self.storage.sweep_after, share))
         collector.give_back()
         if segments is not None:
             garbage.sweep_segments(self.reader, segments, self.ownership.has_folder)
@@ -223,7 +223,7 @@ class Catalog(CatalogReader):
     def preview_sweep(self, share: float = SHARE) -> Sweep:
         """List the pictures that a sweep would delete, and delete none."""
         limits = SweepLimits(self.storage.sweep_after, share, dry=True)
-        return self._collector().sweep_pictures(limits)
+        return self._sweeper().sweep(limits)
 
     def sweep_collections(self) -> None:
         """Delete collections that were replaced, as part of sweep."""
@@ -241,8 +241,11 @@ class Catalog(CatalogReader):
                 connection.exec_driver_sql(f"ANALYZE (SKIP_LOCKED) {', '.join(COUNTED)}")
 
     def _collector(self) -> Collector:
+        return Collector(self.exclusive, self._sweeper(), PAUSE)
+
+    def _sweeper(self) -> PictureSweeper:
         owned = self.ownership.has_pictures
-        return Collector(self.reader, self.exclusive, self.pictures, owned, PAUSE)
+        return PictureSweeper(self.reader, self.exclusive, self.pictures, owned, PAUSE)
 
 
 def pictures_of(storage: Storage) -> Pictures:

@@ -30,14 +30,18 @@ from index.items import Collection, Replaced
 Found = TypeVar("Found", bound=Sequence[Any])
 
 
+# Whether a collection has a name, or will take another one's; else it is garbage.
+LIVE = or_(collections.c.name.is_not(None), collections.c.replaces.is_not(None))
+GARBAGE = and_(collections.c.name.is_(None), collections.c.replaces.is_(None))
+
+
 def key_if_live(collection: int | BindParameter[int]) -> ScalarSelect[int]:
     """Select a collection's key, or nothing if it is garbage: then it reads as empty."""
     return select(collections.c.key).where(_is_live(collection)).scalar_subquery()
 
 
 def _is_live(collection: int | BindParameter[int]) -> ColumnElement[bool]:
-    named = or_(collections.c.name.is_not(None), collections.c.replaces.is_not(None))
-    return and_(collections.c.key == collection, named)
+    return and_(collections.c.key == collection, LIVE)
 
 
 def add_collection(connection: Connection, **values: Any) -> int:
