@@ -48,6 +48,7 @@ from app.routes import (
     system,
 )
 from app.settings import Settings
+from app.settings_names import list_warnings
 
 STREAMS = frozenset({("POST", "/items")})  # whose bodies may go on for hours
 
@@ -62,6 +63,8 @@ def create_app(
     Without a door, the settings say who is let in: ValueError if they let in too many.
     """
     settings = settings or Settings()
+    for warning in list_warnings():
+        logger.warning("%s", warning)
     app = FastAPI(
         title="Tessera",
         summary="Image-text search that shows which word matched which part of the photo.",

@@ -50,6 +50,15 @@ def photos(tmp_path: Path, png: Png) -> Path:
     return folder
 
 
+def test_commands_warn_of_former_names_of_settings(
+    command: Callable[..., tuple[int, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TESSERA_ENGINE", "torch")
+    code, output = command("search", "a dog")
+    assert code == 0
+    assert output.startswith("warning: TESSERA_ENGINE is now TESSERA_INFERENCE: rename it")
+
+
 def test_indexed_photos_are_found_with_reasons(
     command: Callable[..., tuple[int, str]], photos: Path
 ) -> None:

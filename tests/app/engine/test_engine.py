@@ -179,8 +179,8 @@ def test_engine_loads_from_files_and_does_without_a_captioner(
 
 def test_settings_choose_what_runs_networks_on_cpus(monkeypatch: pytest.MonkeyPatch) -> None:
     chosen = list[str]()
-    monkeypatch.setattr(backbones, "choose_engine", chosen.append)
+    monkeypatch.setattr(backbones, "choose_inference", chosen.append)
     monkeypatch.setattr(Models, "load", lambda *_, **options: options["device"])
-    Models.of(Settings(engine="openvino"))
-    Models.of(Settings(engine="openvino", device="cuda"))
+    Models.of(Settings(inference="openvino"))
+    Models.of(Settings(inference="openvino", device="cuda"))
     assert chosen == ["openvino", "torch"]
