@@ -253,12 +253,12 @@ class Settings(RenamedSettings):
 
     @property
     def keys_file(self) -> Path:
-        """The file of keys, which may not exist."""
+        """The file of keys, if it exists."""
         return self.keys or self.data / "keys.jsonl"
 
     @property
     def log_style(self) -> Literal["json", "plain"]:
-        """The shape of log records where they go."""
+        """The shape of log records: the setting, or by the terminal."""
         return self.log or ("plain" if sys.stderr.isatty() else "json")
 
     @property
@@ -282,7 +282,10 @@ class Settings(RenamedSettings):
 
     @property
     def together_bytes(self) -> int:
-        """Most bytes of an item's image files together, at least those of the largest one."""
+        """Most bytes of an item's image files together.
+
+        At least those of the largest file.
+        """
         return max(self.item_bytes, self.upload_bytes)
 
     @property

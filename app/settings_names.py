@@ -22,7 +22,7 @@ class RenamedSettings(BaseSettings):
 
 
 def read_former_names() -> dict[str, str]:
-    """Read the environment's values of former names, in any case as pydantic does."""
+    """Read the environment's values of former names, in any case."""
     values = {name.lower(): value for name, value in os.environ.items()}
     return {name: values[f"tessera_{name}"] for name in FORMER_NAMES if f"tessera_{name}" in values}
 

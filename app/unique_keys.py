@@ -17,7 +17,10 @@ class KeyTwice(ValueError):
 
 
 def read(text: str | bytes) -> Any:
-    """Read JSON; ValueError if it is invalid or too deep, KeyTwice for a duplicate key."""
+    """Read JSON with unique keys.
+
+    ValueError if it is invalid or too deep, KeyTwice for a duplicate key.
+    """
     try:
         return json.loads(text, object_pairs_hook=_object)
     except KeyTwice:

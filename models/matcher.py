@@ -1,4 +1,4 @@
-"""A matcher: an image tower, a text tower and a score, chosen by name."""
+"""A matcher: an image tower, a text tower and a score."""
 
 from __future__ import annotations
 
@@ -241,7 +241,7 @@ class Matcher(nn.Module):
 
     @torch.inference_mode()
     def embed_sentences(self, texts: Sequence[str]) -> list[FragmentBag]:
-        """Bags of sentences; ValueError for a text without words or with too many."""
+        """Bags of sentences; ValueError for no words or too many."""
         bags: dict[int, FragmentBag] = {}
         lengths = [sum(map(len, text.split())) for text in texts]
         for batch in passes(lengths, SENTENCES, SQUARED):

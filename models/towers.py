@@ -1,4 +1,7 @@
-"""The halves of a matcher, an image tower and a text tower: each a frozen and a trained part."""
+"""The halves of a matcher: an image and a text tower.
+
+Each has a frozen and a trained part.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ Place = tuple[str, Span]  # a fragment's label and where it is in the text
 
 
 class FrozenPart(nn.Module, ABC):
-    """The frozen part of a tower, computed once an item and cached in training."""
+    """The frozen part of a tower, computed once an item."""
 
     @abstractmethod
     def key(self) -> str:
@@ -56,7 +59,9 @@ class Sight(FrozenPart):
 
 
 class TextReader(FrozenPart):
-    """The frozen part of a text tower; by default, each word is a fragment.
+    """The frozen part of a text tower.
+
+    By default, each word is a fragment.
 
     With `any_word` it reads every word in any script: none is unknown.
     """

@@ -1,4 +1,4 @@
-"""Analyses of a checkpoint: measurements by its kind of model, and a look inside."""
+"""Analyses of a checkpoint: measurements, and a look inside."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class Exam:
 def sample(
     examples: Sequence[Example], split: str, limit: int | None
 ) -> tuple[Sequence[Example], str]:
-    """Draw at most `limit` examples, always the same ones, and name the sample.
+    """Draw at most `limit` examples, always equal, and name them.
 
     The examples keep their order. The name tells a part of a split from the whole.
     """
@@ -100,7 +100,7 @@ def sample(
 
 
 def name_checkpoint(loaded: Checkpoint) -> dict[str, Any]:
-    """Return the facts by which a measurement names its checkpoint."""
+    """Return the facts of a checkpoint for the names of measurements."""
     facts = loaded.facts
     return {
         "checkpoint": loaded.fingerprint,
@@ -220,7 +220,7 @@ TAKERS = {
 
 
 def refuse_unused(kind: str, **options: object) -> None:
-    """Raise ValueError for a set option without effect on a kind of checkpoint."""
+    """Raise ValueError for an option without effect on a kind."""
     for option, value in options.items():
         if value and kind not in TAKERS[option]:
             takers = " and ".join(TAKERS[option])
@@ -236,7 +236,7 @@ def load_matcher(file: Path, device: str) -> Checkpoint:
 
 
 def load_judge(loaded: Checkpoint, file: Path | None, device: str) -> Checkpoint | None:
-    """Load the matcher that ranks a captioner's candidates.
+    """Load the matcher to rank a captioner's candidates.
 
     ValueError where the checkpoint is no captioner.
     """

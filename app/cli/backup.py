@@ -32,7 +32,7 @@ def snapshot(
     ] = None,
     data: Data = None,
 ) -> None:
-    """Write everything that is stored into one file, while services go on.
+    """Write everything into one file, while services go on.
 
     Example: `tessera snapshot --out /backup/monday.tar`
     """
@@ -62,7 +62,7 @@ def restore(
     ] = False,
     adopt_pictures: Adopt = False,
 ) -> None:
-    """Restore all of a snapshot, or nothing if anything is wrong with it.
+    """Restore a whole snapshot, or nothing if it is damaged.
 
     Examples: `tessera restore monday.tar --data new`, `tessera restore monday.tar --force`
     """
@@ -98,7 +98,7 @@ def check(
         typer.Option("--accept-loss", help="Go on without acknowledged changes that are gone."),
     ] = False,
 ) -> None:
-    """Check everything that is stored by its checksums, and print problems.
+    """Check everything in storage by its checksums, and print problems.
 
     Example: `tessera check --repair`
     """
@@ -188,7 +188,7 @@ def _open_catalog(
     create: bool = False,
     accept_loss: bool = False,
 ) -> Iterator[Catalog]:
-    """Open the catalog of a data folder; LookupError if there is no folder."""
+    """Open the catalog of a data folder; LookupError for a missing folder."""
     if not create and not storage.database and not storage.folder.is_dir():
         raise LookupError(f"there is no data folder {storage.folder}; name one by --data")
     from index.catalog.catalog import Catalog

@@ -122,7 +122,7 @@ def align(
         float | None, typer.Option(min=0, help="More makes longer phrases. [default: 0.05]")
     ] = None,
 ) -> None:
-    """Show the regions of a photo that match the words of a text.
+    """Show the regions of a photo with the words they match.
 
     Example: `tessera align dog.jpg "a black dog" --out why.svg`
     """
@@ -162,7 +162,7 @@ def ground(
     count: Annotated[int, typer.Option(min=1, max=20, help="Boxes a phrase.")] = 1,
     out: Drawing = None,
 ) -> None:
-    """Find the boxes of a photo that phrases describe.
+    """Find the boxes of phrases in a photo.
 
     Example: `tessera ground dog.jpg "a dog on a log" --phrase "a dog" --phrase "a log"`
     """
@@ -196,7 +196,10 @@ def _photo(file: Path, settings: Settings) -> Photo:
 
 
 def _media_type(out: Path | None) -> str:
-    """Return the media type of a picture's file name, or raise a usage error."""
+    """Return the media type of a picture's file name.
+
+    A usage error if it is not known.
+    """
     if out is None:
         return ""
     if out.suffix.lower() not in MEDIA_TYPES:

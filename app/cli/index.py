@@ -112,7 +112,7 @@ def add(
 
 @app.command()
 def stats(collection: Named = DEFAULT_COLLECTION, data: Data = None) -> None:
-    """Show how a collection is searched: its segments and methods.
+    """Show a collection's segments and methods of search.
 
     Example: `tessera index stats`
     """

@@ -70,7 +70,7 @@ def add(
 
 @app.command("list")
 def list_keys(keys: File = None, data: Data = None) -> None:
-    """List the keys of the file without their secrets, and its damaged lines.
+    """List the file's keys without secrets, and its damaged lines.
 
     Example: `tessera keys list`
     """

@@ -81,7 +81,9 @@ def load_models(settings: Settings) -> Models:
 
 
 def load_engine(settings: Settings, *, adopt: bool = False) -> Engine:
-    """Load the engine of the settings; errors are those of `check` and the catalog.
+    """Load the engine of the settings.
+
+    Errors are those of `check` and the catalog.
 
     With `adopt`, it takes over a data folder and pictures that belong to another catalog.
     """

@@ -85,7 +85,7 @@ def rank(
     collection: Named = DEFAULT_COLLECTION,
     data: Data = None,
 ) -> None:
-    """Search for every query of a list of judgements, and write the hits.
+    """Search for each query of the judgements, and write the hits.
 
     Example: tessera rank judgements.csv before.csv && tessera judge judgements.csv before.csv
     """
@@ -109,7 +109,10 @@ def rank_queries(
     texts: Mapping[str, str],
     limit: int,
 ) -> Iterator[Judgement]:
-    """Yield the hits of each query; `texts` replaces the text of a query."""
+    """Yield the hits of each query.
+
+    `texts` replaces the text of a query.
+    """
     from index.search.requests import Request
     from index.trec import Judgement
 

@@ -199,7 +199,10 @@ def allow_files(count: int) -> None:
 
 
 def bind_socket(host: str, port: int) -> socket.socket:
-    """Bind a socket before models load; OSError if the address is not available."""
+    """Bind a socket before models load.
+
+    OSError if the address is not available.
+    """
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE

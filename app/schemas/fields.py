@@ -29,7 +29,10 @@ MOST_FIELDS = 50
 
 
 def _integral(value: object) -> object:
-    """Convert a number such as 3.0, an integer in JSON Schema, to an integer."""
+    """Convert a number such as 3.0 to an integer.
+
+    It is an integer in JSON Schema.
+    """
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
@@ -76,7 +79,10 @@ Probability = Annotated[
 
 
 class Body(BaseModel):
-    """A request's fields; refuses unknown fields and numbers that are not finite."""
+    """A request's fields.
+
+    It refuses unknown fields and numbers that are not finite.
+    """
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
@@ -84,7 +90,9 @@ class Body(BaseModel):
 
 
 class PhotoBody(Body):
-    """A search by text or photo: a stored photo, a part of it, or an upload.
+    """A search by a text, a stored photo, or an upload.
+
+    A part of the photo may be named.
 
     An upload comes next to these fields.
     """

@@ -31,7 +31,10 @@ class Phrase(BaseModel):
 
 
 class Search(PhotoBody):
-    """Fields of every search; the query is a text, weighted phrases or a photo."""
+    """Fields of every search.
+
+    The query is a text, weighted phrases or a photo.
+    """
 
     phrases: Annotated[list[Phrase], Field(min_length=1, max_length=50)] | None = None
     limit: Limit = 20
@@ -52,7 +55,7 @@ class Search(PhotoBody):
     @field_validator("fields", mode="before")
     @classmethod
     def _name_keys(cls, fields: object) -> object:
-        """Raise ValueError for weights of fields, and where they belong."""
+        """Raise ValueError for weights of fields, with their right place."""
         if isinstance(fields, Mapping):
             raise ValueError(
                 "a list of the metadata keys that hits carry; weights of fields, such as "
@@ -68,7 +71,10 @@ class Search(PhotoBody):
 
 
 class ImageSearch(Search):
-    """Search photos by a text, weighted phrases, a stored photo or an upload."""
+    """A search for photos.
+
+    The query is a text, weighted phrases, a stored photo or an upload.
+    """
 
 
 class TextSearch(Search):
@@ -76,7 +82,7 @@ class TextSearch(Search):
 
 
 class FragmentOut(BaseModel):
-    """A word of a text or a region of a photo, with a readable label."""
+    """A word or a region, with a readable label."""
 
     label: str
     span: tuple[int, int] | None = None
@@ -103,7 +109,10 @@ class LinkOut(BaseModel):
 
 
 class PhraseOut(BaseModel):
-    """A phrase and its part of the score; the box is null without a region."""
+    """A phrase and its part of the score.
+
+    The box is null without a region.
+    """
 
     text: str
     span: tuple[int, int]
@@ -137,7 +146,10 @@ class SearchedOut(BaseModel):
 
 
 class ImageHit(BaseModel):
-    """An item by its best photo; links add up to the score, as phrases do."""
+    """An item by its best photo.
+
+    Links add up to the score, as phrases do.
+    """
 
     id: str
     score: float

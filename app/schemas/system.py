@@ -79,14 +79,17 @@ class IndexOut(BaseModel):
 
 
 class AuditRequest(Body):
-    """Queries to answer twice, as usual and exactly; by default the newest searches."""
+    """Queries to answer twice, as usual and exactly.
+
+    The default is the newest searches.
+    """
 
     queries: Annotated[list[str], Field(min_length=1, max_length=200)] | None = None
     limit: Limit = 10
 
 
 class AuditOut(BaseModel):
-    """The share of exact hits that the usual answers contain."""
+    """The share of exact hits in the usual answers."""
 
     collection: str
     queries: int

@@ -1,4 +1,6 @@
-"""Searches and imports on a Ray cluster, compared with one process, and the cost of growth.
+"""Searches and imports on a cluster, against one process.
+
+And the cost of growth.
 
     python -m benchmarks.cluster search --real ../cache/bench --photos 20000
     python -m benchmarks.cluster delays --real ../cache/bench --photos 20000
@@ -84,7 +86,10 @@ def time_search(search: Callable[[], Any]) -> float:
 
 
 def race(local: Index, sharded: ShardedIndex, requests: Sequence[Request]) -> dict[str, float]:
-    """Medians in ms of both on the same requests, and of their differences."""
+    """Medians in ms of both, and of their differences.
+
+    Both answer the same requests.
+    """
     times: tuple[list[float], list[float]] = ([], [])
     for round_ in range(ROUNDS + 1):
         for request in requests:
@@ -216,13 +221,16 @@ def start_cluster(
 
 
 def make_requests(queries: Sequence[Query], *, exact: bool) -> list[Request]:
-    """Searches for the ten best photos; fewer exact ones, as they take long."""
+    """Searches for the ten best photos.
+
+    Fewer are exact, as they take long.
+    """
     requests = [Request("images", query, limit=10, exact=exact) for query in queries]
     return requests[: EXACT if exact else None]
 
 
 def is_published(sharded: ShardedIndex, photos: int) -> bool:
-    """Return whether all shards have their photos in segments, except a few new ones."""
+    """Return whether all shards have all but few photos in segments."""
     overview = sharded.overview()
     images = overview.images
     return overview.coverage == 1 and images.rows == photos and images.in_memory < 256
@@ -231,7 +239,10 @@ def is_published(sharded: ShardedIndex, photos: int) -> bool:
 def measure_recovery(
     servers: Any, sharded: ShardedIndex, request: Request, nodes: Any
 ) -> dict[str, float]:
-    """Seconds to complete answers after the kill of an actor, and of a node."""
+    """Seconds to complete answers after kills.
+
+    Of an actor, and of a node.
+    """
 
     def complete() -> bool:
         return sharded.best(request).complete

@@ -1,4 +1,4 @@
-"""Rates of imports, by one process or a cluster, into a PostgreSQL server of their own."""
+"""Rates of imports into PostgreSQL, by one process or a cluster."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def database() -> Iterator[str]:
 
 
 def measure_import(photos: Path, work: Path, count: int, more: Sequence[str]) -> float:
-    """Photos a second of an import, from the first stored photo to the last."""
+    """Photos a second, from the first stored to the last."""
     with database() as url, TemporaryDirectory(dir=work) as data:
         about = {"DATA": data, "DATABASE": url, "CAPTIONER": "none", "GROUNDER": "none", "BATCH": 8}
         command = [*TESSERA, "index", str(photos), *more]

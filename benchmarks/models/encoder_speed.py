@@ -1,4 +1,6 @@
-"""Processor time and memory of pretrained encoders of real sizes, with random weights.
+"""Processor time and memory of encoders of real sizes.
+
+Their weights are random.
 
 One encoder a process, so that memory is its own: python -m benchmarks.models.encoder_speed clip-b32
 With eight bits: python -m benchmarks.models.encoder_speed clip-b32 --precision int8 --recipe value

@@ -106,7 +106,7 @@ def of_photo(
 
 
 def inside(part: Span, whole: Span) -> bool:
-    """Return whether the last word of a part, its noun, is in a whole."""
+    """Return whether a whole has the part's last word, its noun."""
     return whole.start < part.end <= whole.end
 
 

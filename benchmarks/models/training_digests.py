@@ -1,4 +1,4 @@
-"""Digests of the weights of tiny trainings, to compare before and after a change of the loop.
+"""Digests of tiny trainings' weights, before and after a change.
 
     python -m benchmarks.models.training_digests            # about a minute
 

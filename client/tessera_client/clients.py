@@ -34,7 +34,10 @@ TIMEOUT = httpx2.Timeout(120, connect=10)  # seconds
 
 
 def _is_refused(response: httpx2.Response) -> bool:
-    """Return whether a busy service did nothing, so that a request may be repeated."""
+    """Return whether a busy service did nothing.
+
+    Such a request may be repeated.
+    """
     return response.status_code in (429, 503) and "retry-after" in response.headers
 
 
@@ -62,7 +65,10 @@ RETRIES: dict[str, Any] = {
 
 
 class Method(Generic[Parameters, Answer]):
-    """A call as a method of clients; it returns the answer or an awaitable."""
+    """A call as a method of clients.
+
+    It returns the answer or an awaitable.
+    """
 
     def __init__(self, call: Callable[Parameters, Call[Answer]]) -> None:
         self._call = call
@@ -165,7 +171,7 @@ class Client(Endpoints):
         return other
 
     def send(self, call: Call[Answer]) -> Answer:
-        """Send a call, again where the service is busy."""
+        """Send a call, again if the service is busy."""
         arguments = call.arguments(self.collection)
         send = Retrying(**RETRIES)
         with report_failures(call.path):
@@ -190,7 +196,9 @@ class Client(Endpoints):
     def upload(
         self, items: Iterable[NewItem], progress: Callable[[int], None] | None = None
     ) -> Iterator[ImportStatus]:
-        """Store many items in batches of some hundreds; yield a status for each.
+        """Store many items in batches.
+
+        Yields a status for each.
 
         `line` counts the items from 1. `progress` is told how many have been sent. A collection
         that is dropped meanwhile is not made again: TesseraError of the kind not-found.
@@ -254,7 +262,7 @@ class AsyncClient(Endpoints):
         return other
 
     async def send(self, call: Call[Answer]) -> Answer:
-        """Send a call, again where the service is busy."""
+        """Send a call, again if the service is busy."""
         arguments = call.arguments(self.collection)
         send = AsyncRetrying(**RETRIES)
         with report_failures(call.path):
@@ -288,7 +296,9 @@ class AsyncClient(Endpoints):
     async def upload(
         self, items: Iterable[NewItem], progress: Callable[[int], None] | None = None
     ) -> AsyncIterator[ImportStatus]:
-        """Store many items in batches of some hundreds; yield a status for each.
+        """Store many items in batches.
+
+        Yields a status for each.
 
         `line` counts the items from 1. `progress` is told how many have been sent. A collection
         that is dropped meanwhile is not made again: TesseraError of the kind not-found.

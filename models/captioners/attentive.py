@@ -1,4 +1,4 @@
-"""The shipped captioner: an LSTM with attention to regions and a matcher's evidence.
+"""The shipped captioner: an LSTM with attention and a matcher's evidence.
 
 The multimodal RNN of Karpathy & Fei-Fei (2015), eq. 13-15, as a long short-term memory with
 attention over the boxes (Xu et al. 2015; Anderson et al. 2018). A matcher's joint space adds two
@@ -143,7 +143,7 @@ class Attentive(Language):
         return features
 
     def familiarity(self, inputs: PaddedBags) -> Tensor | None:
-        """Likeness (K,) of photos to train's, or None if kinds did not measure it."""
+        """Likeness (K,) of photos to train's; None if not measured."""
         return self.kinds.familiarity(self.whole(inputs)) if self.config.kinds else None
 
     def classes(self, inputs: PaddedBags) -> Tensor:

@@ -1,4 +1,7 @@
-"""Captioner: the multimodal RNN of Karpathy & Fei-Fei (2015), of whole photos or of regions."""
+"""Captioner: the multimodal RNN of Karpathy & Fei-Fei (2015).
+
+It describes whole photos or regions.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Text tower of a pretrained dual encoder: each word's part of its vector of the text."""
+"""Text tower of a pretrained dual encoder: parts of words."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ class TrainingData:
 
 
 def build(preset: CaptionerPreset, sentences: Sequence[str], start: Path | None) -> Captioner:
-    """Build a preset's model with the vocabulary of sentences, or load a trained one.
+    """Build a preset's model with a vocabulary, or load it trained.
 
     ValueError for a start of another model.
     """
@@ -60,7 +60,9 @@ def build(preset: CaptionerPreset, sentences: Sequence[str], start: Path | None)
 
 
 def make_dataset(model: Captioner, preset: CaptionerPreset, data: TrainingData) -> Dataset[Batches]:
-    """Make the dataset of a model; a new model is also prepared with it.
+    """Make the dataset of a model, and prepare a new model.
+
+    A new model learns from the dataset's inputs first.
 
     ValueError for text with a model that does not take sentences instead of photos.
     """
@@ -87,5 +89,5 @@ def make_dataset(model: Captioner, preset: CaptionerPreset, data: TrainingData) 
 
 
 def load_teacher(options: TextOptions) -> checkpoint.Checkpoint:
-    """Load the matcher of the joint space in which sentences stand for photos."""
+    """Load the matcher of sentences' vectors, used for photos."""
     return checkpoint.load(PRETRAINED / f"{options.matcher}.safetensors")

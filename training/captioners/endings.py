@@ -1,4 +1,4 @@
-"""Endings of captions: words such as "a" and "in", which end no caption."""
+"""Endings of captions: words such as "a" and "in" are none."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ RELATIONS = frozenset(
 
 
 def with_endings(loaded: Checkpoint, examples: Sequence[Example]) -> Captioner:
-    """Copy a checkpoint's captioner so that no caption ends with an unfinished word.
+    """Copy a checkpoint's captioner without unfinished words at captions' ends.
 
     The words are measured on sentences of train. ValueError for another kind of model.
     """
@@ -40,7 +40,7 @@ def with_endings(loaded: Checkpoint, examples: Sequence[Example]) -> Captioner:
 
 
 def unfinished(trees: Iterable[ParsedSentence], words: Sequence[str]) -> tuple[str, ...]:
-    """List words that mostly stand before their head, such as "a" and "in".
+    """List words with a head after them in most sentences.
 
     >>> trees = parse_trees(["A large dog runs in the grass ."]) * 5
     >>> unfinished(trees, ("a", "dog", "in", "large"))

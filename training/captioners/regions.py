@@ -137,7 +137,7 @@ def require_regions(model: Captioner | ImageTower) -> ViewSight:
 def describe_regions(
     captioner: Captioner, regions: Regions, progress: Progress = silent, beam: int = BEAM
 ) -> list[str]:
-    """Describe each box by its features alone, as if they were a photo's."""
+    """Describe each box alone, as if it were a photo."""
     starts = range(0, len(regions.rows), DESCRIBED)
     return [
         best[0].text
@@ -152,7 +152,7 @@ def describe_regions(
 def retrieve_texts(
     matcher: Matcher, regions: Regions, sums: Tensor, texts: Sequence[str]
 ) -> list[str]:
-    """Retrieve the text that a matcher finds most compatible with each box.
+    """Retrieve a matcher's best text for each box.
 
     v_i · Σ_t s_t, with the sums (S, D) of the texts' fragments: the ranking baseline of Karpathy &
     Fei-Fei (2015), section 4.3. Each box is seen in its photo, as its likeliest region.
@@ -255,7 +255,7 @@ def retrieve_snippets(
     place: Place,
     progress: Progress = silent,
 ) -> list[str]:
-    """Retrieve the snippet of train that a matcher finds nearest to each box."""
+    """Retrieve a matcher's nearest snippet of train for each box."""
     precision = precision_of(loaded)
     inputs = captioning.frozen_inputs(loaded.model.image, train, place, precision, progress)
     sums, texts = embed_snippets(loaded, train, inputs, place.cache, progress)

@@ -46,7 +46,10 @@ class SnippetOptions:
 
 @dataclass(frozen=True, slots=True)
 class Snippet:
-    """A part of a sentence and its region of the photo; 0 is the frame."""
+    """A part of a sentence and its region.
+
+    Region 0 is the frame.
+    """
 
     region: int
     span: Span
@@ -118,7 +121,9 @@ def align(sentence: FragmentBag, beta: float) -> list[Snippet]:
 
 
 def trim(sentence: FragmentBag, fragments: Sequence[int]) -> Span | None:
-    """Cut function words off both ends of a segment; None if no other is left.
+    """Cut function words off both ends of a segment.
+
+    None if no other is left.
 
     Determiners before the first content word stay: "in the grass" becomes "the grass".
     """

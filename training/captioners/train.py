@@ -1,4 +1,4 @@
-"""Training of a captioner, from a corpus to a checkpoint measured on val."""
+"""Training of a captioner, from a corpus to a measured checkpoint."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def train(
 def claim_folder(
     corpus: Corpus, place: Place, preset: CaptionerPreset, text: Path | None, resume: bool
 ) -> RunFolder:
-    """Claim the run's folder; ValueError for options that exclude each other."""
+    """Claim the run's folder; ValueError for a conflict of options."""
     if bool(preset.reward) != bool(place.start):
         raise ValueError("[reward] and --start need each other: give both, or neither")
     if text and not preset.text:
@@ -175,7 +175,7 @@ def measure_captions(
     examples: Sequence[Example],
     progress: Progress,
 ) -> CaptionScores:
-    """Measure the best captions that `describe` gives for slices of examples."""
+    """Measure the best captions by `describe`, in slices of examples."""
     starts = range(0, len(examples), DESCRIBED)
     captions = [
         best[0].text

@@ -1,4 +1,7 @@
-"""Commands that measure a checkpoint or look inside: evaluate, calibrate, magnitudes, regions."""
+"""Commands to measure a checkpoint or to look inside.
+
+They are evaluate, calibrate, magnitudes, compositions, regions.
+"""
 
 from __future__ import annotations
 
@@ -101,7 +104,9 @@ def evaluate(
     device: Device = "cpu",
     parser: Parser = None,
 ) -> None:
-    """Measure a checkpoint on a split: retrieval and links, captions, phrases' boxes or proposals.
+    """Measure a checkpoint on a split.
+
+    Retrieval and links, captions, phrases' boxes or proposals.
 
     With --field or --queries, measure a matcher's search over photos that need no sentences.
 
@@ -159,7 +164,9 @@ def calibrate(
     device: Device = "cpu",
     parser: Parser = None,
 ) -> None:
-    """Give a matcher, or a captioner, probabilities: fit on half of val, measure on the other.
+    """Give a matcher or a captioner probabilities.
+
+    They are fitted on half of val and measured on the other.
 
     A captioner's probabilities are for captions that --matcher ranks, as in a service.
 
@@ -202,7 +209,9 @@ def show_magnitudes(
     device: Device = "cpu",
     parser: Parser = None,
 ) -> None:
-    """Show which words and regions weigh most: mean |s| a word, the regions of the largest |v|.
+    """Show the words and regions of most weight.
+
+    Mean |s| a word, and the regions of the largest |v|.
 
     Example: tessera magnitudes models/pretrained/matcher.safetensors --data flickr8k/
     """
@@ -229,7 +238,9 @@ def show_magnitudes(
 
 
 def show_compositions(file: File, json_file: Numbers = None) -> None:
-    """List the relations of an SDT-RNN, or positions of a DT-RNN, by their matrices' norms.
+    """List an SDT-RNN's relations by their matrices' norms.
+
+    Of a DT-RNN, the positions.
 
     Example: tessera compositions runs/sdtrnn-0/matcher.safetensors
     """
@@ -262,7 +273,7 @@ def show_regions(
     device: Device = "cpu",
     parser: Parser = None,
 ) -> None:
-    """Show the regions of a split's photos that answer a text best.
+    """Show the best regions of a split's photos for a text.
 
     Example: tessera regions models/pretrained/matcher.safetensors "red bus" --data flickr8k/
     """

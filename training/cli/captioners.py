@@ -1,4 +1,4 @@
-"""Commands that train, change and measure captioners."""
+"""Commands to train, change and measure captioners."""
 
 from __future__ import annotations
 
@@ -83,7 +83,9 @@ def add_kinds(
     cache: Cache = FEATURES,
     device: Device = "cpu",
 ) -> None:
-    """Teach a captioner on which photos to name no person and no animal.
+    """Teach a captioner to see photos without persons or animals.
+
+    It names none in their captions.
 
     Measured on split train, with WordNet's nouns. The captions change, so the checkpoint loses the
     results of `tessera calibrate`.
@@ -114,7 +116,7 @@ def add_endings(
     out: ChangedOut = None,
     device: Device = "cpu",
 ) -> None:
-    """Teach a captioner which words end no caption, such as "a" and "large".
+    """Teach a captioner unfinished endings, such as "a" and "large".
 
     Measured on split train. The captions change, so the checkpoint loses the results of `tessera
     calibrate`.
@@ -135,7 +137,7 @@ def rewrite(
     device: str,
     change: Callable[[Checkpoint, Sequence[Example]], Captioner],
 ) -> None:
-    """Change a captioner by the examples of train, and write it to `out`.
+    """Change a captioner by train's examples, and write `out`.
 
     Without `out` it replaces the file.
     """
@@ -160,7 +162,9 @@ def evaluate_regions(
     ] = None,
     device: Device = "cpu",
 ) -> None:
-    """Measure captions of true boxes, or the texts that a matcher retrieves for them.
+    """Measure captions of true boxes.
+
+    With a matcher, the texts that it retrieves for them.
 
     A matcher retrieves parts of train's sentences. BLEU is against the phrases of a box.
 

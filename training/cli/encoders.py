@@ -49,7 +49,9 @@ def adopt(
         str | None, typer.Option(help="A commit, tag or branch of the hub's repository.")
     ] = None,
 ) -> None:
-    """Serve a pretrained CLIP, SigLIP or TIPSv2: write a small checkpoint that names its weights.
+    """Adopt a pretrained CLIP, SigLIP or TIPSv2.
+
+    Writes a small checkpoint that names its weights.
 
     If the folder has moved, adopt it again into the same --out: tuned options, maps and calibration
     stay.

@@ -1,4 +1,4 @@
-"""The command `judge`: runs of a search against judgements, and against each other."""
+"""The command `judge`: runs of a search against judgements."""
 
 from __future__ import annotations
 
@@ -55,7 +55,10 @@ def judge(
 
 
 def make_table(compared: list[Comparison], files: list[Path]) -> Table:
-    """Make a table of measures, a column a run; two runs have their difference too."""
+    """Make a table of measures, a column a run.
+
+    Two runs have their difference too.
+    """
     columns = ["", *(file.stem for file in files)]
     grid = Table(*columns, *(["difference", "better", "worse", "p"] if len(files) > 1 else []))
     for comparison in compared:

@@ -1,4 +1,4 @@
-"""Options that commands of training share, and one-sentence messages for mistakes."""
+"""Options of several training commands, and messages for mistakes."""
 
 from __future__ import annotations
 
@@ -60,7 +60,10 @@ def plain_errors(console: Console, parser: str | None = None) -> Iterator[None]:
 
 
 def find_boxes(data: Path, boxes: Path | None) -> Path | None:
-    """Find the file of true boxes: the given one, or the one next to the data."""
+    """Find the file of true boxes.
+
+    The given one, or the one next to the data.
+    """
     from training.data import entities
 
     return boxes or entities.find(data if data.is_dir() else data.parent)
@@ -78,7 +81,7 @@ def make_reporter(console: Console) -> Reporter:
 
 
 def read_boxes(data: Path, boxes: Path | None) -> GroundTruth:
-    """Read the true boxes of a corpus; LookupError where there are none."""
+    """Read the true boxes of a corpus; LookupError without any."""
     from training.data import entities
 
     file = find_boxes(data, boxes)

@@ -1,4 +1,7 @@
-"""Adoption of pretrained dual encoders: a small checkpoint that names a folder of weights."""
+"""Adoption of pretrained dual encoders, by a small checkpoint.
+
+It names a folder of weights.
+"""
 
 from __future__ import annotations
 
@@ -76,7 +79,7 @@ def fetch(name: str, revision: str | None) -> tuple[Path, str]:
 
 
 def check_licence(folder: Path, name: str) -> licences.Licence:
-    """Return the licence of a folder, which must be adoptable.
+    """Return the licence of a folder; ValueError unless adoptable.
 
     Errors are those of models.encoders.source.
     """
@@ -88,7 +91,7 @@ def check_licence(folder: Path, name: str) -> licences.Licence:
 def adopt(
     folder: Path, out: Path, choice: Choice, licence: str, name: str, revision: str = ""
 ) -> Adopted:
-    """Write a checkpoint of a folder's weights, or update the folder of an old one.
+    """Write a checkpoint of a folder's weights, or update one.
 
     An old checkpoint keeps its tuned options, trained maps, calibration and fingerprint. ValueError
     if it is of other weights.
@@ -121,7 +124,10 @@ def make_config(source: EncoderSource, choice: Choice) -> Config:
 
 
 def write(path: Path, name: str, model: Matcher, facts: dict[str, Any]) -> None:
-    """Save a matcher with a fingerprint that does not depend on the weights' folder."""
+    """Save a matcher with a fingerprint of its weights.
+
+    It does not depend on their folder.
+    """
     state = checkpoint.collect_weights(model)
     mark = fingerprint(asdict(model.config), state)
     checkpoint.save(path, registry.MATCHERS, name, model, facts, mark)

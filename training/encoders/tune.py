@@ -1,4 +1,6 @@
-"""Tuning of an adopted encoder on captioned photos: boxes' recipe and weight, and the temperature.
+"""Tuning of an adopted encoder on photos with captions.
+
+Of boxes' recipe and weight, and of the temperature.
 
 Nothing is learned by gradient. With v_i = f + λ a_i, where f is the photo's vector and a_i the
 difference of a box, a score is S = fᵀ Σ_t u_t + λ Σ_t max_i u_tᵀ a_i (a_0 = 0). Two matrices,
@@ -135,7 +137,7 @@ def compare_methods(
     progress: Progress,
     device: str,
 ) -> tuple[list[BoxMethod], dict[tuple[str, str], ScoreTerms]]:
-    """Make boxes by each recipe, and compare them with each thing to compare with.
+    """Make boxes by each recipe, and compare them with others.
 
     Give the falls of cosines with boxes grey, and both terms of all scores.
     """
@@ -174,7 +176,7 @@ def refuse_others(loaded: Checkpoint) -> None:
 
 
 def replace_options(matcher: Matcher, image: dict[str, Any], scale: float | None = None) -> Matcher:
-    """Copy an encoder with other options of its image tower, or another scale."""
+    """Copy an encoder with other tower options, or another scale."""
     scaled = {} if scale is None else {"scale": scale}
     parts = {"image": matcher.config.image, "text": matcher.config.text}
     options = {"image": image | scaled, "text": scaled}
@@ -252,7 +254,7 @@ def measure_trial(
 
 
 def choose(ways: Sequence[BoxMethod], tried: Sequence[Trial], cost: float) -> Trial:
-    """Choose the way whose boxes matter most, and its largest cheap λ.
+    """Choose the best way of boxes, and its largest cheap λ.
 
     >>> ways = [BoxMethod("masked", "photo", 0.1, 0.0), BoxMethod("value", "boxes", 0.2, 0.0)]
     >>> sums = {0.0: 500, 0.1: 499, 0.2: 480}
@@ -271,7 +273,7 @@ def choose(ways: Sequence[BoxMethod], tried: Sequence[Trial], cost: float) -> Tr
 
 
 def likeliest_scale(scores: Floats, owners: Sequence[int]) -> float:
-    """Find the factor of scores that makes softmax over photos likeliest.
+    """Find the likeliest factor of scores, by softmax over photos.
 
     The softmax is over all photos for each sentence, as in contrastive training.
     """

@@ -205,7 +205,10 @@ def describe_phrases(sentence: GroundedSentence) -> str:
 def compute_loss(
     model: two_branch.Model, preset: GrounderPreset, device: str, batch: PhraseBatch, epoch: int
 ) -> Tensor:
-    """Compute the loss of a batch, with true boxes or without; a scalar."""
+    """Compute the loss of a batch, a scalar.
+
+    With true boxes or without.
+    """
     embedded, options = embed(model, batch, device), preset.objective
     if isinstance(options, Weak):
         preference = model.preference(batch.regions.shape[1])

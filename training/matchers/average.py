@@ -37,7 +37,7 @@ MADE_ANEW = ("image.conse.", "text.conse.", "offsets.")  # by `begin` and `refer
 
 @dataclass(frozen=True, slots=True)
 class VectorSizes:
-    """Sizes of the averaged matcher's vectors: of the joint space, and of names.
+    """Sizes of the averaged vectors: the joint space, and names.
 
     None keeps the size, see `reduce_vectors`; `conse` is models.vision.conse's. With
     `reference_sentences` photos have offsets, see models.scores.offsets.
@@ -118,7 +118,9 @@ def refuse_other_starts(loaded: Sequence[Checkpoint]) -> None:
 
 @torch.no_grad()
 def average(models: Sequence[Matcher], start: float) -> Matcher:
-    """θ = (1 − α) mean_i θ_i + α θ_0, the second part for weights with a known start θ_0.
+    """θ = (1 − α) mean_i θ_i + α θ_0.
+
+    The second part is for weights with a known start θ_0.
 
     Model soups (Wortsman et al. 2022) and, with α = `start`, the line back to the pretrained
     weights (WiSE-FT, Wortsman et al. 2022). Weights that begin at random have no θ_0. The caller

@@ -44,7 +44,7 @@ def build(preset: Preset, examples: Sequence[Example], start: Checkpoint | None 
 
 
 def complete(preset: Config, start: Config) -> Config:
-    """Complete a preset's options by the checkpoint's where the preset has none.
+    """Complete a preset's missing options by the checkpoint's.
 
     These are words learned from train, and sizes that an average gave to vectors.
     """
@@ -58,7 +58,10 @@ def complete(preset: Config, start: Config) -> Config:
 
 
 def list_unset(part: TowerOptions, kind: str) -> list[str]:
-    """List options of one `kind` of a tower's Config that have defaults."""
+    """List unset options of one `kind` with defaults.
+
+    They are of a tower's Config.
+    """
     defaults = {field.name: field.default for field in fields(part.options)}
     names = getattr(part.options, kind, ())
     return [name for name in names if getattr(part.options, name) == defaults[name]]
@@ -82,7 +85,7 @@ def refuse_other_towers(preset: Preset, start: Checkpoint) -> None:
 
 
 def begin(model: Matcher, start: Matcher) -> None:
-    """Give a model another's weights; ValueError where they mean something else.
+    """Give a model another's weights; ValueError for other meanings.
 
     They include the networks and proposals that no package brings, so that the model sees as in
     their training, even if others ship by now. A model with another number of references than the
@@ -121,7 +124,7 @@ def input_keys(model: Matcher) -> tuple[str, str]:
 
 
 def describe_differences(preset: Config, start: Config) -> str:
-    """Describe the options that differ between a preset and a checkpoint."""
+    """Describe the different options of a preset and a checkpoint."""
     start_options = list_options(start)
     return "; ".join(
         f"{name} is {shorten(value)}, in the checkpoint {shorten(start_options[name])}"
@@ -138,6 +141,6 @@ def list_options(config: Config) -> dict[str, Any]:
 
 
 def shorten(value: Any) -> str:
-    """Write a value as TOML has it, cut off if it is long."""
+    """Write a value as in TOML, cut off if long."""
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"

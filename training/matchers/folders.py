@@ -31,7 +31,7 @@ def plan_teachers(preset: Preset, place: Place) -> list[tuple[Preset, Place]]:
 
 
 def explain_changes(folder: RunFolder) -> str:
-    """Why the run in a folder is no teacher."""
+    """Explain the reasons against the run in a folder as a teacher."""
     return (
         f"{folder.path} was made with another {', '.join(folder.changed)} and is no teacher here: "
         "delete it, or choose another --out"

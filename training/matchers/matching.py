@@ -1,4 +1,4 @@
-"""Matchers in training: pairs as a dataset, objectives of a match, validation by retrieval."""
+"""Matchers in training: pairs, objectives, validation by retrieval."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Pairs:
         return [image for image, count in enumerate(self.counts) for _ in range(count)]
 
     def at(self, images: Sequence[int]) -> Pairs:
-        """Select images with their sentences, where each sentence has one image."""
+        """Select images with their sentences, one sentence an image."""
         starts = [0, *accumulate(self.counts)]
         sentences = [place for k in images for place in range(starts[k], starts[k + 1])]
         return Pairs(
@@ -104,7 +104,7 @@ class PairDataset:
 
 @dataclass(frozen=True, slots=True)
 class MatchObjective:
-    """The objective of a batch of pairs: bags, all scores, and teachers' scores."""
+    """The objective of a batch: bags, scores, and teachers' scores."""
 
     model: Matcher
     pairs: Pairs
@@ -114,7 +114,10 @@ class MatchObjective:
     taught: TeacherScores | None = None
 
     def __call__(self, batch: Batch, epoch: int) -> Tensor:
-        """Compute the loss of a batch, a scalar; scores are summed in full precision."""
+        """Compute the loss of a batch, a scalar.
+
+        Scores are summed in full precision.
+        """
         with half_precision(self.device, self.precision):
             regions = workers.encode(self.regions, batch.images)
             words = workers.encode(self.words, batch.sentences)
@@ -152,7 +155,9 @@ def validate_epoch(
 
 
 def refer(model: Matcher, pairs: Pairs, device: str = "cpu") -> None:
-    """Give a matcher its reference photos and sentences; it is left in evaluation.
+    """Give a matcher its references.
+
+    Photos and sentences; it is left in evaluation.
 
     They are spread evenly over train, some repeated if train has fewer. Half of the sentences name
     classes of ImageNet, so that photos unlike train's are compared with their content, too.

@@ -44,7 +44,10 @@ def term_search(
     bags: Sequence[Tensor],
     progress: Progress = silent,
 ) -> TermSearch | None:
-    """Search bags (R_k, D) with terms for all terms; None where none has LEAST."""
+    """Search bags (R_k, D) with terms for all terms.
+
+    None if none has LEAST.
+    """
     assert matcher.terms is not None
     terms = [forms[0] for forms in matcher.config.terms]
     true = weights_of(examples, terms) > 0

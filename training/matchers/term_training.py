@@ -1,4 +1,7 @@
-"""Training of a catalogue's terms on top of a general matcher: solved for, without epochs."""
+"""Training of a catalogue's terms on a general matcher.
+
+It solves for them, without epochs.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ def train_terms(
     reporter: Reporter,
     resume: bool,
 ) -> Path:
-    """Learn the terms of a catalogue; report searches of val before and after.
+    """Learn a catalogue's terms; report searches before and after.
 
     Frozen features are stored as they are computed, so that an interrupted run continues with them.
     """

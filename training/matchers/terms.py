@@ -1,4 +1,4 @@
-"""Learning of a catalogue's terms: their photos, and their worth in a score."""
+"""Learning of a catalogue's terms: their photos and worth."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ENCODED = 128  # photos encoded at once
 
 @dataclass(frozen=True, slots=True)
 class TermOptions:
-    """The [terms] of a preset: the least products of a term, the most terms.
+    """The [terms] of a preset: least products, most terms.
 
     least: the least products of a term; with fewer a photo's features say too little. most: the
     most frequent are taken, as every term is one more number of each fragment.
@@ -57,7 +57,7 @@ class EncodedPhotos:
 
 
 def choose_terms(examples: Sequence[Example], options: TermOptions) -> tuple[tuple[str, ...], ...]:
-    """Choose the terms of enough products, the most frequent first, in all forms.
+    """Choose frequent terms, the most frequent first, in all forms.
 
     Terms of nearly all products are left out. LookupError if there is no term.
     """

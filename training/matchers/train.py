@@ -1,4 +1,7 @@
-"""Training of a matcher, from a preset to its checkpoint: prepare, fit, report."""
+"""Training of a matcher, from preset to checkpoint.
+
+It prepares, fits and reports.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +60,7 @@ class MatcherRun:
 
 @dataclass(frozen=True, slots=True)
 class Splits:
-    """Frozen inputs of learned photos, of those that choose the best epoch, of val."""
+    """Frozen inputs of photos to learn, to choose by, of val."""
 
     learned: Pairs
     choosing: Pairs
@@ -72,7 +75,7 @@ def train(
     resume: bool = False,
     reporter: Reporter = SILENT,
 ) -> Path:
-    """Train a preset on a corpus; return the path of the best epoch's checkpoint.
+    """Train a preset on a corpus; return the best checkpoint's path.
 
     The run's folder <out>/<preset>-<seed> gets run.json, last.pt and matcher.safetensors. Missing
     teachers are trained first, into folders next to it. ValueError if the run's folder holds a run
@@ -136,7 +139,7 @@ def train_teachers(run: MatcherRun, reporter: Reporter) -> TeacherScores:
 
 
 def train_teacher(preset: Preset, corpus: Corpus, place: Place, reporter: Reporter) -> Path:
-    """Return the checkpoint of a teacher; train it, or resume its incomplete run.
+    """Return a teacher's checkpoint; train or resume its run.
 
     ValueError if its folder holds a run of other options or data, LookupError if it lacks one.
     """
@@ -177,7 +180,10 @@ def fit_epochs(
 
 
 def make_trainer(run: MatcherRun, splits: Splits, teachers: TeacherScores | None) -> Trainer[Batch]:
-    """Make the trainer of a prepared matcher; inputs pass its fixed part once."""
+    """Make the trainer of a prepared matcher.
+
+    Inputs pass its fixed part once.
+    """
     preset, model, device = run.preset, run.model, run.place.device
     pairs, choosing = (
         defer_fixed(split, model, device) for split in (splits.learned, splits.choosing)
@@ -195,7 +201,7 @@ def make_trainer(run: MatcherRun, splits: Splits, teachers: TeacherScores | None
 def report_val(
     run: MatcherRun, splits: Splits, trainer: Trainer[Batch], reporter: Reporter
 ) -> None:
-    """Measure the best epoch's checkpoint on val, once, and write it to run.json."""
+    """Measure the best checkpoint on val once, for run.json."""
     folder, device = run.folder, run.place.device
     best = checkpoint.load(folder.best, device).model
     folder.facts[VAL] = validate_epoch(best, splits.learned, splits.val, device, share=0.0).values

@@ -158,7 +158,7 @@ def measure_recalls(
     cache: Path,
     progress: Progress,
 ) -> dict[int, float]:
-    """Measure percents of phrases whose box is among the first N proposals."""
+    """Measure percents of phrases with a box among N proposals."""
     folded = maps.of(examples, cache, progress)
     boxes = [phrase_boxes(truth.get(example.image.name, ())) for example in examples]
     return recalls(propose(model, maps, folded, progress), boxes)
@@ -181,7 +181,10 @@ def list_boxes(sentences: Iterable[GroundedSentence]) -> Tensor:
 
 @dataclass(frozen=True, slots=True)
 class Maps:
-    """The frozen backbone's maps in one tensor a photo: four fine cells, one coarse."""
+    """The frozen backbone's maps, one tensor a photo.
+
+    It has four fine cells, one coarse.
+    """
 
     config: detector.Config
     backbone: Backbone

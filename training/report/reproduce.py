@@ -39,7 +39,10 @@ class Training:
 
     @property
     def left(self) -> int:
-        """The number of epochs to do; a preset without epochs is validated once."""
+        """The number of epochs to do.
+
+        A preset without epochs is validated once.
+        """
         return max(0, max(1, self.preset.schedule.epochs) - self.done)
 
 
@@ -113,7 +116,7 @@ def measure_paces(runs: Iterable[Measurement]) -> dict[str, float]:
 
 
 def estimate(trainings: Iterable[Training], paces: Mapping[str, float]) -> Estimate:
-    """Estimate the time of the epochs that are left."""
+    """Estimate the time of the epochs to do."""
     to_do = [job for job in trainings if job.left]
     seconds = [job.left * paces[job.preset.name] for job in to_do if job.preset.name in paces]
     unknown = {job.preset.name: None for job in to_do if job.preset.name not in paces}
@@ -148,7 +151,9 @@ def reproduce(
     starts: Callable[[Training], None] = lambda _: None,
     tells: Callable[[EpochRecord], None] = lambda _: None,
 ) -> dict[str, str]:
-    """Train the rows that are left, and publish each; return failures by name.
+    """Train the missing rows and publish each.
+
+    Returns failures by name.
 
     A loss that is not finite ends its own training alone.
     """
