@@ -1,4 +1,4 @@
-"""A browser, a site that is filled with photos, and what tests do on its page."""
+"""A browser, a site full of photos, and steps on its page."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def jpeg(path: Path, shift: int = 0) -> bytes:
 
 
 def filled(engine: Engine) -> Engine:
-    """Five sample photos by default, thirty items in `many`, and one collection that was emptied.
+    """Sample photos by default, thirty items in `many`, an empty collection.
 
     One of the thirty has two photos.
     """
@@ -146,13 +146,13 @@ def page(browser, site) -> Iterator[SimpleNamespace]:
 
 @pytest.fixture
 def watched() -> Callable[..., AbstractContextManager[SimpleNamespace]]:
-    """Opens a page that asks no other host and reports no error, of a browser and a site."""
+    """Opens a watched page, see `watched_page`, of browser and site."""
     return watched_page
 
 
 @pytest.fixture
 def asked(browser, address, png) -> Iterator[SimpleNamespace]:
-    """A page of a service with a captioner and a grounder, asked with a photo."""
+    """A page of a service with all models, and a photo's answer."""
     with watched_page(browser, address) as opened:
         opened.goto("/")
         photo = {"name": "red.png", "mimeType": "image/png", "buffer": png("red")}
@@ -162,7 +162,7 @@ def asked(browser, address, png) -> Iterator[SimpleNamespace]:
 
 @contextmanager
 def watched_page(browser, site, **form) -> Iterator[SimpleNamespace]:
-    """A page that asks no other host and reports no error; `form` is what the browser is like."""
+    """A page without foreign requests and errors; `form` describes the browser."""
     form = {"viewport": {"width": 1100, "height": 800}} | form
     context = browser.new_context(base_url=site, **form)
     opened = context.new_page()
@@ -181,7 +181,7 @@ def watched_page(browser, site, **form) -> Iterator[SimpleNamespace]:
 
 @pytest.fixture
 def markup() -> str:
-    """A sentence of the site that holds markup."""
+    """A sentence of the site with markup."""
     return MARKUP
 
 
@@ -212,7 +212,7 @@ def ask_with_photo() -> Callable[..., None]:
 
 @pytest.fixture
 def changed() -> Callable[..., None]:
-    """Lets a function edit the service's answers at a path, as another matcher might give them."""
+    """Edits the service's answers at a path by a function."""
 
     def do(page: Any, path: str, change: Callable[[Any], object]) -> None:
         def answer(route: Any) -> None:
@@ -243,7 +243,7 @@ def with_probabilities(changed) -> Callable[..., None]:
 
 @pytest.fixture
 def with_phrases(changed) -> Callable[..., None]:
-    """Gives every hit these phrases; what is left out of one is as in "a cup"."""
+    """Gives every hit these phrases, completed from "a cup"."""
 
     def do(page: Any, *phrases: dict[str, Any]) -> None:
         def change(body: Any) -> None:
@@ -257,5 +257,5 @@ def with_phrases(changed) -> Callable[..., None]:
 
 @pytest.fixture
 def cup_at_night(page, with_phrases) -> None:
-    """Every hit answers "a cup" by its middle and "at night" by the whole photo."""
+    """Hits for "a cup" in the middle and "at night" everywhere."""
     with_phrases(page, CUP, NIGHT)

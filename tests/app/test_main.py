@@ -1,4 +1,4 @@
-"""The application as a whole: its reference, its health, its page, and its headers."""
+"""The whole application: reference, health, page, headers."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ def database(kind: str, folder: Path) -> Iterator[str]:
 
 
 def run(kind: str, count: int, folder: Path) -> Counter[str]:
-    """Run rounds on a database of a kind; returns counts by kind of round."""
+    """Run rounds on a kind of database; returns counts."""
     paths = matchers(folder / "matchers")
     counts: Counter[str] = Counter()
     with database(kind, folder) as url:

@@ -1,4 +1,4 @@
-"""The contract that every pair of towers keeps."""
+"""The contract of every pair of towers."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -54,7 +54,7 @@ def paired(image, text):
 
 
 def built(image, text):
-    """An untrained matcher that has seen a little data, its regions moved away from zero."""
+    """An untrained matcher after a little data, regions off zero."""
     torch.manual_seed(0)
     model = paired(image, text)
     for weight in model.parameters():

@@ -1,6 +1,7 @@
 """Reader of .jsonl corpora: one photo a line.
 
-A line is {image, sentences, metadata?, split?, id?}."""
+A line is {image, sentences, metadata?, split?, id?}.
+"""
 
 from __future__ import annotations
 

@@ -292,7 +292,7 @@ def start(*arguments: object) -> subprocess.Popen[bytes]:
 
 
 def listed(port: int) -> list[str] | None:
-    """The ids that a server lists; None while it does not answer."""
+    """The ids in a server's list; None while it is silent."""
     try:
         answer = httpx2.get(f"http://127.0.0.1:{port}/items", timeout=60)
     except httpx2.ConnectError:

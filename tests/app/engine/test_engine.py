@@ -1,4 +1,4 @@
-"""The engine embeds, stores and explains, whatever web is around it."""
+"""The engine embeds, stores and explains without the web."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A service whose matcher has learned a catalogue's terms, beside the one that it started from."""
+"""A service with a catalogue's terms, next to the general one."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Hits = list[dict[str, Any]]
 
 
 def photo(colour: str, shade: int) -> bytes:
-    """A photo whose right half is lighter, so that its regions differ."""
+    """A photo with a lighter right half, for unlike regions."""
     image = Image.new("RGB", (96, 96), tuple(value + 2 * shade for value in COLOURS[colour]))
     image.paste(tuple(value + 20 + 2 * shade for value in COLOURS[colour]), (48, 0, 96, 96))
     image.save(file := BytesIO(), "PNG")
@@ -71,7 +71,7 @@ class Service:
 
 @pytest.fixture(scope="module")
 def services(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Service]]:
-    """One with the general matcher and one with the terms that it learned from the same photos."""
+    """Two services of the same photos: general, and with terms."""
     start = general()
     inputs = start.model.image_inputs([decode(photo).pixels for photo in PHOTOS.values()])
     examples = [

@@ -1,4 +1,4 @@
-"""The HTTP server itself: connections, headers, pipelines, upgrades, and what is no HTTP."""
+"""The HTTP server: connections, headers, pipelines, upgrades, and noise."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CLOSE = (b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")
 
 @pytest.fixture
 def small(settings: Settings, engine: Engine) -> Iterator[str]:
-    """Where a server listens that has few connections."""
+    """The address of a server with few connections."""
     chosen = settings.model_copy(update={"connections": 8})
     app = create_app(chosen, engine)
     config = uvicorn.Config(app, port=0, log_level="error", **server.options(chosen))
@@ -47,7 +47,7 @@ def connect(address: str, source: str = "127.0.0.1") -> socket.socket:
 
 
 def ask(address: str, request: bytes) -> bytes:
-    """All that a server answers to a request, and to one that asks it to close the connection."""
+    """A server's whole answer to a request and a last one."""
     answer = b""
     with connect(address) as connection, suppress(ConnectionError):
         connection.sendall(request + GET.replace(*CLOSE))

@@ -1,4 +1,7 @@
-"""The page's states break no rule of axe-core, wide and on a phone, light and dark."""
+"""The page's states break no rule of axe-core.
+
+Wide and on a phone, light and dark.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,7 @@ def app(settings, describing):
 
 @pytest.fixture
 def engine(engine: Engine, png: Callable[..., bytes]) -> Engine:
-    """Photos with sentences, products, and a collection that is being filled."""
+    """Photos with sentences, products, and a running import."""
     photos = [Draft(name, sentences=(f"a {name} wall",)) for name in ("red", "blue")]
     engine.put("default", [photo.with_photo(png(photo.id, "white")) for photo in photos])
     products = PRODUCTS.items()
@@ -54,7 +57,7 @@ def page(request: pytest.FixtureRequest, browser: Any, address: str, watched: An
 
 
 def violations(page: Any) -> list[str]:
-    """What axe-core finds on the page as it is: the rule, and the elements that break it."""
+    """axe-core's findings on the page: rules and elements."""
     axe = Axe()
     page.evaluate("Promise.all(document.getAnimations().map((one) => one.finished))")
     found = axe.run(page).response["violations"]

@@ -1,4 +1,4 @@
-"""HTTPS is served with the certificate that the settings name."""
+"""HTTPS is served with the certificate of the settings."""
 
 from __future__ import annotations
 

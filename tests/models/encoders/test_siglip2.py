@@ -1,4 +1,4 @@
-"""SigLIP 2 NaFlex compared with transformers' forward, on photos of several shapes at a time."""
+"""SigLIP 2 NaFlex equals transformers', on photos of many shapes."""
 
 import pytest
 import torch
@@ -27,7 +27,7 @@ def matcher(**image):
 
 @pytest.fixture(scope="module")
 def shapes():
-    """Photos that are wide, tall, narrow and square."""
+    """Photos of wide, tall, narrow and square shapes."""
     generator = torch.Generator().manual_seed(3)
     sizes = [(50, 80), (90, 30), (16, 200), (64, 64)]
     return [

@@ -68,7 +68,9 @@ def test_where_gradients_are_wanted_torch_computes(by_openvino):
 
 
 def test_an_unknown_inference_is_named(monkeypatch):
-    with pytest.raises(ValueError, match="unknown inference 'tensorrt'; there are: torch, openvino"):
+    with pytest.raises(
+        ValueError, match="unknown inference 'tensorrt'; there are: torch, openvino"
+    ):
         backbones.choose_inference("tensorrt")
     monkeypatch.setitem(__import__("sys").modules, "openvino", None)
     backbones.openvino.library.cache_clear()

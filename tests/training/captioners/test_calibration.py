@@ -1,4 +1,4 @@
-"""Captions get probabilities that are right as often as they say, and a threshold of guesses."""
+"""Captions' probabilities are right, with a threshold of guesses."""
 
 from dataclasses import replace
 

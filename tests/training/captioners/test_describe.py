@@ -1,4 +1,4 @@
-"""Captions of a split as a captioner gives them, and as a service does, ranked by a matcher."""
+"""Captions of a split by a captioner, or as a service's."""
 
 import pytest
 import torch

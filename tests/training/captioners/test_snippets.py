@@ -22,7 +22,7 @@ TEXT = "A dog in the grass with a ball"
 
 
 def bag(text, similarities):
-    """A sentence whose words have the given similarities with two regions."""
+    """A sentence with given similarities of words to two regions."""
     words, places, at = text.split(), [], 0
     for word in words:
         places.append(Span(at, at + len(word)))
@@ -74,7 +74,7 @@ def test_snippets_of_a_region_are_those_of_all_sentences_but_for_long_ones():
 
 @pytest.fixture
 def shipped(tmp_path, monkeypatch):
-    """A small matcher that ships, and a photo's inputs."""
+    """A small shipped matcher, and a photo's inputs."""
     torch.manual_seed(0)
     image = {
         "name": "regions_in_context",

@@ -32,7 +32,7 @@ CONFIG = {
 
 
 def moved(seed):
-    """A matcher whose weights have all moved away from their start."""
+    """A matcher with all weights moved from their start."""
     torch.manual_seed(seed)
     matcher = Matcher(Config(**CONFIG))
     for weight in matcher.parameters():
@@ -121,7 +121,7 @@ def test_the_command_writes_a_checkpoint_that_is_evaluated(preset, corpus, scene
 
 
 def contextual(**options):
-    """A matcher whose weights have all moved, with named classes."""
+    """A matcher with moved weights, and named classes."""
     torch.manual_seed(0)
     image = {"views": ("lite0@32", "lite0@64"), "classifiers": ("lite0@64",), "embedding": 8}
     text = {"embedding": 8, "frozen_layers": 5}
@@ -141,7 +141,7 @@ def contextual(**options):
 
 @pytest.fixture(scope="module")
 def few_pairs():
-    """Frozen inputs of photos and sentences, of which the first photo has two."""
+    """Frozen inputs of photos and sentences, the first with two."""
     torch.manual_seed(1)
     sentences = ["a dog", "a dog runs", "two cats sleep", "a red car"]
     matcher = contextual()

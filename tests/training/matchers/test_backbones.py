@@ -1,4 +1,4 @@
-"""A CNN that a matcher tuned is a file, and a view of other matchers."""
+"""A matcher's tuned CNN is a file, for other matchers."""
 
 from dataclasses import replace
 
@@ -33,7 +33,7 @@ def matcher(**image):
 
 @pytest.fixture(scope="module")
 def tuned(tmp_path_factory):
-    """A matcher whose CNN is not as it was packaged, and its file."""
+    """A matcher with a tuned CNN, and its file."""
     torch.manual_seed(0)
     model = matcher(sizes=(64,), tuned=True)
     with torch.no_grad():
@@ -151,7 +151,7 @@ def branch(name, **image):
 
 
 def cnn(path):
-    """The weights of the CNN that a matcher's checkpoint holds."""
+    """The weights of a matcher's CNN in its checkpoint."""
     return checkpoint.load(path).model.sight.features.backbone.state_dict()
 
 

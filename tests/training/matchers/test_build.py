@@ -35,7 +35,7 @@ def shipped_backbone(tmp_path, monkeypatch):
 
 
 def preset_of(epochs=1, shape=(("embedding", 8),), references=(), **image):
-    """A preset of the towers that ship, small; `shape` are options of both towers."""
+    """A small preset of shipped towers, with a `shape` for both."""
     options = {"views": VIEWS, **dict(shape)} | image
     tables = {
         "model": {
@@ -108,7 +108,7 @@ def test_the_shape_that_an_average_gave_to_vectors_stays_unless_the_preset_has_i
 
 
 def test_a_start_may_have_other_numbers_of_references_than_the_preset():
-    """They are measured again; where the numbers are the same, they stay until then."""
+    """They are measured again, or stay until then if equal."""
     torch.manual_seed(0)
     photos = {"references": 4}
     former = Matcher(preset_of(views=["lite0@32"], references=photos).model)

@@ -1,4 +1,4 @@
-"""From photos and sentences on disk to a hit over HTTP whose box is where the word is."""
+"""From files to a hit over HTTP with the word's box."""
 
 from urllib.parse import quote
 

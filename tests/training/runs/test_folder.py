@@ -1,4 +1,4 @@
-"""Every part is trained by one loop: a run that broke off goes on, and equals an unbroken one."""
+"""One loop trains every part; broken runs resume exactly."""
 
 from dataclasses import replace
 
@@ -40,7 +40,7 @@ def truth(scenes):
 
 
 def stop(record):
-    """As a user who ends the first epoch of a run."""
+    """Stop as a user at the first epoch's end."""
     raise KeyboardInterrupt(record.epoch)
 
 

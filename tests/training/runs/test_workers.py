@@ -1,4 +1,4 @@
-"""Workers learn what one process learns, survive the loss of one, and say what they cannot do."""
+"""Workers learn as one process, and survive a loss."""
 
 from __future__ import annotations
 
