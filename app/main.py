@@ -88,6 +88,13 @@ def create_app(
     page.serve(app)
     errors.install(app)
     app.openapi = lambda: describe(app)  # type: ignore[method-assign]  # FastAPI's own way
+    _add_middleware(app, settings)
+    observe(app, queries=settings.log_queries)
+    return app
+
+
+def _add_middleware(app: FastAPI, settings: Settings) -> None:
+    """Add the middleware; requests pass the last one first."""
     if settings.cors_origins:
         origins = list(settings.cors_origins)
         app.add_middleware(
@@ -101,8 +108,6 @@ def create_app(
     app.add_middleware(BodyLengthMiddleware)
     app.add_middleware(HeaderSizeMiddleware)
     app.add_middleware(SecurityHeadersMiddleware)
-    observe(app, queries=settings.log_queries)
-    return app
 
 
 @asynccontextmanager

@@ -30,10 +30,7 @@ def link(apart: Sequence[Tensor], words: Sequence[Tensor], owners: Sequence[int]
 
 
 def main() -> None:
-    """Print recalls and equal boxes, by components.
-
-    Equal boxes are a share of words.
-    """
+    """Print recalls and the share of equal boxes, by components."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("checkpoint", type=Path)
     options.add_argument("data", type=Path)

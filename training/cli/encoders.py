@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
+from rich.console import Console, Group
+from rich.table import Table
 
 from training.cli.options import ChangedOut, Data, Device, Images, Numbers, plain_errors
+
+if TYPE_CHECKING:
+    from training.encoders.tune import Tuning
 
 
 def adopt(
@@ -124,6 +128,19 @@ def tune(
             loaded, examples, cost, progress.on(console), device, recipe or ()
         )
         tuning.store(out or file, loaded, matcher, tuned, f"{corpus.name} {part}")
-        Console().print(tuning.make_tables(tuned))
+        Console().print(make_tables(tuned))
         analysis.store(json_file, asdict(tuned) | {"data": f"{corpus.name} {part}"})
         typer.echo(out or file)
+
+
+def make_tables(tuned: Tuning) -> Group:
+    """All ways and weights as tables, the chosen one marked."""
+    ways = Table("boxes", "against", "cosine lost with the box grey", "with another box grey")
+    for way in tuned.ways:
+        ways.add_row(way.recipe, way.against, f"{way.fall:.4f}", f"{way.elsewhere:.4f}")
+    trials = Table("boxes", "against", "λ", "image → text R@1", "text → image R@1", "sum", "")
+    for trial in tuned.tried:
+        cells = (f"{value:.1f}" for value in (trial.annotation_1, trial.search_1, trial.recall_sum))
+        mark = f"chosen, scale {tuned.scale:.0f}" if trial == tuned.chosen else ""
+        trials.add_row(trial.recipe, trial.against, f"{trial.regions:g}", *cells, mark)
+    return Group(ways, trials)

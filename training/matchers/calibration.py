@@ -73,9 +73,7 @@ def calibrate(
     progress: Progress,
     device: str = "cpu",
 ) -> tuple[Calibration, dict[str, Reliability]]:
-    """Fit on half of val's photos; measure on the other.
-
-    And on the checks' val.
+    """Fit on half of val's photos; measure on the rest and the checks.
 
     Raises LookupError for a corpus without train or val, ValueError for photos or texts that cannot
     be embedded, and for a matcher with a catalogue's terms, whose calibration is its start's.
