@@ -86,7 +86,7 @@ class Config:
         return f"{self.image.name} + {self.text.name}"
 
 
-class Matcher(nn.Module):
+class TwoTowerMatcher(nn.Module):
     """Photos and sentences in one space, as bags of fragments; a registry.Matcher.
 
     The frozen part (`image_inputs`, `sentence_inputs`) is computed once and cached while
@@ -264,7 +264,7 @@ class Matcher(nn.Module):
         ]
 
 
-Model = Matcher  # the name in the registry
+Model = TwoTowerMatcher  # the name in the registry
 
 
 def build_tower(kind: str, part: TowerOptions) -> Any:

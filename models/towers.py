@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from models.types import PaddedBags, ParsedSentence, Span
 
 LIKELIHOOD_SCALE = 0.2  # ε of a likelihood among vectors, and of its prior among words
-Place = tuple[str, Span]  # a fragment's label and where it is in the text
+FragmentPlace = tuple[str, Span]  # a fragment's label and where it is in the text
 
 
 class FrozenPart(nn.Module, ABC):
@@ -68,7 +68,7 @@ class TextReader(FrozenPart):
 
     any_word = False
 
-    def forward(self, texts: Sequence[str]) -> tuple[list[Tensor], list[list[Place]]]:
+    def forward(self, texts: Sequence[str]) -> tuple[list[Tensor], list[list[FragmentPlace]]]:
         """Inputs (T, C) of each text, and its fragments' places in order.
 
         ValueError for a text without words, or with too many.
@@ -84,7 +84,7 @@ class TextReader(FrozenPart):
     def inputs(self, sentences: Sequence[ParsedSentence]) -> list[Tensor]:
         """Inputs (T, C) of each sentence: vectors, or whole numbers for words."""
 
-    def places(self, sentence: ParsedSentence) -> list[Place]:
+    def places(self, sentence: ParsedSentence) -> list[FragmentPlace]:
         """The label and place of each fragment."""
         return [(word.text, word.span) for word in sentence.words]
 

@@ -191,13 +191,13 @@ def small_matcher(tmp_path_factory: pytest.TempPathFactory) -> Path:
     import torch
 
     from models import checkpoint
-    from models.matcher import Config, Matcher
+    from models.matcher import Config, TwoTowerMatcher
 
     torch.manual_seed(0)
     image = {"name": "regions", "options": {"sizes": (96,), "embedding": 8}}
     text = {"name": "brnn", "options": {"embedding": 8, "hidden": 8}}
     path = tmp_path_factory.mktemp("checkpoints") / "matcher.safetensors"
-    checkpoint.save(path, "matchers", "dvsa", Matcher(Config(image, text)), {})
+    checkpoint.save(path, "matchers", "dvsa", TwoTowerMatcher(Config(image, text)), {})
     return path
 
 

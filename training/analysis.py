@@ -39,7 +39,7 @@ from training.matchers import calibration
 from training.matchers.frozen import FrozenInputs, precision_of
 from training.proposers import train as proposals
 from training.report import contact_sheet
-from training.runs.folder import Place
+from training.runs.folder import RunPlace
 from training.runs.progress import Progress
 
 
@@ -68,9 +68,9 @@ class Exam:
     spice: Program | None = None
 
     @property
-    def place(self) -> Place:
+    def place(self) -> RunPlace:
         """The place of frozen features: their cache and the device."""
-        return Place(self.cache, self.cache, self.device)
+        return RunPlace(self.cache, self.cache, self.device)
 
     def vectors(self, loaded: Checkpoint) -> list[Tensor]:
         """Compute the photos' vectors (R_k, D) from their frozen features."""
@@ -249,7 +249,7 @@ def calibrate(
     loaded: Checkpoint,
     ranking: Checkpoint | None,
     corpora: Sequence[Corpus],
-    place: Place,
+    place: RunPlace,
     out: Path,
     progress: Progress,
 ) -> tuple[Mapping[str, Reliability], dict[str, Any]]:

@@ -21,7 +21,7 @@ from app.schemas.fields import (
 )
 
 
-class Phrase(BaseModel):
+class PhraseIn(BaseModel):
     """A part of a query; the weight scales its part of the score."""
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
@@ -36,7 +36,7 @@ class Search(PhotoBody):
     The query is a text, weighted phrases or a photo.
     """
 
-    phrases: Annotated[list[Phrase], Field(min_length=1, max_length=50)] | None = None
+    phrases: Annotated[list[PhraseIn], Field(min_length=1, max_length=50)] | None = None
     limit: Limit = 20
     cursor: Cursor = None
     filter: Filter | None = None

@@ -21,11 +21,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from models.matcher import Matcher
+from models.matcher import TwoTowerMatcher
 from models.types import PaddedBags
 from training.data.corpus import Corpus, Example
 from training.matchers.frozen import FrozenInputs
-from training.runs.folder import Place
+from training.runs.folder import RunPlace
 from training.runs.progress import Progress
 
 Side = Literal["images", "sentences"]  # of the collection: what is searched for
@@ -207,7 +207,7 @@ class Real:
 
 
 def embed(
-    matcher: Matcher,
+    matcher: TwoTowerMatcher,
     corpus: Corpus,
     splits: Sequence[str],
     folder: Path,
@@ -218,7 +218,7 @@ def embed(
 
     What is there already is left alone.
     """
-    frozen = FrozenInputs(matcher, Place(folder, features), PRECISION, progress)
+    frozen = FrozenInputs(matcher, RunPlace(folder, features), PRECISION, progress)
     held, *others = splits
     for name, chosen in (("held", [held]), ("other", others)):
         if (folder / f"sentences-{name}.npy").exists():
@@ -255,7 +255,7 @@ def encode_batches(encode: Any, inputs: Sequence[Tensor]) -> list[Halves]:
 
 
 def add_sentences(
-    real: Real, matcher: Matcher, texts: Iterable[str], most: int, progress: Progress
+    real: Real, matcher: TwoTowerMatcher, texts: Iterable[str], most: int, progress: Progress
 ) -> None:
     """Embed further sentences and keep them, until there are `most`."""
     bags = [real.sentences("other")]

@@ -26,7 +26,7 @@ from training.data.entities import GroundedSentence, enclose
 from training.evaluation.captions.bleu import bleu
 from training.evaluation.embedding import read_pixels
 from training.evaluation.localisation import IOU
-from training.runs.folder import Place
+from training.runs.folder import RunPlace
 from training.runs.precision import half_precision
 from training.runs.progress import silent
 
@@ -47,7 +47,7 @@ def main(
     """
     loaded = checkpoint.load(shipped.MATCHER)
     train = folders.read(data).split("train")
-    place = Place(cache, cache)
+    place = RunPlace(cache, cache)
     inputs = frozen_inputs(loaded.model.image, train, place, PRECISION, silent)
     examples = train[:photos]
     bags = snippets.compare_sentences(loaded, examples, inputs[:photos], cache)

@@ -61,7 +61,7 @@ class Language(nn.Module, ABC):
         return None
 
 
-class Captioner(nn.Module):
+class LanguageCaptioner(nn.Module):
     """A frozen sight and a language to describe its features: a registry.Captioner."""
 
     stored_in_half = ("language.",)

@@ -9,7 +9,7 @@ from training.data import synthetic
 from training.data.corpus import Corpus
 from training.evaluation.captions import descriptions
 from training.matchers.preset import parse
-from training.runs.folder import Place
+from training.runs.folder import RunPlace
 from training.runs.loop import Trainer
 
 EPOCHS = 8
@@ -54,7 +54,7 @@ def cache(tmp_path_factory):
 
 @pytest.fixture
 def place(tmp_path, cache):
-    return Place(tmp_path / "runs", cache)
+    return RunPlace(tmp_path / "runs", cache)
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ from training.evaluation.reliability import Reliability, reliability
 from training.matchers.calibration import SEED
 from training.matchers.frozen import precision_of
 from training.matchers.regression import logistic
-from training.runs.folder import Place
+from training.runs.folder import RunPlace
 from training.runs.progress import Progress
 
 RIGHT = 0.7  # of the captions that are not marked as guesses
@@ -58,7 +58,7 @@ def calibrate(
     loaded: Checkpoint,
     judge: Checkpoint | None,
     corpora: Sequence[Corpus],
-    place: Place,
+    place: RunPlace,
     progress: Progress,
 ) -> tuple[CaptionCalibration, dict[str, Reliability]]:
     """Fit on half of val; measure on the other half.
@@ -96,7 +96,7 @@ def judge_captions(
     judge: Checkpoint,
     examples: Sequence[Example],
     start: CaptionCalibration,
-    place: Place,
+    place: RunPlace,
     progress: Progress,
     wordnet: WordNet,
 ) -> JudgedCaptions:

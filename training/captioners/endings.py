@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from models.captions.captioning import Captioner
+from models.captions.captioning import LanguageCaptioner
 from models.checkpoint import Checkpoint
 from models.registry import find
 from models.text.parsing import parse_trees
@@ -22,7 +22,7 @@ RELATIONS = frozenset(
 )
 
 
-def with_endings(loaded: Checkpoint, examples: Sequence[Example]) -> Captioner:
+def with_endings(loaded: Checkpoint, examples: Sequence[Example]) -> LanguageCaptioner:
     """Copy a checkpoint's captioner without unfinished words at captions' ends.
 
     The words are measured on sentences of train. ValueError for another kind of model.
@@ -32,7 +32,7 @@ def with_endings(loaded: Checkpoint, examples: Sequence[Example]) -> Captioner:
     trained: Any = loaded.model
     trees = parse_trees([text for example in examples for text in example.sentences])
     words = unfinished(trees, trained.config.words)
-    model: Captioner = find("captioners", loaded.name).Model(
+    model: LanguageCaptioner = find("captioners", loaded.name).Model(
         replace(trained.config, unfinished=words)
     )
     model.load_state_dict(trained.state_dict())

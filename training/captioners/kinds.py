@@ -23,7 +23,7 @@ from training.captioners.train import frozen_inputs
 from training.data.corpus import Example
 from training.evaluation.captions.wordnet import PERSONS, WordNet
 from training.matchers.frozen import precision_of
-from training.runs.folder import Place
+from training.runs.folder import RunPlace
 from training.runs.progress import Progress
 
 # The kinds that captions invent most, with values of decision 0012.
@@ -35,7 +35,7 @@ Nouns = dict[str, str]  # words that are nouns more often than not, to their sin
 
 
 def add_kinds(
-    loaded: Checkpoint, examples: Sequence[Example], place: Place, progress: Progress
+    loaded: Checkpoint, examples: Sequence[Example], place: RunPlace, progress: Progress
 ) -> Model:
     """A checkpoint's captioner with KINDS, measured on examples of train.
 

@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from models.captions.captioning import FIRST_WORD, UNKNOWN, Captioner
+from models.captions.captioning import FIRST_WORD, UNKNOWN, LanguageCaptioner
 from models.captions.decoding import END, CaptionLimits, sample
 from training.captioners.batches import PADDING, Batches, CaptionBatch, TextBatch
 from training.captioners.captions import caption_words
@@ -21,7 +21,7 @@ from training.runs.precision import half_precision
 class CrossEntropy:
     """The mean −log p of true words; sentences without photos count `text_weight`."""
 
-    model: Captioner
+    model: LanguageCaptioner
     device: str
     precision: str
     label_smoothing: float = 0.0
@@ -119,7 +119,9 @@ def mark_end(words: Sequence[str]) -> list[str]:
     return [*words, str(END)]
 
 
-def logits(model: Captioner, batch: CaptionBatch | TextBatch, device: str) -> tuple[Tensor, Tensor]:
+def logits(
+    model: LanguageCaptioner, batch: CaptionBatch | TextBatch, device: str
+) -> tuple[Tensor, Tensor]:
     """Compute logits (W, V) of a batch's W real words, END included, and targets (W,)."""
     language = model.language
     inputs, targets = batch.given.to(device), batch.targets.to(device)  # (N, T) each

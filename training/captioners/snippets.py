@@ -22,7 +22,7 @@ from training.data.digests import digest, file_digest
 from training.evaluation.embedding import encode_inputs
 from training.matchers.frozen import FrozenInputs, precision_of
 from training.runs.cache import load_or_compute
-from training.runs.folder import Place
+from training.runs.folder import RunPlace
 from training.runs.progress import Progress, silent
 
 
@@ -77,7 +77,7 @@ def describe_by_snippets(
         )
     by_matcher = inputs
     if sight.key() != other.key():
-        frozen = FrozenInputs(loaded.model, Place(cache, cache), precision_of(loaded), progress)
+        frozen = FrozenInputs(loaded.model, RunPlace(cache, cache), precision_of(loaded), progress)
         by_matcher = frozen.photos(examples, "snippets")
     rows: list[Tensor] = []
     described: list[Example] = []

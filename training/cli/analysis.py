@@ -179,11 +179,11 @@ def calibrate(
         from training.data import readers as folders
         from training.evaluation import reliability, tables
         from training.runs import progress
-        from training.runs.folder import Place
+        from training.runs.folder import RunPlace
 
         loaded = checkpoint.load(file, device)
         corpora = [folders.read(data, images), *map(folders.read, check or ())]
-        ranking, place = analysis.load_judge(loaded, judge, device), Place(file, cache, device)
+        ranking, place = analysis.load_judge(loaded, judge, device), RunPlace(file, cache, device)
         curves, facts = analysis.calibrate(
             loaded, ranking, corpora, place, out or file, progress.on(console)
         )

@@ -26,7 +26,7 @@ from training.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from models.captions.captioning import Captioner
+    from models.captions.captioning import LanguageCaptioner
     from models.checkpoint import Checkpoint
     from training.data.corpus import Example
 
@@ -62,11 +62,11 @@ def train_captioner(
         from training.captioners import train as captioning
         from training.data import readers as folders
         from training.markdown import slashed
-        from training.runs.folder import Place
+        from training.runs.folder import RunPlace
 
         score = captioning.train(
             folders.read(data, images),
-            Place(out, cache, device, seed, start),
+            RunPlace(out, cache, device, seed, start),
             captioner_presets.read(preset),
             text=text,
             resume=resume,
@@ -96,9 +96,9 @@ def add_kinds(
     with plain_errors(console):
         from training.captioners import kinds
         from training.runs import progress
-        from training.runs.folder import Place
+        from training.runs.folder import RunPlace
 
-        place, bars = Place(file, cache, device), progress.on(console)
+        place, bars = RunPlace(file, cache, device), progress.on(console)
         rewrite(
             file,
             out,
@@ -135,7 +135,7 @@ def rewrite(
     data: Path,
     images: Path | None,
     device: str,
-    change: Callable[[Checkpoint, Sequence[Example]], Captioner],
+    change: Callable[[Checkpoint, Sequence[Example]], LanguageCaptioner],
 ) -> None:
     """Change a captioner by train's examples, and write `out`.
 
@@ -179,7 +179,7 @@ def evaluate_regions(
         from training.data import readers as folders
         from training.markdown import slashed
         from training.runs import progress
-        from training.runs.folder import Place
+        from training.runs.folder import RunPlace
 
         loaded, corpus = checkpoint.load(file, device), folders.read(data, images)
         score, numbers = region_captions.measure_region_captions(
@@ -187,7 +187,7 @@ def evaluate_regions(
             corpus,
             read_boxes(data, boxes),
             split,
-            Place(cache, cache, device),
+            RunPlace(cache, cache, device),
             progress.on(console),
             beam or BEAM,
         )

@@ -26,7 +26,7 @@ from training.cli.options import (
 if TYPE_CHECKING:
     from training.data.corpus import Corpus
     from training.matchers.preset import Preset
-    from training.runs.folder import Place
+    from training.runs.folder import RunPlace
 
 
 def train(
@@ -69,20 +69,20 @@ def train(
     console = Console(stderr=True)
     with plain_errors(console, parser):
         from training.matchers import preset as presets
-        from training.runs.folder import Place
+        from training.runs.folder import RunPlace
         from training.runs.workers import launch
 
         chosen = presets.read(preset, start=start).with_epochs(epochs)
         catalogue = Catalogue(tuple(field or ()), clicks)
         corpus = read_corpus(chosen, data, images, catalogue, console)
-        arguments = chosen, corpus, Place(out, cache, device, seed, start), resume, parser
+        arguments = chosen, corpus, RunPlace(out, cache, device, seed, start), resume, parser
         typer.echo(
             launch(workers, train_in, *arguments) if workers > 1 else train_in(False, *arguments)
         )
 
 
 def train_in(
-    again: bool, preset: Preset, corpus: Corpus, place: Place, resume: bool, parser: str | None
+    again: bool, preset: Preset, corpus: Corpus, place: RunPlace, resume: bool, parser: str | None
 ) -> Path:
     """Train in this process, perhaps a worker.
 
@@ -179,13 +179,13 @@ def write_average(
         from training.data import readers as folders
         from training.matchers import average as averaging
         from training.runs import progress
-        from training.runs.folder import Place
+        from training.runs.folder import RunPlace
 
         validation = averaging.write(
             files,
             folders.read(data, images),
             start,
-            Place(out, cache, device),
+            RunPlace(out, cache, device),
             progress.on(console),
             averaging.VectorSizes(embedding, conse, reference_sentences),
         )

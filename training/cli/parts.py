@@ -80,12 +80,12 @@ def train_proposals(
         from training.data import readers as folders
         from training.proposers import preset as proposer_presets
         from training.proposers import train as proposals
-        from training.runs.folder import Place
+        from training.runs.folder import RunPlace
 
         recalls = proposals.train(
             folders.read(data, images),
             read_boxes(data, boxes),
-            Place(out, cache, device, seed),
+            RunPlace(out, cache, device, seed),
             proposer_presets.read(preset),
             resume=resume,
             reporter=make_reporter(console),
@@ -135,13 +135,13 @@ def train_grounder(
         from training.data import readers as folders
         from training.grounders import preset as grounder_presets
         from training.grounders import train as grounding
-        from training.runs.folder import Place
+        from training.runs.folder import RunPlace
 
         recipe = grounder_presets.read(preset)
         localisation = grounding.train(
             folders.read(data, images),
             read_boxes(data, boxes),
-            Place(out, cache, device, seed),
+            RunPlace(out, cache, device, seed),
             recipe,
             resume=resume,
             reporter=make_reporter(console),

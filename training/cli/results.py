@@ -61,11 +61,11 @@ def reproduce_rows(
         from training.report import reproduce
         from training.report.systems import SYSTEMS
         from training.runs import progress
-        from training.runs.folder import Place
+        from training.runs.folder import RunPlace
 
         rows = [presets.read(name) for name in only or (system.preset for system in SYSTEMS)]
         corpus = folders.read(data, images)
-        trainings = reproduce.plan(rows, corpus, Place(out, cache, device), seeds)
+        trainings = reproduce.plan(rows, corpus, RunPlace(out, cache, device), seeds)
         paces = reproduce.measure_paces(
             [
                 *(json.loads(file.read_text("utf-8")) for file in out.glob("*/run.json")),

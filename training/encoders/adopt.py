@@ -18,7 +18,7 @@ from torch import Tensor
 
 from models import checkpoint, header, registry
 from models.encoders.source import EncoderSource, family, layout
-from models.matcher import Config, Matcher, TowerOptions
+from models.matcher import Config, TowerOptions, TwoTowerMatcher
 from models.vision.proposals import REGIONS
 from training.encoders import licences
 
@@ -102,7 +102,7 @@ def adopt(
     module = family(folder)
     with torch.random.fork_rng([]):
         torch.manual_seed(0)  # the maps that training adds begin alike wherever a folder is adopted
-        model = Matcher(make_config(source, choice)).eval()
+        model = TwoTowerMatcher(make_config(source, choice)).eval()
     facts = {"data": {"name": f"{NAMED[module]}, pretrained"}, "licence": licence}
     write(out, name, model, facts)
     return Adopted(out, header.fingerprint(out), describe(model, licence))
@@ -123,7 +123,7 @@ def make_config(source: EncoderSource, choice: Choice) -> Config:
     )
 
 
-def write(path: Path, name: str, model: Matcher, facts: dict[str, Any]) -> None:
+def write(path: Path, name: str, model: TwoTowerMatcher, facts: dict[str, Any]) -> None:
     """Save a matcher with a fingerprint of its weights.
 
     It does not depend on their folder.
@@ -163,7 +163,7 @@ def relocate(out: Path, source: EncoderSource) -> Adopted:
     return Adopted(out, header.fingerprint(out), (message,))
 
 
-def describe(model: Matcher, licence: str) -> tuple[str, ...]:
+def describe(model: TwoTowerMatcher, licence: str) -> tuple[str, ...]:
     """Describe an adopted model: licence, sizes, and the explanation of a score."""
     options: Any = model.config.image.options
     numbers = sum(weight.numel() for weight in model.parameters())

@@ -13,7 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from models.matcher import Matcher
+from models.matcher import TwoTowerMatcher
 from models.types import Box
 from training.data.corpus import Example
 from training.evaluation.embedding import read_pixels
@@ -28,7 +28,7 @@ class Masking:
     Results are stored in `cached`.
     """
 
-    matcher: Matcher
+    matcher: TwoTowerMatcher
     examples: Sequence[Example]
     photos: Tensor
     sentences: Sequence[Tensor]

@@ -11,7 +11,7 @@ import torch
 
 from models import registry
 from models.checkpoint import Checkpoint
-from models.matcher import Config, Matcher, TowerOptions
+from models.matcher import Config, TowerOptions, TwoTowerMatcher
 from models.text.parsing import parser_key
 from training.data.corpus import Example
 from training.data.vocabulary import frequencies, relations, vocabulary
@@ -26,7 +26,9 @@ LEARN: dict[str, Callable[[Sequence[Example]], Any]] = {
 LONGEST = 80  # characters of an option's value in a message
 
 
-def build(preset: Preset, examples: Sequence[Example], start: Checkpoint | None = None) -> Matcher:
+def build(
+    preset: Preset, examples: Sequence[Example], start: Checkpoint | None = None
+) -> TwoTowerMatcher:
     """Build a preset's model; its text tower learns words from the examples.
 
     With a start, its learned words and all its weights are taken. ValueError if they do not fit the
@@ -37,7 +39,7 @@ def build(preset: Preset, examples: Sequence[Example], start: Checkpoint | None 
         refuse_other_towers(preset, start)
         config = complete(config, start.model.config)
     learned = {name: LEARN[name](examples) for name in list_unset(config.text, "learned")}
-    model = Matcher(replace(config, text=replace_options(config.text, learned)))
+    model = TwoTowerMatcher(replace(config, text=replace_options(config.text, learned)))
     if start:
         begin(model, start.model)
     return model
@@ -84,7 +86,7 @@ def refuse_other_towers(preset: Preset, start: Checkpoint) -> None:
         )
 
 
-def begin(model: Matcher, start: Matcher) -> None:
+def begin(model: TwoTowerMatcher, start: TwoTowerMatcher) -> None:
     """Give a model another's weights; ValueError for other meanings.
 
     They include the networks and proposals that no package brings, so that the model sees as in
@@ -109,7 +111,7 @@ def begin(model: Matcher, start: Matcher) -> None:
         )
 
 
-def list_shapes(model: Matcher) -> dict[str, torch.Size]:
+def list_shapes(model: TwoTowerMatcher) -> dict[str, torch.Size]:
     """List the shapes of a matcher's weights, without its offsets' references."""
     return {
         name: weight.shape
@@ -118,7 +120,7 @@ def list_shapes(model: Matcher) -> dict[str, torch.Size]:
     }
 
 
-def input_keys(model: Matcher) -> tuple[str, str]:
+def input_keys(model: TwoTowerMatcher) -> tuple[str, str]:
     """Return the keys of a matcher's frozen inputs."""
     return model.image_key(), model.sentence_key()
 

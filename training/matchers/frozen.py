@@ -9,14 +9,14 @@ from pathlib import Path
 from torch import Tensor
 
 from models.checkpoint import Checkpoint
-from models.matcher import Matcher
+from models.matcher import TwoTowerMatcher
 from training.data.corpus import Example
 from training.data.digests import digest, file_digest
 from training.data.truth import PairTruth
 from training.evaluation.embedding import read_pixels
 from training.matchers.matching import Pairs
 from training.runs.cache import Computed, Repeated, load_or_compute
-from training.runs.folder import Place
+from training.runs.folder import RunPlace
 from training.runs.precision import half_precision
 from training.runs.progress import Progress, silent
 
@@ -25,8 +25,8 @@ from training.runs.progress import Progress, silent
 class FrozenInputs:
     """A matcher's frozen part, with outputs in the cache."""
 
-    matcher: Matcher
-    place: Place
+    matcher: TwoTowerMatcher
+    place: RunPlace
     precision: str
     progress: Progress = silent
 

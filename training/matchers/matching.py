@@ -10,7 +10,7 @@ from itertools import accumulate
 import torch
 from torch import Tensor
 
-from models.matcher import Matcher
+from models.matcher import TwoTowerMatcher
 from models.scores.scoring import SCORES, products
 from models.text import classes
 from models.towers import ImageTower, TextTower
@@ -106,7 +106,7 @@ class PairDataset:
 class MatchObjective:
     """The objective of a batch: bags, scores, and teachers' scores."""
 
-    model: Matcher
+    model: TwoTowerMatcher
     pairs: Pairs
     objective: Objective
     device: str = "cpu"
@@ -142,7 +142,7 @@ class MatchObjective:
 
 
 def validate_epoch(
-    model: Matcher, train_pairs: Pairs, validation: Pairs, device: str, share: float
+    model: TwoTowerMatcher, train_pairs: Pairs, validation: Pairs, device: str, share: float
 ) -> ValidationResult:
     """Measure retrieval over val, with references of the learned pairs.
 
@@ -154,7 +154,7 @@ def validate_epoch(
     return ValidationResult(asdict(measured), measured.recall_sum)
 
 
-def refer(model: Matcher, pairs: Pairs, device: str = "cpu") -> None:
+def refer(model: TwoTowerMatcher, pairs: Pairs, device: str = "cpu") -> None:
     """Give a matcher its references.
 
     Photos and sentences; it is left in evaluation.
@@ -184,7 +184,7 @@ def spread(inputs: Sequence[Tensor], count: int) -> list[Tensor]:
     return take(inputs, torch.linspace(0, len(inputs) - 1, count).round().long().tolist())
 
 
-def validate(model: Matcher, pairs: Pairs, device: str = "cpu") -> Retrieval:
+def validate(model: TwoTowerMatcher, pairs: Pairs, device: str = "cpu") -> Retrieval:
     """Measure retrieval over a split's frozen inputs.
 
     The model is left in evaluation mode. Where several images answer a sentence, repeated sentences
@@ -214,7 +214,7 @@ def encode_all(
     return bags
 
 
-def defer_fixed(pairs: Pairs, model: Matcher, device: str) -> Pairs:
+def defer_fixed(pairs: Pairs, model: TwoTowerMatcher, device: str) -> Pairs:
     """Pass inputs through their tower's slow fixed part once.
 
     They pass at the first request, when a resumed run has its weights.

@@ -11,7 +11,7 @@ from typing import TypeVar
 import torch
 from torch import Tensor
 
-from models.matcher import Matcher
+from models.matcher import TwoTowerMatcher
 from models.scores.calibration import Calibration, PairKind
 from models.scores.terms import CatalogueTerms, words_of
 from training.data.corpus import Example
@@ -70,7 +70,10 @@ def choose_texts(examples: Sequence[Example], terms: CatalogueTerms, least: int)
 
 
 def learn_strengths(
-    matcher: Matcher, calibration: Calibration, shown: ProductPhotos, progress: Progress = silent
+    matcher: TwoTowerMatcher,
+    calibration: Calibration,
+    shown: ProductPhotos,
+    progress: Progress = silent,
 ) -> None:
     """Learn the worth of terms next to the general score.
 
@@ -116,7 +119,7 @@ def first_and_random(sums: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def score_without_terms(
-    matcher: Matcher,
+    matcher: TwoTowerMatcher,
     calibration: Calibration,
     bags: Sequence[Tensor],
     texts: Sequence[str],

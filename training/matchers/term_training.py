@@ -18,14 +18,14 @@ from training.matchers.preset import Preset
 from training.matchers.term_search import TermSearch, term_search
 from training.matchers.terms import learn_terms
 from training.runs import workers
-from training.runs.folder import Place, Reporter, RunFolder
+from training.runs.folder import Reporter, RunFolder, RunPlace
 
 
 def train_terms(
     folder: RunFolder,
     preset: Preset,
     corpus: Corpus,
-    place: Place,
+    place: RunPlace,
     start: Checkpoint,
     reporter: Reporter,
     resume: bool,

@@ -15,7 +15,7 @@ import torch
 
 from models import checkpoint, header
 from models.checkpoint import Checkpoint
-from models.matcher import Matcher
+from models.matcher import TwoTowerMatcher
 from training.data.batches import ALL, Batch
 from training.data.corpus import Corpus, Example
 from training.markdown import slashed
@@ -35,7 +35,7 @@ from training.matchers.preset import Preset, find_start
 from training.matchers.teachers import load_teachers
 from training.matchers.term_training import train_terms
 from training.runs import workers
-from training.runs.folder import SILENT, VAL, Place, Reporter, RunFolder, fit
+from training.runs.folder import SILENT, VAL, Reporter, RunFolder, RunPlace, fit
 from training.runs.loop import Trainer, TrainingTask
 from training.runs.optimization import make_optimizer
 
@@ -49,12 +49,12 @@ class MatcherRun:
 
     preset: Preset
     corpus: Corpus
-    place: Place
+    place: RunPlace
     folder: RunFolder
     examples: Sequence[Example]
     learned: Sequence[int]
     held_out: Sequence[int]
-    model: Matcher
+    model: TwoTowerMatcher
     start: Checkpoint | None
 
 
@@ -70,7 +70,7 @@ class Splits:
 def train(
     preset: Preset,
     corpus: Corpus,
-    place: Place,
+    place: RunPlace,
     *,
     resume: bool = False,
     reporter: Reporter = SILENT,
@@ -98,7 +98,7 @@ def train(
     return run.folder.best
 
 
-def prepare(preset: Preset, corpus: Corpus, place: Place) -> MatcherRun:
+def prepare(preset: Preset, corpus: Corpus, place: RunPlace) -> MatcherRun:
     """Build the model for its data, and name its folder.
 
     ValueError for what does not fit.
@@ -138,7 +138,7 @@ def train_teachers(run: MatcherRun, reporter: Reporter) -> TeacherScores:
     )
 
 
-def train_teacher(preset: Preset, corpus: Corpus, place: Place, reporter: Reporter) -> Path:
+def train_teacher(preset: Preset, corpus: Corpus, place: RunPlace, reporter: Reporter) -> Path:
     """Return a teacher's checkpoint; train or resume its run.
 
     ValueError if its folder holds a run of other options or data, LookupError if it lacks one.

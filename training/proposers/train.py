@@ -29,7 +29,7 @@ from training.evaluation.embedding import read_pixels
 from training.evaluation.proposals import recalls
 from training.proposers.preset import ProposerPreset
 from training.runs.cache import Inputs, load_or_compute
-from training.runs.folder import SILENT, Place, Reporter, RunFolder, fit
+from training.runs.folder import SILENT, Reporter, RunFolder, RunPlace, fit
 from training.runs.loop import Trainer, TrainingTask, ValidationResult, shuffle
 from training.runs.precision import half_precision
 from training.runs.progress import Progress, silent
@@ -85,7 +85,7 @@ class BoxDataset:
 def train(
     corpus: Corpus,
     truth: GroundTruth,
-    place: Place,
+    place: RunPlace,
     preset: ProposerPreset,
     *,
     resume: bool = False,

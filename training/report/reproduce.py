@@ -16,7 +16,7 @@ from training.matchers.preset import Preset
 from training.report import measurements
 from training.report import page as report
 from training.report.measurements import Measurement
-from training.runs.folder import Place, Reporter
+from training.runs.folder import Reporter, RunPlace
 from training.runs.loop import EpochRecord
 from training.runs.progress import Progress, silent
 
@@ -26,7 +26,7 @@ class Training:
     """One preset with one seed, and its progress."""
 
     preset: Preset
-    place: Place
+    place: RunPlace
     done: int  # epochs
     begun: bool  # there is a finished epoch to resume from
     changed: bool  # the run there is finished, but the preset was another then
@@ -54,7 +54,7 @@ class Estimate:
     unknown: tuple[str, ...]  # presets without an earlier run, which come on top
 
 
-def plan(presets: Sequence[Preset], corpus: Corpus, place: Place, seeds: int) -> list[Training]:
+def plan(presets: Sequence[Preset], corpus: Corpus, place: RunPlace, seeds: int) -> list[Training]:
     """List every preset with every seed after its teachers, with their progress.
 
     A preset without epochs is the same with every seed, so it comes once. ValueError for a run of
@@ -91,7 +91,7 @@ def list_teachers(row: Training, corpus: Corpus) -> list[Training]:
     return trainings
 
 
-def inspect_training(preset: Preset, corpus: Corpus, place: Place) -> Training:
+def inspect_training(preset: Preset, corpus: Corpus, place: RunPlace) -> Training:
     """Inspect the progress of one training; ValueError as in plan."""
     folder = open_folder(preset, corpus, place)
     changed = folder.changed if folder.epochs or folder.resumable else []

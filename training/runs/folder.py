@@ -26,7 +26,7 @@ VAL = "val"  # results of the best epoch on val, if photos of train choose the e
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class RunPlace:
     """The place of a training: folders, device, and the seed."""
 
     out: Path  # the run's folder is made in here; of a part it is the checkpoint's file
@@ -49,7 +49,7 @@ class RunFolder:
 
     @classmethod
     def of(
-        cls, kind: str, name: str, corpus: Corpus, place: Place, facts: dict[str, Any]
+        cls, kind: str, name: str, corpus: Corpus, place: RunPlace, facts: dict[str, Any]
     ) -> RunFolder:
         """Name the folder of a part's training.
 
@@ -185,7 +185,7 @@ def is_same(before: Any, now: Any) -> bool:
     return bool(before == now)
 
 
-def gather_facts(corpus: Corpus, place: Place) -> dict[str, Any]:
+def gather_facts(corpus: Corpus, place: RunPlace) -> dict[str, Any]:
     """Gather the facts of every run."""
     packages = ("torch", "torchvision", "numpy")
     return {

@@ -19,7 +19,7 @@ from app.main import create_app
 from app.settings import Settings
 from models import checkpoint
 from models.checkpoint import Checkpoint
-from models.matcher import Config, Matcher
+from models.matcher import Config, TwoTowerMatcher
 from models.scores.calibration import Calibration
 from models.vision.images import decode
 from training.data.corpus import Example
@@ -46,7 +46,7 @@ def general() -> Checkpoint:
     torch.manual_seed(0)
     image = {"views": ("lite0@96",), "embedding": 8, "region_scale": 1.0}
     text = {"embedding": 8, "hidden": 8}
-    matcher = Matcher(
+    matcher = TwoTowerMatcher(
         Config({"name": "regions_in_context", "options": image}, {"name": "brnn", "options": text})
     ).eval()
     torch.nn.init.normal_(matcher.image.regions.project.weight, std=0.5)

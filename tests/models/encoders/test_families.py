@@ -9,7 +9,7 @@ from benchmarks.models import tiny_encoders
 from benchmarks.models.tiny_encoders import FAMILIES
 from models.encoders.halves import ADDED
 from models.encoders.photos import patch_weights
-from models.matcher import Config, Matcher, TowerOptions
+from models.matcher import Config, TowerOptions, TwoTowerMatcher
 from models.scores.scoring import SCORES
 from models.types import WHOLE_FRAME, WHOLE_SENTENCE, PaddedBags
 from tests import encoders
@@ -26,7 +26,7 @@ def matcher(family, **image):
     precision = image.get("precision", "float32")
     options = encoders.options(family) | {"scale": 1.0, "precision": precision}
     image = {"recipe": "masked", "against": "photo"} | image
-    return Matcher(
+    return TwoTowerMatcher(
         Config(
             TowerOptions.of("image_towers", "pretrained", options | image),
             TowerOptions.of("text_towers", "pretrained", options),

@@ -13,7 +13,7 @@ from torchvision.transforms.functional import to_pil_image
 from models.encoders.layouts import FolderLayout
 from models.encoders.open_clip import OpenClipLayout, rename
 from models.encoders.source import EncoderSource, family, layout, number
-from models.matcher import Config, Matcher, TowerOptions
+from models.matcher import Config, TowerOptions, TwoTowerMatcher
 from models.scores.scoring import SCORES
 from models.types import PaddedBags
 from tests import encoders
@@ -46,7 +46,7 @@ def uneven(photos):
 
 def matcher(folder, regions):
     options = encoders.options_of(folder) | {"scale": 1.0}
-    return Matcher(
+    return TwoTowerMatcher(
         Config(
             TowerOptions.of("image_towers", "pretrained", options | {"regions": regions}),
             TowerOptions.of("text_towers", "pretrained", options),

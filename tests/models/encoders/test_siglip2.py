@@ -5,7 +5,7 @@ import torch
 import transformers
 
 from models.encoders.siglip2 import Patches
-from models.matcher import Config, Matcher, TowerOptions
+from models.matcher import Config, TowerOptions, TwoTowerMatcher
 from models.scores.scoring import SCORES
 from models.types import PaddedBags
 from tests import encoders
@@ -17,7 +17,7 @@ RECIPES = ("masked", "value", "contributed", "occluded")
 def matcher(**image):
     options = encoders.options("siglip2") | {"scale": 1.0}
     precision = {"precision": image.get("precision", "float32")}
-    return Matcher(
+    return TwoTowerMatcher(
         Config(
             TowerOptions.of("image_towers", "pretrained", options | image),
             TowerOptions.of("text_towers", "pretrained", options | precision),

@@ -5,7 +5,7 @@ import torch
 import torch.nn.functional as F
 
 from models.image_towers import regions_in_context
-from models.matcher import Config, Matcher, TowerOptions
+from models.matcher import Config, TowerOptions, TwoTowerMatcher
 from models.text import classes
 from models.text_towers import minilm
 from models.types import PaddedBags
@@ -28,7 +28,9 @@ def matcher():
         conse=E,
     )
     text = minilm.Config(embedding=8, frozen_layers=5, frequencies=LEXICON, conse=E)
-    made = Matcher(Config(TowerOptions("regions_in_context", image), TowerOptions("minilm", text)))
+    made = TwoTowerMatcher(
+        Config(TowerOptions("regions_in_context", image), TowerOptions("minilm", text))
+    )
     made.begin()
     return made.eval()
 
