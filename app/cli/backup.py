@@ -56,9 +56,11 @@ def snapshot(
 def restore(
     file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="A snapshot.")],
     data: Data = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace what is there.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace the items of the data folder.")
+    ] = False,
     verify: Annotated[
-        bool, typer.Option("--verify", help="Read and check all of it, restore nothing.")
+        bool, typer.Option("--verify", help="Read and check the snapshot; restore nothing.")
     ] = False,
     adopt_pictures: Adopt = False,
 ) -> None:
@@ -91,7 +93,8 @@ def restore(
 def check(
     data: Data = None,
     repair: Annotated[
-        bool, typer.Option("--repair", help="Repair what can be; restart services afterwards.")
+        bool,
+        typer.Option("--repair", help="Repair as much as possible; restart services afterwards."),
     ] = False,
     accept_loss: Annotated[
         bool,
@@ -125,10 +128,10 @@ def check(
 def sweep(
     data: Data = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Count, and name some; delete nothing.")
+        bool, typer.Option("--dry-run", help="Count the pictures and name some; delete nothing.")
     ] = False,
     all_: Annotated[
-        bool, typer.Option("--all", help="Also where more than a tenth of the pictures would go.")
+        bool, typer.Option("--all", help="Delete even more than a tenth of the pictures.")
     ] = False,
     adopt_pictures: Adopt = False,
 ) -> None:

@@ -73,7 +73,7 @@ def list_collections(data: Data = None) -> None:
 @collections.command()
 def rename(
     name: Name,
-    new: Annotated[str, typer.Argument(help="Its new name.")],
+    new: Annotated[str, typer.Argument(help="The new name.")],
     alias: Annotated[bool, typer.Option("--alias", help="Leave the old name as an alias.")] = False,
     data: Data = None,
 ) -> None:

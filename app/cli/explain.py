@@ -31,14 +31,18 @@ PhotoFile = Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="A 
 def describe(
     image: PhotoFile,
     beam: Annotated[
-        int | None, typer.Option(min=1, max=20, help="Hypotheses followed; more take longer.")
+        int | None,
+        typer.Option(min=1, max=20, help="Hypotheses of the beam search; more take longer."),
     ] = None,
     count: Annotated[int, typer.Option(min=1, max=20, help="How many sentences.")] = 1,
     temperature: Annotated[
         float | None, typer.Option(min=0.01, max=10, help="Draw sentences at random.")
     ] = None,
     seed: Annotated[
-        int | None, typer.Option(min=0, help="Draws the same again; for a temperature.")
+        int | None,
+        typer.Option(
+            min=0, help="Seed of drawing: the same seed draws the same; needs a temperature."
+        ),
     ] = None,
     max_words: Annotated[
         int | None, typer.Option(min=1, max=50, help="The captioner's own limit if not given.")
@@ -116,10 +120,10 @@ def _percent(probability: float) -> str:
 
 def align(
     image: PhotoFile,
-    text: Annotated[str, typer.Argument(help="A sentence about it.")],
+    text: Annotated[str, typer.Argument(help="A sentence about the photo.")],
     out: Drawing = None,
     beta: Annotated[
-        float | None, typer.Option(min=0, help="More makes longer phrases. [default: 0.05]")
+        float | None, typer.Option(min=0, help="Larger values make longer phrases. [default: 0.05]")
     ] = None,
 ) -> None:
     """Show the regions of a photo with the words they match.
@@ -152,11 +156,11 @@ def align(
 
 def ground(
     image: PhotoFile,
-    text: Annotated[str, typer.Argument(help="A sentence about it.")],
+    text: Annotated[str, typer.Argument(help="A sentence about the photo.")],
     phrase: Annotated[
         list[str] | None,
         typer.Option(
-            help="Words of the text; may be given more than once. [default: what it names]"
+            help="Words of the text; may be given more than once. [default: its noun phrases]"
         ),
     ] = None,
     count: Annotated[int, typer.Option(min=1, max=20, help="Boxes a phrase.")] = 1,

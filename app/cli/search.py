@@ -75,7 +75,8 @@ def _describe_doubts(hits: Sequence[Hit], weak_below: float | None) -> list[str]
 
 def rank(
     judged: Annotated[
-        Path, typer.Argument(metavar="JUDGEMENTS", help="What has the queries: .csv, .jsonl, TREC.")
+        Path,
+        typer.Argument(metavar="JUDGEMENTS", help="File with the queries: .csv, .jsonl, TREC."),
     ],
     run: Annotated[Path, typer.Argument(help="The .csv of query, id, score to write.")],
     topics: Annotated[

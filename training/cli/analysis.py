@@ -48,21 +48,21 @@ FrozenFeatures = Annotated[
     bool,
     typer.Option(
         "--frozen",
-        help="Take photos from --cache, or into it: a matcher's ranks or captions, without boxes.",
+        help="Cache photos' features in --cache; for ranks or captions, without boxes.",
     ),
 ]
 Unwritten = Annotated[
     bool,
     typer.Option(
         "--no-sentences",
-        help="Say what captions name of photos of a .jsonl or .csv that no sentence describes.",
+        help="List the things in captions of a .jsonl or .csv of photos without sentences.",
     ),
 ]
 Judge = Annotated[
     Path | None,
     typer.Option(
         "--matcher",
-        help="Measure captions as a service gives them: this matcher ranks them and finds boxes.",
+        help="Measure captions as a service does: this matcher ranks them and finds boxes.",
     ),
 ]
 
@@ -263,7 +263,9 @@ def show_compositions(file: File, json_file: Numbers = None) -> None:
 
 def show_regions(
     file: File,
-    snippet: Annotated[str, typer.Argument(metavar="TEXT", help="As short as “red bus”.")],
+    snippet: Annotated[
+        str, typer.Argument(metavar="TEXT", help="Text of the phrase, such as “red bus”.")
+    ],
     data: Data,
     images: Images = None,
     split: str = "val",

@@ -30,14 +30,14 @@ def adopt(
     regions: Annotated[
         float,
         typer.Option(
-            "--lambda", min=0, max=1, help="How much boxes count; 0 leaves the encoder's own score."
+            "--lambda", min=0, max=1, help="Weight of boxes; 0 leaves the encoder's own score."
         ),
     ] = 0.2,
     recipe: Annotated[
         str | None,
         typer.Option(
-            help="What makes boxes' vectors: masked, value, tokens, contributed, or occluded, "
-            "the surest, a pass a box. [default: value for CLIP, else contributed]"
+            help="Recipe of boxes' vectors: masked, value, tokens, contributed, or occluded, "
+            "the most reliable, a pass for each box. [default: value for CLIP, else contributed]"
         ),
     ] = None,
     against: Annotated[
@@ -47,7 +47,7 @@ def adopt(
         str, typer.Option(help="Boxes: windows, or learned (from data for research only).")
     ] = "windows",
     precision: Annotated[
-        str, typer.Option(help="Of the weights: float32 or bfloat16.")
+        str, typer.Option(help="Precision of the weights: float32 or bfloat16.")
     ] = "float32",
     revision: Annotated[
         str | None, typer.Option(help="A commit, tag or branch of the hub's repository.")
@@ -85,7 +85,10 @@ def adopt(
 
 def tune(
     file: Annotated[
-        Path, typer.Argument(metavar="CHECKPOINT", help="Of `tessera adopt`, not yet trained.")
+        Path,
+        typer.Argument(
+            metavar="CHECKPOINT", help="A checkpoint of `tessera adopt`, not yet trained."
+        ),
     ],
     data: Data,
     images: Images = None,
@@ -94,7 +97,8 @@ def tune(
         int, typer.Option(min=2, help="Photos, drawn at random if there are more.")
     ] = 1000,
     cost: Annotated[
-        float, typer.Option(min=0, help="Points of the sum of six recalls that boxes may cost.")
+        float,
+        typer.Option(min=0, help="Largest loss by boxes, in points of the sum of six recalls."),
     ] = 3.0,
     out: ChangedOut = None,
     json_file: Numbers = None,

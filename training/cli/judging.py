@@ -21,7 +21,7 @@ def judge(
     judged: Annotated[
         Path, typer.Argument(metavar="JUDGEMENTS", help=".csv, .jsonl, or TREC's qrels.")
     ],
-    run: Annotated[Path, typer.Argument(help="What `tessera rank` wrote, or TREC's run.")],
+    run: Annotated[Path, typer.Argument(help="A run of `tessera rank`, or TREC's.")],
     other: Annotated[
         Path | None, typer.Argument(help="The run of another configuration, to compare.")
     ] = None,

@@ -19,9 +19,11 @@ RUNS = Path("runs")
 FEATURES = Path(".tessera/features")
 
 Data = Annotated[Path, typer.Option(help="Folder, .json or .jsonl of photos and sentences.")]
-Images = Annotated[Path | None, typer.Option(help="Where the photos are, if not next to the data.")]
-Runs = Annotated[Path, typer.Option(help="Runs are kept in here.")]
-Cache = Annotated[Path, typer.Option(help="Frozen features are kept in here.")]
+Images = Annotated[
+    Path | None, typer.Option(help="Folder of the photos, if it is not next to the data.")
+]
+Runs = Annotated[Path, typer.Option(help="Folder of the runs.")]
+Cache = Annotated[Path, typer.Option(help="Folder of frozen features.")]
 Device = Annotated[str, typer.Option(help="cpu, cuda, cuda:1, …")]
 Parser = Annotated[
     str | None,
@@ -31,10 +33,11 @@ Parser = Annotated[
     ),
 ]
 Resume = Annotated[
-    bool, typer.Option("--resume", help="Go on with a broken-off run, by the same options.")
+    bool, typer.Option("--resume", help="Resume an interrupted run; give the same options.")
 ]
 TrueBoxes = Annotated[
-    Path | None, typer.Option(help="True boxes; entities.json.gz next to the data is found.")
+    Path | None,
+    typer.Option(help="File of true boxes. [default: entities.json.gz next to the data]"),
 ]
 
 
