@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from io import BytesIO
@@ -152,20 +151,11 @@ def client(app: FastAPI) -> Iterator[TestClient]:
 @pytest.fixture
 def address(app: FastAPI) -> Iterator[str]:
     """A real server's address, on a free port."""
-    import uvicorn
-
     from app.http.server import OPTIONS
+    from tests.listening import listen
 
-    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="error", **OPTIONS))
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    while not server.started:
-        thread.join(0.01)
-        assert thread.is_alive(), "the server did not start"
-    port = server.servers[0].sockets[0].getsockname()[1]
-    yield f"http://127.0.0.1:{port}"
-    server.should_exit = True
-    thread.join()
+    with listen(app, **OPTIONS) as listening:
+        yield listening
 
 
 @pytest.fixture(scope="session")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from io import BytesIO
@@ -11,16 +10,17 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-import uvicorn
 from PIL import Image
 from starlette.testclient import TestClient
 
 from app import demos
 from app.engine.drafts import Draft
 from app.engine.engine import Engine
+from app.http.server import OPTIONS
 from app.main import create_app
 from app.settings import Settings
 from tests import shops
+from tests.listening import listen
 
 CHROMIUM = Path("/usr/bin/chromium")
 FLAGS = (
@@ -115,15 +115,8 @@ def site(tmp_path_factory: pytest.TempPathFactory, small_matcher: Path) -> Itera
     )
     engine = filled(Engine.load(settings))
     app = create_app(settings, engine)
-    config = uvicorn.Config(app, port=0, log_level="warning", loop="asyncio", http="h11", ws="none")
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    while not server.started and thread.is_alive():
-        thread.join(0.05)
-    yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
-    server.should_exit = True
-    thread.join()
+    with listen(app, **OPTIONS) as address:
+        yield address
     engine.catalog.close()
 
 
