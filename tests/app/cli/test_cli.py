@@ -78,7 +78,7 @@ def test_keep_is_never_ignored_silently(
     command: Callable[..., tuple[int, str]], photos: Path
 ) -> None:
     code, said = command("index", photos, "--keep")
-    assert (code, "--keep is for --reembed" in said) == (2, True)
+    assert (code, "--keep needs --reembed" in said) == (2, True)
     command("index", photos)
     code, said = command("index", "--reembed", "--keep")
     assert (code, said.splitlines()[0]) == (
