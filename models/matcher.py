@@ -1,4 +1,4 @@
-"""A matcher: an image tower, a text tower and a score, chosen by name."""
+"""A matcher: an image tower, a text tower and a score."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class Config:
         return f"{self.image.name} + {self.text.name}"
 
 
-class Matcher(nn.Module):
+class TwoTowerMatcher(nn.Module):
     """Photos and sentences in one space, as bags of fragments; a registry.Matcher.
 
     The frozen part (`image_inputs`, `sentence_inputs`) is computed once and cached while
@@ -236,7 +236,7 @@ class Matcher(nn.Module):
 
     @torch.inference_mode()
     def embed_sentences(self, texts: Sequence[str]) -> list[FragmentBag]:
-        """Bags of sentences; ValueError for a text without words or with too many."""
+        """Bags of sentences; ValueError for no words or too many."""
         bags: dict[int, FragmentBag] = {}
         lengths = [sum(map(len, text.split())) for text in texts]
         for batch in plan_passes(lengths, SENTENCES, SQUARED):
@@ -259,7 +259,7 @@ class Matcher(nn.Module):
         ]
 
 
-Model = Matcher  # the name in the registry
+Model = TwoTowerMatcher  # the name in the registry
 
 
 def build_tower(kind: str, part: TowerOptions) -> Any:

@@ -1,4 +1,4 @@
-"""A small shop for tests: six products with photos of one colour, and a calibrated matcher."""
+"""A small shop: six products of one colour, a calibrated matcher."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Post = Callable[..., dict[str, Any]]
 
 
 def filled(engine: Engine, data: Path, png: Callable[..., bytes]) -> Engine:
-    """An engine over the same catalog whose matcher is calibrated, with the shop's products."""
+    """An engine with a calibrated matcher and the shop's products."""
     checkpoints = {name: one for name, one in engine.models.checkpoints.items() if one}
     checkpoints["matcher"] = replace(checkpoints["matcher"], calibration=CALIBRATION)
     calibrated = Engine(Models(**checkpoints), engine.catalog, data, "cpu", SYNONYMS)

@@ -128,7 +128,7 @@ class Models:
             parsing.choose(settings.parser)
         if settings.threads:
             torch.set_num_threads(settings.threads)
-        backbones.choose_engine(settings.engine if settings.device == "cpu" else "torch")
+        backbones.choose_inference(settings.inference if settings.device == "cpu" else "torch")
         parsing.tokenizer()  # imports spaCy, which the first query would wait for
         return cls.load(
             settings.matcher,

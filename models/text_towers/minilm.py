@@ -1,4 +1,4 @@
-"""Text tower of the shipped matcher: words of a tuned MiniLM, with a sum of length one."""
+"""Text tower of the shipped matcher: words of a tuned MiniLM."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class Model(TextTower):
         self.conse = NamedTexts(config.conse, config.frozen_layers) if config.conse else None
 
     def begin(self) -> None:
-        """Map words along the names of classes, where the options say so."""
+        """Map words along the names of classes, if options say so."""
         if self.config.names:
             with torch.no_grad():
                 self.project.weight.copy_(classes.directions(self.config.embedding).T)

@@ -1,4 +1,4 @@
-"""Work of one kind never waits for work of another, and nobody waits for ever."""
+"""Work of one kind never waits for another, or for ever."""
 
 from __future__ import annotations
 

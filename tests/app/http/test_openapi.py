@@ -1,4 +1,4 @@
-"""The OpenAPI document declares whatever the service sends, whatever it is sent."""
+"""The OpenAPI document declares all answers to all requests."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def app(engine: Engine, settings: Settings, png: Callable[..., bytes]) -> FastAP
 
 @pytest.fixture(scope="module")
 def checked() -> list[Any]:
-    """What is checked of each answer; imports schemathesis, which takes a second."""
+    """Checks of each answer; schemathesis takes a second to import."""
     import schemathesis
     from schemathesis.checks import CHECKS, load_all_checks
 

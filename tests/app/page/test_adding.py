@@ -1,4 +1,4 @@
-"""Photos that are added on the page, several at once, and which of them are refused."""
+"""Photos are added on the page, several at once."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.storing import put
 def adding(
     browser: Any, address: str, watched: Any, engine: Engine, png: Callable[..., bytes]
 ) -> Iterator[Any]:
-    """The page's dialog, over a collection of photos that has one that is called blue."""
+    """The page's dialog over a collection with a photo `blue`."""
     put(engine, "default", [Draft("blue").with_photo(png("blue"))])
     with watched(browser, address) as page:
         page.goto("/")

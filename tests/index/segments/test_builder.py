@@ -32,7 +32,7 @@ def work(follower):
 
 @pytest.fixture(autouse=True)
 def without_power_cuts(monkeypatch):
-    """Nothing is flushed to the disk: no test here cuts the power, and waiting takes seconds."""
+    """Flush nothing to the disk: no test here cuts the power."""
     monkeypatch.setattr(segments, "sync", lambda path: None)
     monkeypatch.setattr(manifest, "sync", lambda path: None)
 
@@ -44,7 +44,7 @@ def directory(segments_folder, collection):
 
 @pytest.fixture
 def published(catalog, collection, directory):
-    """The segments that the manifest lists, opened again."""
+    """The manifest's segments, opened again."""
 
     def read():
         listed = manifest.read(directory, collection.token).segments
@@ -55,7 +55,7 @@ def published(catalog, collection, directory):
 
 @pytest.fixture
 def complete(catalog, collection, directory, published):
-    """Says whether published segments hold what the catalog has, row by row, and nothing else."""
+    """Says whether segments hold the catalog's rows, and no others."""
 
     def check():
         with catalog.reading(collection) as view:

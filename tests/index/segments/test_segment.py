@@ -1,4 +1,4 @@
-"""Segments: what is written comes back, what is harmed is refused, what is held stays."""
+"""Segments: written and read, refused if harmed, held if open."""
 
 import errno
 import fcntl
