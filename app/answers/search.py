@@ -21,6 +21,7 @@ from app.schemas.search import (
     SearchedOut,
     SentenceHit,
     SentenceHits,
+    WordOut,
 )
 from app.telemetry.requests import note, stage
 from index.bags import photo_at
@@ -37,7 +38,7 @@ from models.vision.images import Photo
 
 def search_images(engine: Engine, search: Search, photo: Photo | None) -> ImageHits:
     """Search for the photos of a request; returns a page."""
-    query = read_query(engine, search, photo)
+    query = read_query(engine, search, photo, of_photos=True)
     hits, about = _find_page(engine, search, query, "images", _image_hit)
     return ImageHits(hits=hits, **about)
 
@@ -53,22 +54,27 @@ def search_sentences(engine: Engine, search: Search, photo: Photo | None) -> Sen
     return SentenceHits(hits=hits, **about)
 
 
-def read_query(engine: Engine, search: Search, photo: Photo | None) -> Query:
+def read_query(
+    engine: Engine, search: Search, photo: Photo | None, *, of_photos: bool = False
+) -> Query:
     """Read the query of a request: text, phrases, a photo, or both.
 
-    Both go together with a weight.
+    Both go together with a weight. A query of photos asks them for things, unless it has a photo,
+    whose score has another scale.
 
     ValueError where there is none, or more than belongs together.
     """
     texts = {"text": search.text, "phrases": search.phrases}
     check_together([name for name, value in texts.items() if value is not None], search, photo)
     shown = read_photo(engine, search, photo)
+    read = engine.models.photo_query if of_photos and shown is None else engine.models.query
     if search.text is not None:
         note(query=search.text)
-        query = engine.models.query(search.text)
+        query = read(search.text, spelling=search.spelling)
     elif search.phrases is not None:
         note(query=", ".join(phrase.text for phrase in search.phrases))
-        query = engine.models.query((phrase.text, phrase.weight) for phrase in search.phrases)
+        weighted = [(phrase.text, phrase.weight) for phrase in search.phrases]
+        query = read(weighted, spelling=search.spelling)
     else:
         assert shown is not None
         return shown
@@ -178,14 +184,25 @@ def _find_page(
     return hits, AboutHits(
         collection=search.collection,
         model=engine.models.name,
-        query=QueryOut(
-            text=query.text,
-            fragments=fragments(query.bag),
-            notes=[*query.notes, *dict.fromkeys(notes)],
-        ),
-        weak_below=engine.models.weak_below,
+        query=_query_out(query, notes),
+        weak_below=engine.models.weak_below if answer.weak_below is None else answer.weak_below,
         searched=SearchedOut.model_validate(answer, from_attributes=True),
         cursor=write_next(cursors, search, request, answer) if answer.more else None,
+    )
+
+
+def _query_out(query: Query, notes: Sequence[str]) -> QueryOut:
+    """The query as it was understood, with further notes."""
+    corrected = query.typed is not None
+    return QueryOut(
+        text=query.typed if corrected else query.text,
+        corrected=query.text if corrected else None,
+        words=[
+            WordOut(text=word.typed, span=(word.start, word.end), spelling=word.known)
+            for word in query.spellings
+        ],
+        fragments=fragments(query.bag),
+        notes=[*query.notes, *dict.fromkeys(notes)],
     )
 
 

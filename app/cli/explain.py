@@ -140,7 +140,7 @@ def align(
         photo = _photo(image, settings)
         models = load_models(settings)
         alignment = models.align(
-            models.photo(photo), models.query(text), beta=BETA if beta is None else beta
+            models.photo(photo), models.photo_query(text), beta=BETA if beta is None else beta
         )
         if out:
             from app.drawing.explanations import draw_alignment

@@ -40,7 +40,7 @@ def search(
 
         from index.search.requests import Request
 
-        query = engine.models.query(text)
+        query = engine.models.photo_query(text, spelling=True)
         answer, _ = engine.search(collection, Request("images", query, limit=limit))
     for note in query.notes:
         typer.echo(note, err=True)
@@ -118,6 +118,6 @@ def rank_queries(
     from index.trec import Judgement
 
     for query in follow(queries, len(queries), "searching", Console(stderr=True)):
-        embedded_query = engine.models.query(texts.get(query, query))
+        embedded_query = engine.models.photo_query(texts.get(query, query), spelling=True)
         answer, _ = engine.search(collection, Request("images", embedded_query, limit=limit))
         yield from (Judgement(query, hit.item, hit.score) for hit in answer.hits)

@@ -20,7 +20,8 @@ from models.captions.support import SupportedCaption, support
 from models.checkpoint import Checkpoint
 from models.registry import Captioner, Generation, Grounder, Matcher
 from models.scores import alignment
-from models.text import parsing, queries
+from models.scores.presence import Presence, Verdict, judge_photo
+from models.text import parsing, queries, reading
 from models.text.limits import refuse_huge, refuse_many
 from models.text.noun_phrases import noun_phrases
 from models.text.queries import Query
@@ -31,6 +32,17 @@ from models.vision.sight import Look, share_sight
 
 REMEMBERED = 500  # queries, of up to 50 KB each
 REMEMBERED_LENGTH = 100  # characters: what is longer is hardly asked twice
+
+
+Asked = str | Iterable[tuple[str, float]]  # a text, or phrases with weights
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """How a text is read: whether for photos, and whether words are corrected."""
+
+    of_photos: bool = False
+    spelling: bool = False
 
 
 class NoCaptioner(LookupError):
@@ -64,7 +76,8 @@ class Alignment:
 class GroundedPhrase:
     """A phrase of a text, and the boxes that it means most likely, best first.
 
-    A phrase that is not there has no boxes. `probability` says how sure the matcher is that it is.
+    A phrase that is not there has no boxes. `probability` is that of its being there, where it is
+    as likely as not; None without a calibration.
     """
 
     span: Span
@@ -174,33 +187,44 @@ class Models:
         """The probability below which a caption is a guess; None if unknown."""
         return self.calibrated.unsure_below if self.calibrated else self.weak_below
 
-    def query(self, asked: str | Iterable[tuple[str, float]]) -> Query:
+    def query(self, asked: Asked, *, spelling: bool = False) -> Query:
         """Read and embed a text, or phrases with weights: scores are weighted sums of theirs.
 
-        ValueError for a text without words, or with too many.
+        With `spelling`, words that the model does not know are corrected. ValueError for a text
+        without words, or with too many.
         """
+        return self._read(asked, Reader(spelling=spelling))
+
+    def photo_query(self, asked: Asked, *, spelling: bool = False) -> Query:
+        """Read and embed a text for photos: they are asked whether things are there, or are not.
+
+        So where the matcher's presence is calibrated; else this is `query`.
+        """
+        return self._read(asked, Reader(of_photos=True, spelling=spelling))
+
+    def _read(self, asked: Asked, reader: Reader) -> Query:
         phrases = ((asked, 1.0),) if isinstance(asked, str) else tuple(asked)
         long = sum(len(text) for text, _ in phrases) > REMEMBERED_LENGTH
         with stage("embed_text"):
-            return (self._embed if long else self._remembered)(phrases)[0]
+            return (self._embed if long else self._remembered)(reader, phrases)[0]
 
     def notes(self, text: str) -> tuple[str, ...]:
         """Notes about the words and symbols of a text that the model does not read."""
-        words = self.calibration.words if self.calibration else frozenset[str]()
-        return () if self.matcher.any_word else tuple(queries.left_out_of(text, words))
+        return () if self.matcher.any_word else tuple(reading.left_out_of(text, self._words))
 
-    def _embed(self, *lists: Sequence[tuple[str, float]]) -> list[Query]:
+    @property
+    def presence(self) -> Presence | None:
+        """What says whether a photo shows a thing; None if that was not calibrated."""
+        return self.calibration.presence if self.calibration else None
+
+    @property
+    def _words(self) -> frozenset[str]:
+        return self.calibration.words if self.calibration else frozenset()
+
+    def _embed(self, reader: Reader, *lists: Sequence[tuple[str, float]]) -> list[Query]:
         """Embed lists of phrases together, each as one query."""
-        words = self.calibration.words if self.calibration else frozenset[str]()
-        return queries.of_several(self.matcher, lists, words)
-
-    def _queries(self, texts: Sequence[str]) -> list[Query]:
-        """Embed texts together, each as one query."""
-        different = list(dict.fromkeys(texts))
-        with stage("embed_text"):
-            embedded = self._embed(*([(text, 1.0)] for text in different))
-        query_of = dict(zip(different, embedded, strict=True))
-        return [query_of[text] for text in texts]
+        judge = self.presence if reader.of_photos else None
+        return queries.of_several(self.matcher, lists, self._words, judge, spelling=reader.spelling)
 
     def photo(self, photo: Photo, part: Box | None = None) -> FragmentBag:
         """Embed a photo, or a part of it; boxes are in fractions of the whole."""
@@ -299,19 +323,38 @@ class Models:
         else:
             refuse_huge(text)
             refuse_many(phrases)
-            spans = [queries.find_phrase(text, phrase) for phrase in phrases]
+            spans = [reading.find_phrase(text, phrase) for phrase in phrases]
         with stage("ground"):
             boxes, similarities = self.grounder.locate(photo.pixels, text, spans)
         if self.calibration is not None:
             bag = bag or self.photo(photo)
-        asked = self._queries([span.of(text) for span in spans])
+        verdicts = self._judge(bag, [span.of(text) for span in spans])
         grounded = []
-        for span, row, query in zip(spans, similarities, asked, strict=True):
+        for span, row, verdict in zip(spans, similarities, verdicts, strict=True):
             best = row.topk(min(count, len(boxes)))
             ranked = zip(best.indices.tolist(), best.values.tolist(), strict=True)
-            probability = self.probability(bag, query) if bag is not None else None
-            absent = probability is not None and probability < (self.weak_below or 0.0)
-            shown = bool(query.parts) and not absent
             likely = tuple((Box(*boxes[at].tolist()), similarity) for at, similarity in ranked)
-            grounded.append(GroundedPhrase(span, likely if shown else (), probability))
+            grounded.append(
+                GroundedPhrase(span, likely if verdict.there else (), verdict.confidence)
+            )
         return grounded
+
+    def _judge(self, bag: FragmentBag | None, texts: Sequence[str]) -> list[Verdict]:
+        """Judge whether a photo shows what each text says; without a calibration it does."""
+        different = list(dict.fromkeys(texts))
+        with stage("embed_text"):
+            if self.presence is not None:
+                asked = queries.of_things(self.matcher, different, self._words, self.presence)
+            else:
+                asked = self._embed(Reader(), *([(text, 1.0)] for text in different))
+        query_of = dict(zip(different, asked, strict=True))
+        return [self._judge_query(bag, query_of[text]) for text in texts]
+
+    def _judge_query(self, bag: FragmentBag | None, query: Query) -> Verdict:
+        if bag is None or self.calibration is None:
+            return Verdict(bool(query.parts), None)
+        if self.presence is not None:
+            return judge_photo(bag, query, self.matcher.score)
+        probability = self.calibration.of_pair(bag, query, self.matcher.score)
+        there = bool(query.parts) and probability >= self.calibration.weak_below
+        return Verdict(there, probability)

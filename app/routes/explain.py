@@ -59,7 +59,7 @@ async def align(
 
     def explain() -> AlignmentOut | Response:
         photo, bag = _read_photo(engine, upload)
-        query = engine.models.query(fields.text)
+        query = engine.models.photo_query(fields.text)
         alignment = engine.models.align(bag or engine.models.photo(photo), query, beta=fields.beta)
         if kind != JSON:
             drawn = draw_alignment(photo.pixels, fields.text, alignment, kind)

@@ -20,13 +20,13 @@ from index.search.overview import Overview
 from index.search.query import QueryPart, SentenceRole, check_query, need_calibration, terms_of
 from index.search.requests import NONE, Answer, Hit, Request, Shortlist
 from index.search.rescorer import Rescorer
-from index.search.scan import Scan, Scored, keep_probable, probabilities
+from index.search.scan import Scan, Scored, find_likeliest, keep_probable, probabilities
 from index.search.shortlist import choose
 from index.search.threads import Workers
 from index.segments.candidates import PER_HIT
 from index.segments.reader import SegmentChain, SegmentReader
 from index.segments.rows import Numbers, Side
-from models.scores.calibration import Calibration
+from models.scores.calibration import Calibration, find_weak_line
 from models.scores.scoring import score_named
 from models.text.queries import Query
 
@@ -135,6 +135,7 @@ class Index:
             behind=snapshot.behind,
             more=len(best.hits) > request.limit,
             damaged=tuple(sorted(best.damaged)),
+            weak_below=self._find_weak_line(request, [contending]),
         )
         if not answer.exact:
             self._recent.append(request)
@@ -180,6 +181,7 @@ class Index:
         candidates = sum(len(segment.numbers) for segment in scored)
         # Where rows were left out before, so can be what only the bound of the error would let in.
         share = np.float32(1 if exact else LIKELY[request.role])
+        likeliest = find_likeliest(self._calibration, scored, request)
         scored = [keep_probable(self._calibration, segment, request, share) for segment in scored]
         return ShardAnswer(
             Contenders.of(scored, request, self._calibration, share),
@@ -187,7 +189,15 @@ class Index:
             candidates=candidates,
             rows=sum(len(segment.sides[request.side]) for segment in snapshot.segments),
             revision=snapshot.revision,
+            likeliest=likeliest,
         )
+
+    def _find_weak_line(self, request: Request, parts: Sequence[ShardAnswer]) -> float | None:
+        """The probability below which a photo is a weak hit; None for no text or calibration."""
+        asks_photos = request.side == "images" and request.query.text is not None
+        if self._calibration is None or not asks_photos:
+            return None
+        return find_weak_line(np.concatenate([part.likeliest for part in parts]))
 
     def shortlist(
         self, side: Side, query: Query, count: int, revisions: Numbers | None = None

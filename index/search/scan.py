@@ -61,14 +61,14 @@ class Scan:
         query = self._coded if heads is None else self._encode(heads)
         fewer = None if len(numbers) == len(rows) else numbers
         estimates = self._rescorer.estimates(query, rows, fewer, heads)
-        weights = [part.term.weight for part in query]
+        terms = [part.term for part in query]
         return Scored(
             rows,
             numbers,
             estimates.scores,
             estimates.errors,
-            query_parts.totals(estimates.scores, weights),
-            query_parts.totals(estimates.errors, np.abs(weights).tolist()),
+            query_parts.totals(estimates.scores, terms),
+            query_parts.total_errors(estimates.scores, estimates.errors, terms),
         )
 
     def narrow(self, chosen: Chosen, count: int) -> Chosen:
@@ -192,3 +192,28 @@ def mark_surely_probable(
     lowest = [np.array(probabilities(calibration, part, request, -share)) for part in scored]
     surely: NDArray[np.bool_] = np.concatenate([*lowest, np.empty(0)]) >= request.least + SLACK
     return surely
+
+
+LIKELIEST = 1_000  # rows that say where weak hits begin
+
+
+def find_likeliest(
+    calibration: Calibration | None, scored: Sequence[Scored], request: Request
+) -> Floats:
+    """The probabilities of the best photos for a text; none for other searches."""
+    empty = np.empty(0, np.float32)
+    if calibration is None or request.side != "images" or request.query.text is None:
+        return empty
+    best = [
+        probabilities(calibration, keep_best(part, LIKELIEST), request, np.float32(0))
+        for part in scored
+    ]
+    every = np.concatenate([*(np.array(part, np.float32) for part in best), empty])
+    return np.sort(every)[::-1][:LIKELIEST].copy()
+
+
+def keep_best(scored: Scored, count: int) -> Scored:
+    """Keep about so many rows with the highest scores."""
+    if len(scored.total) <= count:
+        return scored
+    return scored.only(scored.total >= np.partition(scored.total, -count)[-count])

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from models.scores.scoring import has_whole, score_named
 from models.text.lexicon import is_enclitic, is_function_word
-from models.text.queries import Query
+from models.text.queries import PLAIN, Counting, Query
 from models.types import WHOLE_SENTENCE, FragmentBag, Link, Span
 
 # β that joins neighbours whose regions differ little, with the scores of the shipped matcher.
@@ -61,38 +61,29 @@ def query_links(image: FragmentBag, query: Query, score: str = "sum_of_max") -> 
     """The terms of a query's score, whose sum is the score; fragments count in `query.bag`."""
     terms: list[Link] = []
     start = 0
-    for part, weight, floored in zip(query.parts, query.weights, query.floored, strict=True):
+    for part, counting in zip(query.parts, query.countings, strict=True):
         part_links = score_named(score).links(image, part)
-        plain = weight == 1 and not start
-        terms += (
-            part_links if plain else [weigh(link, start, weight, floored) for link in part_links]
-        )
+        plain = not start and counting == PLAIN
+        terms += part_links if plain else [weigh(link, start, counting) for link in part_links]
         start += len(part)
     return tuple(terms)
 
 
-def weigh(link: Link, start: int, weight: float, floored: bool) -> Link:
+def weigh(link: Link, start: int, counting: Counting) -> Link:
     """A link of a query's part, weighted and with its place in the query."""
     return replace(
         link,
         fragment=start + link.fragment,
-        similarity=weigh_similarity(link.similarity, weight, floored),
-        whole=None if link.whole is None else weigh_similarity(link.whole, weight, floored),
-        negated=weight < 0,
+        similarity=counting.of(link.similarity),
+        whole=None if link.whole is None else counting.of(link.whole),
+        negated=counting.weight < 0,
     )
-
-
-def weigh_similarity(similarity: float, weight: float, floored: bool) -> float:
-    """A weighted similarity; with a floor, nothing below zero."""
-    return 0.0 if floored and similarity < 0 else weight * similarity
 
 
 def part_score(image: FragmentBag, part: FragmentBag, score: str, *, floored: bool) -> float:
     """S_p of a query's part, without its weight."""
-    return sum(
-        weigh_similarity(link.similarity, 1.0, floored)
-        for link in score_named(score).links(image, part)
-    )
+    counting = Counting(1.0, floored)
+    return sum(counting.of(link.similarity) for link in score_named(score).links(image, part))
 
 
 def decode_chain(similarity: Tensor, beta: float) -> list[int]:

@@ -81,6 +81,10 @@ ENDINGS: Endings = (
     ("like", ("",)),
     ("y", ("", "e")),
 )
+IRREGULAR = {
+    "people": "person", "men": "man", "women": "woman", "children": "child", "mice": "mouse",
+    "geese": "goose", "feet": "foot", "teeth": "tooth", "oxen": "ox",
+}  # fmt: skip
 LETTERS = str.maketrans({"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ı": "i"})
 # Letters of a compound and of each part; shorter ones would make words of keyboard noise.
 LEAST_COMPOUND, LEAST_PART = 7, 3
@@ -120,6 +124,16 @@ def is_common(word: str) -> bool:
     [True, True, True, False]
     """
     return word in known_words() or any(stem in known_words() for stem in stems(word, PLURALS))
+
+
+def singulars(word: str) -> list[str]:
+    """A lower-case word, and what it may be the plural of.
+
+    >>> singulars("benches"), singulars("people"), singulars("bus")
+    (['benches', 'benche', 'bench'], ['people', 'person'], ['bus', 'bu'])
+    """
+    irregular = [IRREGULAR[word]] if word in IRREGULAR else []
+    return [word, *irregular, *stems(word, PLURALS)]
 
 
 def without_accents(word: str) -> str:
