@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -269,6 +269,9 @@ def calibrate(
     calibrated, curves = calibration.calibrate(
         loaded.model, corpora[0], corpora[1:], progress, place.device
     )
+    # Vectors are as they were, and so is what a photo shows.
+    if loaded.calibration is not None:
+        calibrated = replace(calibrated, presence=loaded.calibration.presence)
     checkpoint.calibrate(place.out, out, calibrated)
     return curves, {"weak_below": calibrated.weak_below} | calibrated.facts
 

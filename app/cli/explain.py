@@ -75,7 +75,7 @@ def describe(
         if out:
             from app.drawing.explanations import draw_caption
 
-            out.write_bytes(draw_caption(photo.pixels, described.captions[0], media_type))
+            out.write_bytes(draw_caption(photo.pixels, described.best, media_type))
     for caption in described.captions:
         _print_caption(caption, models.unsure_below)
     if regions:

@@ -15,10 +15,11 @@ from app.telemetry.requests import stage
 from index.bags import as_stored
 from models import checkpoint
 from models.captions import region_captions
+from models.captions.forms import keep_well_formed
 from models.captions.region_captions import RegionCaption
 from models.captions.support import SupportedCaption, support
 from models.checkpoint import Checkpoint
-from models.registry import Captioner, Generation, Grounder, Matcher
+from models.registry import Caption, Captioner, Generation, Grounder, Matcher
 from models.scores import alignment
 from models.scores.presence import Presence, Verdict, judge_photo
 from models.text import parsing, queries, reading
@@ -43,6 +44,9 @@ class Reader:
 
     of_photos: bool = False
     spelling: bool = False
+
+
+NOTHING_SAID = SupportedCaption(Caption((), 0.0), 0.0, None, None, ())
 
 
 class NoCaptioner(LookupError):
@@ -96,6 +100,11 @@ class Description:
 
     captions: tuple[SupportedCaption, ...]
     regions: tuple[RegionCaption, ...] = ()
+
+    @property
+    def best(self) -> SupportedCaption:
+        """The best caption; one without words where none is well formed."""
+        return self.captions[0] if self.captions else NOTHING_SAID
 
 
 class Models:
@@ -263,6 +272,7 @@ class Models:
     ) -> Description:
         """Write captions of a photo, with the matcher's support for their words, and of regions.
 
+        Captions that repeat a content word, or have a broken form, are left out.
         `regions` is how many regions to describe at most: those whose caption is improbable are
         left out. `bag` is the photo's own, where it is known. NoCaptioner and
         NoRegionCaptioner where none is loaded.
@@ -278,24 +288,28 @@ class Models:
         bag = bag or self.bag(look)
         with stage("caption"):
             inputs, boxes = look.by(self.captioner.sight)
-            captions = self.captioner.describe([inputs], generation.candidates)[0]
+            described = self.captioner.describe([inputs], generation.candidates)[0]
+            captions = keep_well_formed(described)
         with stage("support"):
             supported = support(
                 self.matcher, self.calibration, bag, captions, boxes, self.calibrated
             )
         region_generation = replace(generation, never=self.captioner.find_absent_words(inputs))
-        described = self._describe_regions(look, region_generation, regions, bag) if regions else []
-        return Description(tuple(supported[: generation.count]), tuple(described))
+        of_regions = (
+            self._describe_regions(look, region_generation, regions, bag) if regions else []
+        )
+        return Description(tuple(supported[: generation.count]), tuple(of_regions))
 
     def _describe_regions(
         self, look: Look, generation: Generation, count: int, bag: FragmentBag
     ) -> list[RegionCaption]:
         """Write the best `count` captions of a photo's regions, without weak ones."""
         assert self.region_captioner is not None
+        things = self.calibrated.things if self.calibrated else frozenset[str]()
         with stage("caption_regions"):
             inputs, boxes = look.by(self.region_captioner.sight)
             captions = region_captions.describe_regions(
-                self.region_captioner, inputs, boxes, generation
+                self.region_captioner, inputs, boxes, generation, things
             )
             ranked = region_captions.rank_regions(self.matcher, self.calibration, bag, captions)
         return region_captions.distinct(ranked, count, self.weak_below)

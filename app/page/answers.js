@@ -89,7 +89,7 @@ function cardsFor({ asked, holdings, act }, first) {
         : hits.map((hit, position) => card(hit, before.length + position)));
   }
   const scale = asked.text ? largest(first.hits.map((hit) => phrasesOf(hit, "query"))) : null;
-  const actions = asked.text ? [similar, ["Save picture", (hit) => act.save(hit, asked.text)]] : [similar];
+  const actions = asked.text ? [similar, ["Save picture", (hit) => act.save(hit, first.corrected ?? asked.text)]] : [similar];
   const card = (hit, position) => photoHit(hit, {
     found: phrasesOf(hit, "query"), scale, weakBelow, actions, open: act.open, position,
   });
@@ -136,6 +136,7 @@ export async function answer(context, image, signal) {
   const { asked, holdings, act } = context;
   const found = await upTo(context, image, signal);
   const cards = cardsFor(context, found);
+  context.corrected = found.corrected ?? null;
   const shown = [...found.hits];
   const list = gallery(...cards(found.hits, []));
   list.classList.toggle("wall", !holdings.shop && !isQuestion(asked));

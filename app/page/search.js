@@ -12,7 +12,7 @@ export const isQuestion = ({ text, like, photo }) => Boolean(text || like || pho
 /**
  * Return a page of hits for a question. `image` is an uploaded photo to search with. The page is
  * {hits, cursor, total (null if unknown), counted, weakBelow, behind, notes, words, refused, facets,
- * fragments}, and `loose` if no product has the words or a likely photo: pass it for later pages.
+ * fragments}, `corrected` if words of the text were, and `loose` if no product has the words or a likely photo: pass it for later pages.
  */
 export async function search(asked, holdings, image, { cursor = null, limit = PAGE, loose = false, signal }) {
   const page = { limit: Math.min(MOST, limit), ...(cursor && { cursor }) };
@@ -21,7 +21,8 @@ export async function search(asked, holdings, image, { cursor = null, limit = PA
     const sent = { ...question, ...choices(asked, holdings), ...page };
     return products(sent, Boolean(asked.text) && !loose, signal);
   }
-  if (isQuestion(asked)) return photos({ ...question, ...filterOf(asked), ...page }, signal);
+  const spelled = asked.text && asked.typed ? { spelling: false } : {};
+  if (isQuestion(asked)) return photos({ ...question, ...spelled, ...filterOf(asked), ...page }, signal);
   return browsed(asked, cursor, signal);
 }
 
@@ -53,6 +54,7 @@ async function products(sent, strict, signal) {
   return {
     ...answer,
     ...query,
+    corrected: null,
     hits: hits.map(withLooks),
     total: answer.groups,
     counted: answer.total,
@@ -75,8 +77,8 @@ async function photos(sent, signal) {
   ]);
   const { query, searched, hits, cursor, weak_below: weakBelow } = answer;
   return {
-    ...query, hits, cursor, weakBelow, behind: searched.behind, total,
-    words: [], refused: [], facets: [],
+    ...query, hits: hits.map((hit) => ({ ...hit, weakBelow })), cursor, weakBelow,
+    behind: searched.behind, total, refused: [], facets: [],
   };
 }
 

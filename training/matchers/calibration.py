@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from random import Random
+from typing import TypeVar
 
 import numpy as np
 import torch
@@ -36,6 +37,8 @@ OUTSIDE = 0.5  # texts about photos of train for each text about a photo that is
 LEAST_COUNT = 2  # occurrences of a known word in train, at least
 SEED = 0
 LEAST_DEVIATION = 1e-6
+
+Photo = TypeVar("Photo")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +86,9 @@ def calibrate(
             "a matcher with a catalogue's terms has the calibration of its start: calibrate that "
             "one, and train the terms again"
         )
-    random = Random(SEED)  # noqa: S311 - a sample, no secret
     train, val = corpus.split("train"), ParsedPhotos.of(corpus.split("val"))
     images = embedding.embed_photos(matcher, val.examples, progress)
-    order = random.sample(range(len(val)), len(val))
-    halves = [sorted(order[: len(val) // 2]), sorted(order[len(val) // 2 :])]
+    halves = draw_halves(range(len(val)))
     outside = [pick_evenly(train, len(half), first) for first, half in enumerate(halves)]
     fitted, held_out = (
         prepare_split(matcher, val.select(half), [images[i] for i in half], absent, progress)
@@ -105,6 +106,14 @@ def calibrate(
         )
     facts = {name: asdict(curve) for name, curve in reliabilities.items()}
     return replace(calibrated, facts={"data": corpus.name, "reliability": facts}), reliabilities
+
+
+def draw_halves(photos: Sequence[Photo]) -> tuple[list[Photo], list[Photo]]:
+    """The half of val to fit on and the half to measure on, each in its order."""
+    order = Random(SEED).sample(range(len(photos)), len(photos))  # noqa: S311 - no secret
+    half = len(photos) // 2
+    fitted, held_out = sorted(order[:half]), sorted(order[half:])
+    return [photos[k] for k in fitted], [photos[k] for k in held_out]
 
 
 def fit_calibration(

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from models.checkpoint import Checkpoint
+from models.scores.calibration import Calibration
 from models.scores.presence import Presence
+from models.scores.scoring import SumOfMax
 from models.types import FragmentBag, PaddedBags
+from training.data.corpus import Corpus, Example
+from training.matchers.calibration import draw_halves
+from training.matchers.presence_truth import PresenceTruth, gather
 from training.runs.progress import Progress, silent
 
 PENALTY = 0.1  # on squares of A and β
@@ -19,24 +25,7 @@ RATES_PENALTY = 0.01  # on squares of γ
 STEPS, BATCH, RATE = 300, 512, 0.01  # of Adam, whose rate falls to 0
 CHECKED = 5  # every fifth photo chooses the threshold
 FALSE_SHARE = 0.05  # of absent things that are said to be there
-
-
-@dataclass(frozen=True, slots=True)
-class PresenceTruth:
-    """Photos, texts that name things, and which photos show which.
-
-    Shapes: images are K bags (R_k, D), texts N bags, and shown (K, N) is 1 where a thing is there,
-    0 where it is not and −1 where that is not known.
-    """
-
-    images: Sequence[Tensor]
-    texts: Sequence[FragmentBag]
-    shown: Tensor
-
-    def photos(self, positions: Sequence[int]) -> PresenceTruth:
-        """Some of the photos."""
-        chosen = list(positions)
-        return PresenceTruth([self.images[k] for k in chosen], self.texts, self.shown[chosen])
+LEAST_CHECKED, LEAST_AUC = 5, 0.75  # photos that show a thing, and how well it is told apart
 
 
 @dataclass(slots=True)
@@ -81,16 +70,58 @@ class Parameters:
         )  # fmt: skip
 
 
-def fit_presence(
-    truth: PresenceTruth, things: frozenset[str], progress: Progress = silent, seed: int = 0
-) -> Presence:
-    """Fit on four fifths of the photos; the others choose the threshold, and then all fit."""
+def add_presence(
+    loaded: Checkpoint, labelled: Sequence[Example], corpus: Corpus, progress: Progress = silent
+) -> Calibration:
+    """The calibration of a matcher with a presence, fitted on labelled and on described photos.
+
+    ValueError for a matcher without a calibration, with a catalogue's terms or another score than
+    the sum of maxima; LookupError for a corpus without val.
+    """
+    if loaded.calibration is None:
+        raise ValueError("the matcher is not calibrated: run `tessera calibrate` first")
+    if loaded.model.score != SumOfMax.name or getattr(loaded.model, "terms", None) is not None:
+        raise ValueError(
+            f"presence needs the score {SumOfMax.name} and no terms of a catalogue: fit it for the "
+            "matcher that a catalogue's training starts from"
+        )
+    described = draw_halves(corpus.split("val"))[0]
+    truth = gather(loaded.model, labelled, described, progress)
+    return replace(loaded.calibration, presence=fit_presence(truth, progress))
+
+
+def fit_presence(truth: PresenceTruth, progress: Progress = silent, seed: int = 0) -> Presence:
+    """Fit on four fifths of the photos; the others choose the threshold, and then all fit.
+
+    They also choose the things: the names by which they are told apart well enough.
+    """
     count = len(truth.images)
     checked = truth.photos(range(0, count, CHECKED))
-    others = truth.photos([k for k in range(count) if k % CHECKED])
-    draft = fit_parameters(others, progress, seed)
-    least = choose_least(draft, checked)
+    draft = fit_parameters(truth.photos([k for k in range(count) if k % CHECKED]), progress, seed)
+    evidence = measure_evidence(draft, checked)
+    least = float(torch.quantile(evidence[checked.shown == 0].double(), 1 - FALSE_SHARE))
+    things = choose_things(evidence, checked)
     return fit_parameters(truth, progress, seed).presence(least, things)
+
+
+def choose_things(evidence: Tensor, checked: PresenceTruth) -> frozenset[str]:
+    """The names whose evidence (K, N) tells photos apart with an AUC of LEAST_AUC."""
+    return frozenset(
+        name
+        for name, values, shown in zip(checked.names, evidence.T, checked.shown.T, strict=True)
+        if int((shown == 1).sum()) >= LEAST_CHECKED
+        and auc(values[shown == 1], values[shown == 0]) >= LEAST_AUC
+    )
+
+
+def auc(there: Tensor, absent: Tensor) -> float:
+    """The share of pairs in which what is there has the larger value; ties count half.
+
+    >>> auc(torch.tensor([2.0, 3.0]), torch.tensor([1.0, 2.0]))
+    0.875
+    """
+    differences = there[:, None] - absent[None]
+    return float((differences > 0).float().mean() + (differences == 0).float().mean() / 2)
 
 
 def fit_parameters(truth: PresenceTruth, progress: Progress, seed: int) -> Parameters:
@@ -138,12 +169,6 @@ def measure_evidence(fitted: Parameters, truth: PresenceTruth) -> Tensor:
         for k in starts
     ]
     return torch.cat(logits) - fitted.usual(sums)
-
-
-def choose_least(fitted: Parameters, checked: PresenceTruth) -> float:
-    """The evidence that FALSE_SHARE of absent things reach."""
-    evidence = measure_evidence(fitted, checked)
-    return float(torch.quantile(evidence[checked.shown == 0].double(), 1 - FALSE_SHARE))
 
 
 def add_up(texts: Sequence[FragmentBag]) -> Tensor:
