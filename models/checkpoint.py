@@ -18,7 +18,7 @@ from models.scores.calibration import Calibration
 from models.scores.presence import Presence
 
 CALIBRATION = "calibration."  # the prefix of a calibration's tensors
-PRESENCE = ("directions", "biases", "rates")  # the tensors of its presence
+PRESENCE = ("directions", "biases", "limits")  # the tensors of its presence
 
 
 @dataclass(frozen=True, slots=True)

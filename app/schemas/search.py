@@ -225,8 +225,8 @@ class Hits(BaseModel):
     model: str
     query: QueryOut
     weak_below: Probability = Field(
-        description="A hit with a lower probability counts as weak. For a text, of the photos from "
-        "there on half or more are expected to be right."
+        description="A hit with a lower probability counts as weak. Where a text asks for things, "
+        "half or more of the photos from there on are expected to be right."
     )
     searched: SearchedOut
     cursor: str | None

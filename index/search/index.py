@@ -193,9 +193,8 @@ class Index:
         )
 
     def _find_weak_line(self, request: Request, parts: Sequence[ShardAnswer]) -> float | None:
-        """The probability below which a photo is a weak hit; None for no text or calibration."""
-        asks_photos = request.side == "images" and request.query.text is not None
-        if self._calibration is None or not asks_photos:
+        """The probability below which a photo is a weak hit; None where things are not asked for."""
+        if self._calibration is None or not request.query.of_things:
             return None
         return find_weak_line(np.concatenate([part.likeliest for part in parts]))
 

@@ -133,7 +133,7 @@ class Answer:
     more: whether there are hits behind the last one. coverage: the share of the collection's
     buckets that were searched, below 1 while a shard does not answer. damaged: the items that were
     left out because what is stored of them is damaged. weak_below: the probability below which a
-    photo is a weak hit of this text; None for other searches.
+    photo is a weak hit of the things that are asked for; None for other searches.
     """
 
     hits: tuple[Hit, ...]

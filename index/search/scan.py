@@ -200,9 +200,9 @@ LIKELIEST = 1_000  # rows that say where weak hits begin
 def find_likeliest(
     calibration: Calibration | None, scored: Sequence[Scored], request: Request
 ) -> Floats:
-    """The probabilities of the best photos for a text; none for other searches."""
+    """The probabilities of the best photos for a text of things; none for other searches."""
     empty = np.empty(0, np.float32)
-    if calibration is None or request.side != "images" or request.query.text is None:
+    if calibration is None or not request.query.of_things:
         return empty
     best = [
         probabilities(calibration, keep_best(part, LIKELIEST), request, np.float32(0))

@@ -43,8 +43,15 @@ def keep_well_formed(captions: Sequence[Caption]) -> list[Caption]:
 
 
 def repeats(words: Sequence[Word]) -> bool:
-    """Whether a content word comes twice, in the singular or plural, or any word in a row."""
-    content = [word.lemma.lower() for word in words if not is_function_word(word.text)]
+    """Whether a content word comes twice, in the singular or plural, or any word in a row.
+
+    Numbers in digits may.
+    """
+    content = [
+        word.lemma.lower()
+        for word in words
+        if not is_function_word(word.text) and not word.text.isdigit()
+    ]
     twice = any(a.text.lower() == b.text.lower() for a, b in pairwise(words))
     return twice or len(content) > len(set(content))
 
@@ -68,7 +75,8 @@ def disagrees(words: Sequence[Word]) -> bool:
 def find_phrases(words: Sequence[Word]) -> Iterator[tuple[Word, list[Word]]]:
     """Each determiner and number, with the nouns of its phrase."""
     for at, word in enumerate(words):
-        leads = word.tag == "CD" or word.text.lower() in LEADING
+        counts = word.tag == "CD" and word.text.isalpha()
+        leads = counts or word.text.lower() in LEADING
         if not leads or word.tag in ENDS_PHRASE:  # "that" as a conjunction
             continue
         nouns: list[Word] = []

@@ -34,7 +34,7 @@ def find_weak_line(probabilities: NDArray[np.float32]) -> float:
     Without any it is PRECISION: every hit below that is weak.
 
     >>> find_weak_line(np.array([0.3, 0.9, 0.1, 0.4], np.float32))
-    0.4
+    0.3
     """
     ordered = np.sort(probabilities)[::-1].astype(np.float64)
     means = np.cumsum(ordered) / np.arange(1, len(ordered) + 1)

@@ -19,21 +19,21 @@ class Presence:
     """Log odds of a thing in a photo: max_i v_iᵀ q + b, with q = a u + A h and b = d + βᵀ h.
 
     v_i are the photo's fragments, u = Σ_t s_t the text's in the numbers that a calibration knows,
-    and h = u / |u|. The log odds of the thing in any photo are π = e + γᵀ h: what is above them is
-    evidence. With `least` evidence a thing is said to be there; so `false_share` of absent things
-    are, of frequent and of rare ones alike.
+    and h = u / |u|. A thing is said to be there where they reach e + γᵀ h: so 5 % of the photos
+    without a thing do, of frequent and of rare things alike. There its log odds are `margin` if it
+    is as likely to be there as not.
 
-    Shapes: `directions` A (D, D), `biases` β and `rates` γ (D,). `level` is d, `rate` is e.
-    `things` are names that were fitted, in the singular.
+    Shapes: `directions` A (D, D), `biases` β and `limits` γ (D,). `slope` is a, `level` is d and
+    `limit` is e. `things` are names that were fitted, in the singular.
     """
 
     directions: Tensor
     biases: Tensor
-    rates: Tensor
+    limits: Tensor
     slope: float
     level: float
-    rate: float
-    least: float
+    limit: float
+    margin: float
     things: frozenset[str] = field(default_factory=frozenset)
 
     def ask(self, sentence: FragmentBag) -> tuple[FragmentBag, Condition]:
@@ -44,12 +44,12 @@ class Presence:
         vector = torch.zeros_like(total)
         vector[: len(known)] = self.slope * known + self.directions @ toward
         bias = self.level + float(self.biases @ toward)
-        usual = self.rate + float(self.rates @ toward)
+        limit = self.limit + float(self.limits @ toward)
         spans = [place for place in sentence.places if isinstance(place, Span)]
         span = Span(min(s.start for s in spans), max(s.end for s in spans))
         label = " ".join(sentence.labels)
         asked = replace(sentence, vectors=vector[None], places=(span,), labels=(label,), of_terms=0)
-        return asked, Condition(usual + self.least - bias, bias, usual)
+        return asked, Condition(limit - bias, bias, limit - self.margin)
 
 
 @dataclass(frozen=True, slots=True)

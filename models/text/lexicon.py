@@ -117,6 +117,16 @@ def is_known(word: str) -> bool:
     return all(len(run) <= short or is_listed(run, known_words()) for run in runs)
 
 
+def is_compound(word: str) -> bool:
+    """Return whether a lower-case word is known as a compound of two others alone.
+
+    >>> is_compound("umberella"), is_compound("umbrella")
+    (True, False)
+    """
+    words = known_words()
+    return is_listed(word, words) and word not in words and not is_inflected(word, words)
+
+
 def is_common(word: str) -> bool:
     """Return whether a lower-case word or its singular is listed.
 

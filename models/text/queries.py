@@ -11,7 +11,7 @@ import torch
 from models.registry import Matcher
 from models.text.limits import refuse_many
 from models.text.parsing import parse
-from models.text.reading import NOTHING_KNOWN, Reading, find_unknown, has_content, read
+from models.text.reading import NOTHING_KNOWN, Reading, find_doubtful, has_content, read
 from models.text.spelling import Spelling, correct
 from models.text.things import Condition, ThingsJudge, find_things
 from models.types import FragmentBag, Span
@@ -89,6 +89,11 @@ class Query:
         """
         positive = any(weight > 0 for weight in self.weights)
         return tuple(positive and weight < 0 for weight in self.weights)
+
+    @property
+    def of_things(self) -> bool:
+        """Whether it asks for nothing but whether things are there."""
+        return bool(self.parts) and all(self.conditions)
 
     @property
     def countings(self) -> list[Counting]:
@@ -199,13 +204,13 @@ class QueryDraft:
         if len(weighted) > 1:
             refuse_many([phrase for phrase, _ in weighted])
         typed = [phrase for phrase, _ in weighted]
+        things = judge.things if judge else ()
         corrected = [
-            correct(phrase, find_unknown(phrase, known))
+            correct(phrase, find_doubtful(phrase, known), things)
             if spelling and not any_word
             else (phrase, ())
             for phrase in typed
         ]
-        things = judge.things if judge else ()
         readings = [read(text, known, any_word=any_word, things=things) for text, _ in corrected]
         only_things = all(reading.named or reading.asked is None for reading in readings)
         parts, start = list[PartDraft](), 0

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-from models.text.lexicon import is_function_word, is_known, is_latin, plain
+from models.text.lexicon import is_compound, is_function_word, is_known, is_latin, plain
 from models.text.negation import Negated, negations
 from models.text.parsing import parse
 from models.text.things import NamedThing, find_things
@@ -69,9 +69,14 @@ def read(
     )
 
 
-def find_unknown(text: str, known: Collection[str] = ()) -> list[str]:
-    """The words of a text that no model knows, as they are typed."""
-    return [word.text for word in parse(text).words if not knows(word, known)]
+def find_doubtful(text: str, known: Collection[str] = ()) -> list[str]:
+    """The words of a text that no model knows, or as a compound alone, as they are typed."""
+    return [
+        word.text
+        for word in parse(text).words
+        if not knows(word, known)
+        or (plain(word.text) not in known and is_compound(plain(word.text)))
+    ]
 
 
 def left_out_of(text: str, known: Collection[str] = ()) -> list[str]:

@@ -11,7 +11,14 @@ import numpy as np
 from rapidfuzz import process
 from rapidfuzz.distance import OSA
 
-from models.text.lexicon import is_function_word, is_latin, known_words, plain, without_accents
+from models.text.lexicon import (
+    is_compound,
+    is_function_word,
+    is_latin,
+    known_words,
+    plain,
+    without_accents,
+)
 from models.text.parsing import parse
 from models.text.words import minilm_tokenizer
 
@@ -61,14 +68,18 @@ def vocabulary() -> Vocabulary:
     return Vocabulary(tuple(words), rarities)
 
 
-def correct(text: str, unknown: Collection[str]) -> tuple[str, tuple[Spelling, ...]]:
-    """A text with the unknown words of it corrected, as far as known ones are near.
+def correct(
+    text: str, doubtful: Collection[str], preferred: Collection[str] = ()
+) -> tuple[str, tuple[Spelling, ...]]:
+    """A text with the doubtful words of it corrected, as far as known ones are near.
 
-    `unknown` are words of the text as they stand there, a few of which are looked at. ValueError
-    for a text without words, or with too many.
+    `doubtful` are words of the text as they stand there, a few of which are looked at; `preferred`
+    are words that are meant rather than others. ValueError for a text without words, or with too
+    many.
     """
-    likely = list(dict.fromkeys(word for word in unknown if may_be_misspelt(word)))
-    known_of = find_nearest([without_accents(plain(word)) for word in likely[:MOST_CORRECTED]])
+    likely = list(dict.fromkeys(word for word in doubtful if may_be_misspelt(word)))
+    plain_words = [without_accents(plain(word)) for word in likely[:MOST_CORRECTED]]
+    known_of = find_nearest(plain_words, preferred)
     corrected = dict(zip(likely, known_of, strict=False))
     spellings = [
         Spelling(word.span.start, word.span.end, word.text, known)
@@ -85,10 +96,11 @@ def may_be_misspelt(word: str) -> bool:
     return word.isalpha() and is_latin(word) and len(word) >= LEAST_LETTERS
 
 
-def find_nearest(misspelt: Sequence[str]) -> list[str | None]:
+def find_nearest(misspelt: Sequence[str], preferred: Collection[str] = ()) -> list[str | None]:
     """The known word that each may be meant for: one edit away, or two from a long word.
 
-    That with the fewest edits, then with the same letters in another order, then the most frequent.
+    A compound is one edit away from it at most. A preferred word comes first, of those with the
+    fewest edits, then one with the same letters in another order, then the most frequent.
 
     >>> find_nearest(["bicylce", "umberella", "qwrtzx"])
     ['bicycle', 'umbrella', None]
@@ -99,10 +111,15 @@ def find_nearest(misspelt: Sequence[str]) -> list[str | None]:
     distances = process.cdist(misspelt, words, scorer=OSA.distance, score_cutoff=2, dtype=np.uint8)
     nearest: list[str | None] = []
     for word, row in zip(misspelt, distances, strict=True):
-        letters = sorted(word)
+        letters, most = sorted(word), 2 if len(word) >= LONG and not is_compound(word) else 1
         near = [
-            (row[at], sorted(words[at]) != letters, unlikeliness(word, words[at], rarities))
-            for at in np.flatnonzero(row <= (2 if len(word) >= LONG else 1))
+            (
+                row[at],
+                words[at] not in preferred,
+                sorted(words[at]) != letters,
+                unlikeliness(word, words[at], rarities),
+            )
+            for at in np.flatnonzero((row > 0) & (row <= most))
         ]
         nearest.append(min(near)[-1][-1] if near else None)
     return nearest

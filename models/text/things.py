@@ -24,7 +24,7 @@ class Condition:
     """When a part's thing is there: where its score S reaches `threshold`.
 
     The part then counts S − threshold, and the probability of the thing is σ(S + bias). `usual` are
-    its log odds in any photo.
+    the log odds at which it is there as likely as not, if it is asked for as often as it is absent.
     """
 
     threshold: float

@@ -20,35 +20,34 @@ from training.matchers.calibration import draw_halves
 from training.matchers.presence_truth import PresenceTruth, gather
 from training.runs.progress import Progress, silent
 
-PENALTY = 0.1  # on squares of A and β
-RATES_PENALTY = 0.01  # on squares of γ
-STEPS, BATCH, RATE = 300, 512, 0.01  # of Adam, whose rate falls to 0
-CHECKED = 5  # every fifth photo chooses the threshold
+PENALTY = 0.01  # on squares of A and β
+STEPS, BATCH, RATE = 600, 512, 0.01  # of Adam, whose rate falls to 0
+LIMITS_PENALTY, LIMITS_STEPS, LIMITS_RATE = 0.003, 400, 0.05  # the same of γ
+CHECKED = 5  # every fifth photo is left out, to choose what all have in common
 FALSE_SHARE = 0.05  # of absent things that are said to be there
+LEAST_SHARE = 1e-4  # of things that are there, to begin with
+MARGIN_STEPS = 50
 LEAST_CHECKED, LEAST_AUC = 5, 0.75  # photos that show a thing, and how well it is told apart
 
 
-@dataclass(slots=True)
-class Parameters:
-    """The numbers of a Presence while they are fitted."""
+@dataclass(frozen=True, slots=True)
+class Logits:
+    """The map of a Presence: A (D, D), β (D,), and a and d together (2,)."""
 
     directions: Tensor
     biases: Tensor
-    rates: Tensor
-    scalars: Tensor  # a, d, e
+    scalars: Tensor
 
     @classmethod
-    def start(cls, dimension: int, share: float) -> Parameters:
-        """Begin with the score as it is, and the mean share of things."""
-        odds = log(share / (1 - share))
+    def start(cls, dimension: int, share: float) -> Logits:
+        """Begin with a part of the score as it is, and the mean share of things."""
         return cls(
             torch.zeros(dimension, dimension, requires_grad=True),
             torch.zeros(dimension, requires_grad=True),
-            torch.zeros(dimension, requires_grad=True),
-            torch.tensor([0.1, odds, odds], requires_grad=True),
+            torch.tensor([0.1, log(share / (1 - share))], requires_grad=True),
         )
 
-    def logits(self, images: PaddedBags, sums: Tensor) -> Tensor:
+    def of(self, images: PaddedBags, sums: Tensor) -> Tensor:
         """Log odds (K, N) of images (K, R, D) and texts' sums (N, D)."""
         toward = F.normalize(sums, dim=1)
         asked = self.scalars[0] * sums + toward @ self.directions.T
@@ -56,18 +55,23 @@ class Parameters:
         best = best.masked_fill(~images.mask[:, None], float("-inf")).amax(2)
         return best + self.scalars[1] + toward @ self.biases
 
-    def usual(self, sums: Tensor) -> Tensor:
-        """Log odds (N,) of texts' things in any photo."""
-        return self.scalars[2] + F.normalize(sums, dim=1) @ self.rates
+    @torch.inference_mode()
+    def of_all(self, truth: PresenceTruth) -> Tensor:
+        """Log odds (K, N) of all photos and texts."""
+        sums, starts = add_up(truth.texts), range(0, len(truth.images), BATCH)
+        return torch.cat([self.of(pad(truth.images[k : k + BATCH]), sums) for k in starts])
 
-    def presence(self, least: float, things: frozenset[str]) -> Presence:
-        """What was fitted, with its matrix in the half precision in which it is stored."""
-        directions = self.directions.detach().half().float()
-        slope, level, rate = self.scalars.tolist()
-        return Presence(
-            directions, self.biases.detach(), self.rates.detach(),
-            slope, level, rate, least, things,
-        )  # fmt: skip
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Log odds e + γᵀ h that FALSE_SHARE of the photos without a thing reach."""
+
+    weights: Tensor
+    level: Tensor
+
+    def of(self, sums: Tensor) -> Tensor:
+        """The limits (N,) of texts' sums (N, D)."""
+        return self.level + F.normalize(sums, dim=1) @ self.weights
 
 
 def add_presence(
@@ -91,24 +95,39 @@ def add_presence(
 
 
 def fit_presence(truth: PresenceTruth, progress: Progress = silent, seed: int = 0) -> Presence:
-    """Fit on four fifths of the photos; the others choose the threshold, and then all fit.
+    """Fit on four fifths of the photos, check on the others, and fit on all.
 
-    They also choose the things: the names by which they are told apart well enough.
+    What is checked are the things, which are the names that are told apart well enough, and by how
+    much limits are too low, as they are measured on photos that were learned.
     """
     count = len(truth.images)
     checked = truth.photos(range(0, count, CHECKED))
-    draft = fit_parameters(truth.photos([k for k in range(count) if k % CHECKED]), progress, seed)
-    evidence = measure_evidence(draft, checked)
-    least = float(torch.quantile(evidence[checked.shown == 0].double(), 1 - FALSE_SHARE))
-    things = choose_things(evidence, checked)
-    return fit_parameters(truth, progress, seed).presence(least, things)
+    learned = truth.photos([k for k in range(count) if k % CHECKED])
+    draft = fit_logits(learned, progress, seed)
+    above = draft.of_all(checked) - fit_limits(draft, learned).of(add_up(truth.texts))
+    low = torch.quantile(above[checked.shown == 0].double(), 1 - FALSE_SHARE)
+    things = choose_things(above, checked)
+    margin = fit_margin(above - low, checked.shown)
+    fitted = fit_logits(truth, progress, seed)
+    limits = fit_limits(fitted, truth)
+    slope, level = fitted.scalars.tolist()
+    return Presence(
+        fitted.directions.detach().half().float(),  # as it is stored
+        fitted.biases.detach(),
+        limits.weights,
+        slope,
+        level,
+        float(limits.level + low),
+        margin,
+        things,
+    )
 
 
-def choose_things(evidence: Tensor, checked: PresenceTruth) -> frozenset[str]:
-    """The names whose evidence (K, N) tells photos apart with an AUC of LEAST_AUC."""
+def choose_things(above: Tensor, checked: PresenceTruth) -> frozenset[str]:
+    """The names whose log odds (K, N) tell photos apart with an AUC of LEAST_AUC."""
     return frozenset(
         name
-        for name, values, shown in zip(checked.names, evidence.T, checked.shown.T, strict=True)
+        for name, values, shown in zip(checked.names, above.T, checked.shown.T, strict=True)
         if int((shown == 1).sum()) >= LEAST_CHECKED
         and auc(values[shown == 1], values[shown == 0]) >= LEAST_AUC
     )
@@ -124,51 +143,79 @@ def auc(there: Tensor, absent: Tensor) -> float:
     return float((differences > 0).float().mean() + (differences == 0).float().mean() / 2)
 
 
-def fit_parameters(truth: PresenceTruth, progress: Progress, seed: int) -> Parameters:
+def fit_margin(above: Tensor, shown: Tensor) -> float:
+    """The log odds at the limit, where each thing is there as often as not.
+
+    Shapes: log odds above the limit and what is shown, both (K, N).
+    """
+    there, absent = shown == 1, shown == 0
+    weights = there / there.sum(0).clamp_min(1) + absent / absent.sum(0).clamp_min(1)
+    margin = torch.zeros((), dtype=torch.float64, requires_grad=True)
+    optimizer = torch.optim.LBFGS([margin], max_iter=MARGIN_STEPS)
+
+    def loss() -> Tensor:
+        optimizer.zero_grad()
+        entropy = F.binary_cross_entropy_with_logits(
+            above.double() + margin, there.double(), weights.double(), reduction="sum"
+        )
+        entropy.backward()
+        return entropy
+
+    optimizer.step(loss)
+    return float(margin.detach())
+
+
+def fit_logits(truth: PresenceTruth, progress: Progress, seed: int) -> Logits:
     """Fit by Adam on random batches of photos."""
-    sums = add_up(truth.texts)
-    shown = truth.shown
-    known = shown >= 0
-    share = float((shown == 1).sum() / known.sum())
-    fitted = Parameters.start(sums.shape[1], min(max(share, 1e-4), 1 - 1e-4))
+    sums, known = add_up(truth.texts), truth.shown >= 0
+    share = float((truth.shown == 1).sum() / known.sum())
+    fitted = Logits.start(sums.shape[1], min(max(share, LEAST_SHARE), 1 - LEAST_SHARE))
     optimizer = torch.optim.Adam(
         [
             {"params": [fitted.directions, fitted.biases], "lr": RATE},
-            {"params": [fitted.rates, fitted.scalars], "lr": 3 * RATE},
+            {"params": [fitted.scalars], "lr": 3 * RATE},
         ]
     )
     schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.0, STEPS)
     generator = torch.Generator().manual_seed(seed)
-    weights = known.float() / known.sum(0).clamp_min(1) * len(shown)  # as if all were known
+    weights = known.float() / known.sum(0).clamp_min(1) * len(known)  # as if all were known
     for _ in progress(range(STEPS), STEPS, "presence"):
-        batch = torch.randperm(len(shown), generator=generator)[:BATCH]
-        images = PaddedBags.of([truth.images[k].float() for k in batch.tolist()])
-        there = (shown[batch] == 1).float()
-        logits = fitted.logits(images, sums)
-        usual = fitted.usual(sums).expand_as(there)
-        loss = (
-            F.binary_cross_entropy_with_logits(logits, there, weights[batch], reduction="sum")
-            + F.binary_cross_entropy_with_logits(usual, there, weights[batch], reduction="sum")
-        ) / len(batch)
-        loss = loss + PENALTY * (fitted.directions.square().sum() + fitted.biases.square().sum())
-        loss = loss + RATES_PENALTY * fitted.rates.square().sum()
+        batch = torch.randperm(len(known), generator=generator)[:BATCH]
+        images = pad([truth.images[k] for k in batch.tolist()])
+        there = (truth.shown[batch] == 1).float()
+        loss = F.binary_cross_entropy_with_logits(
+            fitted.of(images, sums), there, weights[batch], reduction="sum"
+        )
+        squares = fitted.directions.square().sum() + fitted.biases.square().sum()
         optimizer.zero_grad()
-        loss.backward()
+        (loss / len(batch) + PENALTY * squares).backward()
         optimizer.step()
         schedule.step()
     return fitted
 
 
-@torch.inference_mode()
-def measure_evidence(fitted: Parameters, truth: PresenceTruth) -> Tensor:
-    """The evidence (K, N) of each thing in each photo."""
-    sums = add_up(truth.texts)
-    starts = range(0, len(truth.images), BATCH)
-    logits = [
-        fitted.logits(PaddedBags.of([x.float() for x in truth.images[k : k + BATCH]]), sums)
-        for k in starts
-    ]
-    return torch.cat(logits) - fitted.usual(sums)
+def fit_limits(fitted: Logits, truth: PresenceTruth) -> Limits:
+    """Fit a quantile of the photos without each thing (Koenker & Bassett 1978), by Adam."""
+    logits, sums, absent = fitted.of_all(truth), add_up(truth.texts), truth.shown == 0
+    limits = Limits(
+        torch.zeros(sums.shape[1], requires_grad=True), torch.zeros((), requires_grad=True)
+    )
+    optimizer = torch.optim.Adam([limits.weights, limits.level], LIMITS_RATE)
+    schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.0, LIMITS_STEPS)
+    weights = absent / absent.sum(0).clamp_min(1)
+    for _ in range(LIMITS_STEPS):
+        above = logits - limits.of(sums)
+        pinball = torch.maximum((1 - FALSE_SHARE) * above, -FALSE_SHARE * above)
+        optimizer.zero_grad()
+        ((pinball * weights).sum() + LIMITS_PENALTY * limits.weights.square().sum()).backward()
+        optimizer.step()
+        schedule.step()
+    return Limits(limits.weights.detach(), limits.level.detach())
+
+
+def pad(images: Sequence[Tensor]) -> PaddedBags:
+    """Bags in single precision as one batch."""
+    return PaddedBags.of([image.float() for image in images])
 
 
 def add_up(texts: Sequence[FragmentBag]) -> Tensor:

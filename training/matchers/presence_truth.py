@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from models.registry import Matcher
-from models.text.lexicon import IRREGULAR
+from models.text.lexicon import IRREGULAR, is_function_word
 from models.types import FragmentBag
 from training.data.corpus import Example
 from training.data.labels import labels_of
@@ -19,7 +19,7 @@ from training.evaluation.embedding import embed, embed_photos
 from training.runs.progress import Progress
 
 LEAST_SENTENCES = 3  # of a photo, which then lacks what none of them names
-LEAST_LABELLED, LEAST_NAMED = 5, 20  # photos that have a label, and whose sentences have a noun
+LEAST_LABELLED, LEAST_NAMED = 5, 50  # photos that have a label, and whose sentences have a noun
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,8 @@ def gather(
     nouns = [
         noun
         for noun, count in sorted(frequent.items())
-        if count >= LEAST_NAMED and noun not in labels and noun.isalpha()
+        if count >= LEAST_NAMED and noun not in labels
+        if noun.isalpha() and not is_function_word(noun)
     ]
     images = [bag.vectors.half() for bag in embed_photos(matcher, examples, progress)]
     names = [*labels, *nouns]
