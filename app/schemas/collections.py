@@ -6,10 +6,10 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from index.items import LONGEST_ID
+from index.items import LONGEST_NAME
 
 Name = Annotated[
-    str, Field(min_length=1, max_length=LONGEST_ID, description="Printable characters.")
+    str, Field(min_length=1, max_length=LONGEST_NAME, description="Printable characters.")
 ]
 
 

@@ -16,7 +16,8 @@ import pytest
 from app.engine.engine import Engine
 from app.imports.columns import map_columns, read_mapping
 from app.imports.fetching import Fetcher
-from app.imports.folder import ImportOutcome, ItemSource, import_sources
+from app.imports.sources import ImportOutcome, ItemSource
+from app.imports.storing import import_sources
 from app.imports.tables import is_table, open_table
 
 Png = Callable[..., bytes]
@@ -60,7 +61,7 @@ def test_columns_are_guessed_by_their_names_and_cells(shop: Path) -> None:
     assert columns.numbers == ("Price",)  # codes with a leading zero are none
     told = shop.with_name("map.toml")
     told.write_text(columns.to_toml(), "utf-8")
-    assert map_columns(table.header, [], read_mapping(told)) == columns
+    assert map_columns(table.header, [], read_mapping(told)) == (columns, [])
 
 
 def test_good_rows_are_stored_and_each_other_says_why(engine: Engine, shop: Path) -> None:
@@ -85,7 +86,7 @@ def test_second_import_reads_only_what_changed(engine: Engine, shop: Path, png: 
     run(engine, shop)
     shop.write_text(CSV.replace("7;g1", "6;g1"), "utf-8")
     outcomes = run(engine, shop)
-    assert (outcomes[2].status, outcomes[3].status) == ("skipped", "stored")
+    assert (outcomes[2].status, outcomes[3].status) == ("skipped", "patched")
     (shop.parent / "red.png").write_bytes(png("lime"))
     assert run(engine, shop)[2].status == "stored"
 
