@@ -56,13 +56,19 @@ def test_what_is_no_file_is_refused_by_name(engine: Engine, folder: Path) -> Non
 NAMES = (
     *("Screenshot 2023-05-05 at 1.23.45\u202fPM", "no\u00a0break", "ideographic\u3000space"),
     *("family 👨\u200d👩\u200d👧", "می\u200cخواهم", "left\u200eto right", "soft\u00adhyphen"),
-    *("\ufeffmark", "zero\u200bwidth", "private\ue000use", "tab\there", "\x1b[31mred", " ", "ü" * 120),
+    *(
+        "\ufeffmark",
+        "zero\u200bwidth",
+        "private\ue000use",
+        "tab\there",
+        "\x1b[31mred",
+        " ",
+        "ü" * 120,
+    ),
 )
 
 
-def test_names_of_any_kind_are_stored(
-    engine: Engine, folder: Path, png: Png
-) -> None:
+def test_names_of_any_kind_are_stored(engine: Engine, folder: Path, png: Png) -> None:
     names = [b"a\nb.png", b"\xff\xfe.png", "\u202eabc.png".encode(), b"a" * 251 + b".png"]
     names += [f"{name}.png".encode() for name in NAMES]
     for name in names:
@@ -88,9 +94,7 @@ def test_a_folder_whose_path_is_no_utf_8_is_read_like_others(
     assert [one.status for one in run(engine, *paths).values()] == ["stored", "stored"]
     assert [one.status for one in run(engine, *paths).values()] == ["skipped", "skipped"]
     with open_table(above / "shop.csv", {}) as table:
-        outcomes = [
-            *import_sources(engine, "default", table.sources(), batch=2, most_bytes=10**6)
-        ]
+        outcomes = [*import_sources(engine, "default", table.sources(), batch=2, most_bytes=10**6)]
     assert [outcome.status for outcome in outcomes] == ["stored"]
     (other := tmp_path / "photos").mkdir()
     (other / "a.png").write_bytes(png("blue"))
