@@ -27,11 +27,14 @@ class ModelMismatch(ValueError):
 
 
 class Replaced(ModelMismatch):
-    """A collection was dropped, or replaced by another model's, after it was opened."""
+    """A collection was dropped or replaced after it was opened."""
 
 
 class Dropped(ModelMismatch):
-    """A collection was dropped or replaced during a change, which is not repeated."""
+    """A collection was dropped or replaced during a change.
+
+    The change is not repeated.
+    """
 
 
 class NameConflict(ValueError):
@@ -48,7 +51,10 @@ class NoSpace(OSError):
 
 @dataclass(frozen=True, slots=True)
 class Collection:
-    """A named set of items with bags of one model; `token` is unique to its contents."""
+    """A named set of items with bags of one model.
+
+    `token` is unique to its contents.
+    """
 
     key: int
     token: str
@@ -60,7 +66,7 @@ class Collection:
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """The revisions at which an item may change: only these, or all `but` these.
+    """The revisions of an item before a change: only or `but` these.
 
     Revision 0 stands for a missing item, so `Expected()` allows every change.
     """
@@ -75,8 +81,8 @@ class Expected:
     def check(self, item: str, revision: int) -> None:
         """Raise ConditionFailed unless an item at this revision may be changed."""
         if not self.allows(revision):
-            there = "is there already" if self == ABSENT else f"is at revision {revision}"
-            state = there if revision else "is not there"
+            state = "is there already" if self == ABSENT else f"is at revision {revision}"
+            state = state if revision else "is not there"
             raise ConditionFailed(f"item {item!r:.220} {state}, so nothing was changed")
 
 
@@ -117,14 +123,14 @@ class Item:
     notes: tuple[str, ...] = ()  # how its metadata differs from the stored one
 
     def photo(self, number: int) -> PhotoInfo:
-        """Return a photo by its number from 0; LookupError if there are fewer."""
+        """Return a photo by its number from 0, or raise LookupError."""
         check_photo(self.id, number, len(self.photos))
         return self.photos[number]
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A complete item to be stored; ValueError names what is wrong with it.
+    """A complete item to be stored; ValueError names a mistake.
 
     `images` has one bag for each of the `pictures`, and `bags` one for each of the `sentences`.
     `source` is the path or URL of an item, and `stamp` its state at the time (its size
@@ -215,7 +221,7 @@ def check_text(kind: str, text: str) -> None:
 
 
 def check_photo(item: str, number: int, count: int) -> None:
-    """Raise LookupError for a photo number, from 0, that an item of `count` photos lacks."""
+    """Raise LookupError for a photo number unless 0 ≤ number < count."""
     if not count:
         raise LookupError(f"item {item!r} has sentences but no picture")
     if not 0 <= number < count:
@@ -223,7 +229,7 @@ def check_photo(item: str, number: int, count: int) -> None:
 
 
 def bucket_of(item: str) -> int:
-    """Hash an id into one of 65,536 buckets, by which shards are cut.
+    """Hash an id into one of the 65,536 buckets of shards.
 
     It is BLAKE2b (RFC 7693) with a digest of two bytes, of the id in UTF-8, big-endian.
 
@@ -234,7 +240,10 @@ def bucket_of(item: str) -> int:
 
 
 def metadata_text(metadata: Mapping[str, Any]) -> str:
-    """Write metadata as JSON text; ValueError unless it is a JSON object that can be stored."""
+    """Write metadata as JSON text.
+
+    ValueError unless it is a JSON object that can be stored.
+    """
     if not isinstance(metadata, Mapping) or not all(isinstance(key, str) for key in metadata):
         raise ValueError(f"metadata is a JSON object with text keys, got {metadata!r:.200}")
     check_depth(metadata)

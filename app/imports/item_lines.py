@@ -8,8 +8,8 @@ from itertools import count
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from app import unique_keys
 from app.imports.sources import ImportOutcome, ItemSource, make_stamp, readable
+from app.validation import read_values
 from index.items import check_new_id
 
 LONGEST_LINE = 2**24  # bytes of a line: 16 MB of sentences and metadata
@@ -52,7 +52,7 @@ def _read_line(file: Path, number: int, line: bytes) -> ItemSource | ImportOutco
 
 
 def _parse_line(line: bytes) -> dict[str, Any]:
-    row = unique_keys.read(line)
+    row = read_values(line)
     if not isinstance(row, dict) or not row.keys() <= FIELDS:
         raise ValueError(f"a line is a JSON object with some of {', '.join(sorted(FIELDS))}")
     return row

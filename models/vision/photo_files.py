@@ -59,7 +59,9 @@ def decode(
     most_pixels: int = MOST_PIXELS,
     longest: int | None = None,
 ) -> Decoded:
-    """The photo in a file's bytes, its long side at most `longest` pixels.
+    """The photo in a file's bytes, with a limit of size.
+
+    Its long side has at most `longest` pixels.
 
     Limits hold before anything is decoded. Transparency is laid over white, of an animation the
     first frame is taken. Raises ImageTooLarge, NotAnImage, and ImageError for a broken file.

@@ -1,4 +1,4 @@
-"""Folders and .jsonl files become items once, and again only where they changed."""
+"""Folders and .jsonl files become items once, changed ones again."""
 
 from __future__ import annotations
 
