@@ -20,7 +20,7 @@ from app.imports.sources import (
     is_gone,
     same_but_for_metadata,
 )
-from app.telemetry.stages import stage
+from app.telemetry.requests import stage
 from index.catalog.restating import Restatement, restate
 from index.items import Collection, Item, Replaced
 from models.vision import images
