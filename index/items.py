@@ -150,7 +150,9 @@ class Entry:
         check_id(self.id)
         metadata_text(self.metadata)
         if not self.pictures and not self.sentences:
-            raise ValueError(f"item {self.id!r} has neither a picture nor a sentence; give one")
+            raise ValueError(
+                f"item {self.id!r} has neither a picture nor a sentence nor a title; give one"
+            )
         if len(self.pictures) > MOST_PHOTOS:
             raise ValueError(
                 f"item {self.id!r} has {len(self.pictures)} photos; {MOST_PHOTOS} at most are kept"

@@ -94,7 +94,7 @@ export function showViewer(item, { holdings, explained, actions, searchPart, rem
       make("h2", { id: "viewer-title" }, titleOf(item)),
       price && priceText(item, price) ? make("p", { className: "price" }, priceText(item, price)) : null,
       typeof description === "string" ? make("p", { className: "description" }, description) : null,
-      ...item.sentences.map((sentence) => make("q", {}, sentence)),
+      ...item.sentences.filter((sentence) => sentence !== titleOf(item)).map((sentence) => make("q", {}, sentence)),
       make("p", { className: "actions" }, ...buttons, part),
       explained ? explanation(item, phrases) : null,
       metadataRows(item, holdings),

@@ -175,10 +175,18 @@ class Column:
         Of several values, the one that comes first counts. Numbers come before texts, in order.
         """
         documents, codes = self.entries
-        ranks = self._rank_values()[codes]
+        ranks = self._rank_values()
+        ranks = self._reverse(ranks) if descending else ranks
         places = np.full(size, len(self.values), np.int64)
-        np.minimum.at(places, documents, len(self.values) - 1 - ranks if descending else ranks)
+        np.minimum.at(places, documents, ranks[codes])
         return places
+
+    def _reverse(self, ranks: Codes) -> Codes:
+        """Reverse the ranks of numbers, and behind them those of texts and others."""
+        numbers = ~np.isnan(np.array(self._numbers))
+        count = int(np.count_nonzero(numbers))
+        last: Codes = np.where(numbers, count - 1, len(ranks) + count - 1)
+        return last - ranks
 
     def shares(self, size: int) -> NDArray[np.float64]:
         """The numbers of the first `size` documents, scaled to 0 to 1; 0 without one."""
