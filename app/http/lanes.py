@@ -103,7 +103,9 @@ class Lane:
         self.places, self.patience, self.large = Places(name, running + waiting), patience, large
         self.gauges = LaneGauges(name, self.places.count)
         self._room = asyncio.Semaphore(running)
-        self._threads = ThreadPoolExecutor(running, initializer=priority.lower, initargs=(nice,))
+        self._threads = ThreadPoolExecutor(
+            running, f"lane-{name}", initializer=priority.lower, initargs=(nice,)
+        )
 
     @contextmanager
     def place(self, caller: str = "") -> Iterator[None]:
