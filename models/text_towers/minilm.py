@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from models.text import classes
-from models.text.readers import SentenceReader
+from models.text.parsing import SentenceReader
 from models.text.words import MINILM_HIDDEN, LowerMiniLM, upper_minilm
 from models.towers import LIKELIHOOD_SCALE, TextTower
 from models.types import PaddedBags, ParsedSentence
@@ -113,7 +113,8 @@ class Model(TextTower):
         placed = states.new_zeros(*mask.shape, self.config.embedding)
         placed[mask] = (weights * self.project(self.dropout(tokens))).to(placed.dtype)
         s = placed[:, 1:-1]  # (L, T, D), and zero for padding
-        s = s / total_length(s)
+        total = torch.linalg.vector_norm(s.sum(1, keepdim=True), dim=-1, keepdim=True)  # (L, 1, 1)
+        s = s / total.clamp(min=1e-6)
         words = mask[:, 2:]  # as many real places as words
         if self.conse:
             named = self.conse(states[..., :MINILM_HIDDEN], states[..., MINILM_HIDDEN], mask)
@@ -123,10 +124,3 @@ class Model(TextTower):
             shares = LIKELIHOOD_SCALE * self.config.prior * shares
             s = torch.cat([s, shares.to(s)[..., None]], dim=-1)
         return PaddedBags(s, words)
-
-
-def total_length(s: Tensor) -> Tensor:
-    """|Σ_t s_t| of each sentence, (L, 1, 1)."""
-    total = s.sum(1, keepdim=True)  # (L, 1, D)
-    length: Tensor = torch.linalg.vector_norm(total, dim=-1, keepdim=True)
-    return length.clamp(min=1e-6)
