@@ -38,8 +38,10 @@ def links(links: Sequence[Link], sentence: FragmentBag, image: FragmentBag) -> l
     ]
 
 
-def phrases(phrases: Sequence[Phrase], text: str, image: FragmentBag) -> list[PhraseOut]:
-    """Phrases of a text with their boxes in a photo."""
+def phrases(phrases: Sequence[Phrase], text: str | None, image: FragmentBag) -> list[PhraseOut]:
+    """Phrases of a text with their boxes in a photo; none without text."""
+    if text is None:
+        return []
     return [
         PhraseOut(
             text=text[phrase.span.start : phrase.span.end],

@@ -194,8 +194,6 @@ def _part(part: ScorePart, result: ProductResult, revision: int) -> PartOut:
         part_out.links = own_words(near)
     else:
         part_out.links = links(near.links, query.bag, near.bag)
-    if query.text is not None:
-        part_out.phrases = phrases(
-            alignment.phrases(near.bag, query, near.links), query.text, near.bag
-        )
+    aligned = alignment.phrases(near.bag, query, near.links)
+    part_out.phrases = phrases(aligned, query.text, near.bag)
     return part_out
