@@ -244,7 +244,8 @@ class TwoTowerMatcher(nn.Module):
             labels = [tuple(label for label, _ in sentence_places) for sentence_places in places]
             spans = [tuple(span for _, span in sentence_places) for sentence_places in places]
             vectors = unpad(self.sentence_bags(PaddedBags.of(inputs), labels))
-            for at, *bag in zip(batch, vectors, spans, labels, strict=True):
+            for number, at in enumerate(batch):
+                bag = vectors[number], spans[number], labels[number]
                 bags[at] = FragmentBag(*bag, self.dimension - self.general)
         return [bags[at] for at in range(len(texts))]
 

@@ -60,17 +60,13 @@ class WeightedWords(SentenceReader):
 
     def inputs(self, sentences: Sequence[ParsedSentence]) -> list[Tensor]:
         """States and a last column of weights, (T + 2, H + 1), between two marks."""
-        states = self.lower(sentences)
-        return [
-            torch.cat([state, self.weights(sentence).to(state)], dim=1)
-            for state, sentence in zip(states, sentences, strict=True)
-        ]
-
-    def weights(self, sentence: ParsedSentence) -> Tensor:
-        """The weight of each word, (T + 2, 1); 0 for the marks."""
+        weighted: list[Tensor] = []
         rarity = self.config.rarity
-        shares = [self.shares.get(word.text.lower(), 0.0) for word in sentence.words]
-        return torch.tensor([0.0, *(rarity / (rarity + share) for share in shares), 0.0])[:, None]
+        for states, sentence in zip(self.lower(sentences), sentences, strict=True):
+            shares = [self.shares.get(word.text.lower(), 0.0) for word in sentence.words]
+            weights = [0.0, *(rarity / (rarity + share) for share in shares), 0.0]  # 0 for marks
+            weighted.append(torch.cat([states, torch.tensor(weights)[:, None].to(states)], dim=1))
+        return weighted
 
     def key(self) -> str:
         """The frozen layers, and the sources of the weights."""
