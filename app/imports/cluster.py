@@ -16,7 +16,7 @@ import ray.data
 from numpy.typing import NDArray
 from ray.data import ActorPoolStrategy, DataContext
 
-from app import process as priority
+from app import priority
 from app.engine.drafts import Draft
 from app.engine.engine import Engine
 from app.imports import folder
