@@ -99,7 +99,7 @@ def describing(engine: Engine, calibration: Calibration) -> Engine:
 @pytest.fixture(scope="session")
 def decoders() -> Iterator[None]:
     """Share processes of decoding: their start outlasts most tests."""
-    from app.imports.decoders import Allowance, Decoders
+    from app.imports.photo_decoders import Allowance, Decoders
 
     class Shared(Decoders):
         def close(self) -> None:

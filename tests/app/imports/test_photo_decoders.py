@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 import pytest
 import torch
 
-from app.imports.decoders import Allowance, Decoders
+from app.imports.photo_decoders import Allowance, Decoders
 from models.vision import images
 from models.vision.photo_files import ImageTooLarge, NotAnImage
 
