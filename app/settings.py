@@ -14,7 +14,7 @@ from app.settings_names import RenamedSettings
 from index.database.storage import DAY, VERIFY, WAIT, Storage
 from index.items import ITEM_TEXT
 from models import shipped
-from models.vision.photo_files import MOST_BYTES, MOST_PIXELS
+from models.vision.photo_decoding import MOST_BYTES, MOST_PIXELS
 
 
 def check_rate(rate: str) -> str:

@@ -28,7 +28,7 @@ from index.database.checksums import ItemDamaged
 from index.database.errors import Busy, Damaged, StoreAway
 from index.disk import is_full
 from index.items import ConditionFailed, ModelMismatch, NameConflict, NoSpace
-from models.vision.photo_files import ImageError, ImageTooLarge, NotAnImage
+from models.vision.photo_decoding import ImageError, ImageTooLarge, NotAnImage
 
 REQUEST_ID = "X-Request-ID"
 LEFT = 499  # nginx's status of requests whose clients left
