@@ -9,21 +9,21 @@ from __future__ import annotations
 
 import typer
 
-from app.cli import backup, cluster, collections, explain, index, keys, models, search, serve
+from app.cli import cluster, collections, explain, index, keys, models, search, serve, upkeep
 
 app = typer.Typer(no_args_is_help=True, help="Search photos by sentences, and see why.")
 app.command()(serve.serve)
-app.command()(backup.migrate)
+app.command()(upkeep.migrate)
 app.command()(search.search)
 app.command()(search.rank)
 app.command()(explain.describe)
 app.command()(explain.align)
 app.command()(explain.ground)
 app.command()(models.models)
-app.command()(backup.snapshot)
-app.command()(backup.restore)
-app.command()(backup.check)
-app.command()(backup.sweep)
+app.command()(upkeep.snapshot)
+app.command()(upkeep.restore)
+app.command()(upkeep.check)
+app.command()(upkeep.sweep)
 app.command()(collections.delete)
 app.add_typer(index.app, name="index")
 app.add_typer(cluster.app, name="cluster")

@@ -38,7 +38,7 @@ def snapshot(
     """
     settings = settings_for(data=data)
     from index.backup import snapshots as backup
-    from index.backup.folder import Snapshots
+    from index.backup.snapshot_folder import Snapshots
     from index.backup.snapshots import SnapshotOutcome
 
     with plain_errors(), _open_catalog(settings.storage) as catalog:
