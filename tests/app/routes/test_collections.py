@@ -17,8 +17,8 @@ from app.engine.drafts import Draft
 from app.engine.engine import Engine
 from index.database.storage import Storage
 from index.search import indexes
-from index.segments import process as following
-from index.segments.process import Followers
+from index.segments import follower_process as following
+from index.segments.follower_process import Followers
 from tests import storing
 
 

@@ -9,7 +9,7 @@ import torch
 from index.items import Entry, Picture
 from index.search.requests import Request
 from index.segments import candidates, rows
-from index.segments.builder import Follower, Sizes
+from index.segments.follower import Follower, Sizes
 from index.segments.rows import SIDES
 from models.scores.scoring import SCORES
 from models.text.queries import Query
