@@ -1,4 +1,4 @@
-"""Settings: the only reader of the environment, as TESSERA_NAME."""
+"""Settings: read from the environment as TESSERA_NAME, and from options."""
 
 from __future__ import annotations
 
@@ -253,7 +253,7 @@ class Settings(RenamedSettings):
 
     @property
     def keys_file(self) -> Path:
-        """The file of keys, if it exists."""
+        """The path of the file of keys."""
         return self.keys or self.data / "keys.jsonl"
 
     @property
