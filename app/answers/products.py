@@ -8,9 +8,9 @@ from dataclasses import asdict
 from functools import partial
 
 from app.answers.cursors import Cursors, name_of_list
-from app.answers.filters import note_unknown_keys, note_unknown_values, note_unused
 from app.answers.fragments import links, own_words, phrases
 from app.answers.items import notes_of, photo_address, size_of
+from app.answers.notes import note_unknown_keys, note_unknown_values, note_unused
 from app.answers.search import check_together, read_photo
 from app.engine import product_search as products
 from app.engine.engine import Engine

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import TypedDict, TypeVar
 
 from app.answers.cursors import Cursors, start_page, write_next
-from app.answers.filters import note_unknown_keys, note_unknown_values
 from app.answers.fragments import fragments, links, own_words, phrases
 from app.answers.items import notes_of, photo_address, photo_address_of, size_of
+from app.answers.notes import note_unknown_keys, note_unknown_values
 from app.engine.engine import Engine
 from app.schemas.fields import Corners
 from app.schemas.search import (

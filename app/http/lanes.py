@@ -14,8 +14,7 @@ from ipaddress import IPv6Address, ip_address
 from time import perf_counter
 from typing import ParamSpec, TypeVar
 
-from app import process as memory
-from app import process as priority
+from app import memory, priority
 from app.http.errors import TooManyRequests, Unavailable
 from app.settings import Settings
 from app.telemetry.metrics import STAGE_SECONDS, LaneGauges
