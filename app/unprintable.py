@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def escape_unprintable(text: str) -> str:
-    r"""Write invisible characters, all of which a file's name may have, as escapes.
+    r"""Write invisible characters as escapes; names of files have them.
 
     >>> escape_unprintable("a\nb ü\u202e")
     'a\\nb ü\\u202e'

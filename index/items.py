@@ -185,7 +185,7 @@ def check_dimension(collection: Collection, entries: Iterable[Entry]) -> None:
 
 
 def check_id(item: str) -> None:
-    """Refuse an id that is empty, too long, or cannot be stored."""
+    """Refuse an empty id, a long one, and no Unicode."""
     check_text("an id", item)
     if not 1 <= (size := len(item.encode())) <= LONGEST_ID:
         raise ValueError(
@@ -194,19 +194,19 @@ def check_id(item: str) -> None:
 
 
 def check_new_id(item: str) -> None:
-    """Refuse an invalid id, or one that an address cannot end in."""
+    """Refuse an invalid id, and a step in an address."""
     check_id(item)
     _check_address(item)
 
 
 def check_name(name: str, thing: str = "collection: its name") -> None:
-    """Refuse a collection's name that is empty, too long, or not printable."""
+    """Refuse a collection's name, empty, long, or not printable."""
     if not 1 <= len(name) <= LONGEST_NAME or not name.isprintable():
         raise ValueError(f"{thing} is 1 to {LONGEST_NAME} printable characters, got {name[:300]!r}")
 
 
 def check_new_name(name: str) -> None:
-    """Refuse an invalid name, or one that an address cannot end in."""
+    """Refuse an invalid name, and a step in an address."""
     check_name(name, "a collection's name")
     _check_address(name)
 

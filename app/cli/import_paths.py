@@ -25,7 +25,7 @@ from index.items import Replaced
 
 @dataclass(frozen=True, slots=True)
 class ImportOptions:
-    """How paths are imported; `most_deleted` is None without a sync."""
+    """Options of an import of paths; `most_deleted` is None without a sync."""
 
     mapping: Mapping[str, Any]
     refused: Path | None
@@ -35,7 +35,7 @@ class ImportOptions:
 
 @dataclass(frozen=True, slots=True)
 class PathImport:
-    """An import of paths into a collection, which counts what becomes of their sources."""
+    """An import of paths into a collection, with a tally."""
 
     engine: Engine
     collection: str
@@ -81,7 +81,10 @@ class PathImport:
             self._settle(each)
 
     def _import_table(self, file: Path) -> None:
-        """Import a table; print its columns first and write refused rows to a file."""
+        """Import a table.
+
+        Prints its columns first and writes refused rows to a file.
+        """
         departures, before = Departures(file), self.tally.counts["refused"]
         refused = self.options.refused or file.with_name(f"{file.name}.refused.jsonl")
         if not self.options.refused:
@@ -114,7 +117,7 @@ class PathImport:
             return sum(1 for _ in table.sources())
 
     def _settle(self, departures: Departures) -> None:
-        """Delete departed items if that is asked for; else say how many there are."""
+        """Delete departed items in a sync; else print their number."""
         home, place = self.engine.open(self.collection), readable(departures.path)
         if self.options.most_deleted is None:
             gone, _ = departures.list_departed(self.engine, home)

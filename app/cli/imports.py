@@ -1,4 +1,4 @@
-"""Imports with progress, and what became of their sources."""
+"""Imports with progress and a tally of outcomes."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from rich.console import Console
 from app.engine import cluster
 from app.engine.engine import Engine
 from app.imports import storing
-from app.imports.decoders import Allowance, Decoders
 from app.imports.fetching import Fetcher, refuse
+from app.imports.photo_decoders import Allowance, Decoders
 from app.imports.progress import note_progress
 from app.imports.sources import ImportOutcome, ItemSource
 from app.settings import Settings
 from app.unprintable import escape_unprintable
 from index.items import Replaced
 from index.progress import follow
-from models.vision.photo_files import FORMATS
+from models.vision.photo_decoding import FORMATS
 
 STATUSES = ("stored", "patched", "skipped", "refused")
 
 
 @dataclass(slots=True)
 class Tally:
-    """What became of sources, by status, and of what kinds the others are."""
+    """Counts of outcomes by status, and of unread kinds."""
 
     counts: Counter[str] = field(default_factory=Counter)
     kinds: Counter[str] = field(default_factory=Counter)  # what is not read
@@ -44,12 +44,12 @@ class Tally:
             self.examples.setdefault(outcome.reason, outcome.place)
 
     def fail(self, reason: object) -> None:
-        """Print why a path is not imported whole; others are."""
+        """Print the reason for a path not imported whole."""
         self.failed = True
         typer.echo(f"error: {escape_unprintable(str(reason))}", err=True)
 
     def print(self) -> None:
-        """Print how many sources there were of each status, and what was not read."""
+        """Print the counts of unread kinds and of statuses."""
         for kind, count in self.kinds.most_common():
             example = escape_unprintable(self.examples[kind])
             typer.echo(f"not read: {count:,} {kind}, such as {example}", err=True)

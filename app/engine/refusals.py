@@ -50,7 +50,10 @@ def each(
 def write_each(
     work: Callable[[Sequence[Part]], Sequence[Result]], parts: Sequence[Part]
 ) -> list[Result | str]:
-    """Write many parts as `each` does; a full disk or a busy database is wrong with each."""
+    """Write many parts like `each`; a full disk refuses all.
+
+    So does a busy database.
+    """
     try:
         return each(work, parts)
     except (Busy, NoSpace) as failed:

@@ -94,9 +94,9 @@ def map_columns(
     mapping: Mapping[str, Any],
     hint: str = ".",
 ) -> tuple[Columns, list[str]]:
-    """Apply a mapping to columns; guess the others from names and rows. Also returns notes.
+    """Apply a mapping to columns, and guess the others.
 
-    `hint` is the decimal sign of numbers that leave it open. ValueError for a column that is not
+    They are guessed from names and rows. Also returns notes. `hint` is the decimal sign of numbers that leave it open. ValueError for a column that is not
     there, and where no column looks like an id.
     """
     roles = _guess_roles(header, rows, mapping) | mapping
@@ -169,7 +169,7 @@ def _holds_photos(rows: Sequence[Mapping[str, Any]], column: str) -> bool:
 
 
 def _texts(rows: Sequence[Mapping[str, Any]], column: str) -> Iterator[str]:
-    """Yield the texts of a column that have something."""
+    """Yield the texts of a column, without blank ones."""
     for row in rows:
         if isinstance(cell := row.get(column), str) and cell.strip():
             yield cell

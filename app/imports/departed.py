@@ -1,4 +1,4 @@
-"""Departed items: of files and rows that an import no longer finds where it found them."""
+"""Departed items: of files and rows no longer there."""
 
 from __future__ import annotations
 
@@ -18,12 +18,14 @@ PAGE = 10_000  # items that the catalog lists at a time
 
 
 class NothingDeleted(ValueError):
-    """A sync deletes no item: they would be too many, or it is unknown which are there."""
+    """A sync deletes no item: too many, or unknown ones."""
 
 
 @dataclass(slots=True)
 class Departures:
-    """What an import sees of a folder, a table or a .jsonl file, and then the departed items.
+    """The places seen of a path, and its departed items.
+
+    The path is a folder, a table or a .jsonl file.
 
     What cannot be read counts as there: a file, all below a folder, and of a table all rows.
     """
@@ -58,7 +60,7 @@ class Departures:
             self._unknown += 1
 
     def list_departed(self, engine: Engine, home: Collection) -> tuple[list[str], int]:
-        """List the ids of departed items, and count the items of the path."""
+        """List the ids of departed items, and count all items."""
         departed, total = list[str](), 0
         for item, source in self._list_stored(engine, home):
             total += 1
@@ -92,12 +94,12 @@ class Departures:
 
 
 def watched(path: Path) -> bool:
-    """Return whether items of a path may depart: of a folder or a file with rows."""
+    """Return whether a path is a folder or has rows."""
     return path.is_dir() or path.suffix.lower() in TABLE_ENDINGS
 
 
 def _is_row(source: str) -> bool:
-    """Return whether a source is a row or a line of a file, which no folder's import sees."""
+    """Return whether a source is a row of a file."""
     return any(f"{ending}#" in source.lower() for ending in TABLE_ENDINGS)
 
 

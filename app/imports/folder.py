@@ -1,4 +1,4 @@
-"""Items in folders, photos and .jsonl files; what is not read is named by its kind."""
+"""Items in folders, photos and .jsonl files; others by kind."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathspec import GitIgnoreSpec
 from app.imports.item_lines import read_items
 from app.imports.sources import ImportOutcome, ItemSource, make_stamp, name_file, readable
 from index.items import check_new_id
-from models.vision.photo_files import is_photo
+from models.vision.photo_decoding import is_photo
 
 PHOTO_ENDINGS = {
     *(".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff", ".avif"),
@@ -32,9 +32,9 @@ NOTHING = GitIgnoreSpec([])
 def find(
     paths: Iterable[Path], exclude: GitIgnoreSpec = NOTHING
 ) -> Iterator[ItemSource | ImportOutcome]:
-    """Find items in folders, photos and .jsonl files; outcomes are refusals, and what is unread.
+    """Find items in folders, photos and .jsonl files.
 
-    Below a folder, what matches `exclude` is left out.
+    Outcomes are refusals, and what is unread. Below a folder, what matches `exclude` is left out.
     """
     for path in paths:
         try:
@@ -56,7 +56,7 @@ def _find(path: Path, exclude: GitIgnoreSpec) -> Iterator[ItemSource | ImportOut
 
 @dataclass(slots=True)
 class _Walk:
-    """The photos below a folder, in order; their ids begin with the folder's name."""
+    """The photos below a folder; its name begins their ids."""
 
     root: Path
     exclude: GitIgnoreSpec
@@ -78,7 +78,7 @@ class _Walk:
             yield _refuse_unreadable(failed.filename, failed)
 
     def _skip_folder(self, folder: Path) -> str:
-        """Return the kind of a folder that is not read; empty for others."""
+        """Return the kind of an unread folder; empty for others."""
         if folder.name.startswith("."):
             return "hidden folders"
         if folder.name.lower() in SYSTEM_FOLDERS:
@@ -92,7 +92,7 @@ class _Walk:
         return ""
 
     def _skip_link(self, link: Path) -> str:
-        """Follow a link to a folder, unless what is there is read by another way."""
+        """Follow a link to a folder, unless read by another way."""
         target = link.resolve()
         if any(_overlap(target, read) for read in (self.root, *self.followed)):
             return "links to folders that are read by another way"
@@ -100,7 +100,7 @@ class _Walk:
         return ""
 
     def _take(self, file: Path) -> ItemSource | ImportOutcome:
-        """Return the photo in a file, or the kind of a file that is not read."""
+        """Return a file's photo, or the kind of an unread file."""
         try:
             if kind := self._skip_file(file):
                 return ImportOutcome(readable(file), "unread", kind)
@@ -109,7 +109,7 @@ class _Walk:
         return _make_source(file, file.relative_to(self.root.parent))
 
     def _skip_file(self, file: Path) -> str:
-        """Return the kind of a file that is not read; empty for a photo, by name or content."""
+        """Return the kind of an unread file; empty for a photo."""
         ending = file.suffix.lower()
         if file.name.startswith("."):
             return "hidden files"
@@ -130,7 +130,7 @@ def _overlap(one: Path, other: Path) -> bool:
 
 
 def _read_head(file: Path) -> bytes:
-    """Read the first bytes of a file; none of what is no regular file."""
+    """Read the first bytes of a regular file; else none."""
     if not stat.S_ISREG(file.stat().st_mode):
         return b""
     with file.open("rb") as opened:

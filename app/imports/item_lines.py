@@ -1,4 +1,4 @@
-"""Items in the lines of a .jsonl file: {"id", "image", "images", "sentences", "metadata"}."""
+"""Items in the lines of a .jsonl file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FIELDS = {"id", "image", "images", "sentences", "metadata"}
 
 
 def read_items(file: Path) -> Iterator[ItemSource | ImportOutcome]:
-    """Yield the item of each line, or why there is none."""
+    """Yield the item of each line, or its refusal."""
     with file.open("rb") as lines:
         for number in count(1):
             if not (line := lines.readline(LONGEST_LINE + 1)):
@@ -59,7 +59,7 @@ def _parse_line(line: bytes) -> dict[str, Any]:
 
 
 def _read_id(row: dict[str, Any], otherwise: str) -> str:
-    """Return a row's id: its own, its first photo's path, or another one."""
+    """Return a row's id, its first photo's path, or another text."""
     name = row["id"] if "id" in row else next(iter(_list_images(row)), otherwise)
     if not isinstance(name, str):
         raise ValueError("id: a text")

@@ -22,7 +22,7 @@ BLOCK = re.compile(r"</?\w+>")
 
 
 def has_markup(text: str) -> bool:
-    """Return whether a text has tags of HTML, which "a < b > c" is not.
+    """Return whether a text has tags of HTML.
 
     >>> has_markup("<p class='x'>Oak"), has_markup("a < b > c"), has_markup("<Tom@x.test>")
     (True, False, False)
@@ -31,7 +31,7 @@ def has_markup(text: str) -> bool:
 
 
 def plain_text(text: str) -> str:
-    r"""Return the text that people see: no tags, styles and comments, a line for each block.
+    r"""Return the visible text of HTML, a line for each block.
 
     ValueError for more tags than are read.
 

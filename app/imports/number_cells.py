@@ -35,7 +35,10 @@ SIGNS = re.compile(r"[+\-−]")
 
 
 def _pattern(decimal: str) -> re.Pattern[str]:
-    """Match a number with a decimal sign, and groups of three places; 1,00,000 is one in India."""
+    """Match a number with a decimal sign and groups of three.
+
+    1,00,000 is one in India.
+    """
     group = re.escape(GROUPS + ("," if decimal == "." else "."))
     indian = r"\d{1,2}(?:,\d{2})+,\d{3}|" if decimal == "." else ""
     whole = rf"{indian}\d{{1,3}}(?P<group>[{group}])\d{{3}}(?:(?P=group)\d{{3}})*|\d*"
@@ -48,7 +51,7 @@ PATTERNS = {decimal: _pattern(decimal) for decimal in ".,"}
 
 @dataclass(slots=True)
 class NumberColumn:
-    """How a column's cells are read as numbers, and those that are none."""
+    """A reader of a column's numbers, with counts of other cells."""
 
     decimal: str = "."
     texts: int = 0
@@ -67,7 +70,7 @@ class NumberColumn:
         return number
 
     def describe(self, column: str) -> list[str]:
-        """Describe what cells lost, and those that are no numbers."""
+        """Describe lost currencies, and cells without a number."""
         notes = list[str]()
         if self.texts:
             notes.append(
@@ -82,7 +85,7 @@ class NumberColumn:
 
 
 def parse(cell: str, decimal: str = ".") -> int | float | None:
-    """Return the number that a cell is written as; None if it is another text.
+    """Return a cell's number; None for another text.
 
     >>> [parse(cell) for cell in ("12", "-1.50", "$1,299.00", "1'299", "007", "1e5", "12 cm", "-")]
     [12, -1.5, 1299.0, 1299, None, None, None, None]
@@ -102,7 +105,7 @@ def parse(cell: str, decimal: str = ".") -> int | float | None:
 
 
 def _split_currency(cell: str) -> tuple[str, str]:
-    """Return a cell without the sign or name of its currency, and that.
+    """Split a cell into its amount and its currency.
 
     >>> _split_currency("12,50 EUR"), _split_currency("-€ 5"), _split_currency("12 cm")
     (('12,50', 'EUR'), ('-5', '€'), ('12 cm', ''))
@@ -132,16 +135,16 @@ def _is_sign(name: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Guess:
-    """The decimal sign of a column, None for one that stays texts; and why, if it might be one."""
+    """The decimal sign of a column, None for texts, and a note."""
 
     decimal: str | None = None
     note: str = ""
 
 
 def guess(name: str, cells: Iterable[str], hint: str = ".") -> Guess:
-    """Guess whether a column's texts are numbers; `hint` is the sign where they leave it open.
+    """Guess whether a column's texts are numbers.
 
-    Of a column for prices half of the cells must be numbers, of others nearly all.
+    `hint` is the decimal sign where they leave it open. Of a column for prices half of the cells must be numbers, of others nearly all.
     """
     texts = [text for cell in cells if (text := cell.strip()) and text.casefold() not in NOTHING]
     if not texts or is_code(name) or _are_codes(texts):
@@ -162,7 +165,7 @@ def guess(name: str, cells: Iterable[str], hint: str = ".") -> Guess:
 
 
 def guess_decimal(texts: Iterable[str], hint: str = ".") -> str:
-    """Return the decimal sign by which most texts are numbers; the hint if both are."""
+    """Return the decimal sign with most numbers; of both, the hint."""
     texts = list(texts)
     counts = {
         decimal: sum(parse(text, decimal) is not None for text in texts) for decimal in PATTERNS
@@ -177,7 +180,7 @@ def _currencies(texts: Sequence[str]) -> set[str]:
 
 
 def is_code(name: str) -> bool:
-    """Return whether a column is named as one of codes, such as bar codes and models.
+    """Return whether a column's name is one of codes.
 
     >>> [is_code(n) for n in ("EAN", "Artikelnummer", "Model No.", "modelYear", "Number of seats")]
     [True, True, True, False, False]
@@ -191,13 +194,13 @@ def _is_price(name: str) -> bool:
 
 
 def _words(name: str) -> list[str]:
-    """Split a column's name into words: also where a capital letter begins one."""
+    """Split a column's name into words, also at capital letters."""
     parts = re.sub(r"(?<=[a-zà-ÿ])(?=[A-Z])", " ", name)
     return [word.casefold() for word in re.findall(r"[^\W\d_]+", parts)]
 
 
 def _are_codes(texts: Sequence[str]) -> bool:
-    """Return whether digits are those of codes: one has a leading zero, or all are bar codes."""
+    """Return whether one has a leading zero, or all are bar codes."""
     digits = [text for text in texts if text.isascii() and text.isdigit()]
     if any(len(text) > 1 and text.startswith("0") for text in digits):
         return True
@@ -205,7 +208,7 @@ def _are_codes(texts: Sequence[str]) -> bool:
 
 
 def is_barcode(digits: str) -> bool:
-    """Return whether digits are a GTIN of 8, 12, 13 or 14 places, by its check digit.
+    """Return whether digits are a GTIN, by its check digit.
 
     >>> is_barcode("4006381333931"), is_barcode("4006381333930"), is_barcode("1460")
     (True, False, False)

@@ -1,4 +1,4 @@
-"""Sources of an import: items with their places and stamps, and what became of them."""
+"""Sources of an import, with their places, stamps and outcomes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ Status = Literal["stored", "patched", "skipped", "refused", "unread"]
 
 @dataclass(frozen=True, slots=True)
 class ItemSource:
-    """An item to import: its place, and a stamp of its files' sizes and times."""
+    """An item to import: its place and its stamp.
+
+    The stamp has its files' sizes and times.
+    """
 
     id: str
     place: str
@@ -48,7 +51,9 @@ class ImportOutcome:
 
 
 def readable(path: Path | str) -> str:
-    r"""Write a path as Unicode: bytes that are no UTF-8 become escapes such as \xff.
+    r"""Write a path as Unicode, with escapes such as \xff.
+
+    They stand for bytes that are no UTF-8.
 
     >>> readable("Gr\udcf6sse.jpg")
     'Gr\\xf6sse.jpg'
@@ -57,9 +62,9 @@ def readable(path: Path | str) -> str:
 
 
 def name_file(path: Path | str) -> str:
-    """Return the id of a file, which is its path; of one that is too long, both of its ends.
+    """Return the id of a file: its path.
 
-    A digest stands for what is between them.
+    Of one that is too long both ends stay, and a digest stands for what is between them.
     """
     name = readable(path)
     data = name.encode()
@@ -88,7 +93,10 @@ def _is_file(place: str) -> bool:
 
 
 def make_stamp(file: Path) -> str:
-    """Return a regular file's size and time; ValueError for a pipe or a device."""
+    """Return a regular file's size and time.
+
+    ValueError for a pipe or a device.
+    """
     status = file.stat()
     if not stat.S_ISREG(status.st_mode):
         raise ValueError(NO_FILE)
@@ -102,7 +110,7 @@ def stamp_row(
     photos: Sequence[Path | str | bytes],
     looks: str,
 ) -> str:
-    """Return the stamp of a table's row: a digest of its cells, and the stamps of its photos."""
+    """Return a row's stamp: a digest, and its photos' stamps."""
     content = [name, metadata_text(metadata), list(sentences), [_name_photo(p) for p in photos]]
     digest = sha256(json.dumps(content).encode()).hexdigest()[:32]
     return f"{digest}-{looks}" if looks else digest

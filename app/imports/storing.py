@@ -1,4 +1,4 @@
-"""Storing of sources: unchanged ones are skipped, and only new photos are embedded."""
+"""Storing of sources, by what is new of each."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from app.telemetry.requests import stage
 from index.catalog.restating import Restatement, restate
 from index.items import Collection, Item, Replaced
 from models.vision import images
-from models.vision.photo_files import too_many_bytes
+from models.vision.photo_decoding import too_many_bytes
 
 DECODERS = 2  # threads that decode ahead of the model
 PORTION = 2**24  # bytes of texts that are on their way together
@@ -70,7 +70,7 @@ def settle_known(
     home: Collection,
     incoming: Iterable[ItemSource | ImportOutcome],
 ) -> Iterator[ItemSource | ImportOutcome]:
-    """Replace each source whose photos need not be read by its outcome.
+    """Replace sources without new photos by their outcomes.
 
     Skips what is unchanged, and patches that of which only the place or the metadata changed.
     """
@@ -95,7 +95,10 @@ def settle_known(
 
 
 def _restate(source: ItemSource, stored: Item) -> Restatement | None:
-    """Return what changed of an item whose stamp shows that photos and sentences did not."""
+    """Return the change of an item, if its stamp tells enough.
+
+    It tells if photos and sentences are the same.
+    """
     here = source.place == stored.source
     if stored.stamp is None or not (here or is_gone(stored.source)):
         return None
@@ -109,7 +112,7 @@ def _restate(source: ItemSource, stored: Item) -> Restatement | None:
 def _patch(
     engine: Engine, collection: str, home: Collection, patches: Sequence[Restatement]
 ) -> Iterator[tuple[str, ImportOutcome]]:
-    """Yield the outcomes of patches by place, without items that changed since."""
+    """Yield the outcomes of patches of unchanged items by place."""
     with stage("store"):
         outcomes = write_each(lambda part: restate(engine.catalog, home, part, collection), patches)
     for patch, outcome in zip(patches, outcomes, strict=True):
@@ -158,7 +161,7 @@ def store(
 
 
 def _is_alike(draft: Draft, stored: Item) -> bool:
-    """Return whether a stored item has a draft's sentences, and its photos by their digests."""
+    """Return whether an item has a draft's sentences and photos."""
     digests = [photo.digest for photo in stored.photos]
     return draft.sentences == stored.sentences and digests == [
         picture.digest for picture in draft.pictures
@@ -240,9 +243,9 @@ def _read_ahead(
 def _claim(
     engine: Engine, home: Collection, ready: Sequence[Draft | ImportOutcome]
 ) -> tuple[list[Draft], Mapping[str, Item], list[ImportOutcome]]:
-    """Keep drafts with free ids or their own; refuse the ids of other items.
+    """Keep drafts with free ids or their own.
 
-    Also returns the stored items of these ids.
+    It refuses the ids of other items. Also returns the stored items of these ids.
     """
     drafts = [draft for draft in ready if isinstance(draft, Draft)]
     outcomes = [outcome for outcome in ready if isinstance(outcome, ImportOutcome)]

@@ -20,7 +20,7 @@ from app.imports.markup import has_markup, plain_text
 from app.imports.number_cells import NumberColumn
 from app.imports.parquet import LONGEST_ROW
 from app.imports.sources import ImportOutcome, ItemSource, make_stamp, readable, stamp_row
-from app.imports.table_rows import READERS, Cells, End, OpenTable, Row
+from app.imports.table_formats import READERS, Cells, End, OpenTable, Row
 from index.items import check_new_id
 
 SAMPLED = 1_000  # rows by which columns of numbers are known
@@ -58,12 +58,12 @@ class Table:
         return self.numbers.pop(outcome.place)
 
     def describe_values(self) -> list[str]:
-        """Describe cells of columns of numbers that are none, and what numbers lost."""
+        """Describe the columns of numbers: other cells, lost currencies."""
         described = (column.describe(name) for name, column in self.cells.items())
         return list(chain.from_iterable(described))
 
     def _read_row(self, number: int, cells: Cells | str) -> ItemSource | ImportOutcome:
-        """Return the item of a row, or why there is none."""
+        """Return the item of a row, or its refusal."""
         source: str | None = None
         try:
             if isinstance(cells, End):
@@ -116,7 +116,7 @@ class Table:
         return ItemSource(name, place, stamp, photos, sentences, metadata, size)
 
     def _list_photos(self, cell: Any) -> Iterator[Path | str | bytes]:
-        """Yield the photos of a cell: files, addresses, or the bytes of a dataset."""
+        """Yield a cell's photos: files, addresses, or bytes."""
         if isinstance(cell, str) and not cell.lstrip().startswith("["):
             names = (part.strip() for part in cell.split(self.columns.separator))
             yield from (self._locate_photo(name) for name in names if name)

@@ -207,7 +207,7 @@ class CatalogReader:
     def list_sources(
         self, collection: Collection, prefix: str, *, after: str = "", limit: int = 100
     ) -> list[tuple[str, str]]:
-        """List ids and sources of items whose source begins with a prefix, by id, after `after`."""
+        """List ids and sources with a prefix, by id, after `after`."""
         begins = func.substr(items.c.source, 1, len(prefix)) == prefix
         here = items.c.collection == key_if_live(collection.key)
         chosen = select(items.c.id, items.c.source).where(here, begins, items.c.id > after)

@@ -1,4 +1,4 @@
-"""Restatements: items whose photos and sentences stay, with other places and metadata.
+"""Other places and metadata of items with the same photos.
 
 They embed nothing: bags and pictures are copied, as in index.catalog.edits.
 """
@@ -24,9 +24,9 @@ from index.metadata import check_values
 
 @dataclass(frozen=True, slots=True)
 class Restatement:
-    """What an item is to have from now on, if it is still as it was read.
+    """The new place, stamp and metadata of an item.
 
-    With `pictures`, only if its display copies are these.
+    They are stored if it is still as it was read. With `pictures`, only if its display copies are these.
     """
 
     item: Item
@@ -39,9 +39,9 @@ class Restatement:
 def restate(
     catalog: Catalog, collection: Collection, changes: Sequence[Restatement], name: str
 ) -> list[bool]:
-    """Store changes of different items in one transaction; return which are stored.
+    """Store changes of different items in one transaction.
 
-    The others have changed since, or have other pictures. Raises ValueError for invalid metadata,
+    Returns which are stored. The others have changed since, or have other pictures. Raises ValueError for invalid metadata,
     and Replaced unless the name stands for the collection.
     """
     for change in changes:
@@ -80,7 +80,7 @@ def _make_record(
     rows: Mapping[str, Row[Any]],
     change: Restatement,
 ) -> Record | None:
-    """Make the rows of a changed item; None if it is no longer the one that was read."""
+    """Make the rows of a changed item; None unless as read."""
     row = rows.get(change.item.id)
     if row is None or row.revision != change.item.revision:
         return None

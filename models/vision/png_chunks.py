@@ -1,4 +1,4 @@
-"""PNG files as chunks: those of the picture, without texts and broken metadata."""
+"""PNG files as chunks, without texts and broken metadata."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NO_PROFILE = "its colour profile is broken or too large, and was ignored"
 
 
 def strip(data: bytes) -> tuple[bytes, tuple[str, ...]]:
-    """Return a PNG file without the chunks that no picture needs, and notes on omissions.
+    """Leave out chunks without use for the picture; also notes.
 
     One of these may be larger than a reader takes, or broken, while the picture is whole.
     """
@@ -41,7 +41,7 @@ def _chunks(data: bytes) -> Iterator[tuple[bytes, int, int]]:
 
 
 def _is_sound(kind: bytes, chunk: bytes) -> bool:
-    """Return whether a chunk is as it was written and not too large to decompress."""
+    """Return whether a chunk is unchanged and not too large."""
     if zlib.crc32(chunk[4:-4]) != int.from_bytes(chunk[-4:], "big"):
         return False
     if kind != b"iCCP":

@@ -1,4 +1,4 @@
-"""Upright sRGB pixels of opened images, whatever their mode, profile and orientation."""
+"""Upright sRGB pixels of opened images of any mode."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ UPRIGHT = {
 
 
 def read_orientation(image: Image.Image) -> int:
-    """The EXIF orientation of a loaded image; 1 without one, or with broken EXIF.
+    """The EXIF orientation of a loaded image; 1 without one.
 
     Pillow turns a TIFF while it loads it, and asked before, it would read over damage of a PNG.
     """
@@ -42,7 +42,7 @@ def read_orientation(image: Image.Image) -> int:
 
 
 def flatten(image: Image.Image, longest: int | None, orientation: int) -> Image.Image:
-    """Upright sRGB without transparency, shrunk where it is too long."""
+    """Upright sRGB without transparency, shrunk if it is too long."""
     profile = image.info.get("icc_profile")
     image = _reduce(image, max(image.size) // (GAP * longest) if longest else 1)
     if longest and max(image.size) > longest:
@@ -54,9 +54,9 @@ def flatten(image: Image.Image, longest: int | None, orientation: int) -> Image.
 
 
 def _reduce(image: Image.Image, factor: int) -> Image.Image:
-    """The image without alpha in a mode for resizing, averaged over `factor` squared pixels.
+    """The image without alpha, averaged over `factor` squared pixels.
 
-    It goes strip by strip: a copy of a large photo with alpha is 256 MB.
+    Its mode resizes well. It goes strip by strip: a copy of a large photo with alpha is 256 MB.
     """
     width, height = image.size
     if factor < 2 or _is_plain(image):

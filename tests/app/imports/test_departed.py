@@ -1,4 +1,4 @@
-"""Items whose files and rows are gone are known, and deleted if that is asked for."""
+"""Departed items are known, and deleted in a sync."""
 
 from __future__ import annotations
 

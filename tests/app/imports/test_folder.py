@@ -24,7 +24,7 @@ MOST_BYTES = 10**6
 
 
 def run(engine: Engine, *paths: Path) -> dict[str, tuple[str, str]]:
-    """Import paths; what became of each place that is read, by the place's name."""
+    """Import paths; outcomes of all but unread places by name."""
     outcomes = import_sources(engine, "default", find(paths), batch=2, most_bytes=MOST_BYTES)
     read = (one for one in outcomes if one.status != "unread")
     return {Path(one.place).name: (one.status, one.reason) for one in read}

@@ -1,4 +1,4 @@
-"""Cells are numbers as people write them, by the decimal sign of their column; codes are texts."""
+"""Cells are numbers as people write them; codes are texts."""
 
 from __future__ import annotations
 

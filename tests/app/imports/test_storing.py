@@ -1,4 +1,4 @@
-"""An import embeds a photo once: what stays the same is patched, and keeps its vectors."""
+"""An import embeds a photo once; later changes are patches."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Png = Callable[..., bytes]
 
 @pytest.fixture
 def embedded(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The ids of items in the order in which they are embedded."""
+    """The ids of items in the order of embedding."""
     ids, embed = list[str](), engine.embed
 
     def note(drafts: Any) -> Any:
@@ -45,7 +45,7 @@ def shop(tmp_path: Path, png: Png) -> Path:
 
 
 def bring(engine: Engine, *paths: Path) -> dict[str, str]:
-    """Import tables and other paths; the status of each item by its id."""
+    """Import tables and other paths; statuses by id."""
     outcomes = dict[str, str]()
     for path in paths:
         if path.suffix == ".csv":

@@ -1,4 +1,4 @@
-"""What an import does not read is named by its kind, and photos are known by their content."""
+"""Unread files are named by kind; photos are known by content."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def folder(tmp_path: Path, png: Png) -> Path:
 
 
 def look(folder: Path, exclude: GitIgnoreSpec = NOTHING) -> tuple[set[str], dict[str, str]]:
-    """The ids of photos of a folder, and the kinds of what is not read, by name."""
+    """The ids of a folder's photos, and unread kinds by name."""
     entries = list(find([folder], exclude))
     ids = {entry.id for entry in entries if isinstance(entry, ItemSource)}
     outcomes = [entry for entry in entries if isinstance(entry, ImportOutcome)]

@@ -1,4 +1,4 @@
-"""A PNG's picture is read or refused as it is, next to any texts, profiles and broken metadata."""
+"""A PNG's picture counts, not the chunks next to it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from PIL import Image, PngImagePlugin
 
-from models.vision.photo_files import ImageError, decode
+from models.vision.photo_decoding import ImageError, decode
 from models.vision.png_chunks import NO_PROFILE
 
 

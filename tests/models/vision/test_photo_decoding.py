@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from PIL import Image, ImageCms
 
-from models.vision import jpeg
-from models.vision.photo_files import NO_END, ImageError, ImageTooLarge, decode, is_photo
+from models.vision import jpeg_scans
+from models.vision.photo_decoding import NO_END, ImageError, ImageTooLarge, decode, is_photo
 
 
 def encoded(image: Image.Image, form: str = "JPEG", **options: Any) -> bytes:
@@ -30,20 +30,20 @@ def with_scans(data: bytes, count: int) -> bytes:
     """A progressive JPEG with a repeated last scan."""
     starts = [found.start() for found in re.finditer(b"\xff\xda", data)]
     last = data[starts[-1] : -2]
-    return data[:-2] + last * (count - len(starts)) + jpeg.END
+    return data[:-2] + last * (count - len(starts)) + jpeg_scans.END
 
 
 @pytest.mark.parametrize("progressive", [False, True])
 def test_scans_are_counted_as_they_are_sent(progressive: bool) -> None:
     thumbnail = encoded(noise(16, 16))  # a JPEG in the metadata of another is not its scan
     data = encoded(noise(64, 48), progressive=progressive, exif=b"Exif\0\0" + thumbnail)
-    assert jpeg.scans(data) == (10 if progressive else 1, True)
-    assert jpeg.scans(data[:-2]) == (10 if progressive else 1, False)
+    assert jpeg_scans.scans(data) == (10 if progressive else 1, True)
+    assert jpeg_scans.scans(data[:-2]) == (10 if progressive else 1, False)
 
 
 def test_many_scans_of_many_pixels_are_refused_and_of_few_are_read() -> None:
     data = with_scans(encoded(noise(200, 100), progressive=True), 300)
-    assert jpeg.scans(data) == (300, True)
+    assert jpeg_scans.scans(data) == (300, True)
     with pytest.raises(ImageTooLarge, match="200 × 100 pixels in 300 scans; at most 299 scans"):
         decode(data, most_pixels=299 * 1000)
     assert decode(data, most_pixels=300 * 1000).pixels.shape == (100, 200, 3)
@@ -89,7 +89,7 @@ def test_large_photos_with_alpha_are_reduced_strip_by_strip(mode: str) -> None:
 
 
 def linear_grey() -> bytes:
-    """An ICC profile of grey values that are proportional to light (ICC.1:2001-04)."""
+    """An ICC profile of grey in proportion to light (ICC.1:2001-04)."""
     white = b"XYZ \0\0\0\0" + struct.pack(">iii", 63190, 65536, 54061)
     text = b"text\0\0\0\0none\0\0\0\0"
     parts = {b"wtpt": white, b"kTRC": b"curv" + bytes(8), b"cprt": text}

@@ -1,4 +1,4 @@
-"""Rows of CSV, TSV, Parquet and JSON lines, read in bounded parts."""
+"""Formats of tables, read in bounded parts: CSV, TSV, Parquet, JSON lines."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def _read_delimited(file: Path, binary: IO[bytes], _: ExitStack) -> OpenTable:
 
 
 def _check_encoding(head: str) -> None:
-    """Refuse the first line of a table that is no UTF-8, or has the line ends of old Macs."""
+    """Refuse a first line without UTF-8 or with CR alone."""
     if "\0" in head or head.startswith(UTF_16):
         raise ValueError("it is UTF-16; save the table as CSV in UTF-8")
     if other := HALVES.search(head):
@@ -145,7 +145,7 @@ def _check_encoding(head: str) -> None:
 
 
 def _check_names(names: Sequence[str]) -> None:
-    """Refuse a header in which a name is there twice; columns without one are blank."""
+    """Refuse a header with a name twice; nameless columns are blank."""
     named = [name for name in names if name]
     if len(set(named)) < len(named):
         twice = next(name for name in named if named.count(name) > 1)
@@ -188,7 +188,10 @@ UNCLOSED = "close its quote, as all that follows is taken for its cell and is no
 
 
 def _check_cells(names: list[str], cells: list[str]) -> Cells | str:
-    """Return a row's cells by column, or its problem; cells of no column must be blank."""
+    """Return a row's cells by column, or its problem.
+
+    Cells of no column must be blank.
+    """
     if other := HALVES.search("".join(cells)):
         byte = ord(other[0]) & 0xFF
         return f"byte 0x{byte:02x} in it is not UTF-8; save the table as UTF-8"
