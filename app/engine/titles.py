@@ -15,7 +15,7 @@ from index.items import Collection
 def embed_new_title(
     engine: Engine, collection: str, item: str, patch: Mapping[str, Any]
 ) -> NewSentence | None:
-    """Embed an item's new title if the old one is its only sentence.
+    """Embed a new title of an item with the old one alone.
 
     None if it stays as it is. LookupError for an unknown id.
     """

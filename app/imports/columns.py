@@ -96,8 +96,9 @@ def map_columns(
 ) -> tuple[Columns, list[str]]:
     """Apply a mapping to columns, and guess the others.
 
-    They are guessed from names and rows. Also returns notes. `hint` is the decimal sign of numbers that leave it open. ValueError for a column that is not
-    there, and where no column looks like an id.
+    They are guessed from names and rows. Also returns notes. `hint` is the decimal sign of numbers
+    that leave it open. ValueError for a column that is not there, and where no column looks like an
+    id.
     """
     roles = _guess_roles(header, rows, mapping) | mapping
     if not roles.get("id"):

@@ -144,7 +144,8 @@ class Guess:
 def guess(name: str, cells: Iterable[str], hint: str = ".") -> Guess:
     """Guess whether a column's texts are numbers.
 
-    `hint` is the decimal sign where they leave it open. Of a column for prices half of the cells must be numbers, of others nearly all.
+    `hint` is the decimal sign where they leave it open. Of a column for prices half of the cells
+    must be numbers, of others nearly all.
     """
     texts = [text for cell in cells if (text := cell.strip()) and text.casefold() not in NOTHING]
     if not texts or is_code(name) or _are_codes(texts):

@@ -1,4 +1,4 @@
-"""Storing of sources, by what is new of each."""
+"""Storing of sources: only new photos are embedded."""
 
 from __future__ import annotations
 

@@ -26,7 +26,8 @@ from index.metadata import check_values
 class Restatement:
     """The new place, stamp and metadata of an item.
 
-    They are stored if it is still as it was read. With `pictures`, only if its display copies are these.
+    They are stored if it is still as it was read. With `pictures`, only if its display copies are
+    these.
     """
 
     item: Item
@@ -41,8 +42,8 @@ def restate(
 ) -> list[bool]:
     """Store changes of different items in one transaction.
 
-    Returns which are stored. The others have changed since, or have other pictures. Raises ValueError for invalid metadata,
-    and Replaced unless the name stands for the collection.
+    Returns which are stored. The others have changed since, or have other pictures. Raises
+    ValueError for invalid metadata, and Replaced unless the name stands for the collection.
     """
     for change in changes:
         check_values(change.metadata)

@@ -182,7 +182,7 @@ class Column:
         return places
 
     def _reverse(self, ranks: Codes) -> Codes:
-        """Reverse the ranks of numbers, and behind them those of texts and others."""
+        """Reverse the ranks of numbers, and then those of others."""
         numbers = ~np.isnan(np.array(self._numbers))
         count = int(np.count_nonzero(numbers))
         last: Codes = np.where(numbers, count - 1, len(ranks) + count - 1)
