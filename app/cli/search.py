@@ -13,6 +13,7 @@ from rich.table import Table
 
 from app.cli.options import Data, Named, plain_errors, settings_for
 from app.defaults import DEFAULT_COLLECTION
+from app.unprintable import escape_unprintable
 from index.progress import follow
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def _make_table(text: str, query: Query, hits: Sequence[Hit]) -> Table:
         best_first = sorted(phrases, key=lambda phrase: -phrase.similarity)
         why = "  ".join(f"{phrase.span.of(text)} {phrase.similarity:+.2f}" for phrase in best_first)
         probability = "" if hit.probability is None else f"{hit.probability:.2f}"
-        table.add_row(probability, f"{hit.score:.2f}", escape(hit.item), escape(why))
+        table.add_row(probability, f"{hit.score:.2f}", escape(escape_unprintable(hit.item)), escape(why))
     return table
 
 

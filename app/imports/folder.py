@@ -20,6 +20,7 @@ PHOTO_ENDINGS = {
     ".mpo",
 }
 TABLE_ENDINGS = {".jsonl", ".csv", ".tsv", ".parquet"}
+OTHER_TABLES = {".xlsx", ".xls", ".xlsm", ".ods", ".numbers", ".json", ".xml", ".gz", ".zip", ".db"}
 # Folders of thumbnails, deleted files and snapshots that storage and systems make.
 SYSTEM_FOLDERS = {
     *("@eadir", "#recycle", "#snapshot", "@recycle", "@recently-snapshot", "$recycle.bin"),
@@ -48,6 +49,9 @@ def _find(path: Path, exclude: GitIgnoreSpec) -> Iterator[ItemSource | ImportOut
         yield from _Walk(path.resolve(), exclude)
     elif path.suffix.lower() == ".jsonl" and path.is_file():
         yield from read_items(path.resolve())
+    elif path.suffix.lower() in OTHER_TABLES and not is_photo(_read_head(path)):
+        reason = f"tables are read as {', '.join(sorted(TABLE_ENDINGS))}: export it as one of these"
+        yield ImportOutcome(readable(path), "refused", reason)
     elif path.exists():
         yield _make_source(path.resolve(), path.name)
     else:

@@ -1,6 +1,6 @@
 // The viewer: one item with its metadata and actions.
 
-import { make } from "./dom.js";
+import { make, visible } from "./dom.js";
 import { creditOf, itemPhoto, mark, photosOf, priceText, titleOf } from "./gallery.js";
 import { label } from "./holdings.js";
 import { likelihood } from "./likelihood.js";
@@ -24,7 +24,7 @@ function plain(value) {
 function metadataRows({ id, metadata }, { title, price, hidden }) {
   const left = [title, price, "description", "credit", "license", ...(hidden ?? [])];
   const rows = Object.entries(metadata).filter(([key, value]) => !left.includes(key) && value !== null);
-  const pairs = [...rows.map(([key, value]) => [label(key), plain(value)]), ["Id", id]];
+  const pairs = [...rows.map(([key, value]) => [label(key), plain(value)]), ["Id", visible(id)]];
   return make("dl", {}, ...pairs.flatMap(([name, text]) => [make("dt", {}, name), make("dd", {}, text)]));
 }
 

@@ -122,3 +122,21 @@ def test_a_file_that_cannot_be_looked_at_is_refused_by_name(
     assert [(one.status, one.reason) for one in refused] == [
         ("refused", "it cannot be read: Permission denied")
     ]
+
+
+@pytest.mark.parametrize("name", ["shop.xlsx", "items.JSON", "shop.csv.gz"])
+def test_tables_of_other_formats_say_what_is_read(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_bytes(b"PK")
+    (refused,) = find([tmp_path / name])
+    assert isinstance(refused, ImportOutcome)
+    assert (
+        refused.reason
+        == "tables are read as .csv, .jsonl, .parquet, .tsv: export it as one of these"
+    )
+
+
+def test_lines_of_items_are_read_under_a_name_in_capitals(tmp_path: Path) -> None:
+    (tmp_path / "UPPER.JSONL").write_text('{"id": "a", "sentences": ["red"]}\n')
+    (source,) = find([tmp_path / "UPPER.JSONL"])
+    assert isinstance(source, ItemSource)
+    assert source.id == "a"
