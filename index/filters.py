@@ -143,38 +143,6 @@ def simple_parts(condition: Condition) -> Iterator[Simple]:
         yield condition
 
 
-def is_restrictive(condition: Condition) -> bool:
-    """Return whether no part of a condition is empty and so trivially true or false.
-
-    >>> [is_restrictive(parse(where)) for where in ({"a": 1}, {"$or": [{"a": 1}, {}]}, {"a": []})]
-    [True, False, False]
-    """
-    match condition:
-        case Every(parts) | Either(parts):
-            return bool(parts) and all(is_restrictive(part) for part in parts)
-        case Not(part):
-            return is_restrictive(part)
-        case Equals(_, values):
-            return bool(values)
-        case _:
-            return True
-
-
-def list_negated_keys(condition: Condition, *, negated: bool = False) -> frozenset[str]:
-    """List keys whose absence can make a condition hold.
-
-    >>> sorted(list_negated_keys(parse({"a": 1, "b": {"exists": False}, "$not": {"c": 1}})))
-    ['b', 'c']
-    """
-    match condition:
-        case Every(parts) | Either(parts):
-            return frozenset().union(*(list_negated_keys(part, negated=negated) for part in parts))
-        case Not(part):
-            return list_negated_keys(part, negated=not negated)
-        case _:
-            return frozenset({condition.key} if negated else ())
-
-
 def canonical(value: str | float | bool | None) -> str:
     """Write equal values as one text: 3 and 3.0 are equal; 3, "3" and true are not."""
     if isinstance(value, float) and value.is_integer():

@@ -74,8 +74,8 @@ class Expected:
     def check(self, item: str, revision: int) -> None:
         """Raise ConditionFailed unless an item at this revision may be changed."""
         if not self.allows(revision):
-            there = "is there already" if self == ABSENT else f"is at revision {revision}"
-            state = there if revision else "is not there"
+            state = "is there already" if self == ABSENT else f"is at revision {revision}"
+            state = state if revision else "is not there"
             raise ConditionFailed(f"item {item!r:.220} {state}, so nothing was changed")
 
 

@@ -57,9 +57,7 @@ class _Faults:
 FAULTS = _Faults()
 
 
-def count() -> int:
-    """A number that has risen if pages were replaced since the last look."""
-    return FAULTS.count()
+count = FAULTS.count
 
 
 def install() -> bool:

@@ -16,9 +16,8 @@ from models.scores.distances import LENGTHENED, lengthen_images, lengthen_senten
 from models.scores.offsets import Offsets
 from models.scores.scoring import SCORES
 from models.scores.terms import CatalogueTerms
-from models.text.passes import passes
 from models.towers import ImageTower, Sight, TextTower
-from models.types import WHOLE_PHOTO, Box, FragmentBag, PaddedBags
+from models.types import WHOLE_PHOTO, Box, FragmentBag, PaddedBags, plan_passes
 from models.vision.regions import BATCH
 
 SENTENCES = 64  # sentences in one pass
@@ -99,6 +98,7 @@ class Matcher(nn.Module):
         self.config, self.score = config, config.score
         self.image: ImageTower = build_tower("image_towers", config.image)
         self.text: TextTower = build_tower("text_towers", config.text)
+        self.any_word = self.text.reader.any_word  # whether it knows all words, in any script
         if config.correlation and not all(isinstance(x, Correlated) for x in self.children()):
             raise ValueError(f"towers {config.towers} have no views to correlate: use correlated")
         if self.image.dimension != self.text.dimension:
@@ -127,11 +127,6 @@ class Matcher(nn.Module):
     def tuned(self) -> bool:
         """Return whether image_inputs has trained parameters, so its outputs are not cached."""
         return self.image.sight.tuned
-
-    @property
-    def any_word(self) -> bool:
-        """Return whether the text tower knows all words, in any script."""
-        return self.text.reader.any_word
 
     @property
     def device(self) -> torch.device:
@@ -244,7 +239,7 @@ class Matcher(nn.Module):
         """Bags of sentences; ValueError for a text without words or with too many."""
         bags: dict[int, FragmentBag] = {}
         lengths = [sum(map(len, text.split())) for text in texts]
-        for batch in passes(lengths, SENTENCES, SQUARED):
+        for batch in plan_passes(lengths, SENTENCES, SQUARED):
             bags |= zip(batch, self._embed_batch([texts[at] for at in batch]), strict=True)
         return [bags[at] for at in range(len(texts))]
 

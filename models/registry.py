@@ -30,11 +30,7 @@ class Matcher(Protocol):
 
     dimension: int
     score: str  # a name in models.scores.scoring.SCORES
-
-    @property
-    def any_word(self) -> bool:
-        """Return whether all words are known."""
-        ...
+    any_word: bool  # whether all words are known
 
     @property
     def sight(self) -> Sight:

@@ -12,7 +12,7 @@ from itsdangerous import BadData, URLSafeSerializer
 
 from app.schemas.fields import LONGEST_CURSOR
 from app.schemas.search import Search
-from index.catalog.facets import canonical_filter
+from index.filters import describe, parse
 from index.search.requests import Answer, HitKey, Request
 from models.text.queries import Query
 
@@ -47,14 +47,14 @@ class Cursors:
 
 def kind_of_items(collection: str, where: Mapping[str, Any] | None) -> str:
     """Name the list of a collection's items, in the same way however the filter is written."""
-    return name_of_list("items", collection, canonical_filter(where))
+    return name_of_list("items", collection, describe(parse(where)))
 
 
 def kind_of_hits(request: Search, query: Query) -> str:
     """Name a list of hits, in the same way however the filter is written."""
     parts = [(len(part), weight) for part, weight in zip(query.parts, query.weights, strict=True)]
     vectors = hashlib.sha256(query.bag.vectors.numpy().tobytes()).hexdigest()
-    filter_ = canonical_filter(request.filter)
+    filter_ = describe(parse(request.filter))
     settings = (type(request).__name__, request.collection, filter_, request.min_probability)
     return name_of_list("hits", *settings, parts, vectors)
 

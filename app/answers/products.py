@@ -26,8 +26,9 @@ from app.schemas.products import (
     SuggestionsOut,
     WordOut,
 )
-from index.catalog.facets import canonical_filter
+from index.bags import photo_at
 from index.documents.query_words import QueryWord
+from index.filters import describe, parse
 from index.items import Item
 from index.products.requests import Boost, FacetRequest, Product, ProductRequest, ScorePart, Weights
 from index.products.search import ProductResult
@@ -117,7 +118,7 @@ def _kind(search: ProductSearch, shown: Query | None) -> str:
     fields = search.model_dump(mode="json", exclude={"cursor", "limit", "facets", "filter"})
     photo = shown.bag.vectors.numpy().tobytes() if shown else b""
     digest = hashlib.sha256(photo).hexdigest()
-    return name_of_list("products", fields, canonical_filter(search.filter), digest)
+    return name_of_list("products", fields, describe(parse(search.filter)), digest)
 
 
 def _query_out(engine: Engine, search: ProductSearch, result: ProductResult) -> ProductQueryOut:
@@ -154,7 +155,7 @@ def _words(text: str, words: Sequence[QueryWord]) -> list[WordOut]:
 def _hit(collection: str, result: ProductResult, hit: Product, stored: Item) -> ProductHit:
     photos = (result.explained.get(kind, {}).get(hit.revision) for kind in ("looks", "likeness"))
     photo = next(filter(None, photos), None)
-    number = (photo.photo if photo else None) or 0
+    number = (photo_at(photo.position) if photo else None) or 0
     return ProductHit(
         id=hit.id,
         score=hit.score,

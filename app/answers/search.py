@@ -21,6 +21,7 @@ from app.schemas.search import (
     SentenceHit,
     SentenceHits,
 )
+from index.bags import photo_at
 from index.filters import parse, simple_parts
 from index.items import Item
 from index.search.requests import Hit, Request
@@ -125,14 +126,15 @@ def _note_unknown(
 
 
 def _image_hit(search: Search, query: Query, hit: Hit, stored: Item) -> ImageHit:
-    assert hit.photo is not None
+    photo = photo_at(hit.position)
+    assert photo is not None
     return ImageHit(
         id=hit.item,
         score=hit.score,
         probability=hit.probability,
-        photo=hit.photo,
-        image=photo_address(search.collection, hit.item, hit.photo),
-        **size_of(stored, hit.photo),
+        photo=photo,
+        image=photo_address(search.collection, hit.item, photo),
+        **size_of(stored, photo),
         metadata=search.choose_metadata(stored.metadata),
         sentences=list(stored.sentences),
         links=links(hit.links, query.bag, hit.bag),

@@ -6,7 +6,6 @@ import errno
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from threading import Lock
 
 from sqlalchemy import Connection
 
@@ -19,7 +18,7 @@ from index.catalog.pictures import FolderPictures, Pictures
 from index.catalog.read_rows import error_of_unknown
 from index.catalog.reader import CatalogReader
 from index.catalog.revisions import advance, error_of_replaced
-from index.catalog.sweeping import SHARE, Sweep, SweepLimits
+from index.catalog.sweeping import SHARE, PictureSweeper, Sweep, SweepLimits
 from index.catalog.write_rows import Replacing, record, retire, write
 from index.database.engines import connect, url_of
 from index.database.errors import FULL, REFUSES, DiskRefuses, StoreAway
@@ -72,8 +71,6 @@ class Catalog(CatalogReader):
         except BaseException:
             self.reader.dispose()
             raise
-        self._acknowledged: dict[int, int] = {}
-        self._lock = Lock()
 
     @classmethod
     def in_folder(cls, folder: Path) -> Catalog:
@@ -184,21 +181,6 @@ class Catalog(CatalogReader):
         self.acknowledge(collection, revision)
         return revision
 
-    def read_acknowledged(self, collection: Collection) -> int:
-        """Return the newest revision that a search must include: this process's, or any.
-
-        Asks the database only if the storage is shared.
-        """
-        if self.storage.shared:
-            return self.revision(collection)
-        return self._acknowledged.get(collection.key, 0)
-
-    def acknowledge(self, collection: Collection, revision: int) -> None:
-        """Note a revision that this process has written."""
-        with self._lock:
-            newest = max(revision, self._acknowledged.get(collection.key, 0))
-            self._acknowledged[collection.key] = newest
-
     def purge(self, collection: Collection, until: int, marks: Iterable[int] = ()) -> int:
         """Forget retirements up to a revision, once every reader has passed it.
 
@@ -232,7 +214,7 @@ class Catalog(CatalogReader):
         """
         collector = self._collector()
         collector.sweep_collections()
-        outcome = collector.sweep_pictures(SweepLimits(self.storage.sweep_after, share))
+        outcome = self._sweeper().sweep(SweepLimits(self.storage.sweep_after, share))
         collector.give_back()
         if segments is not None:
             garbage.sweep_segments(self.reader, segments, self.ownership.has_folder)
@@ -241,7 +223,7 @@ class Catalog(CatalogReader):
     def preview_sweep(self, share: float = SHARE) -> Sweep:
         """List the pictures that a sweep would delete, and delete none."""
         limits = SweepLimits(self.storage.sweep_after, share, dry=True)
-        return self._collector().sweep_pictures(limits)
+        return self._sweeper().sweep(limits)
 
     def sweep_collections(self) -> None:
         """Delete collections that were replaced, as part of sweep."""
@@ -259,8 +241,11 @@ class Catalog(CatalogReader):
                 connection.exec_driver_sql(f"ANALYZE (SKIP_LOCKED) {', '.join(COUNTED)}")
 
     def _collector(self) -> Collector:
+        return Collector(self.exclusive, self._sweeper(), PAUSE)
+
+    def _sweeper(self) -> PictureSweeper:
         owned = self.ownership.has_pictures
-        return Collector(self.reader, self.exclusive, self.pictures, owned, PAUSE)
+        return PictureSweeper(self.reader, self.exclusive, self.pictures, owned, PAUSE)
 
 
 def pictures_of(storage: Storage) -> Pictures:

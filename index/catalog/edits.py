@@ -21,7 +21,7 @@ from index.catalog.read_rows import chunks, read_items, row_of
 from index.catalog.revisions import advance, hold, key_if_live
 from index.catalog.write_rows import NewPhoto, record_change, retire, write
 from index.database.tables import facets, items
-from index.filters import is_restrictive, list_negated_keys, parse
+from index.filters import Condition, Either, Equals, Every, Not, parse
 from index.items import (
     ANY,
     MOST_PHOTOS,
@@ -219,3 +219,35 @@ def _delete(catalog: Catalog, collection: Collection, condition: ColumnElement[b
 
 def _here(collection: Collection) -> ColumnElement[bool]:
     return items.c.collection == key_if_live(collection.key)
+
+
+def is_restrictive(condition: Condition) -> bool:
+    """Return whether no part of a condition is empty and so trivially true or false.
+
+    >>> [is_restrictive(parse(where)) for where in ({"a": 1}, {"$or": [{"a": 1}, {}]}, {"a": []})]
+    [True, False, False]
+    """
+    match condition:
+        case Every(parts) | Either(parts):
+            return bool(parts) and all(is_restrictive(part) for part in parts)
+        case Not(part):
+            return is_restrictive(part)
+        case Equals(_, values):
+            return bool(values)
+        case _:
+            return True
+
+
+def list_negated_keys(condition: Condition, *, negated: bool = False) -> frozenset[str]:
+    """List keys whose absence can make a condition hold.
+
+    >>> sorted(list_negated_keys(parse({"a": 1, "b": {"exists": False}, "$not": {"c": 1}})))
+    ['b', 'c']
+    """
+    match condition:
+        case Every(parts) | Either(parts):
+            return frozenset().union(*(list_negated_keys(part, negated=negated) for part in parts))
+        case Not(part):
+            return list_negated_keys(part, negated=not negated)
+        case _:
+            return frozenset({condition.key} if negated else ())

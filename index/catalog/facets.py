@@ -25,7 +25,6 @@ from index.filters import (
     Simple,
     Within,
     canonical,
-    describe,
     is_comparable,
     parse,
 )
@@ -40,17 +39,6 @@ def facets_of(metadata: Mapping[str, Any]) -> set[tuple[str, str]]:
         for value in (values if isinstance(values, list | tuple) else [values])
         if is_comparable(value)
     }
-
-
-def canonical_filter(where: Mapping[str, Any] | None) -> str:
-    """Write equal filters as one text: order, repetition and 3.0 do not count.
-
-    Raises ValueError for an invalid filter.
-
-    >>> canonical_filter({"size": [3, 1.0, 3]}) == canonical_filter({"size": [1, 3]})
-    True
-    """
-    return describe(parse(where))
 
 
 def passing(collection: int, where: Mapping[str, Any]) -> ColumnElement[bool]:

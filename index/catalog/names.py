@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, Row, delete, exists, insert, or_, select, update
 
-from index.catalog.revisions import add_collection
+from index.catalog.revisions import GARBAGE, LIVE, add_collection
 from index.database.tables import aliases, collections, settings
 from index.items import (
     Collection,
@@ -122,17 +122,14 @@ class Names:
 
     def list_followed(self) -> list[Collection]:
         """List all collections that need segments, re-embedded ones in the making too."""
-        condition = collections.c.name.is_not(None) | collections.c.replaces.is_not(None)
         with self._reader.begin() as connection:
-            return [
-                _collection(row) for row in connection.execute(select(collections).where(condition))
-            ]
+            rows = connection.execute(select(collections).where(LIVE))
+            return [_collection(row) for row in rows]
 
     def garbage(self) -> bool:
         """Return whether dropped or replaced collections wait for a sweep."""
-        nameless = collections.c.name.is_(None) & collections.c.replaces.is_(None)
         with self._reader.begin() as connection:
-            return connection.execute(select(exists().where(nameless))).scalar_one()
+            return connection.execute(select(exists().where(GARBAGE))).scalar_one()
 
     def aliases(self) -> list[Alias]:
         """List all aliases by name."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from threading import Lock
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Engine, func, select
@@ -12,11 +13,8 @@ from index.bags import position_of
 from index.catalog.facets import passing
 from index.catalog.pictures import PictureLost, Pictures
 from index.catalog.read_rows import (
-    StoredBag,
-    StoredBags,
     chunks,
     picture_rows,
-    read_bags,
     read_entries,
     read_items,
     read_picture,
@@ -24,6 +22,7 @@ from index.catalog.read_rows import (
     select_items,
 )
 from index.catalog.revisions import check_not_gone, key_if_live, read_revision, state_of
+from index.catalog.stored_bags import StoredBag, StoredBags, read_bags
 from index.catalog.views import CatalogView
 from index.database.checksums import ItemDamaged
 from index.database.errors import translate_errors
@@ -41,11 +40,28 @@ class CatalogReader:
 
     def __init__(self, storage: Storage, reader: Engine, pictures: Pictures) -> None:
         self.storage, self.reader, self.pictures = storage, reader, pictures
+        self._acknowledged: dict[int, int] = {}
+        self._lock = Lock()
 
     def revision(self, collection: Collection) -> int:
         """Read the revision of the newest change; Replaced if the collection is gone."""
         with translate_errors(), closing(self.reader.raw_connection()) as connection:
             return read_revision(connection, self.reader.dialect, collection)
+
+    def read_acknowledged(self, collection: Collection) -> int:
+        """Return the newest revision that a search must include: this process's, or any.
+
+        Asks the database only if the storage is shared.
+        """
+        if self.storage.shared:
+            return self.revision(collection)
+        return self._acknowledged.get(collection.key, 0)
+
+    def acknowledge(self, collection: Collection, revision: int) -> None:
+        """Note a revision that this process has written."""
+        with self._lock:
+            newest = max(revision, self._acknowledged.get(collection.key, 0))
+            self._acknowledged[collection.key] = newest
 
     def get(self, collection: Collection, item: str) -> Item:
         """Read an item without pictures and bags; LookupError for an unknown id, or ItemDamaged."""

@@ -30,14 +30,18 @@ from index.items import Collection, Replaced
 Found = TypeVar("Found", bound=Sequence[Any])
 
 
+# Whether a collection has a name, or will take another one's; else it is garbage.
+LIVE = or_(collections.c.name.is_not(None), collections.c.replaces.is_not(None))
+GARBAGE = and_(collections.c.name.is_(None), collections.c.replaces.is_(None))
+
+
 def key_if_live(collection: int | BindParameter[int]) -> ScalarSelect[int]:
     """Select a collection's key, or nothing if it is garbage: then it reads as empty."""
     return select(collections.c.key).where(_is_live(collection)).scalar_subquery()
 
 
 def _is_live(collection: int | BindParameter[int]) -> ColumnElement[bool]:
-    named = or_(collections.c.name.is_not(None), collections.c.replaces.is_not(None))
-    return and_(collections.c.key == collection, named)
+    return and_(collections.c.key == collection, LIVE)
 
 
 def add_collection(connection: Connection, **values: Any) -> int:
@@ -85,7 +89,7 @@ def read_revision(
 ) -> int:
     """The revision of the newest change; Replaced if the collection is gone.
 
-    Searches read it, so it is read by the driver, as in index.catalog.read_rows.
+    Searches read it, so it is read by the driver, as in index.catalog.stored_bags.
     """
     statement = _revision(dialect)
     parameters = {"collection": collection.key}

@@ -158,11 +158,11 @@ class CatalogView:
 
     def keys(self) -> list[str]:
         """List the metadata keys of items."""
-        here = facets.c.collection == self.collection
-        least = select(func.min(facets.c.key).label("key")).where(here)
+        in_collection = facets.c.collection == self.collection
+        least = select(func.min(facets.c.key).label("key")).where(in_collection)
         steps = least.cte("steps", recursive=True)
         # One look at the index for each key, instead of at all values; one statement for all.
-        later = select(func.min(facets.c.key)).where(here, facets.c.key > steps.c.key)
+        later = select(func.min(facets.c.key)).where(in_collection, facets.c.key > steps.c.key)
         further = select(later.correlate(steps).scalar_subquery())
         steps = steps.union_all(further.where(steps.c.key.is_not(None)))
         chosen = select(steps.c.key).where(steps.c.key.is_not(None))

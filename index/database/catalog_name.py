@@ -36,17 +36,17 @@ def read_name(connection: Connection) -> str | None:
 def ensure_name(reader: Engine, exclusive: Engine) -> str:
     """Return the catalog's name; make one if it has none or its database is a copy."""
     with reader.begin() as connection:
-        name, home, here = _read(connection, NAME), _read(connection, HOME), _home(connection)
-    if name is not None and home == here:
+        name, home, current = _read(connection, NAME), _read(connection, HOME), _home(connection)
+    if name is not None and home == current:
         return name
     with exclusive.begin() as connection:
         name, home = _read(connection, NAME), _read(connection, HOME)
-        if name is None or _is_copy(home, here):
+        if name is None or _is_copy(home, current):
             if name is not None:
                 _write(connection, f"{Heritage.COPIED}/{name}", "")
             name = uuid4().hex
             _write(connection, NAME, name)
-        _write(connection, HOME, here)
+        _write(connection, HOME, current)
     return name
 
 
@@ -84,11 +84,11 @@ def _home(connection: Connection) -> str:
     return f"{server.scalar_one()}/{database.scalar_one()}"
 
 
-def _is_copy(home: str | None, here: str) -> bool:
-    if not home or not here:
+def _is_copy(home: str | None, current: str) -> bool:
+    if not home or not current:
         return False
     # One part of SQLite's stays: the path where a backup is put back, the inode in a moved folder.
-    return not any(a == b for a, b in zip(home.split(" ", 1), here.split(" ", 1), strict=False))
+    return not any(a == b for a, b in zip(home.split(" ", 1), current.split(" ", 1), strict=False))
 
 
 def _read(connection: Connection, name: str) -> str | None:

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -251,15 +252,11 @@ def _prepare_sqlite(wait: float, marks: Marks | None) -> Callable[[Any, object],
         # A file from elsewhere may define computations; none of our tables does.
         connection.execute("PRAGMA trusted_schema = OFF")
         # Text of a damaged page may not be UTF-8; index.database.checksums detects the damage.
-        connection.text_factory = _decode
+        connection.text_factory = partial(str, encoding="utf-8", errors="replace")
         # Bags are read in a quarter of the time where the file is mapped; SQLite maps 2 GB at most.
         connection.execute("PRAGMA mmap_size = 2147418112")
 
     return prepare
-
-
-def _decode(text: bytes) -> str:
-    return text.decode("utf-8", "replace")
 
 
 def _enable_wal(connection: Any, wait: float) -> None:

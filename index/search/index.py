@@ -14,15 +14,14 @@ from index.catalog.catalog import Catalog
 from index.documents.query_words import Synonyms
 from index.documents.reader import DocumentReader
 from index.items import Collection
-from index.search.contenders import SPARE, Contenders, ShardAnswer
-from index.search.exact import ExactScores
+from index.search.contenders import SPARE, Contenders, ExactScores, ShardAnswer
 from index.search.filter_bitmaps import Filters
 from index.search.overview import Overview
 from index.search.query import QueryPart, SentenceRole, check_query, need_calibration, terms_of
 from index.search.requests import NONE, Answer, Hit, Request, Shortlist
 from index.search.rescorer import Rescorer
 from index.search.scan import Scan, Scored, keep_probable, probabilities
-from index.search.shortlist import Chosen, choose
+from index.search.shortlist import choose
 from index.search.threads import Workers
 from index.segments.candidates import PER_HIT
 from index.segments.reader import SegmentChain, SegmentReader
@@ -62,6 +61,7 @@ class Index:
         """`report` is told the revisions of rows that do not agree with the catalog."""
         self._catalog, self._collection = catalog, collection
         self._calibration = calibration
+        self._share = catalog.storage.buckets.share
         self._score = score_named(collection.score)
         self._workers = Workers(threads)
         self._rescorer = Rescorer(self._score, self._workers, device)
@@ -174,11 +174,8 @@ class Index:
             if request.where
             else None
         )
-        chosen, exact = self._choose(request, terms, snapshot, revisions)
-        scan = Scan(self._rescorer, request, terms)
-        if exact:
-            chosen = scan.narrow(chosen, request.limit + 1 + SPARE)
-        scored = self._score_segments(scan, chosen)
+        most = request.limit + 1 + SPARE
+        scored, exact = self._scan(request, terms, snapshot, revisions, most)
         candidates = sum(len(segment.numbers) for segment in scored)
         # Where rows were left out before, so can be what only the bound of the error would let in.
         share = np.float32(1 if exact else LIKELY[request.role])
@@ -187,7 +184,7 @@ class Index:
             Contenders.of(scored, request, self._calibration, share),
             exact=exact,
             candidates=candidates,
-            rows=sum(len(segment.side(request.side)) for segment in snapshot.segments),
+            rows=sum(len(segment.sides[request.side]) for segment in snapshot.segments),
             revision=snapshot.revision,
         )
 
@@ -202,11 +199,9 @@ class Index:
         calibration = need_calibration(self._calibration)
         snapshot = self._reader.current()
         terms = terms_of(request.query)
-        chosen, _ = self._choose(request, terms, snapshot, revisions)
-        if not chosen:
+        scored, _ = self._scan(request, terms, snapshot, revisions)
+        if not scored:
             return replace(NONE, asked=True)
-        scan = Scan(self._rescorer, request, terms)
-        scored = self._score_segments(scan, chosen)
         no_error = np.float32(0)
         by_codes = [
             np.array(probabilities(calibration, segment, request, no_error)) for segment in scored
@@ -237,20 +232,27 @@ class Index:
             best[hit.revision] = min(best.get(hit.revision, hit), hit, key=Hit.by_probability)
         return best
 
-    def _score_segments(self, scan: Scan, chosen: Chosen) -> list[Scored]:
-        """Score the rows of each segment from their codes."""
-        few = sum(len(numbers) for _, numbers in chosen) < SHARED
-        return self._workers.map(lambda pair: scan.score(*pair), chosen, alone=few)
-
-    def _choose(
+    def _scan(
         self,
         request: Request,
         terms: Sequence[QueryPart],
         snapshot: SegmentChain,
         revisions: Numbers | None,
-    ) -> tuple[Chosen, bool]:
-        """Choose the rows that might be among the best; also says whether no others could."""
+        most: int | None = None,
+    ) -> tuple[list[Scored], bool]:
+        """Score rows that might be among the best; also says whether no others could be.
+
+        With `most`, only those of all rows that can be among as many best hits.
+        """
         every = request.exact or self._rescorer.device is not None  # a GPU scans in no time
         score = None if every else self._score
-        share = self._catalog.storage.buckets.share
-        return choose(snapshot.segments, request, terms, revisions, score, self._workers, share)
+        chosen, exact = choose(
+            snapshot.segments, request, terms, revisions, score, self._workers, self._share
+        )
+        if not chosen:
+            return [], exact
+        scan = Scan(self._rescorer, request, terms)
+        if exact and most is not None:
+            chosen = scan.narrow(chosen, most)
+        few = sum(len(numbers) for _, numbers in chosen) < SHARED
+        return self._workers.map(lambda pair: scan.score(*pair), chosen, alone=few), exact

@@ -23,9 +23,9 @@ class SideOverview:
         found_by: Counter[str] = Counter()
         for segment in snapshot.segments:
             found_by["codes" if side in segment.structures else "scan"] += int(
-                segment.side(side).live.sum()
+                segment.sides[side].live.sum()
             )
-        in_memory = sum(int(segment.side(side).live.sum()) for segment in snapshot.tail)
+        in_memory = sum(int(segment.sides[side].live.sum()) for segment in snapshot.tail)
         return cls(found_by, in_memory)
 
     @property

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from index.bags import photo_at
-from index.catalog.read_rows import StoredBag
+from index.catalog.stored_bags import StoredBag
 from index.search.query import SentenceRole
 from index.segments.rows import Numbers, Side
 from models.scores import alignment
+from models.scores.scoring import score_named
 from models.text.queries import Query
 from models.types import FragmentBag, Link
 
@@ -69,11 +69,6 @@ class Request:
             return SentenceRole.ROWS_ARE_SENTENCES
         return SentenceRole.QUERY_IS_SENTENCE
 
-    @property
-    def reach(self) -> int:
-        """The number of best hits that must be known."""
-        return self.seen + self.limit if self.least is None else FARTHEST
-
     def behind(self, hit: Hit | None, seen: int) -> Request:
         """The same request for what comes behind a hit."""
         return self if hit is None else replace(self, after=hit.key, seen=seen)
@@ -86,7 +81,9 @@ class Hit:
     Its bag and its links are made when they are first read: they take a third of a search's time.
     """
 
-    key: HitKey
+    item: str
+    position: int  # among the item's photos or sentences, as in the catalog
+    score: float
     revision: int
     stored: StoredBag
     request: Request
@@ -94,23 +91,13 @@ class Hit:
     probability: float | None = None  # None where the matcher is not calibrated
 
     @property
-    def item(self) -> str:
-        """The id of its item."""
-        return self.key.item
-
-    @property
-    def position(self) -> int:
-        """The position among the item's photos or sentences, as in the catalog."""
-        return self.key.position
-
-    @property
-    def score(self) -> float:
-        """The hit's score."""
-        return self.key.score
+    def key(self) -> HitKey:
+        """Its place in a list."""
+        return HitKey(-self.score, self.item, self.position)
 
     def by_score(self) -> tuple[float, int]:
         """A key to sort an item's photos by score; of two alike the first comes first."""
-        return self.key.minus_score, -self.key.position
+        return -self.score, -self.position
 
     def by_probability(self) -> tuple[float, float, int]:
         """A key like by_score, with the most probable photo first."""
@@ -131,12 +118,7 @@ class Hit:
         query = self.request.query
         if self.request.role is SentenceRole.QUERY_IS_SENTENCE:
             return alignment.query_links(self.bag, query, self.score_name)
-        return alignment.links(query.bag, self.bag, self.score_name)
-
-    @property
-    def photo(self) -> int | None:
-        """The number of its photo in the item, from 0; None for a sentence."""
-        return photo_at(self.position)
+        return score_named(self.score_name).links(query.bag, self.bag)
 
 
 @dataclass(frozen=True, slots=True)

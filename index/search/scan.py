@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from index.search import query as query_parts
-from index.search.estimates import Coded
 from index.search.query import QueryPart, SentenceRole
 from index.search.requests import Request
-from index.search.rescorer import Rescorer
+from index.search.rescorer import Coded, Rescorer
 from index.search.shortlist import Chosen
 from index.segments.heads import Heads
 from index.segments.rows import Numbers, Rows

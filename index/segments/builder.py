@@ -18,8 +18,7 @@ from index.catalog.views import BagRow, CatalogView
 from index.items import Collection
 from index.segments import manifest
 from index.segments import segment as segments
-from index.segments.manifest import Listed, Manifest
-from index.segments.reader import choose_valid, open_chain
+from index.segments.manifest import Listed, Manifest, choose_valid, open_chain
 from index.segments.segment import RevisionSpan, Segment
 from models.scores.scoring import score_named
 

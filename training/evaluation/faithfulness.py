@@ -10,8 +10,7 @@ from statistics import mean
 import torch
 from torch import Tensor
 
-from models.scores.alignment import links
-from models.scores.scoring import SCORES
+from models.scores.scoring import SCORES, score_named
 from models.types import FragmentBag, Link, PaddedBags
 
 
@@ -57,7 +56,7 @@ def faithfulness(
     masked_pairs = [
         mask_region(image, sentence, sentence_links, score)
         for image, sentence in pairs
-        if len(image) > 1 and (sentence_links := links(image, sentence, score))
+        if len(image) > 1 and (sentence_links := score_named(score).links(image, sentence))
     ]
     if not masked_pairs:
         return None

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 import torch
 
-from index.search.estimates import Coded
 from index.search.gpu import Device
 from index.search.query import QueryPart, SentenceRole, exact
-from index.search.rescorer import Rescorer
+from index.search.rescorer import Coded, Rescorer
 from index.search.threads import Workers
 from index.segments.rows import Rows, Side, of_vectors
 from models.scores.kernels import Floats

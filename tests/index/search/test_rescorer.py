@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 from index.search import query as query_parts
 from index.search import rescorer
-from index.search.estimates import Coded, Estimates
 from index.search.query import QueryPart, SentenceRole
-from index.search.rescorer import Rescorer
+from index.search.rescorer import Coded, Estimates, Rescorer
 from index.search.threads import Workers
 from index.segments import rows
 from models.scores.scoring import SCORES

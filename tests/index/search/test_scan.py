@@ -66,7 +66,7 @@ def index(catalog, collection, segments_folder, random, monkeypatch):
     catalog.put_many(collection, entries[:TAIL])
     index = Index(catalog, collection, segments_folder)
     snapshot = index.snapshot()
-    assert [one.images.heads is not None for one in snapshot.segments] == [True, False]
+    assert [one.sides["images"].heads is not None for one in snapshot.segments] == [True, False]
     yield index
     index.close()
 

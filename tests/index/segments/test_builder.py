@@ -70,9 +70,9 @@ def complete(catalog, collection, directory, published):
         assert [one.span.after for one in chain] == [0, *(one.span.until for one in chain[:-1])]
         assert chain[-1].span.until == newest
         for side in SIDES:
-            joined = rows.join([one.side(side) for one in chain], rows.in_memory)
+            joined = rows.join([one.sides[side] for one in chain], rows.in_memory)
             for name in rows.STORED:
-                assert getattr(joined, name).tolist() == getattr(truth.side(side), name).tolist()
+                assert getattr(joined, name).tolist() == getattr(truth.sides[side], name).tolist()
         return True
 
     return check
@@ -364,7 +364,7 @@ def test_segment_stays_while_a_reader_holds_it(
     fill(16, 16)
     follow()
     assert held.exists()
-    assert len(snapshot.published[0].images.codes) > 0
+    assert len(snapshot.published[0].sides["images"].codes) > 0
     assert right(everything, reader.best(everything))  # and now it has the newer one
     del snapshot
     follow()

@@ -28,7 +28,8 @@ def reader(catalog, collection, segments_folder):
 
 def revisions(now):
     """The revisions of the images that count."""
-    return [int(one) for part in now.segments for one in part.images.revisions[part.images.live]]
+    sides = [part.sides["images"] for part in now.segments]
+    return [int(one) for rows in sides for one in rows.revisions[rows.live]]
 
 
 def spans(now):

@@ -186,7 +186,7 @@ def test_segment_without_a_row_of_the_catalog_is_built_again(filled, folder, col
     directory = folder / "segments" / collection.token
     listed = manifest.read(directory, collection.token).segments
     first = segments.map_folder(directory / listed[0].folder, listed[0].span, listed[0].sums)
-    fewer = first.without(first.images.revisions[:1])
+    fewer = first.without(first.sides["images"].revisions[:1])
     written, sums = segments.write([fewer], directory)
     replaced = manifest.Listed(written.name, listed[0].span, sums)
     manifest.publish(directory, manifest.Manifest(collection.token, (replaced, *listed[1:])))
