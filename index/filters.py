@@ -50,7 +50,7 @@ class Equals:
 
 @dataclass(frozen=True, slots=True)
 class Within:
-    """The key has a number, or a text, within bounds of its kind."""
+    """The key has a number, or a text, within bounds."""
 
     key: str
     bounds: tuple[tuple[Bound, Number | str], ...]
@@ -144,7 +144,10 @@ def simple_parts(condition: Condition) -> Iterator[Simple]:
 
 
 def canonical(value: str | float | bool | None) -> str:
-    """Write equal values as one text: 3 and 3.0 are equal; 3, "3" and true are not."""
+    """Write equal values as one text.
+
+    3 and 3.0 are equal; 3, "3" and true are not.
+    """
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     return json.dumps(value, ensure_ascii=False)
@@ -175,7 +178,7 @@ def describe(condition: Condition) -> str:
 
 
 def number_of(value: object) -> float | None:
-    """Convert a metadata value to a number for ranges; None for other values."""
+    """Convert a metadata value to a number for ranges, else None."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return float(value) if len(canonical(value)) <= LONGEST_NUMBER else None

@@ -87,8 +87,8 @@ class TextReader(FrozenPart):
 class ImageTower(nn.Module, ABC):
     """Photos to bags of fragments; `forward` is the trained part.
 
-    A fragment has `dimension` numbers. A tower, or a module in it, lists in `known` the prefixes of
-    weights with a known start: pretrained layers, and maps from the names of classes.
+    A fragment has `dimension` numbers. A tower, or a module in it, lists in `known_start` the
+    prefixes of weights with a known start: pretrained layers, and maps from class names.
     """
 
     precomputes = False
@@ -98,7 +98,7 @@ class ImageTower(nn.Module, ABC):
         self.config, self.sight, self.dimension = config, sight, dimension
 
     def begin(self) -> None:
-        """Take known initial weights, as listed in `known`."""
+        """Take known initial weights, as listed in `known_start`."""
 
     def prepare(self, inputs: Sequence[Tensor]) -> None:
         """Measure train's inputs, each (F, C), before the first step."""
@@ -138,7 +138,7 @@ class TextTower(nn.Module, ABC):
         self.config, self.reader, self.dimension = config, reader, dimension
 
     def begin(self) -> None:
-        """Take known initial weights, as listed in `known`."""
+        """Take known initial weights, as listed in `known_start`."""
 
     def prepare(self, inputs: Sequence[Tensor], owners: Sequence[int]) -> None:
         """Measure train's inputs (T, C) before the first step.

@@ -1,4 +1,7 @@
-"""The catalog: items of collections in a database; every change has a revision."""
+"""The catalog: items of collections in a database.
+
+Every change has a revision.
+"""
 
 from __future__ import annotations
 
@@ -40,8 +43,9 @@ PAUSE = 0.05  # seconds between transactions that delete garbage
 
 
 class Catalog(CatalogReader):
-    """Items of named collections in a database. Safe for many threads and processes.
+    """Items of named collections in a database.
 
+    Safe for many threads and processes.
     Once a method returns, its changes are on disk: no crash loses them.
     """
 
@@ -106,8 +110,9 @@ class Catalog(CatalogReader):
     def replace(
         self, collection: Collection, entry: Entry, expected: Expected = ANY
     ) -> tuple[int, int]:
-        """Store an item; return its revision and the replaced one, 0 if it is new.
+        """Store an item.
 
+        Returns its revision and the replaced one, 0 if it is new.
         Raises ConditionFailed, and stores nothing, if the replaced one was not expected.
         """
 
@@ -120,8 +125,9 @@ class Catalog(CatalogReader):
     def put_many(
         self, collection: Collection, entries: Sequence[Entry], name: str | None = None
     ) -> list[int]:
-        """Store all items or none in one transaction; NoSpace if the disk is full.
+        """Store all items or none in one transaction.
 
+        NoSpace if the disk is full.
         With a name, raises Replaced unless it stands for the collection at the time.
         """
         return self._store(collection, entries, lambda _: None, name)[0] if entries else []
@@ -156,7 +162,10 @@ class Catalog(CatalogReader):
 
     @contextmanager
     def storing(self, shown: Mapping[str, bytes]) -> Iterator[Connection]:
-        """Begin a transaction for rows that name these pictures; NoSpace if the disk is full."""
+        """Begin a transaction for rows with these pictures' names.
+
+        NoSpace if the disk is full.
+        """
         with room():
             if shown:
                 self.ownership.confirm()
@@ -168,8 +177,9 @@ class Catalog(CatalogReader):
                     self.pictures.put({name: shown[name] for name in lost})
 
     def delete(self, collection: Collection, item: str, expected: Expected = ANY) -> int:
-        """Delete an item; return the revision of the change. LookupError for an unknown id.
+        """Delete an item; return the revision of the change.
 
+        LookupError for an unknown id.
         Raises ConditionFailed if it is not at an expected revision.
         """
         with self.writer.begin() as connection:
@@ -257,7 +267,7 @@ def pictures_of(storage: Storage) -> Pictures:
 
 @contextmanager
 def room() -> Iterator[None]:
-    """Translate errors of a full or read-only picture disk, as for the database."""
+    """Translate errors of a full or read-only picture disk."""
     try:
         yield
     except OSError as failed:

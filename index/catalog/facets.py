@@ -1,4 +1,4 @@
-"""Facets: the top-level values of metadata as rows, and filters over them as SQL."""
+"""Facets: top-level values of metadata as rows, with filters as SQL."""
 
 from __future__ import annotations
 
@@ -31,7 +31,10 @@ from index.filters import (
 
 
 def facets_of(metadata: Mapping[str, Any]) -> set[tuple[str, str]]:
-    """List an item's (key, canonical value) pairs; a list has a pair for each value."""
+    """List an item's (key, canonical value) pairs.
+
+    A list has a pair for each value.
+    """
     return {
         (key, canonical(value))
         for key, values in metadata.items()
@@ -42,7 +45,7 @@ def facets_of(metadata: Mapping[str, Any]) -> set[tuple[str, str]]:
 
 
 def passing(collection: int, where: Mapping[str, Any]) -> ColumnElement[bool]:
-    """Return the condition that the metadata of a row of items passes a filter."""
+    """Return the condition: a row of items passes a filter."""
     return _passes(collection, parse(where))
 
 
@@ -83,7 +86,7 @@ def _passes(collection: int, condition: Condition) -> ColumnElement[bool]:
 
 
 def _match(condition: Simple) -> ColumnElement[bool]:
-    """Return whether a condition holds for a row of facets with its key."""
+    """Return whether a condition holds for a facet row of its key."""
     value = facets.c.value
     match condition:
         case Equals(_, values):

@@ -34,8 +34,9 @@ log = logging.getLogger(__name__)
 
 
 class Collector:
-    """Deletes garbage of a database, with pauses of `pause` seconds; pictures by a sweeper.
+    """Deletes garbage of a database, with pauses of `pause` seconds.
 
+    A sweeper deletes its pictures.
     `writer` is exclusive: no put can name a picture while it is being deleted.
 
     SQLite has one writer at a time, and waiting ones retry every 1 to 100 milliseconds:
@@ -98,8 +99,9 @@ class Collector:
             self._rest()
 
     def _delete(self, table: Table, collection: int, condition: Any, size: int) -> bool:
-        """Delete the next rows by revision, with their pictures; False if there are none.
+        """Delete the next rows by revision, with their pictures.
 
+        Returns False if there are none.
         Raises Postponed, and deletes nothing, if their pictures may not go now: without rows that
         name them, they would no longer be known as this catalog's.
         """
@@ -152,7 +154,10 @@ def _raise_floor(connection: Connection, collection: int, until: int) -> int | N
 
 
 def keep_marks(connection: Connection, collection: int, revisions: Iterable[int]) -> None:
-    """Keep the marks that CatalogView.mark finds for revisions, for KEPT seconds from now."""
+    """Keep the marks of revisions for KEPT seconds from now.
+
+    They are those that CatalogView.mark finds.
+    """
     for revision in revisions:
         later = (changes.c.collection == collection) & (changes.c.revision >= revision)
         marked = select(func.min(changes.c.revision)).where(later).scalar_subquery()

@@ -35,7 +35,10 @@ def keeping_planned(connection: Connection, token: str) -> bool:
 
 
 def former_token(connection: Connection, token: str) -> str | None:
-    """Read the token of the kept predecessor: empty before the replacement, None if not kept."""
+    """Read the token of the kept predecessor; None if not kept.
+
+    It is empty before the replacement.
+    """
     query = select(settings.c.value).where(settings.c.name == _setting_name(token))
     value: str | None = connection.execute(query).scalar_one_or_none()
     return value
@@ -137,7 +140,10 @@ class Names:
             return _aliases(connection)
 
     def make(self, name: str, *, fingerprint: str, dimension: int, score: str) -> Collection:
-        """Open a collection for a model, made if new; ModelMismatch for another model's."""
+        """Open a collection for a model, made if new.
+
+        ModelMismatch for another model's.
+        """
         with self._writer.begin() as connection:
             if _find(connection, name) is None:
                 check_new_id(name)
@@ -147,7 +153,10 @@ class Names:
         return _check_model(collection, name, fingerprint)
 
     def of_model(self, name: str, fingerprint: str) -> Collection:
-        """Open a collection for a model; LookupError if there is none, ModelMismatch as `make`."""
+        """Open a collection for a model.
+
+        LookupError if there is none, ModelMismatch as `make`.
+        """
         return _check_model(self.find(name), name, fingerprint)
 
     def rename(self, name: str, new: str, *, alias: bool = False) -> None:
@@ -167,8 +176,9 @@ class Names:
                 connection.execute(insert(aliases), {"name": name, "collection": home.key})
 
     def drop(self, name: str) -> None:
-        """Drop a collection: nothing finds it from now on, and a sweep deletes it later.
+        """Drop a collection: nothing finds it from now on.
 
+        A sweep deletes it later.
         Raises LookupError if it is missing, NameConflict while an alias stands for it.
         """
         with self._writer.begin() as connection:

@@ -1,4 +1,4 @@
-"""Places of a catalog, and the notes in them that name their owner."""
+"""Places of a catalog, with notes of their owner."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ class Owner:
 
     @classmethod
     def read(cls, note: bytes) -> Owner:
-        """Read an owner from a note; a damaged note gives one that matches no catalog."""
+        """Read an owner from a note.
+
+        A damaged note gives one that matches no catalog.
+        """
         try:
             fields = json.loads(note)
             return cls(str(fields["catalog"]), str(fields["database"]))
@@ -68,7 +71,10 @@ class FolderNotes:
 
 @dataclass(frozen=True, slots=True)
 class OwnedPlace:
-    """A place of a catalog; one `inside` is copied along with its data folder."""
+    """A place of a catalog.
+
+    One `inside` is copied along with its data folder.
+    """
 
     label: str
     notes: Notes
@@ -121,7 +127,10 @@ def places_of(storage: Storage, pictures: Pictures | None) -> list[OwnedPlace]:
 
 
 def address_of(url: URL) -> str:
-    """Write a database's address without secrets: a file's absolute path, or a server's URL."""
+    """Write a database's address without secrets.
+
+    It is a file's absolute path, or a server's URL.
+    """
     if url.get_backend_name() == "sqlite":
         return str(Path(url.database or "").resolve())
     place = {name: value for name, value in url.query.items() if name in ("host", "port")}

@@ -1,4 +1,4 @@
-"""Ownership: a data folder and a picture store have a note of their catalog.
+"""Ownership: a data folder and a picture store name their catalog.
 
 Another catalog neither writes nor deletes there: it would take for garbage what
 its own rows do not name.
@@ -55,7 +55,7 @@ class ForeignCatalog(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class OwnershipClaim:
-    """How a catalog is opened if its places may belong to another one.
+    """How a catalog is opened in places of perhaps another one.
 
     `mode` chooses: refuse, adopt the places, or only tell. With look, nothing is checked
     or written: another process has opened the catalog before. `origin` belongs to a restore: the
@@ -75,8 +75,9 @@ REFUSE, ADOPTING, TELL, LOOK = (
 
 
 class Ownership:
-    """The places of a catalog: its data folder and its picture store. For many threads.
+    """The places of a catalog: data folder and picture store.
 
+    For many threads.
     `refusal` says why a place is not the catalog's, if the claim's mode is tell.
     """
 
@@ -94,7 +95,10 @@ class Ownership:
         self.refusal: str | None = None
 
     def settle(self, claim: OwnershipClaim = REFUSE) -> None:
-        """Check that the places are this catalog's; else ForeignCatalog, and nothing is written."""
+        """Check that the places are this catalog's.
+
+        Otherwise raises ForeignCatalog, and writes nothing.
+        """
         if claim.mode == "look":
             return
         owner = Owner(ensure_name(self._reader, self._exclusive), self.address)
@@ -116,7 +120,7 @@ class Ownership:
                 forget_heritage(self._exclusive)
 
     def confirm(self) -> None:
-        """Raise StoreAway, before a put, if the store is another catalog's by now."""
+        """Raise StoreAway, before a put, if another catalog has the store."""
         if monotonic() - self._confirmed < RECENT:
             return
         try:
@@ -130,7 +134,10 @@ class Ownership:
         return self._has(self._places[-1], connection)
 
     def has_folder(self, connection: Connection) -> bool:
-        """Return whether a data folder is the catalog's; one without a note is a shard's."""
+        """Return whether a data folder is the catalog's.
+
+        One without a note is a shard's.
+        """
         place = self._places[0]
         return place.owner() is None or self._has(place, connection)
 
@@ -169,7 +176,7 @@ class Ownership:
         passed: dict[str, Heritage],
         claim: OwnershipClaim,
     ) -> str | None:
-        """Explain why a place cannot be the catalog's; None if it is or may become so."""
+        """Explain why a place cannot be the catalog's; None if it can."""
         if former is not None and former.catalog == owner.catalog:
             return None
         if claim.mode == "adopt":
@@ -188,7 +195,7 @@ class Ownership:
         return copied or heritage is Heritage.MOVED
 
     def _is_left(self, place: OwnedPlace, former: Owner, owner: Owner) -> bool:
-        """Whether another host has put this catalog where the data folder's was, store and all.
+        """Return whether another host put this catalog at the folder's address.
 
         Then the folder has nothing but segments of what is gone, which are built again.
         """
@@ -204,7 +211,7 @@ class Ownership:
             return None if free else f"a service uses the data folder {folder}: stop that first"
 
     def _succeeds(self, former: Owner, origin: str) -> bool:
-        """Return whether a restore into this empty catalog may inherit from another one.
+        """Return whether a restore here may inherit from another catalog.
 
         It may if that one's database was at the same address, so it is gone; and if it is
         the SQLite file of this very folder, which moves to another database by its own snapshot.
@@ -216,7 +223,7 @@ class Ownership:
             return free and self._is_empty()
 
     def _is_free(self, place: OwnedPlace) -> bool:
-        """Return whether a place without a note is this catalog's, or no one's."""
+        """Return whether a place without a note is free or ours."""
         if place is self._places[0]:
             return self._knows_segments() and not self._lacks_file()
         names = list(islice(self._pictures.names(), SAMPLE))
@@ -235,7 +242,7 @@ class Ownership:
         return bool(tokens & known)
 
     def _lacks_file(self) -> bool:
-        """Return whether the catalog is empty, but a SQLite file in the folder is not."""
+        """Return whether an empty catalog's folder has an SQLite file with items."""
         file = self._storage.folder / FILE
         return not self._default and file.is_file() and self._is_empty() and _has_items(file)
 

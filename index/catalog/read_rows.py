@@ -1,4 +1,4 @@
-"""Rows of the tables as items, read in a transaction, with or without bags."""
+"""Rows of the tables as items, with or without bags."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def chunks(values: Sequence[Any]) -> Iterator[Sequence[Any]]:
 def picture_rows(
     connection: Connection, collection: int, revisions: Sequence[int]
 ) -> dict[int, list[Values]]:
-    """Read the rows of items' pictures by revision, in the order of photos."""
+    """Read the rows of items' pictures by revision, in photo order."""
     by_revision: dict[int, list[Values]] = {revision: [] for revision in revisions}
     columns = [column for column in pictures.c if column is not pictures.c.collection]
     for part in chunks(revisions):

@@ -36,7 +36,10 @@ GARBAGE = and_(collections.c.name.is_(None), collections.c.replaces.is_(None))
 
 
 def key_if_live(collection: int | BindParameter[int]) -> ScalarSelect[int]:
-    """Select a collection's key, or nothing if it is garbage: then it reads as empty."""
+    """Select a collection's key, or nothing if it is garbage.
+
+    Garbage reads as empty.
+    """
     return select(collections.c.key).where(_is_live(collection)).scalar_subquery()
 
 
@@ -54,7 +57,7 @@ def add_collection(connection: Connection, **values: Any) -> int:
 
 
 def advance(connection: Connection, collection: Collection, count: int) -> int:
-    """Take the next revisions of a collection, at least one; return the last.
+    """Take at least one next revision of a collection; return the last.
 
     Call it once in a transaction: it marks the change. Other writers wait here.
     """
@@ -113,15 +116,16 @@ def _revision(dialect: Dialect) -> SQLCompiler:
 
 
 def check_not_gone(connection: Connection, collection: Collection, rows: Found) -> Found:
-    """Return the rows; raise Replaced if there are none because the collection is gone."""
+    """Return the rows; Replaced if the collection is gone, and none left."""
     if not rows:
         state_of(connection, collection)
     return rows
 
 
 def hold(connection: Connection, collection: Collection) -> None:
-    """Lock a collection for writing until the transaction ends; Replaced if it is gone.
+    """Lock a collection for writing until the transaction ends.
 
+    Replaced if it is gone.
     SQLite has one writer at a time anyway.
     """
     statement = select(collections.c.key).where(collections.c.key == key_if_live(collection.key))

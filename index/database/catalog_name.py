@@ -1,4 +1,4 @@
-"""The random name of a catalog; a copy of its database gets another one.
+"""The random name of a catalog, another one for a copy.
 
 It is a row of the settings, next to what tells the database from its copies: for SQLite the path
 and the inode of the file, one of which stays when a folder is moved or restored; for PostgreSQL
@@ -22,7 +22,7 @@ DATABASE = "SELECT oid::text FROM pg_database WHERE datname = current_database()
 
 
 class Heritage(StrEnum):
-    """The inheritance from another catalog: all that it owned, or what was copied."""
+    """The inheritance from another catalog: all it owned, or the copied part."""
 
     MOVED = "moved"
     COPIED = "copied"
@@ -34,7 +34,10 @@ def read_name(connection: Connection) -> str | None:
 
 
 def ensure_name(reader: Engine, exclusive: Engine) -> str:
-    """Return the catalog's name; make one if it has none or its database is a copy."""
+    """Return the catalog's name.
+
+    Makes one if it has none or its database is a copy.
+    """
     with reader.begin() as connection:
         name, home, current = _read(connection, NAME), _read(connection, HOME), _home(connection)
     if name is not None and home == current:

@@ -37,7 +37,7 @@ UNOPENED = (
 
 @dataclass(frozen=True, slots=True)
 class Engines:
-    """One database in three roles; a transaction of each sees one state of it.
+    """One database in three roles, each with transactions on one state.
 
     A `writer` stores and deletes items. An `exclusive` transaction runs while no other writes: it
     makes and replaces collections and deletes garbage. SQLite has one writer at a time anyway;
@@ -54,7 +54,7 @@ class Engines:
 
 
 def url_of(database: str, folder: Path) -> URL:
-    """Return a database's address: the setting, or the SQLite file in a data folder.
+    """Return a database's address: the setting, or the folder's SQLite file.
 
     Raises ValueError for databases other than SQLite and PostgreSQL.
     """
@@ -108,7 +108,7 @@ def connect(url: str | URL, wait: float = WAIT) -> Engines:
 
 
 def migrate(storage: Storage) -> tuple[str | None, str]:
-    """Migrate a database to the newest version; return the versions before and after.
+    """Migrate a database to the newest version; return both versions.
 
     Waits for writing transactions, and they wait for it. A service that knows older tables writes
     nothing from then on. Raises the errors of `connect`.
@@ -162,7 +162,7 @@ def _make_engines(url: URL, wait: float) -> Engines:
 
 
 def _upgrade(engines: Engines) -> str | None:
-    """Migrate under the exclusive lock, with no limit on the time of a statement."""
+    """Migrate under the exclusive lock, without a limit of time."""
     migrating = engines.exclusive.execution_options(migrates=True)
     with migrating.begin() as connection:
         if connection.dialect.name == "postgresql":
@@ -260,7 +260,7 @@ def _prepare_sqlite(wait: float, marks: Marks | None) -> Callable[[Any, object],
 
 
 def _enable_wal(connection: Any, wait: float) -> None:
-    """Switch to write-ahead logging; retry while others switch, as SQLite does not wait."""
+    """Switch to write-ahead logging; retry, as SQLite does not wait."""
     deadline = time.monotonic() + wait
     while True:
         try:

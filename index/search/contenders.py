@@ -1,4 +1,4 @@
-"""Contenders: rows that may be among the best hits, and their exact scores."""
+"""Contenders: possible best hits by their codes, and their exact scores."""
 
 from __future__ import annotations
 
@@ -25,8 +25,9 @@ SPARE = 5  # rows whose exact scores are looked at beyond what is asked for
 
 @dataclass(frozen=True, slots=True)
 class Contenders:
-    """Rows by their items' revisions and their positions; the catalog has their bags.
+    """Rows by their items' revisions and their positions.
 
+    The catalog has their bags.
     `total` is a row's score from its codes, off by `error` at most; its exact score may be as high
     as `highest`. All are arrays (N,). All photos of an item are in the same Contenders.
     """
@@ -53,7 +54,10 @@ class Contenders:
         calibration: Calibration | None,
         share: np.float32,
     ) -> Contenders:
-        """Keep rows that may come after the page before, if scores are off by a share of errors."""
+        """Keep rows that may come after the page before.
+
+        Scores are off by a share of errors at most.
+        """
         numbers = np.empty(0, np.int64)
         total = np.concatenate([*(part.total for part in scored), np.empty(0, np.float32)])
         error = np.concatenate([*(part.error for part in scored), total[:0]])
@@ -87,7 +91,7 @@ class Contenders:
         return Contenders(*(getattr(self, column.name)[chosen] for column in fields(self)))
 
     def among_best(self, request: Request) -> Contenders:
-        """Keep the rows that may be among the best hits, one more than asked for, and a few.
+        """Keep the possible best rows, one more than asked, and a few.
 
         A row is left out if that many others certainly come before it. Which rows are probable
         enough is not certain, so for `least` all of them stay.
@@ -110,7 +114,7 @@ NONE = Contenders(*np.empty((2, 0), np.int64), *np.empty((3, 0), np.float32))
 
 @dataclass(frozen=True, slots=True)
 class ShardAnswer:
-    """The rows of a shard that may be among the best, as of a revision; see Answer.
+    """Possible best rows of a shard, as of a revision; see Answer.
 
     gone: whether some of what it held has gone since. That might have been among the hits, and its
     successor is newer than the revision.
@@ -144,7 +148,7 @@ Refused = Mapping[tuple[int, int], str]
 
 @dataclass(frozen=True, slots=True)
 class Best:
-    """The best hits of a search by the catalog's bags, and the rows that are missing.
+    """The best hits of a search, and the missing rows.
 
     vanished: the revisions of rows that were looked for and that the catalog lacks. damaged: the
     items with a bag that is not as it was stored.
@@ -156,7 +160,7 @@ class Best:
 
 
 class ExactScores:
-    """Exact scores and probabilities of a collection's rows, from their bags in the catalog."""
+    """Exact scores and probabilities of rows, from the catalog's bags."""
 
     def __init__(
         self,
@@ -166,12 +170,12 @@ class ExactScores:
         calibration: Calibration | None,
         report: Callable[[int], None],
     ) -> None:
-        """`report` is called with the revision of a row whose codes are too far off."""
+        """`report` gets the revision of a row with codes too far off."""
         self._catalog, self._collection = catalog, collection
         self._score, self._calibration, self._report = score, calibration, report
 
     def best(self, contenders: Contenders, request: Request, terms: Sequence[QueryPart]) -> Best:
-        """Find the best hits by the catalog's bags, up to one more than is asked for.
+        """Find the best hits by bags, one more than asked for.
 
         Rows come by the scores that they may have, until none that is left can be among the best.
         Of an item's photos the best one counts, so an item is on the page before once any of its
@@ -207,7 +211,7 @@ class ExactScores:
     def _score_rows(
         self, rows: Contenders, request: Request, terms: Sequence[QueryPart]
     ) -> tuple[HitOfRow, Refused]:
-        """Score rows exactly, and report those whose codes are too far off; see `score`."""
+        """Score rows exactly; report those with codes too far off."""
         photos = request.side == "images"  # of another side are rows of a disk that fails
         keys = rows.keys
         hits, refused = self.score(

@@ -1,4 +1,4 @@
-"""Search: candidates by FAISS, their scores from codes, and the exact scores of the best."""
+"""Search: candidates by FAISS, then scores from codes, then exact scores."""
 
 from __future__ import annotations
 
@@ -39,8 +39,9 @@ SHARED = 512  # rows up to which another thread costs more time than it saves
 
 
 class Index:
-    """Search over a collection: the shard of one machine. Safe for many threads.
+    """Search over a collection: the shard of one machine.
 
+    Safe for many threads.
     Hits come by score, the highest first, then by item id and position. Until `start`, every
     search first takes in what any process has written; then a thread does so in the background,
     and a search waits for what this process has written alone.
@@ -58,7 +59,7 @@ class Index:
         synonyms: Synonyms | None = None,
         report: Callable[[int], None] | None = None,
     ) -> None:
-        """`report` is told the revisions of rows that do not agree with the catalog."""
+        """`report` gets the revisions of rows unlike the catalog's."""
         self._catalog, self._collection = catalog, collection
         self._calibration = calibration
         self._share = catalog.storage.buckets.share
@@ -94,12 +95,12 @@ class Index:
 
     @property
     def unpublished(self) -> int:
-        """The number of changes of the catalog in no published segment, as of the last look."""
+        """The number of unpublished changes of the catalog, at last look."""
         return self._reader.latest.unpublished
 
     @property
     def behind(self) -> int:
-        """The number of changes of the catalog that are not searched, as of the last look."""
+        """The number of changes of the catalog not searched, at last look."""
         return self._reader.latest.behind
 
     def recent(self) -> list[Request]:
@@ -140,7 +141,7 @@ class Index:
         return answer
 
     def best_at(self, request: Request, revision: int) -> ShardAnswer:
-        """Find rows that may be among the best as of a revision; errors are those of `best`.
+        """Find possible best rows as of a revision; errors as `best`.
 
         Whoever asked has checked the request.
         """
@@ -149,7 +150,7 @@ class Index:
         return replace(contending, contenders=contending.contenders.among_best(request), gone=gone)
 
     def _handle_vanished(self, vanished: Sequence[int], snapshot: SegmentChain) -> None:
-        """Read the changes by which the catalog lacks rows; without any, report the rows."""
+        """Read the changes behind missing rows; without any, report the rows."""
         # What a put replaced meanwhile is behind the snapshot, as what it was replaced by.
         self._reader.advance()
         latest = self._reader.latest
@@ -159,7 +160,7 @@ class Index:
             self._reader.publish()
 
     def _prepare(self, request: Request) -> Request:
-        """Check a request, and give it the query as this matcher asks it."""
+        """Check a request, and adapt its query to this matcher."""
         if request.least is not None:
             need_calibration(self._calibration)
         query = check_query(request.query, request.side, self._collection, self._calibration)
@@ -191,8 +192,9 @@ class Index:
     def shortlist(
         self, side: Side, query: Query, count: int, revisions: Numbers | None = None
     ) -> Shortlist:
-        """Shortlist about `count` rows that promise most, of items with some sorted revisions.
+        """Shortlist about `count` rows that promise most.
 
+        They are of items with some sorted revisions.
         Their probabilities are those of codes. ValueError without a calibration.
         """
         request = self._prepare(Request(side, query, limit=max(count // PER_HIT, 1)))
@@ -219,8 +221,9 @@ class Index:
         rows: Sequence[tuple[int, int]],
         damaged: set[str] | None = None,
     ) -> dict[int, Hit]:
-        """Find the best hit of each revision among rows by revision and position.
+        """Find the best hit of each revision among given rows.
 
+        Rows are pairs of a revision and a position.
         The items of those that are not as they were stored are added to `damaged`.
         """
         request = self._prepare(Request(side, query))
@@ -240,8 +243,9 @@ class Index:
         revisions: Numbers | None,
         most: int | None = None,
     ) -> tuple[list[Scored], bool]:
-        """Score rows that might be among the best; also says whether no others could be.
+        """Score rows that might be among the best.
 
+        Also says whether no others could be.
         With `most`, only those of all rows that can be among as many best hits.
         """
         every = request.exact or self._rescorer.device is not None  # a GPU scans in no time

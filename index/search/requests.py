@@ -22,7 +22,7 @@ FARTHEST = 10_000  # hits that can be paged through, or looked at for their prob
 
 
 class HitKey(NamedTuple):  # no dataclass: these are compared in a tenth of the time
-    """The place of a hit in a list: by score, highest first, then by item id and position.
+    """The place of a hit in a list: score, highest first, id, position.
 
     Keys compare as their hits follow one another.
     """
@@ -39,7 +39,7 @@ class HitKey(NamedTuple):  # no dataclass: these are compared in a tenth of the 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A search: the `limit` best hits of a side for a query, of those behind `after`.
+    """A search: the `limit` best hits of a side behind `after`.
 
     A hit among images is an item by the best of its photos; among sentences it is one of them.
     `where` maps metadata keys to a value, or a list of which any will do; `least` is the smallest
@@ -64,7 +64,7 @@ class Request:
 
     @property
     def role(self) -> SentenceRole:
-        """A photo that is asked for sentences is described by them; else the query describes."""
+        """The sentence's side: the query, unless a photo asks for sentences."""
         if self.side == "sentences" and self.query.text is None:
             return SentenceRole.ROWS_ARE_SENTENCES
         return SentenceRole.QUERY_IS_SENTENCE
@@ -76,7 +76,7 @@ class Request:
 
 @dataclass(frozen=True)  # no slots: a hit keeps what was made of it
 class Hit:
-    """One answer: what the catalog has of it, and the request that it answers.
+    """One answer: its stored bag, and its request.
 
     Its bag and its links are made when they are first read: they take a third of a search's time.
     """
@@ -96,7 +96,10 @@ class Hit:
         return HitKey(-self.score, self.item, self.position)
 
     def by_score(self) -> tuple[float, int]:
-        """A key to sort an item's photos by score; of two alike the first comes first."""
+        """A key to sort an item's photos by score.
+
+        Of two alike the first comes first.
+        """
         return -self.score, -self.position
 
     def by_probability(self) -> tuple[float, float, int]:
@@ -152,7 +155,7 @@ BEST = 1_000  # photos, or sentences, of a search that are looked at
 
 @dataclass(frozen=True, slots=True)
 class Shortlist:
-    """Rows by their items' revisions and their positions (M,), with probabilities from codes.
+    """Rows by revision and position (M,), with probabilities from codes.
 
     An item may have several of them. asked: whether any were searched at all. coverage: the
     share of the collection that was.
@@ -165,7 +168,7 @@ class Shortlist:
     coverage: float = 1.0
 
     def of_items(self, revisions: Sequence[int]) -> list[tuple[int, int]]:
-        """The revisions and positions of those that belong to items with some revisions."""
+        """The revisions and positions of rows of items with some revisions."""
         chosen = np.flatnonzero(np.isin(self.revisions, revisions))
         pairs = zip(self.revisions[chosen].tolist(), self.positions[chosen].tolist(), strict=True)
         return list(pairs)

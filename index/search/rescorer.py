@@ -1,4 +1,4 @@
-"""Scores of stored rows from their codes, with bounds of the error; by threads or a GPU."""
+"""Scores of stored rows from their codes, with bounds of errors."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class RowBlock:
     noise: Floats | None = None
 
     def errors(self, fragments: int, sizes: Numbers) -> Floats:
-        """The errors (B, E) of products of rows with so many fragments of a query."""
+        """The errors (B, E) of products of rows with a query."""
         # Sums in single precision, here and in `exact`: of D products, and of what they give.
         width = self.summaries.shape[1]
         terms = ROUNDING * (width + fragments + sizes)
@@ -56,7 +56,7 @@ class RowBlock:
 
     @classmethod
     def of(cls, rows: Rows, chosen: slice | Numbers, heads: Heads | None = None) -> RowBlock:
-        """The neighbouring rows of a slice, not copied, or the rows with some numbers."""
+        """The rows of a slice, not copied, or of some numbers."""
         coded = heads or rows
         if isinstance(chosen, slice):
             offsets = rows.offsets[chosen.start : chosen.stop + 1]
@@ -83,15 +83,16 @@ FINE = 254.0  # a vector's second code is of what its first leaves, which is hal
 
 @dataclass(frozen=True, slots=True)
 class Estimates:
-    """Scores of rows, (B,) or of P parts (P, B), and the bounds of their errors."""
+    """Scores of rows, (B,) or (P, B), and their errors' bounds."""
 
     scores: Floats
     errors: Floats
 
 
 class Coded:
-    """A query part in 8 bits, for the rows of one side. Its vectors are scales[t] · codes[t].
+    """A query part in 8 bits, for the rows of one side.
 
+    Its vectors are scales[t] · codes[t].
     Where the rows are sentences, what the part's fragments have in common (the summary of an image)
     is taken out first, as from stored images, and coded twice: with a coarse and a fine step. With
     `directions` (D, M) it is for the heads of rows that have these.
@@ -137,7 +138,7 @@ class Coded:
         return len(self.scales)
 
     def _errors_by_row(self, vectors: Floats, rest: Floats | None) -> Floats:
-        """The effect (E, T) of each of RowBlock.errors on products with the fragments.
+        """The effect (E, T) of RowBlock.errors on products with fragments.
 
         |v·s − v'·s'| ≤ ‖v − v'‖∞ ‖s‖₁ + ‖v'‖₁ ‖s − s'‖∞; of heads also rest(v) · rest(s).
         """
@@ -190,7 +191,10 @@ class Coded:
 
 
 class Rescorer:
-    """Scores rows for queries. Safe to call from several threads, and uses its workers'."""
+    """Scores rows for queries, by workers' threads.
+
+    Safe to call from several threads.
+    """
 
     def __init__(self, score: Score, workers: Workers, device: str | None = None) -> None:
         self.score = score
@@ -204,7 +208,7 @@ class Rescorer:
         numbers: Numbers | None = None,
         heads: Heads | None = None,
     ) -> Estimates:
-        """Score the rows of some sorted numbers, or all rows, for a query's parts: (P, B).
+        """Score some sorted rows, or all, for a query's parts: (P, B).
 
         By the codes of `heads` instead of the rows' own, if the parts are for these.
         """
@@ -240,7 +244,7 @@ class Rescorer:
 
 
 def compile_kernel(score: Score) -> None:
-    """Compile products of codes and a score's kernel, or read them from numba's cache."""
+    """Compile a score's kernel, or read it from numba's cache."""
     vectors, role = np.ones((1, CHUNK), np.float32), SentenceRole.QUERY_IS_SENTENCE
     term = QueryPart(vectors, 1.0)
     rows = of_vectors([vectors], [0], [0], "images", score, dimension=CHUNK)

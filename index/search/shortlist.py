@@ -1,4 +1,4 @@
-"""Choice of the rows to score: all that pass a filter, or the candidates among them."""
+"""Choice of the rows to score: all, or the candidates."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def choose(
     workers: Workers,
     share: float = 1.0,
 ) -> tuple[Chosen, bool]:
-    """Choose the rows that may be among the best; also says whether no others can be.
+    """Choose possible best rows; also says whether no others can be.
 
     Where `revisions` are given, no others pass; without a score every row that passes is chosen.
     Of a shard that holds a share of the items, as many as it has of those that the whole
@@ -58,7 +58,7 @@ def _choose_candidates(
     workers: Workers,
     share: float,
 ) -> Chosen | None:
-    """Choose the rows that promise most by their summaries; None where that would be all."""
+    """Choose the rows with the most promising summaries; None for all."""
     rows = sum(int(np.count_nonzero(mask)) for mask in passed)
     if rows <= candidates.SCANNED or (query := summary(request, terms, score)) is None:
         return None
@@ -88,7 +88,7 @@ def _choose_candidates(
 
 
 def mask_rows(rows: Rows, revisions: Numbers | None) -> NDArray[np.bool_]:
-    """Mark the rows (B,) that are live and have one of the revisions, which come in order."""
+    """Mark the live rows (B,) with one of the sorted revisions."""
     if revisions is None or not len(rows):
         return rows.live
     first, last = int(rows.revisions[0]), int(rows.revisions[-1])
@@ -107,7 +107,7 @@ def _rows(chosen: Chosen) -> int:
 
 
 def _hits(request: Request, chosen: Chosen) -> int:
-    """Count the hits that rows can become: one for all photos of an item."""
+    """Count possible hits of rows: one for all of an item's photos."""
     if request.side == "sentences":
         return _rows(chosen)
     # Numbers come in order, and so do their revisions.
@@ -116,7 +116,7 @@ def _hits(request: Request, chosen: Chosen) -> int:
 
 
 def summary(request: Request, terms: Sequence[QueryPart], score: Score) -> Floats | None:
-    """The vector whose products with stored summaries rank like scores; None without one.
+    """The vector that ranks stored summaries like scores; None without one.
 
     Negated parts are left out: next to others they count only where a photo has them (`_without`).
     Sentences have the summaries of the sentence's role alone.
@@ -141,7 +141,7 @@ def _shortlist(
     passed: Sequence[NDArray[np.bool_]],
     workers: Workers,
 ) -> list[Candidates]:
-    """Find the rows that promise most by their codes, with the products of their summaries."""
+    """Find the most promising rows by codes, with their summaries' products."""
     alone = sum(len(mask) for mask in passed) < SHARED
 
     def by_codes(number: int) -> Candidates:
@@ -160,7 +160,7 @@ def _shortlist(
 def _nearest(
     segment: Segment, request: Request, query: Floats, count: int, mask: NDArray[np.bool_]
 ) -> Candidates:
-    """Find the rows of a segment that promise most by their codes, or all of few."""
+    """Find a segment's most promising rows by codes, or all few."""
     rows, structure = segment.sides[request.side], segment.structures.get(request.side)
     passing = int(np.count_nonzero(mask))
     if structure is None or passing <= candidates.SCANNED:

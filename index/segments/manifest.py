@@ -1,4 +1,4 @@
-"""Manifests: the list of a collection's segments, a file that is replaced atomically."""
+"""Manifests: lists of a collection's segments, replaced atomically."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A segment of a manifest: its folder's name, its span, and its files."""
+    """A segment of a manifest: its folder's name, span, and files."""
 
     folder: str
     span: RevisionSpan
@@ -40,7 +40,7 @@ class Listed:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """The segments of a collection, one after another from its first revision on."""
+    """The neighbouring segments of a collection, from its first revision on."""
 
     token: str
     segments: tuple[Listed, ...]
@@ -52,7 +52,7 @@ class Manifest:
 
 
 def read(directory: Path, token: str) -> Manifest | None:
-    """Read a directory's manifest; None if there is none yet, ValueError if it is broken."""
+    """Read a directory's manifest; None without one, ValueError if broken."""
     try:
         text = (directory / NAME).read_text()
     except FileNotFoundError:
@@ -111,8 +111,9 @@ def _checksum(content: object) -> str:
 def open_chain(
     listed: Sequence[Listed], directory: Path, mapped: dict[Path | None, Segment]
 ) -> list[Segment]:
-    """Open the listed segments up to the first broken one; keep those in `mapped`.
+    """Open the listed segments before the first broken one.
 
+    Those in `mapped` stay.
     A damaged one is marked, so that the follower builds it again.
     """
     chain: list[Segment] = []

@@ -1,5 +1,6 @@
-"""Readers: a collection's rows as of a revision, from published segments and a tail.
+"""Readers: a collection's rows as of a revision.
 
+They are published segments and a tail.
 Published segments are mapped; newer rows are read from the catalog and kept in
 memory. Readers and writers do not wait for each other.
 """
@@ -31,8 +32,9 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class SegmentChain:
-    """A collection's segments as of a revision, safe to read while newer ones are made.
+    """A collection's segments as of a revision.
 
+    They are safe to read while newer ones are made.
     `newest` is the catalog's revision when the chain was made, and `mark`
     identifies its history (see CatalogView.mark). `histories` counts those that
     were undone, so that data derived from one is not used for another.
@@ -117,14 +119,14 @@ class SegmentReader:
         return self.latest
 
     def _has_moved(self) -> bool:
-        """Return whether the catalog is newer than the chain, or of another history."""
+        """Return whether the catalog is newer, or of another history."""
         snapshot = self.latest
         with self._catalog.reading(self._collection) as view:
             newer = view.revision != snapshot.revision
             return newer or view.mark(view.revision) != snapshot.mark
 
     def at(self, revision: int) -> tuple[SegmentChain, bool]:
-        """Return the chain as of a past revision, and whether rows have gone since.
+        """Return the chain as of a revision, and whether rows went.
 
         The chain's revision is lower if a few steps did not reach it.
         """
@@ -139,7 +141,10 @@ class SegmentReader:
         return snapshot.until(revision), gone
 
     def advance(self) -> bool:
-        """Read some newer changes of the catalog; False if there are none, or no room."""
+        """Read some newer changes of the catalog.
+
+        Returns False if there are none, or no room.
+        """
         with self._lock, self._catalog.reading(self._collection) as view:
             previous = self._check_history(self.latest, view)
             self.latest = self._extend(previous, view)
@@ -167,7 +172,7 @@ class SegmentReader:
             self._version = version
 
     def _has_broken(self) -> bool:
-        """Return whether any process has marked a segment of the chain as broken."""
+        """Return whether a segment of the chain is marked as broken."""
         folders = [segment.folder for segment in self.latest.published if segment.folder]
         return any((folder / segments.BROKEN).exists() for folder in folders)
 
@@ -186,7 +191,7 @@ class SegmentReader:
                     segments.mark_broken(segment.folder)
 
     def report(self, revision: int) -> None:
-        """Report a row that differs from the catalog, so that its segment is built again.
+        """Report a row unlike the catalog's: its segment is built again.
 
         From the next `publish` on, its rows are read from the catalog.
         """
@@ -211,7 +216,7 @@ class SegmentReader:
             self._stopped.wait(wait)
 
     def _check_history(self, snapshot: SegmentChain, view: CatalogView) -> SegmentChain:
-        """Return the chain, or an empty one if the database has another history."""
+        """Return the chain, or an empty one for another history."""
         forgotten = snapshot.newest < view.floor  # marks may be deleted too
         if not snapshot.newest or forgotten or view.mark(snapshot.newest) == snapshot.mark:
             return snapshot
@@ -220,7 +225,7 @@ class SegmentReader:
         return SegmentChain(histories=snapshot.histories + 1)
 
     def _extend(self, snapshot: SegmentChain, view: CatalogView) -> SegmentChain:
-        """Extend a chain by a step; its tail begins where the segments end."""
+        """Extend a chain by a step; its tail begins behind segments."""
         until = snapshot.published[-1].span.until if snapshot.published else 0
         tail = [segment.since(until) for segment in snapshot.tail if segment.span.until > until]
         if tail and tail[0].span.after != until:

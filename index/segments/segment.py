@@ -41,7 +41,7 @@ PIECE = 2**24  # bytes that are read at a time
 
 @dataclass(frozen=True, slots=True)
 class RevisionSpan:
-    """The span of a segment: items put by the revisions in (after, until].
+    """The span of a segment: items of revisions in (after, until].
 
     Its rows were live at revision `seen`, whose `mark` tells one history of a catalog from another.
     """
@@ -54,7 +54,7 @@ class RevisionSpan:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """Rows of both sides, in memory or mapped from a folder of files."""
+    """Rows of both sides, in memory or mapped from files."""
 
     span: RevisionSpan
     sides: Mapping[Side, Rows]
@@ -137,7 +137,7 @@ class Hold:
 
 
 def discard(folder: Path) -> bool:
-    """Delete a segment's folder unless it is in use; return whether it is gone."""
+    """Delete a segment's folder unless in use; return whether it went."""
     try:
         handle = os.open(folder / LOCK, os.O_RDONLY)
     except OSError:
@@ -259,7 +259,7 @@ def checksum(path: Path) -> str:
 
 
 def checksum_slowly(path: Path, piece: int, pace: Callable[[int], bool]) -> str | None:
-    """Compute a checksum; `pace` gets the bytes of each piece, and stops it by False."""
+    """Compute a checksum; `pace` gets each piece's bytes, and may stop."""
     digest = xxhash.xxh3_64()
     with path.open("rb", buffering=0) as file:
         while data := file.read(piece):

@@ -183,7 +183,7 @@ class ClassNames(nn.Module):
 
     vectors: Tensor
     packaged = ("heads.", "region_head.")
-    known = ("project.",)
+    known_start = ("project.",)
 
     def __init__(self, config: Config, embedding: int) -> None:
         super().__init__()

@@ -90,7 +90,7 @@ class Model(TextTower):
     def __init__(self, config: Config) -> None:
         dimension = config.embedding + config.conse + (config.prior > 0)
         super().__init__(config, WeightedWords(config), dimension)
-        self.known = ("upper.", "project.") if config.names else ("upper.",)
+        self.known_start = ("upper.", "project.") if config.names else ("upper.",)
         self.upper = upper_minilm(config.frozen_layers, config.layer_dropout)
         self.dropout = nn.Dropout(config.word_dropout)
         self.project = nn.Linear(MINILM_HIDDEN, config.embedding, bias=False)

@@ -127,7 +127,7 @@ def average(models: Sequence[Matcher], start: float) -> Matcher:
     mean = deepcopy(models[0])
     untrained = Matcher(mean.config).to(mean.device)
     untrained.begin()
-    initial, pretrained = dict(untrained.named_parameters()), collect_prefixes(mean, "known")
+    initial, pretrained = dict(untrained.named_parameters()), collect_prefixes(mean, "known_start")
     trained = [dict(model.named_parameters()) for model in models]
     for name, weight in mean.named_parameters():
         if weight.requires_grad:

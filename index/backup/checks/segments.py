@@ -49,7 +49,7 @@ def check_segments(
 
 
 def _agrees(segment: Segment, view: CatalogView) -> bool:
-    """Return whether a segment's live rows are those of the items in its span."""
+    """Return whether a segment's live rows are its span's items."""
     current, span = view.revisions(), segment.span
     sides = segment.sides.values()
     rows = np.concatenate([side.revisions[side.live] for side in sides])
