@@ -70,7 +70,7 @@ def test_total_has_the_same_bits_alone_and_among_others(parts, count, seed):
     [
         ("images", "text", PairKind.TEXT_IN_PHOTO),
         ("sentences", "photo", PairKind.TEXT_IN_PHOTO),
-        ("sentences", "text", PairKind.TEXT_IN_TEXT),
+        ("sentences", "text", PairKind.TEXT_AND_TEXT),
         ("images", "photo", PairKind.PHOTO_IN_PHOTO),
     ],
 )

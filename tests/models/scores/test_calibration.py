@@ -33,7 +33,7 @@ def sigmoid(x):
 
 def test_kinds_are_told_by_places():
     assert kind_of(text([1.0]), in_photos=True) is PairKind.TEXT_IN_PHOTO
-    assert kind_of(text([1.0]), in_photos=False) is PairKind.TEXT_IN_TEXT
+    assert kind_of(text([1.0]), in_photos=False) is PairKind.TEXT_AND_TEXT
     assert kind_of(photo([1.0]), in_photos=True) is PairKind.PHOTO_IN_PHOTO
 
 
@@ -47,7 +47,7 @@ def test_a_probability_by_hand(calibration):
 
 def test_texts_in_texts_are_compared_with_sentences(calibration):
     features = calibration.features(
-        PairKind.TEXT_IN_TEXT, torch.tensor([3.0]), torch.tensor([[1.0, 2.0]]), torch.tensor([4])
+        PairKind.TEXT_AND_TEXT, torch.tensor([3.0]), torch.tensor([[1.0, 2.0]]), torch.tensor([4])
     )
     assert features.tolist() == [[3.0, 3.0, 4.0, 1.0]]
 
