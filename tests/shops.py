@@ -13,6 +13,7 @@ from app.engine.drafts import Draft
 from app.engine.engine import Engine
 from app.engine.inference import Models
 from models.scores.calibration import Calibration
+from tests.storing import put
 
 SHOP: dict[str, tuple[str, dict[str, Any]]] = {
     "AB-1": ("red", {"title": "Summer dress", "brand": "Nike", "price": 10, "group": "g"}),
@@ -35,7 +36,7 @@ def filled(engine: Engine, data: Path, png: Callable[..., bytes]) -> Engine:
     checkpoints["matcher"] = replace(checkpoints["matcher"], calibration=CALIBRATION)
     calibrated = Engine(Models(**checkpoints), engine.catalog, data, "cpu", SYNONYMS)
     drafts = [Draft(name, about).with_photo(png(colour)) for name, (colour, about) in SHOP.items()]
-    calibrated.put("default", drafts)
+    put(calibrated, "default", drafts)
     return calibrated
 
 

@@ -1,4 +1,4 @@
-"""Product searches as JSON: the query, a page of items, facets and notes."""
+"""Product searches as JSON: query, items, facets and notes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from app.answers.cursors import Cursors, name_of_list
 from app.answers.filters import note_unknown_keys, note_unknown_values, note_unused
 from app.answers.fragments import links, own_words, phrases
 from app.answers.items import notes_of, photo_address, size_of
-from app.answers.queries import check_together, read_photo
+from app.answers.search import check_together, read_photo
 from app.engine import product_search as products
 from app.engine.engine import Engine
 from app.schemas.products import (
@@ -38,7 +38,7 @@ from models.vision.images import Photo
 
 
 def search_products(engine: Engine, search: ProductSearch, photo: Photo | None) -> ProductsOut:
-    """A page of the items that answer a request."""
+    """Search for the items of a request; returns a page."""
     check_together(["text"] if search.text else [], search, photo, least=0)
     shown = read_photo(engine, search, photo)
     cursors, kind = Cursors(engine.catalog.secret), _kind(search, shown)
@@ -114,7 +114,7 @@ def _facet(facet: str | FacetIn) -> FacetRequest:
 
 
 def _kind(search: ProductSearch, shown: Query | None) -> str:
-    """Name a list of products, in the same way however the filter is written."""
+    """Name a list of products, alike for equal filters."""
     fields = search.model_dump(mode="json", exclude={"cursor", "limit", "facets", "filter"})
     photo = shown.bag.vectors.numpy().tobytes() if shown else b""
     digest = hashlib.sha256(photo).hexdigest()
@@ -171,7 +171,7 @@ def _hit(collection: str, result: ProductResult, hit: Product, stored: Item) -> 
 
 
 def _probability(result: ProductResult, hit: Product) -> float | None:
-    """The probability that a hit's photo answers: that of its least probable part.
+    """The probability of a hit's photo: of its least probable part.
 
     The parts are the text and the query's photo or, where its weight is below 0, its absence.
     """

@@ -12,9 +12,9 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from app import unique_keys
 from app.cli.options import Data, Named, plain_errors, settings_for
 from app.defaults import DEFAULT_COLLECTION
+from app.validation import read_values
 
 if TYPE_CHECKING:
     from index.catalog.catalog import Catalog
@@ -43,7 +43,7 @@ def delete(
         from index.catalog import edits as editing
         from index.catalog.edits import ItemSelection
 
-        chosen = ItemSelection(ids or None, None if filter is None else unique_keys.read(filter))
+        chosen = ItemSelection(ids or None, None if filter is None else read_values(filter))
         home = catalog.names.find(collection)
         work = editing.count if dry_run else editing.delete
         count = work(catalog, home, chosen)

@@ -41,10 +41,10 @@ def search(
         from index.search.requests import Request
 
         query = engine.models.query(text)
-        hits = engine.search(collection, Request("images", query, limit=limit)).hits
+        answer, _ = engine.search(collection, Request("images", query, limit=limit))
     for note in query.notes:
         typer.echo(note, err=True)
-    if hits:
+    if hits := answer.hits:
         Console().print(
             _make_table(text, query, hits), *_describe_doubts(hits, engine.models.weak_below)
         )
@@ -115,5 +115,5 @@ def rank_queries(
 
     for query in follow(queries, len(queries), "searching", Console(stderr=True)):
         embedded_query = engine.models.query(texts.get(query, query))
-        answer = engine.search(collection, Request("images", embedded_query, limit=limit))
+        answer, _ = engine.search(collection, Request("images", embedded_query, limit=limit))
         yield from (Judgement(query, hit.item, hit.score) for hit in answer.hits)

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from app.settings import Settings
-from app.telemetry.stages import stage
+from app.telemetry.requests import stage
 from index.bags import as_stored
 from models import checkpoint
 from models.captions import region_captions

@@ -17,7 +17,7 @@ import numpy as np
 
 from app.imports import decoder_process as worker
 from app.settings import Settings
-from app.telemetry.stages import stage
+from app.telemetry.requests import stage
 from models.vision import images
 from models.vision.images import DisplayCopy
 from models.vision.photo_files import ImageTooLarge, too_many_bytes

@@ -14,11 +14,11 @@ from itertools import count
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
-from app import unique_keys
 from app.engine.drafts import Decode, Draft
 from app.engine.engine import Engine
 from app.engine.refusals import reason_of
 from app.imports.fetching import Fetch, refuse
+from app.validation import read_values
 from index.items import NO_TEXT, Collection, Replaced, check_new_id
 from models.vision import images
 from models.vision.photo_files import too_many_bytes
@@ -223,7 +223,7 @@ def _skip_line(lines: BinaryIO) -> None:
 
 def _read_line(file: Path, number: int, line: bytes) -> ItemSource:
     check_place(file)
-    row = unique_keys.read(line)
+    row = read_values(line)
     if not isinstance(row, dict) or not row.keys() <= FIELDS:
         raise ValueError(f"a line is a JSON object with some of {', '.join(sorted(FIELDS))}")
     image, sentences = row.get("image"), _read_texts(row, "sentences")

@@ -11,8 +11,8 @@ from itertools import chain
 from pathlib import Path
 from typing import IO, Any
 
-from app import unique_keys
 from app.imports.parquet import LONGEST_ROW, Parquet
+from app.validation import KeyTwice, read_values
 
 MOST_COLUMNS = 5_000
 DELIMITERS = ",;\t|"
@@ -183,8 +183,8 @@ def _read_json_lines(_: Path, binary: IO[bytes], __: ExitStack) -> OpenTable:
 def _parse_object(line: bytes) -> Cells | str:
     """Return the object in a line of JSON, or its problem."""
     try:
-        row = unique_keys.read(line)
-    except unique_keys.KeyTwice as twice:
+        row = read_values(line)
+    except KeyTwice as twice:
         return str(twice)
     except ValueError as broken:
         return f"not JSON: {broken}"

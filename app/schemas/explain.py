@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field
 
-from app.schemas.fields import INTEGRAL, Body, Corners, PhotoNumber, Probability
+from app.schemas.fields import INTEGRAL, TEXTS, Body, Corners, PhotoNumber, Probability
 from app.schemas.search import FragmentOut, LinkOut, PhraseOut
 from models.registry import BEAM, WIDEST_BEAM, Generation
 from models.scores.alignment import BETA
@@ -19,6 +19,7 @@ Hypotheses = Annotated[int, Field(ge=1, le=WIDEST_BEAM), INTEGRAL]
 class AlignRequest(Body):
     """Explain how a photo, stored or uploaded, answers a sentence."""
 
+    most_text = TEXTS
     text: str
     id: str | None = None
     photo: PhotoNumber = 0
@@ -28,6 +29,7 @@ class AlignRequest(Body):
 class GroundRequest(Body):
     """Find the regions of phrases in a photo, stored or uploaded."""
 
+    most_text = TEXTS
     text: str
     id: str | None = None
     photo: PhotoNumber = 0
@@ -45,6 +47,7 @@ class CaptionRequest(Body):
     Captions come from a beam search, or are drawn at random where a `temperature` is given.
     """
 
+    most_text = TEXTS
     id: str | None = None
     photo: PhotoNumber = 0
     beam: Hypotheses = Field(BEAM, description="Hypotheses followed; 1 is greedy.")

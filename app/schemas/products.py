@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, Field, field_validator
 
 from app.schemas.fields import (
     INTEGRAL,
@@ -17,20 +17,14 @@ from app.schemas.fields import (
     ItemId,
     Limit,
     MetadataKey,
-    PhotoBody,
     Probability,
+    RequestPart,
     Scalar,
 )
-from app.schemas.search import LinkOut, PhraseOut
+from app.schemas.search import LinkOut, PhotoBody, PhraseOut
 
 Weight = Annotated[float, Field(ge=0, le=10)]
 MOST_FACETS, MOST_BOOSTS = 20, 10
-
-
-class RequestPart(BaseModel):
-    """A part of a request; refuses unknown fields and numbers that are not finite."""
-
-    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
 
 class FacetIn(RequestPart):

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, Field, field_validator
 
 from app.schemas.fields import (
     MOST_FIELDS,
+    SEARCH,
+    Body,
+    Corners,
     Cursor,
     DamagedItems,
     Filter,
@@ -16,18 +19,39 @@ from app.schemas.fields import (
     HitPhoto,
     Limit,
     MetadataKey,
-    PhotoBody,
+    PhotoNumber,
+    PhotoWeight,
     Probability,
+    RequestPart,
 )
 
 
-class Phrase(BaseModel):
+class Phrase(RequestPart):
     """A part of a query; the weight scales its part of the score."""
-
-    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
     text: str
     weight: Annotated[float, Field(gt=0, le=10)] = 1.0
+
+
+class PhotoBody(Body):
+    """A search by text or photo: a stored photo, a part of it, or an upload.
+
+    An upload comes next to these fields.
+    """
+
+    most_text = SEARCH
+    text: str | None = None
+    id: str | None = None
+    photo: PhotoNumber = 0
+    photo_weight: PhotoWeight = None
+    box: Corners | None = Field(
+        None, description="The part of the photo to search with: left, top, right, bottom, 0 to 1."
+    )
+
+    @property
+    def embeds_photo(self) -> bool:
+        """Return whether a part of a stored photo must be embedded."""
+        return self.id is not None and self.box is not None
 
 
 class Search(PhotoBody):

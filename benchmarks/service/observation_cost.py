@@ -16,7 +16,7 @@ from starlette.types import Message
 
 from app.http.observation import observe
 from app.telemetry import logs
-from app.telemetry.stages import stage
+from app.telemetry.requests import stage
 
 ROUNDS, TIMES = 9, 2_000
 SCOPE: dict[str, Any] = {

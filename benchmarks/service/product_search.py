@@ -76,7 +76,8 @@ def embed(engine: Engine, data: Path, rows: Sequence[Row]) -> None:
             Draft(row["id"], describe(row)).with_photo((data / row["image"]).read_bytes())
             for row in left[at : at + BATCH]
         ]
-        engine.put("fashion", drafts)
+        refused = engine.put_each("fashion", home, drafts)
+        assert not any(refused), refused
         print(f"{at + len(drafts):,} of {len(left):,} embedded", flush=True)
 
 

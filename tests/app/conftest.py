@@ -21,6 +21,7 @@ from app.engine.engine import Engine
 from app.main import create_app
 from app.settings import Settings
 from tests import shops
+from tests.storing import put
 
 CHROMIUM = Path("/usr/bin/chromium")
 FLAGS = (
@@ -71,13 +72,13 @@ def filled(engine: Engine) -> Engine:
         )
         for name in names
     ]
-    engine.put("default", drafts)
+    put(engine, "default", drafts)
     many = [
         Draft(f"cat {shift}", {"kind": "cat"}).with_photo(jpeg(CAT, shift)) for shift in range(30)
     ]
     many[0] = many[0].with_photo(jpeg(CAT, 31))
-    engine.put("many", many)
-    engine.put("empty", drafts[:1])
+    put(engine, "many", many)
+    put(engine, "empty", drafts[:1])
     engine.catalog.delete(engine.open("empty"), "astronaut")
     return engine
 

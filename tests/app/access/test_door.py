@@ -11,10 +11,11 @@ import pytest
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 
+from app.access.credentials import COOKIE
 from app.access.door import Door
 from app.access.key_file import add_key, remove_key
 from app.access.keys import make_key
-from app.access.sessions import COOKIE, LONGEST, Sessions
+from app.access.sessions import LONGEST, Sessions
 from app.engine.drafts import Draft
 from app.engine.engine import Engine
 from app.main import create_app
@@ -23,6 +24,7 @@ from app.settings import Settings
 from index.catalog.catalog import Catalog
 from index.database.ended_sessions import EndedSessions
 from index.database.errors import Busy
+from tests.storing import put
 
 Png = Callable[..., bytes]
 
@@ -83,7 +85,7 @@ def keys(settings: Settings) -> dict[str, str]:
 def locked(keys: dict[str, str], engine: Engine, client: TestClient, png: Png) -> TestClient:
     """A service with keys and two collections, of which one is another's secret."""
     for name in ("shop", "secret"):
-        engine.put(name, [Draft("a", sentences=("red",)).with_photo(png("red"))])
+        put(engine, name, [Draft("a", sentences=("red",)).with_photo(png("red"))])
     return client
 
 

@@ -22,6 +22,7 @@ from models.checkpoint import Checkpoint
 from models.matcher import Config, Matcher
 from models.scores.calibration import Calibration
 from models.vision.images import decode
+from tests.storing import put
 from training.data.corpus import Example
 from training.matchers import terms
 
@@ -89,7 +90,7 @@ def services(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Ser
         settings = Settings(data=folder, matcher=file, captioner=None, grounder=None,
                             region_captioner=None, allowed_hosts=("testserver",))  # fmt: skip
         engine = Engine.load(settings)
-        engine.put("default", [
+        put(engine, "default", [
             Draft(name, {"title": f"thing {name[-1]}"}, sentences=(f"a {name.split()[0]} thing",))
             .with_photo(content)
             for name, content in PHOTOS.items()

@@ -18,6 +18,7 @@ from app.engine.drafts import Draft
 from app.engine.engine import Engine
 from app.main import create_app
 from app.settings import Settings
+from tests.storing import put
 
 # A text without words and the id of nothing fit the schema and are refused all the same.
 EXCLUDED = ["positive_data_acceptance"]
@@ -32,7 +33,7 @@ OPERATIONS = [
 @pytest.fixture
 def app(engine: Engine, settings: Settings, png: Callable[..., bytes]) -> FastAPI:
     photo = png("red")
-    engine.put("default", [Draft("a", {"colour": "red"}, sentences=("red",)).with_photo(photo)])
+    put(engine, "default", [Draft("a", {"colour": "red"}, sentences=("red",)).with_photo(photo)])
     made = create_app(settings.model_copy(update={"admin_key": SecretStr(KEY)}), engine)
     made.openapi_schema = deepcopy(DOCUMENT)  # to make it takes longer than to use it
     return made

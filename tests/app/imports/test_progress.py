@@ -16,6 +16,7 @@ from app.engine.drafts import Draft
 from app.engine.engine import Engine
 from app.imports import progress
 from app.imports.folder import ImportOutcome
+from tests.storing import put
 
 Png = Callable[..., bytes]
 
@@ -144,7 +145,7 @@ def test_what_a_killed_import_was_writing_is_forgotten(tmp_path: Path) -> None:
 def test_the_index_tells_what_is_stored_and_what_is_coming(
     client: TestClient, engine: Engine, png: Png
 ) -> None:
-    engine.put("default", [Draft("a").with_photo(png("red"))])
+    put(engine, "default", [Draft("a").with_photo(png("red"))])
     (engine.folder / progress.FOLDER).mkdir()
     note = engine.folder / progress.FOLDER / "a.json"
     write(note, engine.open("default").token, 2)
@@ -173,7 +174,7 @@ def test_the_page_shows_progress_and_fills_by_itself(empty: Any, engine: Engine,
     empty.goto("/")
     empty.wait_for_selector("h2:has-text('Being indexed')")
     empty.wait_for_selector("#progress:has-text('Indexing: 0 of 3 searchable')")
-    engine.put("default", [Draft("a").with_photo(png("red"))])
+    put(engine, "default", [Draft("a").with_photo(png("red"))])
     write(note, token, 2)
     empty.wait_for_selector("button[title=a] img")
     empty.wait_for_selector("#progress:has-text('1 of 3 searchable')")

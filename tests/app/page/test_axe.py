@@ -13,6 +13,7 @@ from app.engine.drafts import Draft
 from app.engine.engine import Engine
 from app.imports.progress import FOLDER
 from app.main import create_app
+from tests.storing import put
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -37,9 +38,11 @@ def app(settings, describing):
 def engine(engine: Engine, png: Callable[..., bytes]) -> Engine:
     """Photos with sentences, products, and a collection that is being filled."""
     photos = [Draft(name, sentences=(f"a {name} wall",)) for name in ("red", "blue")]
-    engine.put("default", [photo.with_photo(png(photo.id, "white")) for photo in photos])
+    put(engine, "default", [photo.with_photo(png(photo.id, "white")) for photo in photos])
     products = PRODUCTS.items()
-    engine.put("shop", [Draft(name, of).with_photo(png(colour)) for name, (colour, of) in products])
+    put(
+        engine, "shop", [Draft(name, of).with_photo(png(colour)) for name, (colour, of) in products]
+    )
     empty = engine.open("empty", create=True)
     (engine.folder / FOLDER).mkdir()
     note = {"collection": empty.token, "left": 3}

@@ -16,6 +16,7 @@ from app.engine.drafts import Draft
 from app.engine.engine import Engine
 from app.roles import Role
 from app.settings import Settings
+from tests.storing import put
 
 
 @pytest.fixture
@@ -41,7 +42,7 @@ def door(
 ) -> Iterator[SimpleNamespace]:
     """The page of a service that needs a key, with a photo in two collections."""
     for collection, colour in (("default", "red"), ("shop", "blue")):
-        engine.put(collection, [Draft(colour).with_photo(png(colour))])
+        put(engine, collection, [Draft(colour).with_photo(png(colour))])
     with watched(browser, address) as opened:
         opened.goto("/")
         yield opened

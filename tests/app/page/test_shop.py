@@ -14,6 +14,7 @@ from app.engine.drafts import Draft
 from app.engine.engine import Engine
 from app.engine.inference import Models
 from models.scores.calibration import Calibration
+from tests.storing import put
 
 SHOP: dict[str, tuple[str, dict[str, Any]]] = {
     "AB-1": ("red", {"title": "Summer dress", "brand": "Nike", "price": 10, "group": "g"}),
@@ -40,7 +41,7 @@ def engine(engine: Engine, png: Callable[..., bytes]) -> Engine:
     synonyms = {"couch": ("sofa",)}
     calibrated = Engine(Models(**checkpoints), engine.catalog, engine.folder, "cpu", synonyms)
     drafts = [Draft(name, about).with_photo(png(colour)) for name, (colour, about) in SHOP.items()]
-    calibrated.put("shop", drafts)
+    put(calibrated, "shop", drafts)
     return calibrated
 
 
@@ -196,8 +197,10 @@ def test_typing_suggests_by_keyboard(shop):
 
 
 def test_a_part_of_a_photo_is_searched_with_and_survives_a_reload(shop, engine, png):
-    engine.put(
-        "shop", [Draft("D", {"title": "Flag", "brand": "Acme"}).with_photo(png("red", "lime"))]
+    put(
+        engine,
+        "shop",
+        [Draft("D", {"title": "Flag", "brand": "Acme"}).with_photo(png("red", "lime"))],
     )
     shop.goto("/?collection=shop&item=D")
     shop.get_by_role("dialog").get_by_role("button", name="Search in a part").click()

@@ -19,6 +19,7 @@ from index.database.storage import Storage
 from index.search import indexes
 from index.segments import process as following
 from index.segments.process import Followers
+from tests import storing
 
 
 def put(client: TestClient, collection: str, *items: str) -> None:
@@ -61,7 +62,7 @@ def test_a_service_of_the_former_matcher_tells_of_what_it_serves(
     new.models = copy(engine.models)
     new.models.fingerprint = "another"
     new.reembed("default", lambda done, total: None, keep=True)
-    new.put("default", [Draft("later", sentences=("red",))])
+    storing.put(new, "default", [Draft("later", sentences=("red",))])
     for name in ("default", "shop"):
         assert client.get(f"/collections/{name}").json() == before
     kept = before | {"name": f"default@{engine.models.fingerprint}", "aliases": []}

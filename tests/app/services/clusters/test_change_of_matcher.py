@@ -139,7 +139,7 @@ def scores_of(client: httpx.Client) -> Scores:
 def scores_by(engine: Engine) -> Scores:
     """What one machine answers."""
     request = Request("images", engine.models.query(TEXT), limit=100)
-    hits = engine.search("default", request).hits
+    hits = engine.search("default", request)[0].hits
     return {hit.item: hit.score for hit in hits}
 
 

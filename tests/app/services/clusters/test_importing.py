@@ -106,7 +106,7 @@ def answers(engine: Engine) -> Answers:
     found = []
     for text in TEXTS:
         request = Request("images", engine.models.query(text), limit=100)
-        hits = engine.search("default", request).hits
+        hits = engine.search("default", request)[0].hits
         found.append({hit.item: hit.score for hit in hits})
     return found
 

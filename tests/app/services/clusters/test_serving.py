@@ -68,5 +68,5 @@ def engine_answers(engine: Engine, asked: dict[str, Any]) -> list[tuple[str, flo
 
     query = engine.models.query(asked["text"])
     request = Request("sentences", query, limit=100, where=asked["filter"])
-    hits = engine.search("default", request).hits
+    hits = engine.search("default", request)[0].hits
     return [(hit.item, round(hit.score, 4)) for hit in hits]
