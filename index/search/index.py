@@ -117,6 +117,11 @@ class Index:
         """The number of changes of the catalog not searched, at last look."""
         return self._reader.latest.behind
 
+    @property
+    def compares_texts(self) -> bool:
+        """Whether texts and sentences have probabilities."""
+        return self._calibration is not None and self._calibration.compares_texts
+
     def recent(self) -> list[Request]:
         """The newest requests whose answers left rows out."""
         return list(self._recent)
