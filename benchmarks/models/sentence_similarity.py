@@ -85,7 +85,7 @@ def compare(
         rest = (sums - mean) - (sums - mean) @ axes[:count].T @ axes[:count]
         yield f"without the mean and {count} components", cosines(rest)
     for power in POWERS:
-        scales = np.maximum(deviations, 1e-4 * deviations[0]) ** -power
+        scales = (np.maximum(deviations, 1e-4 * deviations[0]) ** -power).astype(np.float32)
         yield f"whitened, power {power:g}", cosines((sums - mean) @ axes.T * scales)
     own = minilm(texts)
     yield "MiniLM's own vectors", cosines(own)

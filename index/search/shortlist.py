@@ -79,8 +79,10 @@ def choose(
     passed = [mask_rows(segment.sides[request.side], revisions) for segment in segments]
     if score is not None:
         query = summary(request, terms, score, lengths)
-        chosen = query and _choose_candidates(
-            segments, passed, request, query, terms, score, workers, share
+        chosen = (
+            _choose_candidates(segments, passed, request, query, terms, score, workers, share)
+            if query
+            else None
         )
         if chosen is not None:
             return chosen, False

@@ -46,8 +46,8 @@ def calibrate_texts(
         for name, split in held_out
     }
     earlier = loaded.calibration.facts.get("reliability", {})
-    others = {name: curve for name, curve in earlier.items() if not name.endswith(EARLIER)}
-    facts = others | {name: asdict(curve) for name, curve in curves.items()}
+    facts = {name: curve for name, curve in earlier.items() if not name.endswith(EARLIER)}
+    facts |= {name: asdict(curve) for name, curve in curves.items()}
     return replace(calibrated, facts=loaded.calibration.facts | {"reliability": facts}), curves
 
 
