@@ -13,7 +13,7 @@ from training.data.corpus import Corpus
 from training.evaluation.reliability import Reliability
 from training.matchers import calibration
 from training.matchers.text_calibration import calibrate_texts
-from training.runs.folder import Place
+from training.runs.folder import RunPlace
 from training.runs.progress import Progress
 
 
@@ -21,7 +21,7 @@ def calibrate(
     loaded: Checkpoint,
     ranking: Checkpoint | None,
     corpora: Sequence[Corpus],
-    place: Place,
+    place: RunPlace,
     out: Path,
     progress: Progress,
     *,

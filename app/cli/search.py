@@ -87,7 +87,8 @@ def _describe_doubts(hits: Sequence[Hit], weak_below: float | None) -> list[str]
 
 def rank(
     judged: Annotated[
-        Path, typer.Argument(metavar="JUDGEMENTS", help="What has the queries: .csv, .jsonl, TREC.")
+        Path,
+        typer.Argument(metavar="JUDGEMENTS", help="File with the queries: .csv, .jsonl, TREC."),
     ],
     run: Annotated[Path, typer.Argument(help="The .csv of query, id, score to write.")],
     topics: Annotated[
@@ -97,7 +98,7 @@ def rank(
     collection: Named = DEFAULT_COLLECTION,
     data: Data = None,
 ) -> None:
-    """Search for every query of a list of judgements, and write the hits.
+    """Search for each query of the judgements, and write the hits.
 
     Example: tessera rank judgements.csv before.csv && tessera judge judgements.csv before.csv
     """
@@ -121,7 +122,10 @@ def rank_queries(
     texts: Mapping[str, str],
     limit: int,
 ) -> Iterator[Judgement]:
-    """Yield the hits of each query; `texts` replaces the text of a query."""
+    """Yield the hits of each query.
+
+    `texts` replaces the text of a query.
+    """
     from index.search.requests import Request
     from index.trec import Judgement
 

@@ -15,7 +15,7 @@ Name = Annotated[
 
 
 class CollectionOut(BaseModel):
-    """A named set of items, embedded by one model, as this service reads it.
+    """A named set of items with one model, as read here.
 
     After `tessera index --reembed --keep`, a service of the former model reads what was kept.
     """

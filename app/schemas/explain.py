@@ -17,7 +17,7 @@ Hypotheses = Annotated[int, Field(ge=1, le=WIDEST_BEAM), INTEGRAL]
 
 
 class AlignRequest(Body):
-    """Explain how a photo, stored or uploaded, answers a sentence."""
+    """A photo, stored or uploaded, and a sentence to explain."""
 
     most_text = TEXTS
     text: str
@@ -71,7 +71,7 @@ class CaptionRequest(Body):
 
     @property
     def generation(self) -> Generation:
-        """Options of the captioner; ValueError for options that conflict."""
+        """Options of the captioner; ValueError for a conflict."""
         if self.temperature is None and self.seed is not None:
             raise ValueError("seed: only sampling needs one; send a temperature as well")
         return Generation(
@@ -84,7 +84,10 @@ class CaptionRequest(Body):
 
 
 class AlignmentOut(BaseModel):
-    """The alignment of regions and words; the links add up to the score."""
+    """The alignment of regions and words.
+
+    The links add up to the score.
+    """
 
     text: str
     score: float

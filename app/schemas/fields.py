@@ -30,7 +30,10 @@ MOST_FIELDS = 50
 
 
 def _integral(value: object) -> object:
-    """Convert a number such as 3.0, an integer in JSON Schema, to an integer."""
+    """Convert a number such as 3.0 to an integer.
+
+    It is an integer in JSON Schema.
+    """
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 

@@ -55,7 +55,10 @@ PhotoIndex = Annotated[int, Field(strict=True, ge=0), INTEGRAL]
 
 
 def limit_sentences(sentences: list[str]) -> list[str]:
-    """Return sentences; ValueError if embedding them would take too long."""
+    """Check the length of sentences before their embedding.
+
+    The time grows with their length.
+    """
     size = sum(len(sentence.encode(errors="replace")) for sentence in sentences)
     if size > SENTENCE_BYTES:
         raise ValueError(
@@ -92,7 +95,10 @@ class ImportLine(RequestPart):
 
 
 class ImportStatus(BaseModel):
-    """The outcome of a line of a bulk import: "stored" means safe on disk."""
+    """The outcome of a bulk import's line.
+
+    "stored" means safe on disk.
+    """
 
     line: int
     id: str | None = None
@@ -141,7 +147,10 @@ class Deletion(Body):
 
 
 class DeletionOut(BaseModel):
-    """The number of matching items, and of deleted items: 0 in a dry run."""
+    """The numbers of matching and deleted items.
+
+    A dry run deletes 0.
+    """
 
     collection: str
     matched: int
@@ -171,7 +180,10 @@ class ItemOut(BaseModel):
 
 
 class StoredItem(ItemOut):
-    """An item just stored; its notes name the parts of photos that were left out."""
+    """A newly stored item.
+
+    Its notes name the parts of photos that were left out.
+    """
 
 
 class ItemsOut(BaseModel):

@@ -26,7 +26,7 @@ from app.schemas.fields import (
 )
 
 
-class Phrase(RequestPart):
+class PhraseIn(RequestPart):
     """A part of a query; the weight scales its part of the score."""
 
     text: str
@@ -55,9 +55,12 @@ class PhotoBody(Body):
 
 
 class Search(PhotoBody):
-    """Fields of every search; the query is a text, weighted phrases or a photo."""
+    """Fields of every search.
 
-    phrases: Annotated[list[Phrase], Field(min_length=1, max_length=50)] | None = None
+    The query is a text, weighted phrases or a photo.
+    """
+
+    phrases: Annotated[list[PhraseIn], Field(min_length=1, max_length=50)] | None = None
     limit: Limit = 20
     cursor: Cursor = None
     filter: Filter | None = None
@@ -76,7 +79,7 @@ class Search(PhotoBody):
     @field_validator("fields", mode="before")
     @classmethod
     def _name_keys(cls, fields: object) -> object:
-        """Raise ValueError for weights of fields, and where they belong."""
+        """Raise ValueError for weights of fields, with their right place."""
         if isinstance(fields, Mapping):
             raise ValueError(
                 "a list of the metadata keys that hits carry; weights of fields, such as "
@@ -92,7 +95,10 @@ class Search(PhotoBody):
 
 
 class ImageSearch(Search):
-    """Search photos by a text, weighted phrases, a stored photo or an upload."""
+    """A search for photos.
+
+    The query is a text, weighted phrases, a stored photo or an upload.
+    """
 
 
 class TextSearch(Search):
@@ -100,7 +106,7 @@ class TextSearch(Search):
 
 
 class FragmentOut(BaseModel):
-    """A word of a text or a region of a photo, with a readable label."""
+    """A word or a region, with a readable label."""
 
     label: str
     span: tuple[int, int] | None = None
@@ -118,8 +124,7 @@ class LinkOut(BaseModel):
     similarity: float
     whole: float | None = Field(
         default=None,
-        description="What the whole photo gave to the similarity; of a text and a sentence, what "
-        "its words without a link gave.",
+        description="What the whole photo gave; of a sentence, its words without a link.",
     )
     added: float | None = Field(
         default=None, description="What the region, or the word, added to that."
@@ -131,7 +136,10 @@ class LinkOut(BaseModel):
 
 
 class PhraseOut(BaseModel):
-    """A phrase and its part of the score; the box is null without a region."""
+    """A phrase and its part of the score.
+
+    The box is null without a region.
+    """
 
     text: str
     span: tuple[int, int]
@@ -165,7 +173,10 @@ class SearchedOut(BaseModel):
 
 
 class ImageHit(BaseModel):
-    """An item by its best photo; links add up to the score, as phrases do."""
+    """An item by its best photo.
+
+    Links add up to the score, as phrases do.
+    """
 
     id: str
     score: float

@@ -79,7 +79,10 @@ class IndexOut(BaseModel):
 
 
 class AuditRequest(Body):
-    """Queries to answer twice, as usual and exactly; by default the newest searches."""
+    """Queries to answer twice, as usual and exactly.
+
+    The default is the newest searches.
+    """
 
     most_text = SEARCH
     queries: Annotated[list[str], Field(min_length=1, max_length=200)] | None = None
@@ -87,7 +90,7 @@ class AuditRequest(Body):
 
 
 class AuditOut(BaseModel):
-    """The share of exact hits that the usual answers contain."""
+    """The share of exact hits in the usual answers."""
 
     collection: str
     queries: int

@@ -28,7 +28,7 @@ from models.types import FragmentBag
 from training.data import readers as folders
 from training.evaluation.embedding import embed
 from training.evaluation.retrieval import Floats, similarity
-from training.evaluation.scores import score_matrix
+from training.evaluation.score_matrix import score_matrix
 from training.markdown import line
 from training.runs.progress import Progress, on
 

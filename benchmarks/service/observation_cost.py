@@ -1,4 +1,7 @@
-"""Cost of observation: microseconds of a request's line, count and span, and of a stage."""
+"""Cost of observation in microseconds.
+
+Of a request's line, count and span, and of a stage.
+"""
 
 from __future__ import annotations
 

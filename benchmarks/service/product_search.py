@@ -1,4 +1,6 @@
-"""Product search: precision over a judged catalogue, misspellings, and speed with many products.
+"""Product search: precision, misspellings, and speed.
+
+Precision over a judged catalogue; speed with many products.
 
     python -m benchmarks.service.product_search ../shared/data/products_fashion --data /tmp/products
     python -m benchmarks.service.product_search … --many 100000 --bags ../cache/bench

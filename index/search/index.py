@@ -200,7 +200,9 @@ class Index:
         # Where rows were left out before, so can be what only the bound of the error would let in.
         share = np.float32(1 if exact else LIKELY[request.role])
         calibration = choose_calibration(self._calibration, request.role)
-        scored = [keep_probable(calibration, segment, request, share) for segment in scored]
+        if request.least is not None:
+            needed = need_calibration(self._calibration, request.role)
+            scored = [keep_probable(needed, segment, request, share) for segment in scored]
         return ShardAnswer(
             Contenders.of(scored, request, calibration, share),
             exact=exact,

@@ -40,7 +40,7 @@ class SummaryQuery:
 
     def scan(self, rows: Rows, numbers: Numbers) -> Candidates:
         """Compute the products of some rows' summaries."""
-        return self._divide(rows, candidates.scan(rows, numbers, self.vector))
+        return self._divide(rows, candidates.multiply_summaries(rows, numbers, self.vector))
 
     def nearest(self, segment: Segment, count: int, mask: NDArray[np.bool_]) -> Candidates:
         """Find a segment's most promising rows by codes, or all few."""

@@ -94,9 +94,7 @@ def estimate(
     terms: Sequence[QueryPart], rows: Rows, numbers: Numbers, measured: RowLengths
 ) -> tuple[Floats, Floats]:
     """Estimate the cosines (P, N) of some rows with a query's parts; also the largest errors."""
-    cosines = [
-        measured.cosines(candidates.scan(rows, numbers, term.vectors[0]).products, numbers)
-        for term in terms
-    ]
+    products = (candidates.multiply_summaries(rows, numbers, t.vectors[0]).products for t in terms)
+    cosines = [measured.cosines(of_part, numbers) for of_part in products]
     errors = np.repeat(measured.errors[numbers][None], len(terms), axis=0)
     return np.stack(cosines), errors

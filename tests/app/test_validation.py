@@ -1,4 +1,4 @@
-"""What is wrong with a body is said in a sentence: where, what, and what would work."""
+"""Faults of a body in a sentence: place, value, and remedy."""
 
 from __future__ import annotations
 

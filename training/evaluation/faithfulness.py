@@ -48,7 +48,7 @@ class MaskedPair:
 def faithfulness(
     pairs: Iterable[tuple[FragmentBag, FragmentBag]], score: str = "sum_of_max"
 ) -> Faithfulness | None:
-    """Sum up pairs of photo and sentence bags; None without a region to lose.
+    """Sum up pairs of bags; None without a region to lose.
 
     Pairs without links, and photos of one region, are left out. LookupError for a score that
     models.scores.scoring lacks.
@@ -69,7 +69,7 @@ def faithfulness(
 def mask_region(
     image: FragmentBag, sentence: FragmentBag, sentence_links: Sequence[Link], score: str
 ) -> MaskedPair:
-    """Take the region with the largest sum of links out of a pair."""
+    """Take the region with most links out of a pair."""
     shares: dict[int, float] = defaultdict(float)
     for link in sentence_links:
         shares[link.region] += link.similarity

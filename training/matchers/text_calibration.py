@@ -10,8 +10,8 @@ import torch
 from models.checkpoint import Checkpoint
 from models.scores.calibration import Calibration, PairKind
 from training.data.corpus import Corpus
-from training.evaluation.answers import ParsedPhotos
 from training.evaluation.reliability import Reliability
+from training.evaluation.true_answers import ParsedPhotos
 from training.matchers.calibration import (
     TEXTS,
     SearchedSplit,

@@ -1,4 +1,4 @@
-"""Callers have limits of their own: so many requests in a while, and so many at once."""
+"""Callers have limits of rate and of requests at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The engine embeds, stores and explains, whatever web is around it."""
+"""The engine embeds, stores and explains without the web."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from models.text.queries import Query
 from models.types import Box, FragmentBag
 from models.vision import backbones
 from models.vision.images import decode
-from tests.storing import put
+from tests.stored_items import put
 
 Png = Callable[..., bytes]
 
@@ -180,8 +180,8 @@ def test_engine_loads_from_files_and_does_without_a_captioner(
 
 def test_settings_choose_what_runs_networks_on_cpus(monkeypatch: pytest.MonkeyPatch) -> None:
     chosen = list[str]()
-    monkeypatch.setattr(backbones, "choose_engine", chosen.append)
+    monkeypatch.setattr(backbones, "choose_inference", chosen.append)
     monkeypatch.setattr(Models, "load", lambda *_, **options: options["device"])
-    Models.of(Settings(engine="openvino"))
-    Models.of(Settings(engine="openvino", device="cuda"))
+    Models.of(Settings(inference="openvino"))
+    Models.of(Settings(inference="openvino", device="cuda"))
     assert chosen == ["openvino", "torch"]

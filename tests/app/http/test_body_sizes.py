@@ -1,4 +1,4 @@
-"""Bodies are as long as routes need, on disk while they come, and few large ones in memory."""
+"""Bodies are bounded by route, on disk, and few in memory."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from app.http.lanes import Lane
 from app.http.openapi import MODELS
 from app.main import create_app
 from app.roles import Role
-from app.routes import bodies as uploads
+from app.routes import uploads
 from app.schemas.fields import RequestBody
 from app.schemas.items import ImportLine, ImportStatus, ItemBody
 from app.schemas.search import ImageSearch
@@ -49,7 +49,7 @@ def test_every_body_has_a_size() -> None:
 def test_a_body_longer_than_its_route_needs_is_refused(
     settings: Settings, engine: Engine, method: str, path: str
 ) -> None:
-    """Also one without a declared length; of an item, whose photos may be longer, its text."""
+    """Also a body without a length; an item's text apart."""
     large = settings.model_copy(update={"text_bytes": 2**20})
 
     def pieces():  # type: ignore[no-untyped-def]

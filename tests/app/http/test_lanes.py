@@ -1,4 +1,4 @@
-"""Work of one kind never waits for work of another, and nobody waits for ever."""
+"""Work of one kind never waits for another, or for ever."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 
-from app import process as memory
+from app import memory
 from app.engine.engine import Engine
 from app.http.errors import Unavailable
 from app.http.lanes import Lane

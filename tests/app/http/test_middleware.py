@@ -1,4 +1,4 @@
-"""Names that lead here by trickery are refused, and so are writes from the pages of other sites."""
+"""Foreign host names and other sites' writes are refused."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from app.engine.engine import Engine
 from app.http.middleware import list_allowed_hosts
 from app.main import create_app
 from app.settings import Settings
-from tests.storing import put
+from tests.stored_items import put
 
 SEARCH = {"text": "red"}
 
@@ -109,7 +109,7 @@ def test_a_trusted_page_may_ask_first(settings: Settings, engine: Engine) -> Non
 
 
 def test_no_route_is_changed_by_a_form_of_another_site(settings: Settings, engine: Engine) -> None:
-    """Neither where no key is needed, nor with the cookie of a session."""
+    """Neither without keys, nor with a session's cookie."""
     app = create_app(settings, engine)
     routes = [
         (method, context.path.format(id="a", name="a"))

@@ -21,7 +21,7 @@ Lines = Callable[[], list[dict[str, Any]]]
 
 @pytest.fixture
 def lines(caplog: pytest.LogCaptureFixture) -> Iterator[Lines]:
-    """What the service has logged as JSON, in order."""
+    """The service's log lines of JSON, in order."""
     texts = list[str]()
 
     class Kept(logging.Handler):

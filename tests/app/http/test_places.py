@@ -12,7 +12,7 @@ from app.settings import Settings
 
 
 def fill(places: Places, callers: list[str], stack: ExitStack) -> dict[str, int]:
-    """Have callers take one place after the other in turns until none gets another."""
+    """Callers in turns take places until none gets another."""
     held = dict.fromkeys(callers, 0)
     refused = set[str]()
     while len(refused) < len(callers):

@@ -1,4 +1,4 @@
-"""What running imports still have to bring is told by the service, and on the page."""
+"""Service and page tell the rest of running imports."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from app.engine.drafts import Draft
 from app.engine.engine import Engine
 from app.imports import progress
 from app.imports.folder import ImportOutcome
-from tests.storing import put
+from tests.stored_items import put
 
 Png = Callable[..., bytes]
 
@@ -154,7 +154,7 @@ def test_the_index_tells_what_is_stored_and_what_is_coming(
 
 
 def write(note: Path, collection: str, left: int) -> None:
-    """Note what is left, whole or not at all, as imports do."""
+    """Note the rest, whole or not at all, as imports do."""
     whole = note.with_suffix(".part")
     whole.write_text(json.dumps({"collection": collection, "left": left}))
     whole.replace(note)

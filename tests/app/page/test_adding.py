@@ -1,4 +1,4 @@
-"""Photos that are added on the page, several at once, and which of them are refused."""
+"""Photos are added on the page, several at once."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import pytest
 
 from app.engine.drafts import Draft
 from app.engine.engine import Engine
-from tests.storing import put
+from tests.stored_items import put
 
 
 @pytest.fixture
 def adding(
     browser: Any, address: str, watched: Any, engine: Engine, png: Callable[..., bytes]
 ) -> Iterator[Any]:
-    """The page's dialog, over a collection of photos that has one that is called blue."""
+    """The page's dialog over a collection with a photo `blue`."""
     put(engine, "default", [Draft("blue").with_photo(png("blue"))])
     with watched(browser, address) as page:
         page.goto("/")

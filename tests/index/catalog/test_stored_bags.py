@@ -1,4 +1,4 @@
-"""Look-up of stored bags: those that are asked for, and no others."""
+"""Look-up of stored bags: the given ones, and no others."""
 
 from contextlib import ExitStack
 

@@ -1,4 +1,4 @@
-"""Rows on a device score as they do by their codes on the processor."""
+"""Rows on a device score as on the processor."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Search: the best rows that there are, with their exact scores, whatever is asked."""
+"""Search: the best rows with their exact scores."""
 
 import sqlite3
 from contextlib import closing
@@ -75,7 +75,7 @@ def collection(catalog, request):
 
 @pytest.fixture
 def shop(catalog, collection, entry):
-    """Items with metadata, of which some came, went and were replaced."""
+    """Items with metadata after some changes."""
     for start in range(0, 60, 20):
         catalog.put_many(
             collection,
@@ -153,7 +153,7 @@ def test_what_a_query_negates_is_subtracted_where_it_is_there(catalog, collectio
 
 @pytest.fixture
 def alike(catalog, collection, entry):
-    """Items whose bags are all the same."""
+    """Items with equal bags."""
     one = entry("x", sentences=2)
     same = replace(one, bags=(one.bags[0], one.bags[0]))
     ids = ["b", "ä", "a", "a/1", "Z", "10", "9"]

@@ -1,4 +1,4 @@
-"""Scores from codes, how far they can be from exact ones, and the exact ones themselves."""
+"""Scores from codes, their error, and the exact scores."""
 
 from itertools import product
 
@@ -35,7 +35,10 @@ def stored(bags, side="images", score="sum_of_max"):
 
 
 def literal(score, bag, term, role):
-    """Eq. 8 of Karpathy & Fei-Fei 2015 or eq. 6 of 2014, product by product in double precision."""
+    """Eq. 8 of Karpathy & Fei-Fei 2015 or eq. 6 of 2014.
+
+    Product by product, in double precision.
+    """
     image, sentence = (
         (bag, term.vectors) if role is SentenceRole.QUERY_IS_SENTENCE else (term.vectors, bag)
     )

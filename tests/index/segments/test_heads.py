@@ -1,4 +1,4 @@
-"""Heads: bounds of scores that hold, components found, and files that are checked."""
+"""Heads: bounds of scores, components, and checked files."""
 
 from dataclasses import replace
 from itertools import product

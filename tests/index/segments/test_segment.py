@@ -1,4 +1,4 @@
-"""Segments: what is written comes back, what is harmed is refused, what is held stays."""
+"""Segments: written and read, refused if harmed, held if open."""
 
 import errno
 import fcntl
@@ -11,7 +11,7 @@ import pytest
 
 from index.segments import candidates
 from index.segments import segment as segments
-from index.segments.builder import Sizes
+from index.segments.follower import Sizes
 from index.segments.rows import SIDES
 from index.segments.segment import Hold, RevisionSpan
 from models.scores.scoring import SCORES

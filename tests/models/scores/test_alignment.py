@@ -43,7 +43,7 @@ def spoken(text, *vectors):
 
 
 def photo(*vectors):
-    """The bag of a photo whose first fragment is the whole."""
+    """A photo's bag with the whole as first fragment."""
     boxes = (WHOLE_FRAME, *(Box(0, 0, 1 / i, 1) for i in range(2, len(vectors) + 1)))
     labels = (WHOLE_PHOTO, *(f"region {i}" for i in range(1, len(vectors))))
     return FragmentBag(torch.tensor(vectors), boxes, labels)

@@ -25,7 +25,7 @@ def folder(tmp_path):
 
 @pytest.fixture
 def filled(catalog, collection, entry, follow):
-    """Ten items whose segments are written; the last two share a picture with none."""
+    """Ten items in segments; the last two share a picture."""
     for number in range(10):
         made = entry(f"item {number}", metadata={"n": number, "tags": ["a", "b"]})
         jpeg = str(number).encode()
@@ -45,7 +45,7 @@ def findings(catalog, folder) -> list[CheckFinding]:
 
 
 def repaired(catalog, folder) -> bool:
-    """Whether repairs mend all that is wrong."""
+    """Whether repairs mend all faults."""
     found = findings(catalog, folder)
     assert found
     for finding in found:
