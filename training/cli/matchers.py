@@ -17,6 +17,7 @@ from training.cli.options import (
     Device,
     Images,
     Parser,
+    Photos,
     Resume,
     Runs,
     format_epoch,
@@ -41,6 +42,7 @@ def train(
     epochs: Annotated[
         int | None, typer.Option(min=1, help="Instead of the preset's; teachers keep theirs.")
     ] = None,
+    photos: Photos = None,
     start: Annotated[
         Path | None, typer.Option(help="A checkpoint of the same model to begin with.")
     ] = None,
@@ -70,9 +72,12 @@ def train(
         from training.runs.folder import Place
         from training.runs.workers import launch
 
-        chosen = presets.read(preset, start=start).with_epochs(epochs)
+        shipped = presets.read(preset, start=start)
         catalogue = Catalogue(tuple(field or ()), clicks)
-        corpus = read_corpus(chosen, data, images, catalogue, console)
+        corpus = read_corpus(shipped, data, images, catalogue, console)
+        chosen = shipped.with_photos(photos).with_epochs(epochs).fit_to(corpus)
+        for change in presets.describe_changes(shipped, chosen):
+            console.print(change, markup=False, soft_wrap=True)
         arguments = chosen, corpus, Place(out, cache, device, seed, start), resume, parser
         typer.echo(
             launch(workers, train_in, *arguments) if workers > 1 else train_in(False, *arguments)

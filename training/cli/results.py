@@ -18,6 +18,7 @@ from training.cli.options import (
     Device,
     Images,
     Parser,
+    Photos,
     Runs,
     format_epoch,
     plain_errors,
@@ -41,6 +42,7 @@ def reproduce_rows(
     seeds: Annotated[
         int, typer.Option(min=1, help="Trainings of each preset that has epochs.")
     ] = 5,
+    photos: Photos = None,
     results: Annotated[
         Path, typer.Option(help="The file that gets a line for each run.")
     ] = measurements.FILE,
@@ -63,8 +65,11 @@ def reproduce_rows(
         from training.runs import progress
         from training.runs.folder import Place
 
-        rows = [presets.read(name) for name in only or (system.preset for system in SYSTEMS)]
         corpus = folders.read(data, images)
+        rows = [
+            presets.read(name).with_photos(photos).fit_to(corpus)
+            for name in only or (system.preset for system in SYSTEMS)
+        ]
         trainings = reproduce.plan(rows, corpus, Place(out, cache, device), seeds)
         paces = reproduce.measure_paces(
             [

@@ -19,7 +19,7 @@ from training.markdown import slashed
 from training.matchers.build import build
 from training.matchers.folders import explain_changes, open_folder, plan_teachers
 from training.matchers.frozen import FrozenInputs
-from training.matchers.loss import total
+from training.matchers.loss import weigh_terms
 from training.matchers.matching import (
     MatchObjective,
     PairDataset,
@@ -100,7 +100,7 @@ def prepare(preset: Preset, corpus: Corpus, place: Place) -> MatcherRun:
 
     ValueError for what does not fit.
     """
-    examples = [example for split in preset.splits for example in corpus.split(split)]
+    examples = preset.select(corpus)
     if preset.start and not place.start:
         place = replace(place, start=find_start(preset.start))
     start = checkpoint.load(place.start) if place.start else None
@@ -182,7 +182,7 @@ def make_trainer(run: MatcherRun, splits: Splits, teachers: TeacherScores | None
     pairs, choosing = (
         defer_fixed(split, model, device) for split in (splits.learned, splits.choosing)
     )
-    schedule, objective = preset.schedule, partial(total, preset.objectives)
+    schedule, objective = preset.schedule, partial(weigh_terms, preset.objectives)
     task = TrainingTask(
         model,
         PairDataset(pairs, schedule, run.place.seed, preset.sampling or ALL),

@@ -64,5 +64,11 @@ def refuse_same_seed(rows: Sequence[Measurement], system: str) -> None:
 
 
 def shorten(row: Measurement) -> dict[str, Any]:
-    """Keep only the last epoch of a run file; the page reads no other."""
-    return {**row, "epochs": row["epochs"][-1:]} if row.get("epochs") else dict(row)
+    """Keep the last epoch of a run file whole, and loss, terms and recalls of all."""
+    if not row.get("epochs"):
+        return dict(row)
+    curve = [
+        {name: epoch.get(name) for name in ("loss", "terms", "recall_sum")}
+        for epoch in row["epochs"]
+    ]
+    return {"curve": curve, **row, "epochs": row["epochs"][-1:]}

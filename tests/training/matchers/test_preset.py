@@ -38,7 +38,7 @@ def test_a_preset_says_what_each_part_is_made_with():
 def test_several_objectives_are_weighed_and_take_turns():
     aims = [{"name": "contrastive", "last": 2}, {"name": "ranking", "weight": 0.5, "first": 2}]
     made = parse("mine", TABLES | {"objective": aims})
-    assert [[term.rules(epoch) for epoch in (1, 2, 3)] for term in made.objectives] == [
+    assert [[term.counts_in(epoch) for epoch in (1, 2, 3)] for term in made.objectives] == [
         [True, True, False],
         [False, True, True],
     ]
