@@ -13,6 +13,7 @@ import torch
 from models import checkpoint, header
 from models.checkpoint import Checkpoint
 from models.matcher import Matcher
+from training.data import learned as learned_photos
 from training.data.batches import ALL, Batch
 from training.data.corpus import Corpus, Example
 from training.markdown import slashed
@@ -105,6 +106,8 @@ def prepare(preset: Preset, corpus: Corpus, place: Place) -> MatcherRun:
         place = replace(place, start=find_start(preset.start))
     start = checkpoint.load(place.start) if place.start else None
     folder = open_folder(preset, corpus, place)
+    if preset.sampling:  # of a catalogue without splits only this tells what val was
+        folder.facts[learned_photos.KEY] = learned_photos.digest_photos(examples)
     torch.manual_seed(place.seed)
     learned, held_out = divide(len(examples), preset.hold_out or 0)
     model = build(preset, [examples[k] for k in learned], start).to(place.device).eval()
