@@ -78,10 +78,11 @@ def train(
         chosen = shipped.with_photos(photos).with_epochs(epochs).fit_to(corpus)
         for change in presets.describe_changes(shipped, chosen):
             console.print(change, markup=False, soft_wrap=True)
-        arguments = chosen, corpus, Place(out, cache, device, seed, start), resume, parser
-        typer.echo(
-            launch(workers, train_in, *arguments) if workers > 1 else train_in(False, *arguments)
-        )
+        place = Place(out, cache, device, seed, start)
+        arguments = chosen, corpus, place, resume, parser
+        best = launch(workers, train_in, *arguments) if workers > 1 else train_in(False, *arguments)
+        draw_run(best, corpus, place, console)
+        typer.echo(best)
 
 
 def train_in(
@@ -110,6 +111,17 @@ def train_in(
         resume=resume or begun,
         reporter=reporter if workers.is_first() else SILENT,
     )
+
+
+def draw_run(best: Path, corpus: Corpus, place: Place, console: Console) -> None:
+    """Draw a run's curves and examples into its folder; without matplotlib, say how."""
+    from training.report import drawing, run_pictures
+
+    if not drawing.is_available():
+        console.print(f"no pictures of the run without matplotlib: {drawing.INSTALL}", markup=False)
+        return
+    run_pictures.draw_history(best.parent)
+    run_pictures.draw_examples(best, corpus, place)
 
 
 @dataclass(frozen=True, slots=True)

@@ -109,7 +109,9 @@ def write_report(
 
     Example: tessera report benchmarks/measurements.jsonl docs/research/results.md --add mine.json
     """
-    with plain_errors(Console(stderr=True)):
+    console = Console(stderr=True)
+    with plain_errors(console):
+        from training.report import drawing, pictures
         from training.report import page as report
 
         if add:
@@ -117,7 +119,11 @@ def write_report(
                 measurements.name_of(file): json.loads(file.read_text("utf-8")) for file in add
             }
             measurements.add(results, measured)
-        out.write_text(report.write_page(report.read(results)), encoding="utf-8")
+        if not drawing.is_available():
+            console.print(f"no pictures without matplotlib: {drawing.INSTALL}", markup=False)
+        stored = report.read(results)
+        shown = pictures.draw_for(stored, out)
+        out.write_text(report.write_page(stored, shown), encoding="utf-8")
 
 
 def describe_plan(trainings: Sequence[Training], paces: Mapping[str, float]) -> str:
