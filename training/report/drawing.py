@@ -96,5 +96,8 @@ def draw_curves(axes: Any, curves: Iterable[Curve], title: str, across: str) -> 
         )
     axes.set_title(title)
     axes.set_xlabel(across)
+    if across == "epoch":
+        axes.locator_params(axis="x", integer=True)
     axes.grid(alpha=0.3)
-    axes.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(0, -0.18))
+    if axes.has_data():
+        axes.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(0, -0.18))

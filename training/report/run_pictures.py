@@ -41,6 +41,8 @@ def draw_history(folder: Path) -> Path | None:
     figure, axes = new_figure(3.0, panels=len(shown))
     for panel, (title, curves) in zip(axes, shown, strict=True):
         draw_curves(panel, curves, title, "epoch")
+        if len(curves) > 1:
+            panel.set_yscale("log")  # a term may be a thousand times another
     return save(figure, folder / CURVES)
 
 
