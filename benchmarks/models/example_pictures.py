@@ -1,6 +1,6 @@
 """Examples of the shipped models on the sample photos: answers to texts, captions under crops.
 
-    python -m benchmarks.models.example_pictures docs/research/results/examples.png
+    python -m benchmarks.models.example_pictures docs/research/results/examples.webp
 
 Each text gets the photos whose best region answers it most, one region a photo; each region of the
 last row is described by the captioner of regions. Nothing is chosen by hand but the texts.

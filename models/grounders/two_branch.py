@@ -125,7 +125,8 @@ class Model(nn.Module):
 
     def phrase_features(self, inputs: Tensor) -> Tensor:
         """Phrases' inputs (P, 768), scaled to about unit deviation."""
-        return inputs * MINILM_HIDDEN**0.5
+        scaled: Tensor = inputs * MINILM_HIDDEN**0.5
+        return scaled
 
     def embed_regions(self, inputs: Tensor) -> Tensor:
         """Unit vectors (K, R, D) of inputs (K, R, C + 4)."""

@@ -57,13 +57,12 @@ def solve(model: Model, pairs: Pairs, options: Correlation) -> None:
         moments.add(x, y)
     if not moments.count:
         raise ValueError("no phrase has a proposal on its box: there is nothing to correlate")
-    covariances = [
+    xx, yy = (
         regularise(covariance, torch.eye(len(covariance)).to(covariance), options.ridge)
         for covariance in (moments.covariance("x", "x"), moments.covariance("y", "y"))
-    ]
-    a, b, correlations = directions(
-        *covariances, moments.covariance("x", "y"), model.config.embedding
     )
+    xy = moments.covariance("x", "y")
+    a, b, correlations = directions(xx, yy, xy, model.config.embedding)
     scale = correlations**options.power
     project(model.regions, a * scale, moments.mean("x"))
     project(model.phrases, b * scale, moments.mean("y"))

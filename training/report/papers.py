@@ -60,6 +60,8 @@ PAPERS = (
             "No dropout, where the paper has it in all layers but the recurrent ones; AdamW, and "
             "gradients clipped by their norm instead of elementwise. Both were measured to be "
             "worse as published.",
+            "Captions of regions come from an LSTM, where the paper has an RNN, and from one seed; "
+            "beams are of five and of seven. So the paper's claims on captions are not judged.",
         ),
     ),
     Paper(

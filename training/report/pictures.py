@@ -37,8 +37,12 @@ SHIPPED = "tessera"  # the preset of the matcher that ships
 VERDICT_COLOURS = {"holds": COLOURS[2], "does not hold": COLOURS[1], NOT_JUDGED: "#bbbbbb"}
 UNCLEAR = COLOURS[0]
 LEGEND = "green: holds; orange: does not hold; blue: not clear, or one seed; grey: not judged"
-EXAMPLES = ("examples.png", "Photos that the shipped matcher finds, with the best region of each, "
-            "and captions of regions.")  # fmt: skip
+EXAMPLES = (  # of benchmarks/models/example_pictures.py
+    "examples.webp",
+    "What the shipped matcher finds among the sample photos, with the best region of each, and "
+    "what the captioner of regions says of four; mistakes are left in. The photos' authors are in "
+    "app/demos/photos/NOTICE.md.",
+)
 
 
 def draw_for(stored: Sequence[Measurement], page: Path) -> list[str]:
