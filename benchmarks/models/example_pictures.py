@@ -19,10 +19,10 @@ from models import checkpoint, shipped
 from models.matcher import Matcher
 from models.registry import Generation
 from models.types import Box, FragmentBag
+from models.vision.regions import crop
 from training.captioners.regions import require_regions
 from training.evaluation.embedding import read_pixels
 from training.evaluation.inside import RankedRegion, rank_regions
-from training.report import contact_sheet
 from training.report.examples import Row, Shown, draw
 
 SAMPLES = Path("app/demos/photos")
@@ -75,7 +75,7 @@ def describe_crops(photos: Sequence[Tensor], regions: Sequence[RankedRegion]) ->
         corners = torch.tensor([to_corners(region.box)])
         (rows,) = sight.inside([photo], [corners])
         (candidates,) = captioner.describe([rows[:1]], Generation(beam=5))
-        shown.append(Shown(contact_sheet.crop(photo, region.box), candidates[0].text))
+        shown.append(Shown(crop(photo, region.box), candidates[0].text))
     return Row("what the captioner of regions says of the first region of each text", shown)
 
 

@@ -93,6 +93,9 @@ CLAIMS = (
             ("dependency edges beat bigrams", "defrag-dense", "defrag-bigrams", ""),
             ("DeFrag beats SDT-RNN", "defrag", "sdtrnn-regions", UNEQUAL),
             ("DeFrag beats SDT-RNN, equal batches", "defrag", "sdtrnn-regions-100", ""),
+            ("DeFrag beats SDT-RNN, boxes cut out", "defrag-crops", "sdtrnn-regions-crops", ""),
+            ("fragments beat the full frame, boxes cut out", "defrag-dense-crops", "defrag-frame",
+             "the frame at 224 and 448 pixels"),
             ("DeFrag beats DeViSE", "defrag", "devise", ""),
         )
     ),

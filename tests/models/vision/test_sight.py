@@ -105,3 +105,10 @@ def test_a_view_without_a_size_is_refused_with_how_it_is_written(view):
 def test_views_whose_features_differ_in_length_are_refused():
     with pytest.raises(ValueError, match="differ in length"):
         ViewSight(("lite0@32", "resnet18@32"), "windows")
+
+
+def test_a_sight_of_cut_boxes_has_a_key_of_its_own():
+    pooled, cut = (RegionSight("lite0", [64], "windows", False, crop) for crop in (0, 32))
+    assert pooled.key() != cut.key()
+    assert pooled.channels == cut.channels == 1280
+    assert RegionSight("lite0", [32, 64], "windows", False, 32).channels == 1280
