@@ -79,10 +79,11 @@ def project(branch: Branch, axes: Tensor, centre: Tensor) -> None:
 def pair_boxes(
     boxes: Tensor, truth: Tensor, texts: Sequence[str], taken: Counter[str]
 ) -> tuple[list[int], list[int]]:
-    """Pair a photo's phrases with their best proposals, MOST_PAIRS of the same words in all.
+    """Pair a photo's phrases with the best proposals on their boxes.
 
     Shapes: boxes (R, 4), truth (P, 4). Gives places of proposals and of phrases; a phrase whose
-    box no proposal covers has none. `taken` counts the pairs of each text so far.
+    box no proposal covers has none, and the same words have MOST_PAIRS in all. `taken` counts
+    the pairs of each text so far.
     """
     overlaps, places = box_iou(truth, boxes).max(dim=1)
     chosen = []

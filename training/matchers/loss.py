@@ -46,7 +46,7 @@ class ObjectiveTerm:
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def rescale(self, before: int, after: int) -> ObjectiveTerm:
-        """Move the first and last epoch to the same shares of another number of epochs.
+        """Keep the shares of all epochs with another number of them.
 
         Terms that follow each other still do; one that shrinks to nothing counts in no epoch.
         """

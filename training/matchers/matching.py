@@ -200,7 +200,7 @@ def validate(model: Matcher, pairs: Pairs, device: str = "cpu") -> Retrieval:
 
 
 def encode_split(model: Matcher, pairs: Pairs, device: str) -> SplitBags:
-    """Encode a split's images, and its sentences, each once if several images answer them."""
+    """Encode a split's images and sentences, shared sentences once."""
     model.eval()
     positions = pairs.truth.distinct if pairs.truth else range(len(pairs.sentences))
     encode_images = partial(model.encode_images, precomputed=pairs.fixed_images)

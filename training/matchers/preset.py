@@ -106,7 +106,7 @@ class Preset:
         )
 
     def with_photos(self, photos: int | None) -> Preset:
-        """Copy the preset, with a name of its own, to learn the first photos of train alone."""
+        """Copy the preset for the first photos of train, under another name."""
         if not photos:
             return self
         if self.terms or self.sampling or self.teachers:
@@ -114,14 +114,14 @@ class Preset:
         return replace(self, name=f"{self.name}-{photos}-photos", photos=photos)
 
     def fit_to(self, corpus: Corpus) -> Preset:
-        """Copy the preset with `hold_out` of at most a quarter of the photos of its splits."""
+        """Copy the preset with at most a quarter of its photos held out."""
         if not self.hold_out:
             return self
         count = len(self.select(corpus))
         return replace(self, hold_out=min(self.hold_out, count // MOST_HELD_OUT))
 
     def select(self, corpus: Corpus) -> list[Example]:
-        """Select the photos of its splits, the first `photos` of them if it says so."""
+        """Select the photos of its splits, or the first `photos` of them."""
         examples = [example for split in self.splits for example in corpus.split(split)]
         return examples[: self.photos]
 
@@ -259,7 +259,7 @@ def parse_objective(table: Mapping[str, Any]) -> ObjectiveTerm:
 
 
 def describe_changes(shipped: Preset, adapted: Preset) -> list[str]:
-    """Describe in a line each what a short trial changes, other than its epochs."""
+    """Describe the changes of a short trial, a line each."""
     changes = []
     if adapted.hold_out != shipped.hold_out:
         changes.append(

@@ -112,7 +112,7 @@ def explain_unlike(claim: Claim, compared: Iterable[tuple[Result, Result]]) -> s
 
 
 def is_minimised(result: Result, term: str) -> bool:
-    """Return whether a run has no such term, or brought it below its value for zero scores."""
+    """Return whether a term fell below its value for zero scores, or is absent."""
     if term not in result.get("objectives", ()):
         return True
     values = [epoch["terms"][term] for epoch in result.get("curve", ()) if epoch.get("terms")]

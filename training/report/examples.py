@@ -19,7 +19,10 @@ RIGHT, WRONG = COLOURS[2], "#bbbbbb"
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A photo (3, H, W) with a text below, perhaps a box, and whether it is right if known."""
+    """A photo (3, H, W) with a text below, and perhaps a box.
+
+    right: whether it is the right answer, if known.
+    """
 
     pixels: Tensor
     text: str

@@ -64,7 +64,7 @@ def refuse_same_seed(rows: Sequence[Measurement], system: str) -> None:
 
 
 def shorten(row: Measurement) -> dict[str, Any]:
-    """Keep the last epoch of a run file whole, and loss, terms and recalls of all."""
+    """Keep the last epoch whole, and loss, terms and recalls of all."""
     if not row.get("epochs"):
         return dict(row)
     curve = [

@@ -51,7 +51,7 @@ def draw_for(stored: Sequence[Measurement], page: Path) -> list[str]:
 
 
 def write_pictures(stored: Sequence[Measurement], folder: Path) -> list[str]:
-    """Write the pictures that measurements allow; return lines of Markdown that show them.
+    """Write pictures of measurements; return lines of Markdown with them.
 
     LookupError without matplotlib.
     """
@@ -134,7 +134,7 @@ def bar_recall(preset: str, way: str, results: Mapping[int, Result]) -> Bar:
 
 
 def draw_terms(by_data: Mapping[str, trainings.Runs], file: Path) -> bool:
-    """Draw the fragment term and the ranking term by epoch; return whether any is stored."""
+    """Draw the terms of losses by epoch; return whether any is stored."""
     curves: dict[str, list[Curve]] = {"fragments": [], "ranking": []}
     for data, runs in by_data.items():
         for preset, results in runs.items():

@@ -61,7 +61,7 @@ def term_curves(epochs: Sequence[Mapping[str, Any]]) -> Iterable[Curve]:
 
 
 def draw_examples(file: Path, corpus: Corpus, place: Place) -> Path | None:
-    """Draw the photos of val that a checkpoint finds for some sentences; None without sentences.
+    """Draw the photos of val found for some sentences; None without any.
 
     Green: the photo that the sentence describes. LookupError without matplotlib.
     """

@@ -63,7 +63,7 @@ def group_results(stored: Iterable[Measurement]) -> dict[str, Runs]:
 
 
 def name_data(run: Measurement) -> str:
-    """Name a run's data, and how many photos of train it learned if not all."""
+    """Name a run's data, and its number of photos if limited."""
     photos = run["preset"].get("photos")
     return f"{run['data']['name']} val{f', learned from {photos:,} photos' if photos else ''}"
 
@@ -76,7 +76,7 @@ def name_preset(run: Measurement) -> str:
 
 
 def read_result(run: Measurement) -> Result:
-    """Read a run's last results on val, with its objectives and their values by epoch."""
+    """Read a run's last results on val, its objectives and their curves."""
     measured = run.get(VAL) or run["epochs"][-1]["validation"]
     objectives = [term["name"] for term in run["preset"].get("objectives", ())]
     return {**measured, "objectives": objectives, "curve": run.get("curve", [])}
@@ -124,7 +124,7 @@ def list_settings(described: Measurement) -> list[Any]:
 def sections(
     paper: Paper, data: str, runs: Runs, stored: Sequence[Measurement], outdated: Collection[str]
 ) -> list[str]:
-    """Write a paper's systems, claims, terms and mean ranks on some data; maybe nothing."""
+    """Write a paper's systems, claims, terms and mean ranks on some data."""
     systems = list(choose_systems(paper, runs))
     if not systems:
         return []
@@ -161,7 +161,7 @@ def choose_systems(paper: Paper, runs: Runs) -> Iterator[System]:
 
 
 def terms_section(data: str, runs: Runs, systems: Iterable[System]) -> list[str]:
-    """Write the terms of losses of two and more objectives by epoch, where they are stored."""
+    """Write the terms of losses by epoch, where they are stored."""
     rows = []
     for system in systems:
         results = [run for run in runs[system.preset].values() if has_terms(run)]
