@@ -17,10 +17,11 @@ UNEQUAL = "SDT-RNN learns 500 pairs a batch for 12 epochs, DeFrag 100 for 6"
 
 @dataclass(frozen=True, slots=True)
 class Paper:
-    """A paper, by the name that claims and systems use, and what differs here."""
+    """A paper, by the name that claims and systems use, its idea, and what differs here."""
 
     name: str
     title: str
+    idea: str = ""
     differences: tuple[str, ...] = ()
 
 
@@ -28,6 +29,8 @@ PAPERS = (
     Paper(
         DTRNN,
         "Socher et al. 2014: dependency trees (DT-RNN, SDT-RNN)",
+        "A sentence becomes one vector, composed along its grammatical tree, and should beat "
+        "vectors that forget the order of words.",
         (
             "The paper learns 800 photos of Pascal1K and ranks 100 photos and 500 sentences, so "
             "its ranks are smaller by nature. Here 329 photos of Pascal1K exist, for measuring.",
@@ -42,6 +45,7 @@ PAPERS = (
     Paper(
         DEFRAG,
         "Karpathy, Joulin & Fei-Fei 2014: deep fragment embeddings (DeFrag)",
+        "Parts of photos are matched with parts of sentences, and should beat one vector for each.",
         (
             "A region's feature is a mean over its box in a CNN's map of the whole photo, instead "
             "of a CNN's look at the cropped box: boxes see what is around them.",
@@ -55,6 +59,7 @@ PAPERS = (
     Paper(
         DVSA,
         "Karpathy & Fei-Fei 2015: deep visual-semantic alignments (DVSA)",
+        "Each word in its context looks for its best region, with a simpler objective.",
         (
             "256 numbers a vector instead of 1,000 to 1,600; boxes as in DeFrag's rows.",
             "No dropout, where the paper has it in all layers but the recurrent ones; AdamW, and "
@@ -67,6 +72,8 @@ PAPERS = (
     Paper(
         TWO_BRANCH,
         "Wang, Li & Lazebnik 2016: structure-preserving embeddings (two-branch)",
+        "Two networks map photos and sentences to one space in which sentences of one photo stay "
+        "neighbours.",
         (
             "The paper measures Flickr30K and MSCOCO, which are not here; these rows are "
             "Flickr8k's.",

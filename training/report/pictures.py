@@ -140,7 +140,7 @@ def draw_terms(by_data: Mapping[str, trainings.Runs], file: Path) -> bool:
         for preset, results in runs.items():
             for term, values in average_curves(list(results.values())):
                 if term in curves:
-                    learned = data.partition("learned from ")[2]
+                    learned = data.partition(trainings.PART)[2]
                     label = f"{preset}, {learned}" if learned else preset
                     curves[term].append(Curve(label, range(1, len(values) + 1), values))
     if not curves["fragments"]:

@@ -9,7 +9,7 @@ from training.markdown import heading, line
 from training.report import boxes, trainings
 from training.report.claims import NOT_JUDGED, Claim, ClaimResult
 from training.report.measurements import Measurement, name_data
-from training.report.papers import PAPERS, Paper
+from training.report.papers import OURS, PAPERS, Paper
 
 SHIPPED = ("tessera", "flickr8k val")  # the preset that ships, and where it is measured
 NOT_MEASURED = "not measured"
@@ -56,7 +56,7 @@ def sections(stored: Sequence[Measurement], by_data: Mapping[str, trainings.Runs
     """Write the summary; without claims nothing but what ships."""
     lines = heading("In short", 2, SAYS, describe_shipped(stored))
     verdicts = [
-        (f"{paper.title}, on {data}", by_verdict)
+        (f"{paper.title}, on {data}", paper.idea, by_verdict)
         for data, runs in by_data.items()
         for paper, by_verdict in group_verdicts(data, runs, stored)
     ]
@@ -65,9 +65,9 @@ def sections(stored: Sequence[Measurement], by_data: Mapping[str, trainings.Runs
         lines += [line(head), "|" + "---|" * len(head)]
         lines += [
             line([title, *(len(by_verdict.get(verdict, ())) or "–" for verdict in VERDICTS)])
-            for title, by_verdict in verdicts
+            for title, _, by_verdict in verdicts
         ]
-        lines += ["", *(text for title, names in verdicts for text in list_claims(title, names))]
+        lines += ["", *(text for verdict in verdicts for text in list_claims(*verdict))]
     untested = "\n".join(f"- **{what}**: {why}" for what, why in UNTESTED)
     not_run = "\n".join(f"- **{what}**: {why}" for what, why in NOT_RUN)
     return [
@@ -94,8 +94,8 @@ def group_verdicts(
     data: str, runs: trainings.Runs, stored: Sequence[Measurement]
 ) -> Iterator[tuple[Paper, dict[str, list[str]]]]:
     """Group each paper's claims by their verdicts."""
-    judged = [*trainings.judge_claims(runs), *boxes.judge_claims(data, stored)]
-    for paper in PAPERS:
+    judged = [*trainings.judge_claims(data, runs), *boxes.judge_claims(data, stored)]
+    for paper in (paper for paper in PAPERS if paper.name != OURS):
         by_verdict: dict[str, list[str]] = defaultdict(list)
         for claim, result in judged:
             if claim.paper == paper.name:
@@ -104,14 +104,14 @@ def group_verdicts(
             yield paper, dict(by_verdict)
 
 
-def list_claims(title: str, by_verdict: Mapping[str, list[str]]) -> list[str]:
+def list_claims(title: str, idea: str, by_verdict: Mapping[str, list[str]]) -> list[str]:
     """List a paper's claims, a line for each verdict."""
     lists = [
         f"- {verdict}: {'; '.join(by_verdict[verdict])}."
         for verdict in VERDICTS
         if verdict in by_verdict
     ]
-    return [f"**{title}**", "", *lists, ""]
+    return [f"**{title}.** {idea}", "", *lists, ""]
 
 
 def shorten(result: ClaimResult | None) -> str:
