@@ -127,8 +127,10 @@ def sections(
 ) -> list[str]:
     """Write a paper's systems, claims, terms and mean ranks on some data."""
     systems = list(choose_systems(paper, runs))
-    if not systems:
+    if not any(belongs(system, paper) for system in systems):
         return []
+    if PART in data:
+        outdated = ()  # shorter on purpose
     claims = [claim for claim, _ in judge_claims(data, runs) if claim.paper == paper.name]
     measured = any(check_claim(claim, runs) for claim in claims)
     rows = [claim_row(claim, runs, outdated) for claim in claims if measured]
@@ -153,12 +155,17 @@ def choose_systems(paper: Paper, runs: Runs) -> Iterator[System]:
         for name in (claim.better, claim.worse)
     }
     for system in SYSTEMS:
-        its = system.source.startswith(paper.name)
+        its = belongs(system, paper)
         if system.preset in runs and (its or system.preset in compared):
             yield system if its else replace(system, published=None)
     if paper.name == OURS:
         listed = {system.preset for system in SYSTEMS}
         yield from (System(name, name, "–", "–", "–") for name in sorted(runs.keys() - listed))
+
+
+def belongs(system: System, paper: Paper) -> bool:
+    """Return whether a system is of a paper, or of none and so among Tessera's own."""
+    return system.source.startswith(paper.name) or (system.source == "–" and paper.name == OURS)
 
 
 def terms_section(data: str, runs: Runs, systems: Iterable[System]) -> list[str]:
@@ -170,10 +177,15 @@ def terms_section(data: str, runs: Runs, systems: Iterable[System]) -> list[str]
             epochs = zip(*(
                 [epoch["terms"][term] for epoch in run["curve"]] for run in results
             ), strict=False)  # fmt: skip
-            values = " → ".join(f"{mean(values):.3g}" for values in epochs)
+            values = " → ".join(round_term(mean(values)) for values in epochs)
             rows.append(line([system.name, system.preset, len(results), term, values]))
     head = ("system", "preset", "seeds", "term", "by epoch")
     return section(f"Terms of the loss, on {data}", TERMS_SAY, head, rows)
+
+
+def round_term(value: float) -> str:
+    """Round a term to three digits."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def has_terms(run: Result) -> bool:
