@@ -1,4 +1,4 @@
-"""Analyses of a checkpoint: measurements by its kind of model, and a look inside."""
+"""Analyses of a checkpoint: measurements, and a look inside."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from training.captioners.train import frozen_inputs
 from training.data.corpus import Corpus, Example
 from training.data.entities import GroundTruth
 from training.evaluation import tables
-from training.evaluation.captions.descriptions import GeneratedCaption, descriptions
+from training.evaluation.captions.measure import GeneratedCaption, descriptions
 from training.evaluation.captions.naming import naming
 from training.evaluation.captions.spice import Program
 from training.evaluation.captions.tables import format_descriptions, format_naming
 from training.evaluation.captions.wordnet import WordNet
 from training.evaluation.embedding import encode_inputs, read_pixels
-from training.evaluation.inside import RankedRegion
 from training.evaluation.measure import measure, measure_ranks
 from training.evaluation.open_world import open_world
+from training.evaluation.outstanding_parts import RankedRegion
 from training.evaluation.queries import NaturalQuery
 from training.evaluation.reliability import Reliability
 from training.grounders import train as grounding
@@ -40,7 +40,7 @@ from training.matchers import calibration
 from training.matchers.frozen import FrozenInputs, precision_of
 from training.proposers import train as proposals
 from training.report import contact_sheet
-from training.runs.folder import Place
+from training.runs.folder import RunPlace
 from training.runs.progress import Progress
 
 
@@ -69,9 +69,9 @@ class Exam:
     spice: Program | None = None
 
     @property
-    def place(self) -> Place:
+    def place(self) -> RunPlace:
         """The place of frozen features: their cache and the device."""
-        return Place(self.cache, self.cache, self.device)
+        return RunPlace(self.cache, self.cache, self.device)
 
     def vectors(self, loaded: Checkpoint) -> list[Tensor]:
         """Compute the photos' vectors (R_k, D) from their frozen features."""
@@ -89,7 +89,7 @@ class Exam:
 def sample(
     examples: Sequence[Example], split: str, limit: int | None
 ) -> tuple[Sequence[Example], str]:
-    """Draw at most `limit` examples, always the same ones, and name the sample.
+    """Draw at most `limit` examples, always equal, and name them.
 
     The examples keep their order. The name tells a part of a split from the whole.
     """
@@ -101,7 +101,7 @@ def sample(
 
 
 def name_checkpoint(loaded: Checkpoint) -> dict[str, Any]:
-    """Return the facts by which a measurement names its checkpoint."""
+    """Return the facts of a checkpoint for the names of measurements."""
     facts = loaded.facts
     return {
         "checkpoint": loaded.fingerprint,
@@ -221,7 +221,7 @@ TAKERS = {
 
 
 def refuse_unused(kind: str, **options: object) -> None:
-    """Raise ValueError for a set option without effect on a kind of checkpoint."""
+    """Raise ValueError for an option without effect on a kind."""
     for option, value in options.items():
         if value and kind not in TAKERS[option]:
             takers = " and ".join(TAKERS[option])
@@ -237,7 +237,7 @@ def load_matcher(file: Path, device: str) -> Checkpoint:
 
 
 def load_judge(loaded: Checkpoint, file: Path | None, device: str) -> Checkpoint | None:
-    """Load the matcher that ranks a captioner's candidates.
+    """Load the matcher to rank a captioner's candidates.
 
     ValueError where the checkpoint is no captioner.
     """
@@ -250,7 +250,7 @@ def calibrate(
     loaded: Checkpoint,
     ranking: Checkpoint | None,
     corpora: Sequence[Corpus],
-    place: Place,
+    place: RunPlace,
     out: Path,
     progress: Progress,
 ) -> tuple[Mapping[str, Reliability], dict[str, Any]]:

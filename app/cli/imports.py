@@ -16,9 +16,9 @@ from rich.console import Console
 from app.engine import cluster
 from app.engine.engine import Engine
 from app.imports import folder, tables
-from app.imports.decoders import Allowance, Decoders
 from app.imports.fetching import Fetcher, refuse
 from app.imports.folder import ImportOutcome, ItemSource
+from app.imports.photo_decoders import Allowance, Decoders
 from app.imports.progress import note_progress
 from app.settings import Settings
 from index.items import Replaced
@@ -100,7 +100,10 @@ def import_table(
     refused: Path | None,
     settings: Settings,
 ) -> Counter[str]:
-    """Import a table; print its columns first and write refused rows to a file."""
+    """Import a table.
+
+    It prints the columns first, and writes refused rows to a file.
+    """
     refused = refused or file.with_name(f"{file.name}.refused.jsonl")
     refused.unlink(missing_ok=True)  # of an earlier import
     with tables.open_table(file, mapping) as table:

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from app import lean
-from app.settings import Settings
+from app import torch_import
 from models import header
 
 if TYPE_CHECKING:
@@ -37,11 +36,15 @@ Named = Annotated[str, typer.Option(help="A named set of items.")]
 def settings_for(**options: object) -> Settings:
     """Make the settings; options of the command line come before the environment.
 
-    An invalid value is a usage error.
+    An invalid value is a usage error. Settings with a former name are read with a warning.
     """
     from pydantic import ValidationError
 
     from app.settings import Settings
+    from app.settings_names import list_warnings
+
+    for warning in list_warnings():
+        typer.echo(f"warning: {warning}", err=True)
 
     overrides: dict[str, Any] = {
         name: value for name, value in options.items() if value is not None
@@ -71,19 +74,21 @@ def plain_errors() -> Iterator[None]:
 def load_models(settings: Settings) -> Models:
     """Load the models of the settings; errors are those of `check`."""
     check(settings)
-    lean.import_torch(settings.device)
+    torch_import.import_torch(settings.device)
     from app.engine.inference import Models
 
     return Models.of(settings)
 
 
 def load_engine(settings: Settings, *, adopt: bool = False) -> Engine:
-    """Load the engine of the settings; errors are those of `check` and the catalog.
+    """Load the engine of the settings.
+
+    Errors are those of `check` and the catalog.
 
     With `adopt`, it takes over a data folder and pictures that belong to another catalog.
     """
     check(settings)
-    lean.import_torch(settings.device)
+    torch_import.import_torch(settings.device)
     from app.engine.engine import Engine
 
     return Engine.load(settings, adopt=adopt)

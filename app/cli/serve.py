@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from app import lean
+from app import torch_import
 from app.cli.options import Adopt, Data, OnCluster, plain_errors, settings_for
 from app.defaults import DEFAULT_COLLECTION
 
@@ -97,7 +97,7 @@ def serve(
         from app.access.keyring import Keyring, check_lock
 
         check_lock(settings, Keyring.of(settings))
-        settings.check_certificate()
+        check_certificate(settings)
         allow_files(settings.connections + FILES)
         listener = bind_socket(settings.host, settings.port)
     demo_name = demo or ("photos" if with_sample and photos is None else None)
@@ -117,7 +117,7 @@ def _load_and_serve(
     adopt: bool,
 ) -> None:
     with plain_errors():
-        lean.import_torch(settings.device)
+        torch_import.import_torch(settings.device)
         from app.cli.demos import index_meanwhile
 
         engine, shown, sources = _load(settings, demo, adopt=adopt)
@@ -164,7 +164,7 @@ def _serve_by_workers(settings: Settings, listener: socket.socket) -> None:
     from app.telemetry.metrics import share
 
     config = uvicorn.Config(
-        partial(lean.create_app, settings),
+        partial(torch_import.create_app, settings),
         factory=True,
         host=settings.host,
         port=settings.port,
@@ -181,6 +181,15 @@ def _serve_by_workers(settings: Settings, listener: socket.socket) -> None:
         Multiprocess(config, sockets=[listener]).run()
 
 
+def check_certificate(settings: Settings) -> None:
+    """Raise ValueError for a missing file of the certificate or its key."""
+    if settings.ssl_keyfile and not settings.ssl_certfile:
+        raise ValueError("ssl_keyfile: the certificate is missing; set ssl_certfile as well")
+    for file in (settings.ssl_certfile, settings.ssl_keyfile):
+        if file and not file.is_file():
+            raise ValueError(f"there is no file {file} to serve HTTPS with")
+
+
 def allow_files(count: int) -> None:
     """Raise the limit of open files, also for child processes, if possible."""
     least, most = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -190,7 +199,10 @@ def allow_files(count: int) -> None:
 
 
 def bind_socket(host: str, port: int) -> socket.socket:
-    """Bind a socket before models load; OSError if the address is not available."""
+    """Bind a socket before models load.
+
+    OSError if the address is not available.
+    """
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE

@@ -16,13 +16,13 @@ import ray.data
 from numpy.typing import NDArray
 from ray.data import ActorPoolStrategy, DataContext
 
-from app import process as priority
+from app import priority
 from app.engine.drafts import Draft
 from app.engine.engine import Engine
 from app.imports import folder
-from app.imports.decoders import Allowance, Decoders
 from app.imports.fetching import Fetcher, refuse
 from app.imports.folder import ImportOutcome, ItemSource
+from app.imports.photo_decoders import Allowance, Decoders
 from app.settings import Settings
 from index.cluster.cluster import connect
 from index.items import Collection
@@ -37,7 +37,7 @@ Columns = Mapping[str, NDArray[Any]]  # of one batch; "value" holds pickled valu
 
 
 class SourceReader:
-    """Reads and decodes photos: a batch of sources in, a batch of drafts out."""
+    """Reads and decodes photos: batches of sources to batches of drafts."""
 
     def __init__(self, settings: Settings) -> None:
         priority.lower(priority.BACKGROUND)
@@ -46,7 +46,7 @@ class SourceReader:
         self._fetch = Fetcher(settings.upload_bytes).fetch if settings.fetch else refuse
 
     def __call__(self, batch: Columns) -> Columns:
-        """The drafts of a batch, or why there are none, in order."""
+        """Return a batch's drafts, or their errors, in order."""
         return pack([self._read(source) for source in unpack(batch)])
 
     def _read(self, source: ItemSource) -> Draft | ImportOutcome:

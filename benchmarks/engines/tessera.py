@@ -1,4 +1,6 @@
-"""Tessera's own index, by default and exactly, through the catalog, as a service uses it.
+"""Tessera's own index, by default and exactly.
+
+It is used through the catalog, as by a service.
 
 Only this file of the engines calls the index.
 """
@@ -19,7 +21,7 @@ from index.items import Entry, Picture
 from index.search import scan
 from index.search.index import Index
 from index.search.requests import Request
-from index.segments import process as following
+from index.segments import follower_process as following
 from models.text.queries import Query
 from models.types import Box, FragmentBag
 
@@ -130,7 +132,10 @@ class TesseraExact(Tessera):
 
 
 class TesseraCodes(TesseraExact):
-    """All bags scored from codes: the cost of an exact scan without heads."""
+    """All bags scored from codes, without heads.
+
+    This is the cost of an exact scan.
+    """
 
     name = "Tessera, exact, without heads"
 

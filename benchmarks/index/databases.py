@@ -1,4 +1,4 @@
-"""Work of a catalog in PostgreSQL and in SQLite, in turns: python -m benchmarks.index.databases.
+"""Work in PostgreSQL and SQLite: python -m benchmarks.index.databases.
 
 Both keep acknowledged changes through a power cut. Pictures are left out, as they are not in the
 database. Bags are random, as large as the default matcher's. PostgreSQL is Debian's, on this
@@ -34,7 +34,7 @@ from index.catalog import edits as editing
 from index.catalog.catalog import Catalog
 from index.catalog.edits import Change, ItemSelection
 from index.items import Collection, Entry
-from index.segments import process as following
+from index.segments import follower_process as following
 from models.types import FragmentBag, Span
 from tests.servers import server
 from training.report import measurements

@@ -1,4 +1,4 @@
-"""Support of captions: the best probability to tell true words from invented ones.
+"""Support of captions: true words against invented ones.
 
     python -m benchmarks.models.caption_support flickr8k/ --check pascal_part/
 
@@ -34,8 +34,8 @@ from models.types import FragmentBag, ParsedSentence, Word
 from models.vision.sight import Look, share_sight
 from training.data import readers as folders
 from training.data.corpus import Example
-from training.evaluation.answers import MODIFIERS
 from training.evaluation.embedding import read_pixels
+from training.evaluation.true_answers import MODIFIERS
 
 WORDS = ("word", "phrase", "odds ratio", "modified")
 CAPTIONS = ("caption", "least noun")
@@ -50,7 +50,7 @@ CLASSES = {
 
 @dataclass(frozen=True, slots=True)
 class JudgedText:
-    """A content word or a caption: tag, truth, and a value for each signal."""
+    """A content word or a caption: tag, truth, signals."""
 
     tag: str
     shown: bool

@@ -1,4 +1,6 @@
-"""Processor time of checkpoints from a photo's bytes to its vectors, and their ratio.
+"""Processor time of checkpoints, from bytes to vectors.
+
+And their ratio.
 
 Checkpoints take turns over the same photos, so that other load affects all of them.
 
@@ -18,7 +20,7 @@ import torch
 from models import checkpoint
 from models.registry import Matcher
 from models.vision.images import decode
-from models.vision.photo_files import DISPLAY_SIDE
+from models.vision.photo_decoding import DISPLAY_SIDE
 
 PHOTOS = (".jpg", ".jpeg", ".png", ".webp")
 

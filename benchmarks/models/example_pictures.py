@@ -22,7 +22,7 @@ from models.types import Box, FragmentBag
 from models.vision.regions import crop
 from training.captioners.regions import require_regions
 from training.evaluation.embedding import read_pixels
-from training.evaluation.inside import RankedRegion, rank_regions
+from training.evaluation.outstanding_parts import RankedRegion, rank_regions
 from training.report.examples import Row, Shown, draw
 
 SAMPLES = Path("app/demos/photos")

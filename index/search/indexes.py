@@ -1,4 +1,4 @@
-"""Open indexes: one for each collection of a data folder, followed in the background."""
+"""Open indexes, one for each collection, followed in the background."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from index.catalog.checksum_filling import lacks_checksums
 from index.documents.query_words import Synonyms
 from index.items import Collection
 from index.search.index import Index
-from index.segments import process as following
+from index.segments import follower_process as following
 from index.segments import verification
-from index.segments.builder import Sizes
+from index.segments.follower import Sizes
 from index.segments.verification import Verifier
 from models.scores.calibration import Calibration
 
@@ -25,7 +25,10 @@ log = logging.getLogger(__name__)
 
 
 class Indexes:
-    """The indexes of a catalog's collections, opened when they are asked for. For many threads."""
+    """The indexes of a catalog's collections, opened on demand.
+
+    For many threads.
+    """
 
     def __init__(
         self,
@@ -39,8 +42,8 @@ class Indexes:
     ) -> None:
         """Open no index yet.
 
-        `follower` is the module that index.segments.process.start runs in a process of its own.
-        `threads` are those of a search; None means one for each processor core.
+        `follower` is the module that index.segments.follower_process.start runs in a process of its
+        own. `threads` are those of a search; None means one for each processor core.
         """
         self.catalog, self._folder = catalog, folder
         self._calibration, self._device, self._synonyms = calibration, device, synonyms
@@ -113,7 +116,7 @@ class Indexes:
             index.close()
 
     def _watch(self) -> None:
-        """Start a follower as soon as there is enough to follow, or garbage to delete."""
+        """Start a follower as soon as there is work for it."""
         process: subprocess.Popen[bytes] | None = None
         unfilled = True  # until a follower has been there that fills in missing checksums
         while not self._stopped.wait(WATCH):
@@ -132,7 +135,7 @@ class Indexes:
             process.communicate()  # waits, and closes the pipe
 
     def _needs_follower(self) -> bool:
-        """Return whether there is garbage to delete, or enough written for a new segment."""
+        """Return whether there is garbage, or enough for a new segment."""
         if self._close_dropped():
             return True
         with self._lock:
@@ -140,7 +143,7 @@ class Indexes:
         return any(count >= Sizes().least for count in unpublished)
 
     def _close_dropped(self) -> bool:
-        """Close the indexes of dropped collections; says whether any is still to delete."""
+        """Close indexes of dropped collections; return whether garbage is left."""
         named = {collection.token for collection in self.catalog.names.all()}
         with self._lock:
             gone = [self._open.pop(token) for token in self._open.keys() - named]

@@ -1,4 +1,4 @@
-"""Sources of pretrained encoders: folders of weights, known by the SHA-256 of their files."""
+"""Sources of pretrained encoders: folders of weights and their SHA-256."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from models.encoders.layouts import FolderLayout, read_json
 from models.encoders.open_clip import OpenClipLayout
 
 # model_type: module; "siglip2" is NaFlex in transformers, other SigLIP 2 are "siglip"
-FAMILIES = {"clip": "clip", "siglip": "siglip", "siglip2": "siglip2", "tipsv2": "tipsv2"}
+FAMILIES = {"clip": "clip", "siglip": "siglip", "siglip2": "siglip2_naflex", "tipsv2": "tipsv2"}
 Files = tuple[tuple[str, str], ...]  # a file's name in its folder, and its SHA-256
 
 
@@ -68,7 +68,9 @@ class EncoderSource:
 
 
 def layout(folder: Path) -> FolderLayout:
-    """The layout of a folder: transformers' if its weights are there, else open_clip's.
+    """The layout of a folder.
+
+    transformers' if its weights are there, else open_clip's.
 
     Raises LookupError where there is no folder.
     """

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from models import shipped
 from models.text.limits import MOST_WORDS, cut_runs, refuse_huge
+from models.towers import TextReader
 from models.types import ParsedSentence, Span, Word
 
 if TYPE_CHECKING:
@@ -135,8 +136,20 @@ def parse(text: str) -> ParsedSentence:
     refuse_huge(text)
     with forgetting(tokenizer()):
         placed = tokens(tokenizer(), text)
-        words = (word(token, start) for token, start in placed if is_word(token))
+        words = (
+            Word(token.text, Span(start, start + len(token.text)))
+            for token, start in placed
+            if is_word(token)
+        )
         return ParsedSentence(text, tuple(words))
+
+
+class SentenceReader(TextReader):
+    """A reader of words, without trees."""
+
+    def parse(self, texts: Sequence[str]) -> list[ParsedSentence]:
+        """Split texts into words."""
+        return [parse(text) for text in texts]
 
 
 def parse_trees(texts: Sequence[str]) -> list[ParsedSentence]:
@@ -180,11 +193,6 @@ def tokens(nlp: Language, text: str) -> list[Placed]:
 def is_word(token: Token) -> bool:
     """Whether a token has a letter or a digit."""
     return any(character.isalnum() for character in token.text)
-
-
-def word(token: Token, start: int) -> Word:
-    """A token's text and where it is."""
-    return Word(token.text, Span(start, start + len(token.text)))
 
 
 def without_spaces(nlp: Language, token_list: Sequence[Token]) -> Doc:

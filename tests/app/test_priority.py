@@ -1,4 +1,4 @@
-"""Work that nobody waits for leaves the processor to searches."""
+"""Background work leaves the processor to searches."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from threading import get_native_id
 
 import pytest
 
-from app import process as priority
+from app import priority
 
 
 def niceness() -> int:

@@ -14,7 +14,7 @@ from training.evaluation.categories import CategorySearch, category_search, freq
 from training.evaluation.embedding import embed, embed_photos
 from training.evaluation.queries import NaturalQuery, QuerySearch, query_search
 from training.evaluation.retrieval import Floats
-from training.evaluation.scores import score_matrix
+from training.evaluation.score_matrix import score_matrix
 from training.runs.progress import Progress, silent
 
 
@@ -35,7 +35,7 @@ def open_world(
     device: str = "cpu",
     vectors: Callable[[], Sequence[Tensor]] | None = None,
 ) -> OpenWorld:
-    """Embed photos once, and rank them for each field's value and each query.
+    """Embed photos once; rank them for each value and query.
 
     `vectors` gives the photos' vectors, (R_k, D) each, if they are already known. LookupError for
     an absent field or photo, ValueError for a text that the matcher cannot take.

@@ -1,4 +1,7 @@
-"""The loss of a matcher: a weighted sum of objectives, each found by the name of its module."""
+"""The loss of a matcher: a weighted sum of objectives.
+
+A module's name finds each.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Matchers in training: pairs as a dataset, objectives of a match, validation by retrieval."""
+"""Matchers in training: pairs, objectives, validation by retrieval."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from models.matcher import Matcher
+from models.matcher import TwoTowerMatcher
 from models.scores.scoring import SCORES, products
 from models.text import classes
 from models.towers import ImageTower, TextTower
@@ -19,7 +19,7 @@ from models.types import PaddedBags
 from training.data.batches import ALL, Batch, Sampling, batches, count_batches
 from training.data.truth import PairTruth
 from training.evaluation.retrieval import Retrieval, rank_pairs, retrieval, similarity
-from training.evaluation.scores import score_matrix
+from training.evaluation.score_matrix import score_matrix
 from training.matchers.objectives import Match
 from training.runs import workers
 from training.runs.cache import Deferred, Repeated, take
@@ -69,7 +69,7 @@ class Pairs:
         return [image for image, count in enumerate(self.counts) for _ in range(count)]
 
     def at(self, images: Sequence[int]) -> Pairs:
-        """Select images with their sentences, where each sentence has one image."""
+        """Select images with their sentences, one sentence an image."""
         starts = [0, *accumulate(self.counts)]
         sentences = [place for k in images for place in range(starts[k], starts[k + 1])]
         return Pairs(
@@ -113,9 +113,9 @@ class PairDataset:
 
 @dataclass(frozen=True, slots=True)
 class MatchObjective:
-    """The objective of a batch of pairs: bags, all scores, and teachers' scores."""
+    """The objective of a batch: bags, scores, and teachers' scores."""
 
-    model: Matcher
+    model: TwoTowerMatcher
     pairs: Pairs
     objective: Objective
     device: str = "cpu"
@@ -148,7 +148,7 @@ class MatchObjective:
 
 
 def validate_epoch(
-    model: Matcher, train_pairs: Pairs, validation: Pairs, device: str, share: float
+    model: TwoTowerMatcher, train_pairs: Pairs, validation: Pairs, device: str, share: float
 ) -> ValidationResult:
     """Measure retrieval and similarity over val, with references of the learned pairs.
 
@@ -162,8 +162,10 @@ def validate_epoch(
     return ValidationResult(values, measured.recall_sum)
 
 
-def refer(model: Matcher, pairs: Pairs, device: str = "cpu") -> None:
-    """Give a matcher its reference photos and sentences; it is left in evaluation.
+def refer(model: TwoTowerMatcher, pairs: Pairs, device: str = "cpu") -> None:
+    """Give a matcher its references.
+
+    Photos and sentences; it is left in evaluation.
 
     They are spread evenly over train, some repeated if train has fewer. Half of the sentences name
     classes of ImageNet, so that photos unlike train's are compared with their content, too.
@@ -190,7 +192,7 @@ def spread(inputs: Sequence[Tensor], count: int) -> list[Tensor]:
     return take(inputs, torch.linspace(0, len(inputs) - 1, count).round().long().tolist())
 
 
-def validate(model: Matcher, pairs: Pairs, device: str = "cpu") -> Retrieval:
+def validate(model: TwoTowerMatcher, pairs: Pairs, device: str = "cpu") -> Retrieval:
     """Measure retrieval over a split's frozen inputs.
 
     The model is left in evaluation mode. Where several images answer a sentence, repeated sentences
@@ -199,7 +201,7 @@ def validate(model: Matcher, pairs: Pairs, device: str = "cpu") -> Retrieval:
     return rank_split(model, pairs, encode_split(model, pairs, device), device)
 
 
-def encode_split(model: Matcher, pairs: Pairs, device: str) -> SplitBags:
+def encode_split(model: TwoTowerMatcher, pairs: Pairs, device: str) -> SplitBags:
     """Encode a split's images and sentences, shared sentences once."""
     model.eval()
     positions = pairs.truth.distinct if pairs.truth else range(len(pairs.sentences))
@@ -209,7 +211,7 @@ def encode_split(model: Matcher, pairs: Pairs, device: str) -> SplitBags:
     return SplitBags(images, encode_all(encode, take(pairs.sentences, positions), device))
 
 
-def rank_split(model: Matcher, pairs: Pairs, bags: SplitBags, device: str) -> Retrieval:
+def rank_split(model: TwoTowerMatcher, pairs: Pairs, bags: SplitBags, device: str) -> Retrieval:
     """Rank a split's images by its sentences, and the other way round."""
     scores = score_matrix(bags.images, bags.sentences, model.score, device)
     if pairs.truth:
@@ -218,7 +220,9 @@ def rank_split(model: Matcher, pairs: Pairs, bags: SplitBags, device: str) -> Re
     return retrieval(scores, pairs.owners)
 
 
-def measure_similarity(model: Matcher, pairs: Pairs, bags: SplitBags) -> dict[str, Any] | None:
+def measure_similarity(
+    model: TwoTowerMatcher, pairs: Pairs, bags: SplitBags
+) -> dict[str, Any] | None:
     """Rank a split's sentences by one vector each, the sum of their fragments.
 
     None where distances stand for products, or a photo has one sentence alone.
@@ -241,7 +245,7 @@ def encode_all(
     return bags
 
 
-def defer_fixed(pairs: Pairs, model: Matcher, device: str) -> Pairs:
+def defer_fixed(pairs: Pairs, model: TwoTowerMatcher, device: str) -> Pairs:
     """Pass inputs through their tower's slow fixed part once.
 
     They pass at the first request, when a resumed run has its weights.

@@ -1,4 +1,7 @@
-"""Checks of the papers' claims: the difference of two presets over seeds, with an interval."""
+"""Checks of the papers' claims: two presets' difference over seeds.
+
+With an interval.
+"""
 
 from __future__ import annotations
 

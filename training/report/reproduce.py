@@ -16,7 +16,7 @@ from training.matchers.preset import Preset
 from training.report import measurements, pictures
 from training.report import page as report
 from training.report.measurements import Measurement
-from training.runs.folder import Place, Reporter
+from training.runs.folder import Reporter, RunPlace
 from training.runs.loop import EpochRecord
 from training.runs.progress import Progress, silent
 
@@ -26,10 +26,10 @@ class Training:
     """One preset with one seed, and its progress."""
 
     preset: Preset
-    place: Place
+    place: RunPlace
     done: int  # epochs
     begun: bool  # there is a finished epoch to resume from
-    changed: bool  # the run there is finished, but the preset was another then
+    changed: bool  # the run there is finished, but the preset has changed since
     row: bool = True  # a row of the page, or no more than a teacher of one
 
     @property
@@ -39,7 +39,10 @@ class Training:
 
     @property
     def left(self) -> int:
-        """The number of epochs to do; a preset without epochs is validated once."""
+        """The number of epochs to do.
+
+        A preset without epochs is validated once.
+        """
         return max(0, max(1, self.preset.schedule.epochs) - self.done)
 
 
@@ -51,11 +54,11 @@ class Estimate:
     unknown: tuple[str, ...]  # presets without an earlier run, which come on top
 
 
-def plan(presets: Sequence[Preset], corpus: Corpus, place: Place, seeds: int) -> list[Training]:
+def plan(presets: Sequence[Preset], corpus: Corpus, place: RunPlace, seeds: int) -> list[Training]:
     """List every preset with every seed after its teachers, with their progress.
 
     A preset without epochs is the same with every seed, so it comes once. ValueError for a run of
-    other data, an interrupted one of other options, or such a teacher.
+    other data, an interrupted one of other options, or a teacher with either problem.
     """
     # All rows with one seed come before any with two: interrupted, the table has many rows.
     runs = [
@@ -88,7 +91,7 @@ def list_teachers(row: Training, corpus: Corpus) -> list[Training]:
     return trainings
 
 
-def inspect_training(preset: Preset, corpus: Corpus, place: Place) -> Training:
+def inspect_training(preset: Preset, corpus: Corpus, place: RunPlace) -> Training:
     """Inspect the progress of one training; ValueError as in plan."""
     folder = open_folder(preset, corpus, place)
     changed = folder.changed if folder.epochs or folder.resumable else []
@@ -113,7 +116,7 @@ def measure_paces(runs: Iterable[Measurement]) -> dict[str, float]:
 
 
 def estimate(trainings: Iterable[Training], paces: Mapping[str, float]) -> Estimate:
-    """Estimate the time of the epochs that are left."""
+    """Estimate the time of the epochs to do."""
     to_do = [job for job in trainings if job.left]
     seconds = [job.left * paces[job.preset.name] for job in to_do if job.preset.name in paces]
     unknown = {job.preset.name: None for job in to_do if job.preset.name not in paces}
@@ -147,10 +150,12 @@ def reproduce(
     publisher: Publisher,
     *,
     progress: Progress = silent,
-    starts: Callable[[Training], None] = lambda _: None,
-    tells: Callable[[EpochRecord], None] = lambda _: None,
+    on_start: Callable[[Training], None] = lambda _: None,
+    on_epoch: Callable[[EpochRecord], None] = lambda _: None,
 ) -> dict[str, str]:
-    """Train the rows that are left, and publish each; return failures by name.
+    """Train the missing rows and publish each.
+
+    Returns failures by name.
 
     A loss that is not finite ends its own training alone.
     """
@@ -158,9 +163,9 @@ def reproduce(
     to_do = [job for job in trainings if job.left]
     failures = {}
     for job in progress(to_do, len(to_do), "trainings"):
-        starts(job)
+        on_start(job)
         try:
-            reporter = Reporter(progress, tells)
+            reporter = Reporter(progress, on_epoch)
             run.train(job.preset, corpus, job.place, resume=job.begun, reporter=reporter)
         except ArithmeticError as wrong:
             failures[job.name] = str(wrong)

@@ -10,15 +10,15 @@ from typing import Any
 import torch
 
 from models import checkpoint
-from models.matcher import Matcher
+from models.matcher import TwoTowerMatcher
 from training.data.corpus import Corpus
 from training.evaluation.embedding import read_pixels
-from training.evaluation.scores import score_matrix
+from training.evaluation.score_matrix import score_matrix
 from training.matchers.frozen import FrozenInputs, precision_of
 from training.matchers.matching import encode_split
 from training.report.drawing import Curve, draw_curves, new_figure, save
 from training.report.examples import Row, Shown, draw
-from training.runs.folder import Place
+from training.runs.folder import RunPlace
 
 CURVES, EXAMPLES = "curves.png", "examples.png"
 QUERIES, BEST = 5, 4  # sentences of val, and photos for each
@@ -60,14 +60,14 @@ def term_curves(epochs: Sequence[Mapping[str, Any]]) -> Iterable[Curve]:
             yield curve_of(name, epochs, lambda epoch, name=name: epoch["terms"].get(name))
 
 
-def draw_examples(file: Path, corpus: Corpus, place: Place) -> Path | None:
+def draw_examples(file: Path, corpus: Corpus, place: RunPlace) -> Path | None:
     """Draw the photos of val found for some sentences; None without any.
 
     Green: the photo that the sentence describes. LookupError without matplotlib.
     """
     loaded = checkpoint.load(file, place.device)
     model, examples = loaded.model, corpus.split("val")
-    assert isinstance(model, Matcher)
+    assert isinstance(model, TwoTowerMatcher)
     pairs = FrozenInputs(model, place, precision_of(loaded)).pairs(examples, "val")
     if pairs.truth or not pairs.counts:
         return None

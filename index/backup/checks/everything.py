@@ -1,4 +1,4 @@
-"""The check of a whole data folder, part by part, while services run."""
+"""The check of a whole data folder, part by part, during operation."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from index.catalog.garbage import TOKEN
 from index.database.tables import collections
 from index.items import ModelMismatch
 from index.progress import Progress
-from index.segments.process import SEGMENTS
+from index.segments.follower_process import SEGMENTS
 
 
 def check(catalog: Catalog, folder: Path, progress: Progress) -> Iterator[CheckFinding]:

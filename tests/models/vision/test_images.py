@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from PIL import Image, ImageCms
 
 from models.vision.images import decode, display_copy, png
-from models.vision.photo_files import DISPLAY_SIDE, ImageError, ImageTooLarge, NotAnImage
+from models.vision.photo_decoding import DISPLAY_SIDE, ImageError, ImageTooLarge, NotAnImage
 
 
 def encoded(image: Image.Image, form: str = "PNG", **options: Any) -> bytes:
@@ -32,7 +32,7 @@ def gradient(width: int = 40, height: int = 30) -> Image.Image:
 
 
 def png_header(width: int, height: int) -> bytes:
-    """A PNG that declares a size and brings next to no data."""
+    """A PNG with a size and almost no data."""
 
     def chunk(kind: bytes, data: bytes) -> bytes:
         body = kind + data
