@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from models import checkpoint, shipped
-from models.matcher import Matcher
+from models.matcher import TwoTowerMatcher
 from models.registry import Generation
 from models.types import Box, FragmentBag
 from models.vision.regions import crop
@@ -44,13 +44,13 @@ def main() -> None:
     print(draw([*rows, describe_crops(photos, best)], out))
 
 
-def embed(matcher: Matcher, text: str) -> FragmentBag:
+def embed(matcher: TwoTowerMatcher, text: str) -> FragmentBag:
     """Embed a text."""
     return matcher.embed_sentences([text])[0]
 
 
 def find_photos(
-    matcher: Matcher,
+    matcher: TwoTowerMatcher,
     files: Sequence[Path],
     photos: Sequence[Tensor],
     bags: Sequence[FragmentBag],
