@@ -120,7 +120,7 @@ def require_common_start(loaded: Sequence[Checkpoint]) -> None:
             f"these matchers began with different checkpoints ({', '.join(sorted(starts))}), and "
             "their mean finds nothing: average trainings that began alike"
         )
-    pretrained = collect_prefixes(loaded[0].model, "known")
+    pretrained = collect_prefixes(loaded[0].model, "known_start")
     if len(loaded) > 1 and starts == {AT_RANDOM} and not pretrained:
         raise ValueError(
             f"{loaded[0].name} begins at random weights, other ones with each seed, and the mean "
