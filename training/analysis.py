@@ -16,6 +16,7 @@ from torch import Tensor
 from models import checkpoint
 from models.checkpoint import Checkpoint
 from models.registry import BEAM, Generation
+from models.vision.regions import crop
 from training.captioners import describe as describing
 from training.captioners.train import frozen_inputs
 from training.data.corpus import Example
@@ -246,10 +247,7 @@ def draw_regions(
     out: Path, chosen: Sequence[RankedRegion], examples: Sequence[Example], value: str
 ) -> None:
     """Draw regions as a sheet, and list them."""
-    crops = [
-        contact_sheet.crop(read_pixels(examples[region.photo].image), region.box)
-        for region in chosen
-    ]
+    crops = [crop(read_pixels(examples[region.photo].image), region.box) for region in chosen]
     contact_sheet.write(out, crops)
     Console().print(tables.format_regions(chosen, [examples[r.photo].id for r in chosen], value))
     typer.echo(out)

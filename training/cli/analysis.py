@@ -116,7 +116,7 @@ def evaluate(
     with plain_errors(console, parser):
         from models import checkpoint, registry
         from training import analysis
-        from training.data import catalogue, entities
+        from training.data import catalogue, entities, learned
         from training.data import readers as folders
         from training.evaluation import queries as natural
         from training.evaluation.captions import spice as spices
@@ -126,7 +126,11 @@ def evaluate(
         analysis.refuse_unused(loaded.kind, frozen=frozen, occlude=occlude, beam=beam, spice=spice)
         searches = bool(field or queries)
         corpus = (catalogue if searches or unwritten else folders).read(data, images)
-        examples, part = analysis.sample(corpus.split(split), split, limit)
+        given = corpus.split(split)
+        new = learned.leave_out(given, loaded.facts) if split != "train" else given
+        if len(new) < len(given):
+            console.print(learned.describe(len(given), len(new)), soft_wrap=True)
+        examples, part = analysis.sample(new, split, limit)
         truth = entities.read(boxes_file) if (boxes_file := find_boxes(data, boxes)) else {}
         exam = analysis.Exam(
             examples, truth, cache, progress.on(console), device,
