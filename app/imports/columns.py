@@ -100,7 +100,7 @@ def map_columns(
     that leave it open. ValueError for a column that is not there, and where no column looks like an
     id.
     """
-    roles = _guess_roles(header, rows, mapping) | mapping
+    roles = {**_guess_roles(header, rows, mapping), **mapping}
     if not roles.get("id"):
         raise ValueError(
             f"no column looks like an id: name it in a mapping file (--map), as in id = "

@@ -63,6 +63,17 @@ def test_documents_are_sorted_by_their_first_number_then_texts_and_those_without
     assert np.argsort(column.sort_keys(5, descending), kind="stable").tolist() == order
 
 
+@pytest.mark.parametrize("descending", [False, True])
+def test_a_value_that_is_gone_has_a_place_between_others(descending):
+    column = column_of([[5], [2], [], [-1], ["x"], ["a"]])
+    for place in range(5):
+        assert column.place_of(column.value_at(place, descending), descending) == place
+    assert column.value_at(5, descending) == ()
+    assert column.place_of((), descending) == 5
+    gone = [column.place_of((value,), descending) for value in (9, 3, -2, "b")]
+    assert gone == ([2.5, 1.5, -0.5, 3.5] if not descending else [-0.5, 0.5, 2.5, 3.5])
+
+
 def test_later_documents_are_seen():
     column = column_of([["a"], ["b"]])
     condition = parse({"k": "a"})
