@@ -174,25 +174,27 @@ class Models:
         """The probability below which a caption is a guess; None if unknown."""
         return self.calibrated.unsure_below if self.calibrated else self.weak_below
 
-    def query(self, asked: str | Iterable[tuple[str, float]]) -> Query:
+    def query(self, asked: str | Iterable[tuple[str, float]], *, whole: bool = False) -> Query:
         """Read and embed a text, or phrases with weights: scores are weighted sums of theirs.
 
-        ValueError for a text without words, or with too many.
+        With `whole` a text is embedded as sentences are when they are stored, to be compared with
+        these. ValueError for a text without words, or with too many.
         """
         phrases = ((asked, 1.0),) if isinstance(asked, str) else tuple(asked)
         long = sum(len(text) for text, _ in phrases) > REMEMBERED_LENGTH
         with stage("embed_text"):
-            return (self._embed if long else self._remembered)(phrases)[0]
+            return (self._embed if long else self._remembered)(phrases, whole=whole)[0]
 
     def notes(self, text: str) -> tuple[str, ...]:
         """Notes about the words and symbols of a text that the model does not read."""
         words = self.calibration.words if self.calibration else frozenset[str]()
         return () if self.matcher.any_word else tuple(queries.left_out_of(text, words))
 
-    def _embed(self, *lists: Sequence[tuple[str, float]]) -> list[Query]:
+    def _embed(self, *lists: Sequence[tuple[str, float]], whole: bool = False) -> list[Query]:
         """Embed lists of phrases together, each as one query."""
         words = self.calibration.words if self.calibration else frozenset[str]()
-        return queries.of_several(self.matcher, lists, words)
+        read = queries.read_whole if whole else queries.read
+        return queries.of_several(self.matcher, lists, words, read)
 
     def _queries(self, texts: Sequence[str]) -> list[Query]:
         """Embed texts together, each as one query."""

@@ -157,6 +157,9 @@ def calibrate(
     judge: Annotated[
         Path | None, typer.Option("--matcher", help="Ranks the captions of a captioner.")
     ] = None,
+    texts: Annotated[
+        bool, typer.Option("--texts", help="Fit texts and texts alone; quick: embeds no photo.")
+    ] = False,
     cache: Cache = FEATURES,
     out: ChangedOut = None,
     json_file: Numbers = None,
@@ -175,7 +178,7 @@ def calibrate(
     console = Console(stderr=True)
     with plain_errors(console, parser):
         from models import checkpoint
-        from training import analysis
+        from training import analysis, probabilities
         from training.data import readers as folders
         from training.evaluation import reliability, tables
         from training.runs import progress
@@ -184,8 +187,8 @@ def calibrate(
         loaded = checkpoint.load(file, device)
         corpora = [folders.read(data, images), *map(folders.read, check or ())]
         ranking, place = analysis.load_judge(loaded, judge, device), RunPlace(file, cache, device)
-        curves, facts = analysis.calibrate(
-            loaded, ranking, corpora, place, out or file, progress.on(console)
+        curves, facts = probabilities.calibrate(
+            loaded, ranking, corpora, place, out or file, progress.on(console), texts=texts
         )
         Console().print(tables.format_reliabilities(curves))
         analysis.store(json_file, {"checkpoint": loaded.fingerprint} | facts)
