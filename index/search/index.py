@@ -14,7 +14,8 @@ from index.catalog.catalog import Catalog
 from index.documents.query_words import Synonyms
 from index.documents.reader import DocumentReader
 from index.items import Collection
-from index.search.contenders import SPARE, Contenders, ExactScores, ShardAnswer
+from index.search.contenders import SPARE, Contenders, ShardAnswer
+from index.search.exact_scores import ExactScores
 from index.search.filter_bitmaps import Filters
 from index.search.overview import Overview
 from index.search.query import (
@@ -46,6 +47,7 @@ LIKELY = {
     SentenceRole.ROWS_ARE_SENTENCES: 0.08,
     SentenceRole.BOTH_ARE_SENTENCES: 0.25,
 }
+LIKELY_OF_REGIONS = 0.5  # one product's error, where of a sum of words they cancel out
 TRIES = 4  # to find what was replaced during a search
 RECENT = 200  # requests that are kept for an audit
 SHARED = 512  # rows up to which another thread costs more time than it saves
@@ -181,6 +183,11 @@ class Index:
     def _prepare(self, request: Request) -> Request:
         """Check a request, and adapt its query to this matcher."""
         if request.least is not None:
+            if request.per_photo is not None:
+                raise ValueError(
+                    "there are no probabilities to cut at: they are calibrated for whole photos, "
+                    "and these are regions; leave min_probability out"
+                )
             need_calibration(self._calibration, request.role)
         query = check_query(request.query, request.side, self._collection, self._calibration)
         return replace(request, query=query)
@@ -198,7 +205,8 @@ class Index:
         scored, exact = self._scan(request, terms, snapshot, revisions, most)
         candidates = sum(len(segment.numbers) for segment in scored)
         # Where rows were left out before, so can be what only the bound of the error would let in.
-        share = np.float32(1 if exact else LIKELY[request.role])
+        likely = LIKELY[request.role] if request.per_photo is None else LIKELY_OF_REGIONS
+        share = np.float32(1 if exact else likely)
         calibration = choose_calibration(self._calibration, request.role)
         scored = [keep_probable(calibration, segment, request, share) for segment in scored]
         return ShardAnswer(
@@ -251,7 +259,7 @@ class Index:
         if damaged is not None:
             damaged.update(refused.values())
         best: dict[int, Hit] = {}
-        for hit in hits.values():
+        for (hit,) in hits.values():
             best[hit.revision] = min(best.get(hit.revision, hit), hit, key=Hit.by_probability)
         return best
 
@@ -268,7 +276,8 @@ class Index:
         Also says whether no others could be.
         With `most`, only those of all rows that can be among as many best hits.
         """
-        every = request.exact or self._rescorer.device is not None  # a GPU scans in no time
+        # A GPU scans photos in no time.
+        every = request.exact or (self._rescorer.device is not None and request.per_photo is None)
         score = None if every else self._score
         lengths = self._measure_for(request)
         chosen, exact = choose(

@@ -64,6 +64,27 @@ def query_links(image: FragmentBag, query: Query, score: str = "sum_of_max") -> 
     return join_parts(query, [links(image, part) for part in query.parts], query.floored)
 
 
+def region_links(
+    image: FragmentBag, query: Query, region: int, score: str = "sum_of_max"
+) -> tuple[Link, ...]:
+    """The terms of a query's score for a region, which is that of a photo of it alone.
+
+    With sum_of_max Σ_t v_iᵀ s_t. `whole` is what the whole photo would give in its place.
+    """
+    alone, named = image.alone(region), score_named(score)
+    split = has_whole(image) and named.linear_alone
+    part_links = []
+    for part in query.parts:
+        wholes = (part.vectors @ image.vectors[0]).tolist() if split else [None] * len(part)
+        part_links.append(
+            [
+                replace(link, region=region, whole=wholes[link.fragment])
+                for link in named.links(alone, part)
+            ]
+        )
+    return join_parts(query, part_links, query.floored)
+
+
 def text_links(sentence: FragmentBag, query: Query) -> tuple[Link, ...]:
     """The terms of a sentence's similarity to a text; regions count in the sentence."""
     part_links = [sentences.links(sentence, part) for part in query.parts]
