@@ -82,7 +82,19 @@ def create_app(
     # Threads of their own: readiness and metrics never wait for others.
     app.state.readiness, app.state.scrapes = Readiness(settings.ready_seconds), CapacityLimiter(1)
     app.state.lanes, app.state.decoders = Lanes.of(settings), Decoders.of(settings)
-    api = (search, products, explain, items, edits, bulk, collections, snapshots, system, session)
+    api = (
+        search,
+        regions,
+        products,
+        explain,
+        items,
+        edits,
+        bulk,
+        collections,
+        snapshots,
+        system,
+        session,
+    )
     for module in (*api, page):
         app.include_router(module.router)
     page.serve(app)

@@ -7,6 +7,7 @@ from typing import TypedDict
 from urllib.parse import quote, urlencode
 
 from app.defaults import DEFAULT_COLLECTION
+from app.schemas.fields import Corners
 from app.schemas.items import ItemOut, PhotoOut, StoredItem
 from index.items import Entry, Item, PhotoInfo, Picture
 
@@ -65,10 +66,21 @@ def notes_of(shown: Iterable[Item]) -> list[str]:
 
 def photo_address(collection: str, item: str, photo: int = 0) -> str:
     """The address of one of an item's photos."""
-    parameters = {"collection": collection} if collection != DEFAULT_COLLECTION else {}
+    return _address(collection, item, photo, "image", {})
+
+
+def crop_address(collection: str, item: str, photo: int, box: Corners) -> str:
+    """The address of a part of one of an item's photos."""
+    return _address(collection, item, photo, "crop", {"box": ",".join(map(str, box))})
+
+
+def _address(
+    collection: str, item: str, photo: int, picture: str, parameters: dict[str, str]
+) -> str:
+    parameters |= {"collection": collection} if collection != DEFAULT_COLLECTION else {}
     parameters |= {"photo": str(photo)} if photo else {}
-    query = f"?{urlencode(parameters, quote_via=quote, safe='')}" if parameters else ""
-    return f"/items/{quote(item, safe='')}/image{query}"
+    query = f"?{urlencode(parameters, quote_via=quote, safe=',')}" if parameters else ""
+    return f"/items/{quote(item, safe='')}/{picture}{query}"
 
 
 def photo_address_of(collection: str, stored: Item) -> str | None:

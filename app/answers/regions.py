@@ -1,0 +1,84 @@
+"""Searches for regions of photos: a page of hits, or their pictures."""
+
+from __future__ import annotations
+
+from app.answers.fragments import corners, links
+from app.answers.items import crop_address, photo_address, size_of
+from app.answers.search import find_page, phrases_of, read_box, read_query
+from app.drawing.crops import Crop, draw_crop, draw_sheet
+from app.engine.engine import Engine
+from app.schemas.fields import Corners
+from app.schemas.regions import RegionHit, RegionHits, RegionSearch
+from app.schemas.search import Search
+from index.bags import photo_at
+from index.items import Item
+from index.search.requests import Hit
+from models.text.queries import Query
+from models.vision.images import Photo
+
+
+def search_regions(engine: Engine, search: RegionSearch, photo: Photo | None) -> RegionHits:
+    """Search for the regions of a request; returns a page."""
+    query = read_query(engine, search, photo)
+    hits, about = find_page(engine, search, query, "images", _region_hit, search.per_photo)
+    return RegionHits(hits=hits, **about)
+
+
+def draw_regions(engine: Engine, collection: str, found: RegionHits) -> bytes:
+    """Draw the regions of a page on a contact sheet, a WebP file; ValueError for none."""
+    if not found.hits:
+        raise ValueError("no region was found, so there is none to draw; ask for JSON to see why")
+    return draw_sheet(
+        [
+            Crop(
+                engine.read(collection, engine.catalog.picture, hit.id, hit.photo).jpeg,
+                read_box(hit.box),
+            )
+            for hit in found.hits
+        ]
+    )
+
+
+def cut_out(
+    engine: Engine, collection: str, item: str, photo: int, box: Corners, kind: str
+) -> bytes:
+    """Cut a part out of one of an item's photos."""
+    picture = engine.read(collection, engine.catalog.picture, item, photo)
+    return draw_crop(Crop(picture.jpeg, read_box(box)), kind)
+
+
+def read_corners(text: str) -> Corners:
+    """Read a box as it stands in an address; ValueError for another text."""
+    try:
+        left, top, right, bottom = map(float, text.split(","))
+    except ValueError as broken:
+        raise ValueError(
+            f"box: left, top, right and bottom with commas between, such as 0.1,0.2,0.6,0.9; "
+            f"got {text!r:.100}"
+        ) from broken
+    if not all(0 <= edge <= 1 for edge in (left, top, right, bottom)):
+        raise ValueError(f"box: its numbers are fractions of the photo, 0 to 1, got {text!r:.100}")
+    return left, top, right, bottom
+
+
+def _region_hit(search: Search, query: Query, hit: Hit, stored: Item) -> RegionHit:
+    photo = photo_at(hit.position)
+    assert photo is not None
+    assert hit.region is not None
+    box = corners(hit.bag.places[hit.region])
+    assert box is not None
+    return RegionHit(
+        id=hit.item,
+        score=hit.score,
+        probability=hit.probability,
+        photo=photo,
+        region=hit.region,
+        box=box,
+        crop=crop_address(search.collection, hit.item, photo, box),
+        image=photo_address(search.collection, hit.item, photo),
+        **size_of(stored, photo),
+        metadata=search.choose_metadata(stored.metadata),
+        sentences=list(stored.sentences),
+        links=links(hit.links, query.bag, hit.bag),
+        phrases=phrases_of(query, query.text, hit.bag.alone(hit.region), hit),
+    )
