@@ -126,6 +126,26 @@ export function photoHit(hit, { found, scale, weakBelow, actions, open, position
   );
 }
 
+/** One part of a photo, which opens the whole; options are those of `photoHit`. */
+export function partHit(hit, { found, scale, actions, open, position }) {
+  const [left, top, right, bottom] = hit.box;
+  const picture = make("img", {
+    src: hit.crop, alt: `Part of ${altOf(hit, position)}`, loading: "lazy", title: "Show the whole photo",
+    onclick: () => open(hit),
+  });
+  const stage = photo(picture, (right - left) * hit.width, (bottom - top) * hit.height);
+  stage.classList.add("part");
+  return make(
+    "li",
+    { className: "hit" },
+    stage,
+    opener(hit, open),
+    scale === null ? null : phraseRows(found.map((phrase) => ({ ...phrase, box: hit.box })), scale),
+    creditOf(hit),
+    make("p", { className: "actions" }, ...actions.map(([name, act]) => quiet(name, () => act(hit)))),
+  );
+}
+
 /** A photo that opens an item. */
 function photoButton(item, open, position) {
   if (!item.image) return itemPhoto(item);

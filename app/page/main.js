@@ -80,6 +80,7 @@ const act = {
     return visit({ ...wanted(), item: id });
   },
   similar: ({ id }) => visit({ like: id }),
+  similarPart: ({ id, box }) => visit({ like: id, box, parts: true }),
   variants: ({ metadata }) => {
     const { group } = context.holdings;
     return refine({ filter: { ...wanted().filter, [group]: [metadata[group]] } });
@@ -155,7 +156,7 @@ async function answerPhoto(asked, signal) {
   await place(found, signal);
   if (context.holdings.shop || asked.box) return;
   describe();
-  if (found.hits.length > 0) results.prepend(make("h2", {}, "Similar photos"));
+  if (found.hits.length > 0) results.prepend(make("h2", {}, asked.parts ? "Similar parts" : "Similar photos"));
   const sentences = await matchingSentences(sent, stage, signal);
   if (sentences.length > 0) {
     results.append(make("section", {}, make("h2", {}, "Sentences that match"), ...sentences));
@@ -270,7 +271,7 @@ at("search").addEventListener("submit", (event) => {
   event.preventDefault();
   closeSuggestions();
   const text = at("words").value.trim();
-  if (text) visit({ text });
+  if (text) visit({ text, parts: wanted().parts });
 });
 document.addEventListener("keydown", (event) => {
   if (event.key !== "Escape" || darken()) return;

@@ -19,13 +19,20 @@ from tessera_client.calls.items import (
     delete_items,
     get_item,
     get_tagged_item,
+    item_crop,
     item_image,
     list_items,
     patch_item,
     put_item,
     upload,
 )
-from tessera_client.calls.searches import search_images, search_products, search_sentences, suggest
+from tessera_client.calls.searches import (
+    search_images,
+    search_products,
+    search_regions,
+    search_sentences,
+    suggest,
+)
 
 __all__ = [
     "Call",
@@ -45,6 +52,7 @@ __all__ = [
     "get_tagged_item",
     "ground",
     "index",
+    "item_crop",
     "item_image",
     "list_items",
     "make_collection",
@@ -55,6 +63,7 @@ __all__ = [
     "rename_collection",
     "search_images",
     "search_products",
+    "search_regions",
     "search_sentences",
     "suggest",
     "upload",
