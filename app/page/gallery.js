@@ -99,6 +99,7 @@ export function creditOf({ metadata }) {
   return said.length > 0 ? make("p", { className: "credit" }, `Photo: ${said.join(" · ")}`) : null;
 }
 
+const GAVE = "What each phrase gave: the whole photo, and this part";
 const quiet = (name, act) => make("button", { type: "button", className: "quiet", onclick: act }, name);
 
 /** A title that opens an item. */
@@ -140,7 +141,7 @@ export function partHit(hit, { found, scale, actions, open, position }) {
     { className: "hit" },
     stage,
     opener(hit, open),
-    scale === null ? null : phraseRows(found.map((phrase) => ({ ...phrase, box: hit.box })), scale),
+    scale === null ? null : phraseRows(found.map((phrase) => ({ ...phrase, box: hit.box })), scale, GAVE),
     creditOf(hit),
     make("p", { className: "actions" }, ...actions.map(([name, act]) => quiet(name, () => act(hit)))),
   );

@@ -11,6 +11,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from index.documents.query_words import Corrections, Wording
+from models.scores.calibration import Calibration
 from tests.shops import SHOP, Post, ids
 
 
@@ -290,6 +291,16 @@ def test_a_sentence_answers_a_word_that_no_item_has(shop: TestClient, post: Post
     assert part["gave"] == pytest.approx(0.2 / (1 + math.exp(4 * math.acos(cosine) - 2)), abs=0.01)
     assert "rug" not in ids(post(text="crimson", weights={"meaning": 0}))
     assert "rug" not in ids(post(text="white"))  # which is no item's word either, and no rug's
+
+
+def test_without_probabilities_of_texts_no_sentence_is_asked(
+    shop: TestClient, post: Post, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shop.put("/items/rug", json={"metadata": {"title": "Rug"}, "sentences": ["red wool"]})
+    monkeypatch.setattr(Calibration, "compares_texts", False)
+    found = post(text="crimson")
+    assert "rug" not in ids(found)
+    assert "tessera calibrate --texts" in " ".join(found["query"]["notes"])
 
 
 def test_a_word_that_items_have_or_nobody_knows_asks_no_sentence(post: Post, shop: TestClient):
