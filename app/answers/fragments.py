@@ -42,7 +42,7 @@ def phrases(phrases: Sequence[Phrase], text: str, image: FragmentBag) -> list[Ph
     """Phrases of a text with their boxes in a photo."""
     return [
         PhraseOut(
-            text=text[phrase.span.start : phrase.span.end],
+            text=phrase.words(text),
             span=(phrase.span.start, phrase.span.end),
             similarity=phrase.similarity,
             whole=phrase.whole,

@@ -150,7 +150,7 @@ def align(
     for phrase in alignment.phrases:
         box = None if phrase.region is None else alignment.image.places[phrase.region]
         where = edges(box) if isinstance(box, Box) else "the whole photo"
-        table.add_row(escape(phrase.span.of(text)), f"{phrase.similarity:+.2f}", where)
+        table.add_row(escape(phrase.words(text)), f"{phrase.similarity:+.2f}", where)
     Console().print(table, f"score {alignment.score:.2f}")
 
 

@@ -79,7 +79,7 @@ def _make_table(text: str, query: Query, hits: Sequence[Hit], items: Mapping[str
         answering = hit.bag if hit.region is None else hit.bag.alone(hit.region)
         phrases = alignment.phrases(answering, query, hit.links)
         best_first = sorted(phrases, key=lambda phrase: -phrase.similarity)
-        why = "  ".join(f"{phrase.span.of(text)} {phrase.similarity:+.2f}" for phrase in best_first)
+        why = "  ".join(f"{phrase.words(text)} {phrase.similarity:+.2f}" for phrase in best_first)
         probability = "" if hit.probability is None else f"{hit.probability:.2f}"
         sentence = [items[hit.item].sentences[hit.position]] if in_sentences else []
         place = None if hit.region is None else hit.bag.places[hit.region]

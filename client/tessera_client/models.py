@@ -215,9 +215,14 @@ class Link(BaseModel):
     region: int
     similarity: float
     whole: Annotated[
-        float | None, Field(description="What the whole photo gave to the similarity.")
+        float | None,
+        Field(
+            description="What the whole photo gave to the similarity; of a text and a sentence, what its words without a link gave."
+        ),
     ] = None
-    added: Annotated[float | None, Field(description="What the region added to that.")] = None
+    added: Annotated[
+        float | None, Field(description="What the region, or the word, added to that.")
+    ] = None
     negated: Annotated[bool, Field(description="The query negates it; it gives 0 or less.")] = False
 
 
@@ -303,6 +308,31 @@ class RangeCount(BaseModel):
     count: int
 
 
+class RegionHit(BaseModel):
+    """A region of a photo; links add up to its score, as phrases do.
+
+    `whole` is what the whole photo would give to a word, `added` what the region gives beyond it.
+    """
+
+    id: str
+    score: float
+    probability: Annotated[
+        float | None,
+        Field(description="Comparable between queries; null where the matcher is not calibrated."),
+    ]
+    photo: Annotated[int, Field(description="Which of the item's photos it is a part of, from 0.")]
+    region: Annotated[int, Field(description="Its number in the photo; 0 is the whole photo.")]
+    box: list[Box2]
+    crop: Annotated[str, Field(description="The address of the region as a picture.")]
+    image: str
+    width: int
+    height: int
+    metadata: dict[str, Any]
+    sentences: list[str]
+    links: list[Link]
+    phrases: list[Phrase]
+
+
 class Region(BaseModel):
     """A part of a photo and a sentence about it.
 
@@ -344,7 +374,11 @@ class Searched(BaseModel):
 
 
 class SentenceHit(BaseModel):
-    """A sentence and its score; links add up to it, as phrases do."""
+    """A sentence and its score; links add up to it, as phrases do.
+
+    A text is compared by the cosine of the sums of both sides' words. Then a link's `fragment`
+    counts in the query, and `label`, `span` and `region` are of the word that answers it.
+    """
 
     id: str
     position: int
@@ -733,3 +767,17 @@ class Products(BaseModel):
     facets: list[Facet]
     hits: list[ProductHit]
     cursor: str | None
+
+
+class RegionHits(BaseModel):
+    """Regions, best first."""
+
+    collection: str
+    model: str
+    query: Query
+    weak_below: Annotated[
+        float | None, Field(description="A hit with a lower probability counts as weak.")
+    ]
+    searched: Searched
+    cursor: str | None
+    hits: list[RegionHit]

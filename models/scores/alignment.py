@@ -31,7 +31,8 @@ class Phrase:
 
     `whole` is the whole photo's part of it, None if unknown. `region` is the region that earned a
     box, None if the photo as a whole answers. A negated phrase has a similarity of 0 or less. In a
-    query of negated phrases alone, it is above 0 for photos without them.
+    query of negated phrases alone, it is above 0 for photos without them. `pairs` names its
+    fragments where they are pairs of words, of which the span has only the dependents.
     """
 
     span: Span
@@ -39,6 +40,11 @@ class Phrase:
     whole: float | None = None
     region: int | None = None
     negated: bool = False
+    pairs: str | None = None
+
+    def words(self, text: str) -> str:
+        """Its words in a text."""
+        return self.pairs or self.span.of(text)
 
     @property
     def added(self) -> float | None:
@@ -279,7 +285,15 @@ def phrase(
         if present and earns_box(image, similarity[list(group.heads)].sum(0), region)
         else None,
         negated,
+        name_pairs([sentence.labels[fragment] for fragment in group.fragments]),
     )
+
+
+def name_pairs(labels: Sequence[str]) -> str | None:
+    """The labels of a phrase with pairs of words; None for single words, and for a whole text."""
+    if all(" " not in label or label == WHOLE_SENTENCE for label in labels):
+        return None
+    return ", ".join(labels)
 
 
 def earns_box(image: FragmentBag, similarity: Tensor, region: int) -> bool:
