@@ -3,7 +3,14 @@ from itertools import pairwise, product
 import pytest
 import torch
 
-from models.scores.alignment import EARNED, decode_chain, phrases, query_links, word_groups
+from models.scores.alignment import (
+    EARNED,
+    decode_chain,
+    phrases,
+    query_links,
+    region_links,
+    word_groups,
+)
 from models.scores.scoring import SCORES
 from models.text.queries import Query
 from models.types import (
