@@ -6,10 +6,12 @@ from collections.abc import Iterable, Sequence
 from typing import TypedDict
 from urllib.parse import quote, urlencode
 
+from app.answers.fragments import fragments
 from app.defaults import DEFAULT_COLLECTION
 from app.schemas.fields import Corners
-from app.schemas.items import ItemOut, PhotoOut, StoredItem
+from app.schemas.items import ItemOut, MagnitudeOut, MagnitudesOut, PhotoOut, StoredItem
 from index.items import Entry, Item, PhotoInfo, Picture
+from models.types import FragmentBag
 
 
 def item_out(collection: str, stored: Item) -> ItemOut:
@@ -34,6 +36,28 @@ def write_stored_item(collection: str, entry: Entry, notes: Sequence[str]) -> St
         stamp=entry.stamp,
         notes=list(notes),
     )
+
+
+def magnitudes_of(stored: Entry) -> MagnitudesOut:
+    """The lengths |v_i| and |s_t| of an item's fragments as JSON.
+
+    (Karpathy & Fei-Fei 2015, figure 8 and table 4.)
+    """
+    return MagnitudesOut(
+        id=stored.id,
+        photos=[_rank(bag) for bag in stored.images],
+        sentences=[_rank(bag) for bag in stored.bags],
+    )
+
+
+def _rank(bag: FragmentBag) -> list[MagnitudeOut]:
+    """A bag's fragments as JSON, the longest first."""
+    lengths = bag.vectors.norm(dim=1)
+    shown = fragments(bag)
+    return [
+        MagnitudeOut(**shown[at].model_dump(), fragment=at, magnitude=float(lengths[at]))
+        for at in lengths.argsort(descending=True, stable=True).tolist()
+    ]
 
 
 class AboutPhotos(TypedDict):

@@ -124,8 +124,7 @@ class LinkOut(BaseModel):
     similarity: float
     whole: float | None = Field(
         default=None,
-        description="What the whole photo gave to the similarity; of a text and a sentence, what "
-        "its words without a link gave.",
+        description="What the whole photo gave; in a sentence, what words without a link gave.",
     )
     added: float | None = Field(
         default=None, description="What the region, or the word, added to that."

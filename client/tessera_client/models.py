@@ -217,13 +217,31 @@ class Link(BaseModel):
     whole: Annotated[
         float | None,
         Field(
-            description="What the whole photo gave to the similarity; of a text and a sentence, what its words without a link gave."
+            description="What the whole photo gave; in a sentence, what words without a link gave."
         ),
     ] = None
     added: Annotated[
         float | None, Field(description="What the region, or the word, added to that.")
     ] = None
     negated: Annotated[bool, Field(description="The query negates it; it gives 0 or less.")] = False
+
+
+class Magnitude(BaseModel):
+    """A region of a photo or a fragment of a sentence, and the length of its vector."""
+
+    label: str
+    span: list[int] | None = None
+    box: list[float] | None = None
+    fragment: Annotated[int, Field(description="Its number in the photo or the sentence, from 0.")]
+    magnitude: float
+
+
+class Magnitudes(BaseModel):
+    """What weighs most in each photo and each sentence of an item, the longest vectors first."""
+
+    id: Annotated[str, Field(description="An id of its owner's choosing, 1 to 200 characters.")]
+    photos: list[list[Magnitude]]
+    sentences: list[list[Magnitude]]
 
 
 class Matcher(BaseModel):

@@ -10,7 +10,7 @@ import httpx2
 
 from tessera_client.calls.call import Box, Call, Filter, content_of, model_of, path_of
 from tessera_client.items import Image, image_text, is_address, read_image
-from tessera_client.models import Deletion, ImportStatus, Item, Items, StoredItem
+from tessera_client.models import Deletion, ImportStatus, Item, Items, Magnitudes, StoredItem
 
 
 def put_item(
@@ -39,6 +39,11 @@ def get_tagged_item(id: str) -> Call[tuple[Item, str | None]]:  # noqa: A002 - t
     """Get a stored item and its ETag."""
     read = model_of(Item)
     return Call("GET", _item(id), lambda response: (read(response), response.headers.get("etag")))
+
+
+def item_magnitudes(id: str) -> Call[Magnitudes]:  # noqa: A002 - the service's own name
+    """The lengths of the vectors of an item's regions and words, the longest first."""
+    return Call("GET", f"{_item(id)}/magnitudes", model_of(Magnitudes))
 
 
 def item_image(id: str, photo: int = 0) -> Call[bytes]:  # noqa: A002 - the service's own name
