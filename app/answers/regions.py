@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from app.answers.fragments import corners, links
+from app.answers.fragments import corners, links, phrases
 from app.answers.items import crop_address, photo_address, size_of
-from app.answers.search import find_page, phrases_of, read_box, read_query
+from app.answers.search import find_page, read_box, read_query
 from app.drawing.crops import Crop, draw_crop, draw_sheet
 from app.engine.engine import Engine
 from app.schemas.fields import Corners
@@ -13,6 +13,7 @@ from app.schemas.search import Search
 from index.bags import photo_at
 from index.items import Item
 from index.search.requests import Hit
+from models.scores import alignment
 from models.text.queries import Query
 from models.vision.images import Photo
 
@@ -65,7 +66,8 @@ def _region_hit(search: Search, query: Query, hit: Hit, stored: Item) -> RegionH
     photo = photo_at(hit.position)
     assert photo is not None
     assert hit.region is not None
-    box = corners(hit.bag.places[hit.region])
+    part = hit.bag.alone(hit.region)
+    box = corners(part.places[0])
     assert box is not None
     return RegionHit(
         id=hit.item,
@@ -80,5 +82,5 @@ def _region_hit(search: Search, query: Query, hit: Hit, stored: Item) -> RegionH
         metadata=search.choose_metadata(stored.metadata),
         sentences=list(stored.sentences),
         links=links(hit.links, query.bag, hit.bag),
-        phrases=phrases_of(query, query.text, hit.bag.alone(hit.region), hit),
+        phrases=phrases(alignment.phrases(part, query, hit.links), query.text, part),
     )

@@ -124,7 +124,7 @@ class LinkOut(BaseModel):
     similarity: float
     whole: float | None = Field(
         default=None,
-        description="What the whole photo gave; in a sentence, what words without a link gave.",
+        description="What the whole photo gave; of a sentence, its words without a link.",
     )
     added: float | None = Field(
         default=None, description="What the region, or the word, added to that."

@@ -28,7 +28,7 @@ from models.types import FragmentBag
 from training.data import readers as folders
 from training.evaluation.embedding import embed
 from training.evaluation.retrieval import Floats, similarity
-from training.evaluation.scores import score_matrix
+from training.evaluation.score_matrix import score_matrix
 from training.markdown import line
 from training.runs.progress import Progress, on
 
@@ -85,7 +85,7 @@ def compare(
         rest = (sums - mean) - (sums - mean) @ axes[:count].T @ axes[:count]
         yield f"without the mean and {count} components", cosines(rest)
     for power in POWERS:
-        scales = np.maximum(deviations, 1e-4 * deviations[0]) ** -power
+        scales = (np.maximum(deviations, 1e-4 * deviations[0]) ** -power).astype(np.float32)
         yield f"whitened, power {power:g}", cosines((sums - mean) @ axes.T * scales)
     own = minilm(texts)
     yield "MiniLM's own vectors", cosines(own)

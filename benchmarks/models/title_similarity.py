@@ -31,7 +31,7 @@ from index.products.query import read_text
 from index.products.ranking import rank
 from index.products.requests import ProductRequest, Weights
 from index.search.requests import NONE, Shortlist
-from training.evaluation.scores import sum_to_units
+from training.evaluation.score_matrix import sum_to_units
 
 BATCH = 64
 WEIGHTS = (0.05, 0.2, 0.5)

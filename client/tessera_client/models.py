@@ -216,9 +216,7 @@ class Link(BaseModel):
     similarity: float
     whole: Annotated[
         float | None,
-        Field(
-            description="What the whole photo gave; in a sentence, what words without a link gave."
-        ),
+        Field(description="What the whole photo gave; of a sentence, its words without a link."),
     ] = None
     added: Annotated[
         float | None, Field(description="What the region, or the word, added to that.")

@@ -208,7 +208,9 @@ class Index:
         likely = LIKELY[request.role] if request.per_photo is None else LIKELY_OF_REGIONS
         share = np.float32(1 if exact else likely)
         calibration = choose_calibration(self._calibration, request.role)
-        scored = [keep_probable(calibration, segment, request, share) for segment in scored]
+        if request.least is not None:
+            needed = need_calibration(self._calibration, request.role)
+            scored = [keep_probable(needed, segment, request, share) for segment in scored]
         return ShardAnswer(
             Contenders.of(scored, request, calibration, share),
             exact=exact,

@@ -40,7 +40,7 @@ class SummaryQuery:
 
     def scan(self, rows: Rows, numbers: Numbers) -> Candidates:
         """Compute the products of some rows' summaries."""
-        return self._divide(rows, candidates.scan(rows, numbers, self.vector))
+        return self._divide(rows, candidates.multiply_summaries(rows, numbers, self.vector))
 
     def nearest(self, segment: Segment, count: int, mask: NDArray[np.bool_]) -> Candidates:
         """Find a segment's most promising rows by codes, or all few."""
@@ -79,8 +79,10 @@ def choose(
     passed = [mask_rows(segment.sides[request.side], revisions) for segment in segments]
     if score is not None:
         query = summary(request, terms, score, lengths)
-        chosen = query and _choose_candidates(
-            segments, passed, request, query, terms, score, workers, share
+        chosen = (
+            _choose_candidates(segments, passed, request, query, terms, score, workers, share)
+            if query
+            else None
         )
         if chosen is not None:
             return chosen, False

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from index.codes import single
 from index.search.query import QueryPart
@@ -68,31 +69,32 @@ class RowLengths:
 
 
 Measure = Callable[[Rows], RowLengths]
+Summaries = NDArray[np.float16]
 
 
 class SumLengths:
     """Lengths of rows' summaries, measured once for each segment. Safe for many threads."""
 
     def __init__(self) -> None:
-        self._measured: dict[tuple[int, int], tuple[weakref.ref[object], RowLengths]] = {}
+        self._measured: dict[tuple[int, int], tuple[weakref.ref[Summaries], RowLengths]] = {}
 
     def of(self, rows: Rows, width: int) -> RowLengths:
         """The lengths of rows, kept as long as their segment is used."""
         key = id(rows.summaries), width
         entry = self._measured.get(key)
-        if entry is None or entry[0]() is not rows.summaries:
-            gone = weakref.ref(rows.summaries, lambda _: self._measured.pop(key, None))
-            entry = self._measured[key] = gone, RowLengths.of(rows, width)
-        return entry[1]
+        if entry is not None and entry[0]() is rows.summaries:
+            return entry[1]
+        gone = weakref.ref(rows.summaries, lambda _: self._measured.pop(key, None))
+        measured = RowLengths.of(rows, width)
+        self._measured[key] = gone, measured
+        return measured
 
 
 def estimate(
     terms: Sequence[QueryPart], rows: Rows, numbers: Numbers, measured: RowLengths
 ) -> tuple[Floats, Floats]:
     """Estimate the cosines (P, N) of some rows with a query's parts; also the largest errors."""
-    cosines = [
-        measured.cosines(candidates.scan(rows, numbers, term.vectors[0]).products, numbers)
-        for term in terms
-    ]
+    products = (candidates.multiply_summaries(rows, numbers, t.vectors[0]).products for t in terms)
+    cosines = [measured.cosines(of_part, numbers) for of_part in products]
     errors = np.repeat(measured.errors[numbers][None], len(terms), axis=0)
     return np.stack(cosines), errors

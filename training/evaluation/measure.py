@@ -23,7 +23,7 @@ from training.evaluation.retrieval import (
     retrieval,
     similarity,
 )
-from training.evaluation.scores import score_matrix, sentence_cosines
+from training.evaluation.score_matrix import score_matrix, sentence_cosines
 from training.runs.progress import Progress, silent
 
 

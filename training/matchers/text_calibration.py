@@ -10,8 +10,8 @@ import torch
 from models.checkpoint import Checkpoint
 from models.scores.calibration import Calibration, PairKind
 from training.data.corpus import Corpus
-from training.evaluation.answers import ParsedPhotos
 from training.evaluation.reliability import Reliability
+from training.evaluation.true_answers import ParsedPhotos
 from training.matchers.calibration import (
     TEXTS,
     SearchedSplit,
@@ -46,8 +46,8 @@ def calibrate_texts(
         for name, split in held_out
     }
     earlier = loaded.calibration.facts.get("reliability", {})
-    others = {name: curve for name, curve in earlier.items() if not name.endswith(EARLIER)}
-    facts = others | {name: asdict(curve) for name, curve in curves.items()}
+    facts = {name: curve for name, curve in earlier.items() if not name.endswith(EARLIER)}
+    facts |= {name: asdict(curve) for name, curve in curves.items()}
     return replace(calibrated, facts=loaded.calibration.facts | {"reliability": facts}), curves
 
 

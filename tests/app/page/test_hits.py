@@ -196,3 +196,17 @@ def test_parts_of_photos_are_shown_instead_of_photos(page, search):
     page.get_by_role("button", name="Photos").click()
     page.locator(".hit .photo .box").first.wait_for(state="attached")
     assert "parts" not in page.url
+
+
+def test_sentences_like_a_text_name_the_words_that_answer_it(page, search):
+    search(page, "a cat on a log")
+    sentences = page.get_by_role("list", name="Sentences like this")
+    sentences.wait_for()
+    first = sentences.locator(".sentence").first
+    assert "log" in first.locator("q").inner_text()
+    row = first.locator(".phrase").first
+    row.hover()
+    answers = row.locator(".where").inner_text()
+    assert answers
+    assert set(answers.split(", ")) <= set(first.locator("q").inner_text().strip("“”.").split())
+    assert answers in row.get_attribute("title")
