@@ -88,9 +88,9 @@ def start_page(cursors: Cursors, search: Search, request: Request) -> Request:
 def write_next(cursors: Cursors, search: Search, request: Request, answer: Answer) -> str:
     """Write the cursor of the next page."""
     last = answer.hits[-1]
-    value = (last.score, last.item, last.position, request.seen + len(answer.hits))
+    value = [last.score, last.item, last.position, request.seen + len(answer.hits)]
     if request.per_photo is not None:
-        value += (last.region,)
+        value.append(last.region)
     return cursors.write(kind_of_hits(search, request.query), value)
 
 

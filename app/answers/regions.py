@@ -1,11 +1,10 @@
-"""Searches for regions of photos: a page of hits, or their pictures."""
+"""Searches for regions of photos: a page of hits, and boxes in addresses."""
 
 from __future__ import annotations
 
 from app.answers.fragments import corners, links, phrases
 from app.answers.items import crop_address, photo_address, size_of
-from app.answers.search import find_page, read_box, read_query
-from app.drawing.crops import Crop, draw_crop, draw_sheet
+from app.answers.search import find_page, read_query
 from app.engine.engine import Engine
 from app.schemas.fields import Corners
 from app.schemas.regions import RegionHit, RegionHits, RegionSearch
@@ -23,29 +22,6 @@ def search_regions(engine: Engine, search: RegionSearch, photo: Photo | None) ->
     query = read_query(engine, search, photo)
     hits, about = find_page(engine, search, query, "images", _region_hit, search.per_photo)
     return RegionHits(hits=hits, **about)
-
-
-def draw_regions(engine: Engine, collection: str, found: RegionHits) -> bytes:
-    """Draw the regions of a page on a contact sheet, a WebP file; ValueError for none."""
-    if not found.hits:
-        raise ValueError("no region was found, so there is none to draw; ask for JSON to see why")
-    return draw_sheet(
-        [
-            Crop(
-                engine.read(collection, engine.catalog.picture, hit.id, hit.photo).jpeg,
-                read_box(hit.box),
-            )
-            for hit in found.hits
-        ]
-    )
-
-
-def cut_out(
-    engine: Engine, collection: str, item: str, photo: int, box: Corners, kind: str
-) -> bytes:
-    """Cut a part out of one of an item's photos."""
-    picture = engine.read(collection, engine.catalog.picture, item, photo)
-    return draw_crop(Crop(picture.jpeg, read_box(box)), kind)
 
 
 def read_corners(text: str) -> Corners:

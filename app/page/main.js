@@ -86,7 +86,7 @@ const act = {
     return refine({ filter: { ...wanted().filter, [group]: [metadata[group]] } });
   },
   grew: (shown, more = false) => {
-    hits = new Map(shown.map((hit) => [hit.id, hit]));
+    hits = new Map(shown.toReversed().map((hit) => [hit.id, hit])); // of an item the best one
     if (more) note({ shown: shown.length });
   },
 };

@@ -7,8 +7,10 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request, Response
 
 from app.access.door import EngineDep, require_role
-from app.answers.regions import cut_out, draw_regions, read_corners, search_regions
-from app.drawing.crops import JPEG, WEBP
+from app.answers.regions import read_corners, search_regions
+from app.answers.search import read_box
+from app.drawing.crops import JPEG, WEBP, Crop, draw_crop, draw_sheet
+from app.engine.engine import Engine
 from app.http.errors import NotAcceptable
 from app.http.headers import is_listed, negotiate
 from app.http.openapi import JSON, OF_COLLECTION, OF_UPLOAD, BodyRoute, Responses, problems
@@ -52,7 +54,7 @@ async def search_region(
         found = search_regions(engine, upload.fields, upload.photo())
         if kind == JSON:
             return found
-        return Response(draw_regions(engine, upload.fields.collection, found), media_type=WEBP)
+        return Response(_draw_hits(engine, upload.fields.collection, found), media_type=WEBP)
 
     return await answer(upload, search)
 
@@ -90,8 +92,22 @@ async def get_crop(
         headers = {"ETag": tag, "Cache-Control": "private, no-cache", "Vary": "Accept"}
         if is_listed(request.headers.getlist("if-none-match"), tag):
             return Response(status_code=304, headers=headers)
-        drawn = cut_out(engine, collection, id, photo, part, kind)
+        picture = engine.read(collection, engine.catalog.picture, id, photo)
+        drawn = draw_crop(Crop(picture.jpeg, read_box(part)), kind)
         return Response(drawn, headers=headers, media_type=kind)
 
     with lanes.searches.place(caller):
         return await lanes.searches.run(cut)
+
+
+def _draw_hits(engine: Engine, collection: str, found: RegionHits) -> bytes:
+    """Draw the regions of a page on a contact sheet; ValueError for none."""
+    if not found.hits:
+        raise ValueError("no region was found, so there is none to draw; ask for JSON to see why")
+    pictures = [
+        engine.read(collection, engine.catalog.picture, hit.id, hit.photo) for hit in found.hits
+    ]
+    boxes = [read_box(hit.box) for hit in found.hits]
+    return draw_sheet(
+        [Crop(picture.jpeg, box) for picture, box in zip(pictures, boxes, strict=True)]
+    )

@@ -16,6 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from statistics import median
 from time import perf_counter
+from typing import Any
 
 from benchmarks.engines.tessera import Opened, Tessera
 from benchmarks.index import questions
@@ -26,7 +27,7 @@ from index.search.audit import audit
 from index.search.requests import Request
 
 LIMIT = 10
-WAYS = {  # of searching: what differs from a search for photos
+WAYS: dict[str, dict[str, Any]] = {  # of searching: what differs from a search for photos
     "photos": {},
     "regions, one a photo": {"per_photo": 1},
     "regions, three a photo": {"per_photo": 3},

@@ -24,7 +24,7 @@ from torchvision.ops import box_iou
 
 from models import checkpoint, shipped
 from models.registry import Matcher
-from models.types import FragmentBag
+from models.types import Box, FragmentBag
 from training.analysis import sample
 from training.data import entities
 from training.data import readers as folders
@@ -79,7 +79,7 @@ def texts_of(sentences: Sequence[GroundedSentence]) -> set[str]:
 
 def group(sentences: Sequence[GroundedSentence]) -> Truth:
     """The true boxes of a photo by the last words of its phrases."""
-    boxes = defaultdict(list)
+    boxes = defaultdict[str, list[Box]](list)
     for sentence in sentences:
         for phrase in sentence.phrases:
             boxes[phrase.text.lower().split()[-1]] += [*phrase.boxes, enclose(phrase.boxes)]

@@ -278,7 +278,6 @@ class Index:
         Also says whether no others could be.
         With `most`, only those of all rows that can be among as many best hits.
         """
-        # A GPU scans photos in no time.
         every = request.exact or (self._rescorer.device is not None and request.per_photo is None)
         score = None if every else self._score
         lengths = self._measure_for(request)
