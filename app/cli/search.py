@@ -71,9 +71,9 @@ def _make_table(text: str, query: Query, hits: Sequence[Hit], items: Mapping[str
     from models.types import Box
 
     in_sentences = hits[0].position > IMAGE
-    columns = ("sentence", "item") if in_sentences else ("photo",)
+    columns = ["sentence", "item"] if in_sentences else ["photo"]
     if hits[0].region is not None:
-        columns += ("left, top, right, bottom",)
+        columns.append("left, top, right, bottom")
     table = Table("probability", "score", *columns, "why")
     for hit in hits:
         answering = hit.bag if hit.region is None else hit.bag.alone(hit.region)

@@ -14,8 +14,8 @@ from app.engine.engine import Engine
 from app.http.errors import NotAcceptable
 from app.http.headers import is_listed, negotiate
 from app.http.openapi import JSON, OF_COLLECTION, OF_UPLOAD, BodyRoute, Responses, problems
-from app.routes.bodies import UploadBody, answer
 from app.routes.dependencies import DEFAULT, CallerDep, CollectionDep, ItemIdDep, LanesDep
+from app.routes.uploads import UploadBody, answer
 from app.schemas.regions import RegionHits, RegionSearch
 from index.catalog.pictures import PictureLost
 
