@@ -41,7 +41,7 @@ function fail(error) {
       make("button", { type: "button", className: "go", onclick: act }, name)),
   );
   status.textContent = "";
-  at("choices").hidden = at("order").hidden = true;
+  at("choices").hidden = at("order").hidden = at("kinds").hidden = true;
 }
 
 /** Do a part of the current question; a newer question cancels it. */

@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
+from index.search.query import SentenceRole
 from index.search.requests import Request
 from index.search.scan import Scored, mark_surely_probable
 from index.segments.rows import Numbers
@@ -15,6 +16,20 @@ from models.scores.calibration import Calibration
 from models.scores.kernels import Floats
 
 SPARE = 5  # rows whose exact scores are looked at beyond what is asked for
+
+# Of the bound of an error: over twice the largest of 3,000 real ones. Of a stored sentence the
+# errors of all fragments add up, and seldom have one sign.
+LIKELY = {
+    SentenceRole.QUERY_IS_SENTENCE: 0.25,
+    SentenceRole.ROWS_ARE_SENTENCES: 0.08,
+    SentenceRole.BOTH_ARE_SENTENCES: 0.25,
+}
+LIKELY_OF_REGIONS = 0.5  # a region's is that of one product: none of other words cancels it out
+
+
+def likely_share(request: Request) -> float:
+    """The share of errors that scores may be off by where rows were left out before."""
+    return LIKELY[request.role] if request.per_photo is None else LIKELY_OF_REGIONS
 
 
 @dataclass(frozen=True, slots=True)
