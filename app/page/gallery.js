@@ -135,7 +135,7 @@ export function partHit(hit, { found, scale, actions, open, position }) {
     onclick: () => open(hit),
   });
   const stage = photo(picture, (right - left) * hit.width, (bottom - top) * hit.height);
-  stage.classList.add("part");
+  stage.classList.add("crop");
   return make(
     "li",
     { className: "hit" },

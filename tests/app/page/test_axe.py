@@ -98,7 +98,7 @@ def test_photos_break_no_rule(page: Any, png: Callable[..., bytes]) -> None:
     settled(page)
     assert violations(page) == []
     page.goto("/?q=red+wall&parts=1")
-    page.wait_for_selector(".stage.part")
+    page.wait_for_selector(".stage.crop")
     settled(page)
     assert violations(page) == []
     page.goto("/?q=a+zebra")

@@ -181,10 +181,10 @@ def test_parts_of_photos_are_shown_instead_of_photos(page, search):
     search(page, "cat log")
     assert page.locator("#kinds button[aria-pressed=true]").inner_text() == "Photos"
     page.get_by_role("button", name="Parts").click()
-    page.locator(".stage.part img").first.wait_for()
+    page.locator(".stage.crop img").first.wait_for()
     assert "parts=1" in page.url
     assert page.get_by_role("status").inner_text() == "5 parts"
-    for picture in page.locator(".stage.part img").all():
+    for picture in page.locator(".stage.crop img").all():
         picture.scroll_into_view_if_needed()
         assert picture.evaluate("image => image.decode().then(() => image.naturalWidth)") > 0
         assert "/crop?" in picture.get_attribute("src")
