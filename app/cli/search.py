@@ -42,10 +42,10 @@ def search(
 
     Example: `tessera search "a black dog jumping over a log"`
     """
+    if sentences and parts:
+        raise typer.BadParameter("sentences have no parts: give --sentences or --parts")
     settings = settings_for(data=data)
     with plain_errors():
-        if sentences and parts:
-            raise ValueError("--sentences and --parts: sentences have no parts; give one of them")
         from app.cli.options import load_engine
 
         engine = load_engine(settings)

@@ -66,7 +66,7 @@ def report(opened: Opened, kind: str, requests: Sequence[Request]) -> None:
         times = measure(opened, changed)
         late = sorted(times)[int(0.95 * len(times))]
         line = f"{kind}; {way}: p50 {median(times):.1f} ms, p95 {late:.1f} ms"
-        if way.startswith("regions") and not options.get("exact"):
+        if not options.get("exact"):
             audited = audit(opened.index, changed)
             line += f"; recall@{LIMIT} {audited.recall:.4f}, least {audited.worst:.2f}"
         print(line, flush=True)
