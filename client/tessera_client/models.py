@@ -338,7 +338,7 @@ class RegionHit(BaseModel):
     ]
     photo: Annotated[int, Field(description="Which of the item's photos it is a part of, from 0.")]
     region: Annotated[int, Field(description="Its number in the photo; 0 is the whole photo.")]
-    box: list[Box2]
+    box: list[float]
     crop: Annotated[str, Field(description="The address of the region as a picture.")]
     image: str
     width: int
