@@ -111,6 +111,12 @@ class FragmentBag:
     def __len__(self) -> int:
         return len(self.places)
 
+    def alone(self, fragment: int) -> FragmentBag:
+        """The bag of one of the fragments."""
+        place = self.places[fragment]
+        vectors = self.vectors[fragment : fragment + 1]
+        return FragmentBag(vectors, (place,), (self.labels[fragment],), self.of_terms)  # type: ignore[arg-type]
+
 
 @dataclass(frozen=True, slots=True)
 class PaddedBags:

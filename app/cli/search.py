@@ -1,4 +1,4 @@
-"""The commands `search` and `rank`: photos or sentences for texts."""
+"""The commands `search` and `rank`: photos, their parts or sentences for texts."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from app.cli.explain import edges
 from app.cli.options import Data, Named, plain_errors, settings_for
 from app.defaults import DEFAULT_COLLECTION
 from index.bags import IMAGE
@@ -31,13 +32,18 @@ def search(
     sentences: Annotated[
         bool, typer.Option("--sentences", help="Find stored sentences instead of photos.")
     ] = False,
+    parts: Annotated[
+        bool, typer.Option("--parts", help="Find parts of photos, at most one of each.")
+    ] = False,
     collection: Named = DEFAULT_COLLECTION,
     data: Data = None,
 ) -> None:
-    """Find photos or sentences, and show the contribution of each phrase to the score.
+    """Find photos, parts of them or sentences, and show what each phrase gave to the score.
 
     Example: `tessera search "a black dog jumping over a log"`
     """
+    if sentences and parts:
+        raise typer.BadParameter("sentences have no parts: give --sentences or --parts")
     settings = settings_for(data=data)
     with plain_errors():
         from app.cli.options import load_engine
@@ -48,7 +54,8 @@ def search(
 
         query = engine.models.query(text, whole=sentences)
         side: Side = "sentences" if sentences else "images"
-        answer, items = engine.search(collection, Request(side, query, limit=limit))
+        request = Request(side, query, limit=limit, per_photo=1 if parts else None)
+        answer, items = engine.search(collection, request)
     for note in query.notes:
         typer.echo(note, err=True)
     if hits := [hit for hit in answer.hits if hit.item in items]:
@@ -61,17 +68,23 @@ def search(
 
 def _make_table(text: str, query: Query, hits: Sequence[Hit], items: Mapping[str, Item]) -> Table:
     from models.scores import alignment
+    from models.types import Box
 
     in_sentences = hits[0].position > IMAGE
-    columns = ("sentence", "item") if in_sentences else ("photo",)
+    columns = ["sentence", "item"] if in_sentences else ["photo"]
+    if hits[0].region is not None:
+        columns.append("left, top, right, bottom")
     table = Table("probability", "score", *columns, "why")
     for hit in hits:
-        phrases = alignment.phrases(hit.bag, query, hit.links)
+        answering = hit.bag if hit.region is None else hit.bag.alone(hit.region)
+        phrases = alignment.phrases(answering, query, hit.links)
         best_first = sorted(phrases, key=lambda phrase: -phrase.similarity)
-        why = "  ".join(f"{phrase.span.of(text)} {phrase.similarity:+.2f}" for phrase in best_first)
+        why = "  ".join(f"{phrase.words(text)} {phrase.similarity:+.2f}" for phrase in best_first)
         probability = "" if hit.probability is None else f"{hit.probability:.2f}"
         sentence = [items[hit.item].sentences[hit.position]] if in_sentences else []
-        cells = (probability, f"{hit.score:.2f}", *sentence, hit.item, why)
+        place = None if hit.region is None else hit.bag.places[hit.region]
+        box = [edges(place)] if isinstance(place, Box) else []
+        cells = (probability, f"{hit.score:.2f}", *sentence, hit.item, *box, why)
         table.add_row(*map(escape, cells))
     return table
 

@@ -21,7 +21,7 @@ export async function search(asked, holdings, image, { cursor = null, limit = PA
     const sent = { ...question, ...choices(asked, holdings), ...page };
     return products(sent, Boolean(asked.text) && !loose, signal);
   }
-  if (isQuestion(asked)) return photos({ ...question, ...filterOf(asked), ...page }, signal);
+  if (isQuestion(asked)) return photos({ ...question, ...filterOf(asked), ...page }, asked.parts, signal);
   return browsed(asked, cursor, signal);
 }
 
@@ -67,11 +67,11 @@ function withLooks(hit) {
   return { ...hit, phrases: looks?.phrases ?? [], links: looks?.links ?? [] };
 }
 
-/** List items with photos; their total is unknown with a filter. */
-async function photos(sent, signal) {
+/** List photos, or parts of them; their total is unknown with a filter, and of parts. */
+async function photos(sent, parts, signal) {
   const [answer, { items: total }] = await Promise.all([
-    api.searchPhotos(sent, signal),
-    sent.filter ? { items: null } : api.index(signal),
+    (parts ? api.searchParts : api.searchPhotos)(sent, signal),
+    sent.filter || parts ? { items: null } : api.index(signal),
   ]);
   const { query, searched, hits, cursor, weak_below: weakBelow } = answer;
   return {
