@@ -15,7 +15,8 @@ from index.catalog.views import ItemRow
 from index.documents.bm25 import Alternative, Lexical
 from index.documents.columns import Codes, Column, Mask
 from index.documents.query_words import Synonyms, Wording
-from index.documents.words import fold, stem
+from index.documents.characters import fold
+from index.documents.stems import stem
 from index.filters import Condition, Either, Every, Not, Scalar
 from index.segments.rows import Numbers
 
@@ -87,9 +88,20 @@ class Documents:
         """The reader of queries, with all words up to now. Takes the lock; its methods do not."""
         with self.lock:
             if self._wording is None:
-                terms = frozenset(self.lexical.having)
-                self._wording = Wording(dict(self.lexical.vocabulary), terms, self._synonyms)
+                lexical, terms = self.lexical, frozenset(self.lexical.having)
+                counts, joined = dict(lexical.vocabulary), dict(lexical.joined)
+                self._wording = Wording(counts, joined, terms, self, self._synonyms)
             return self._wording
+
+    def has_phrase(self, term: str) -> bool:
+        """Return whether any document has some stems, with spaces between them, in a row."""
+        with self.lock:
+            return self.lexical.count(Alternative(term)) > 0
+
+    def spelling(self, folded: str) -> str:
+        """The way in which a joined word is written most."""
+        with self.lock:
+            return self.lexical.spelling(folded)
 
     def add(self, rows: Iterable[ItemRow]) -> None:
         """Add items, later ones than before."""

@@ -55,13 +55,16 @@ class Ranking:
         self.passing = mask_passing(documents, request.where)
         text = request.text or ProductText("")
         self.words, self.weights = text.asked, request.field_weights
-        self.lexical = self._scores(self.words)
+        self.scored = (*text.asked, *text.lacking)
+        self.lexical = self._scores(self.scored)
         self.probabilities = {kind: self._probabilities(rows) for kind, rows in near.items()}
         self.whole = documents.lexical.whole(
-            [word.alternatives for word in self.words], text.length, self.weights
+            [word.alternatives for word in self.words], self.weights
         )
-        refused = (self._scores(text.refused).gains > 0).any(0)
-        self.relevant: Mask = self.passing & ~refused
+        self.relevant: Mask = self.passing.copy()
+        for refusal in text.refused:
+            alternatives = [word.alternatives for word in refusal.words]
+            self.relevant &= ~documents.lexical.mask_refused(alternatives, self.weights)
         if self._is_selective(near):
             self.relevant &= self._mask_answers(self.relevant)
         self.chosen = np.flatnonzero(self.relevant)
@@ -96,12 +99,12 @@ class Ranking:
             answering |= probabilities >= least
         if not self.words:
             return answering
-        having = self.lexical.gains > 0
+        having = self.lexical.gains[: len(self.words)] > 0
         every: Mask = np.all(having, axis=0)
         if not (every & passing).any():
             lexical = self.documents.lexical
             idf = [
-                max(lexical.idf(alternative.term) for alternative in word.alternatives)
+                max(lexical.idf(alternative) for alternative in word.alternatives)
                 * bool(mask.any())
                 for word, mask in zip(self.words, having, strict=True)
             ]
@@ -195,7 +198,7 @@ class Ranking:
         """List the parts of some documents' scores, without photos and sentences."""
         parts: list[list[ScorePart]] = [[] for _ in chosen]
         scale = self.request.weights.words / (self.lexical.bound or 1.0)
-        for word in self.words:
+        for word in self.scored:
             typed = self.request.text.text[word.start : word.end] if self.request.text else ""
             shares = self.documents.lexical.shares(chosen, word.alternatives, self.weights)
             for name, gains in shares.items():
