@@ -1,4 +1,4 @@
-"""Defaults of settings and commands, without imports, so that commands start quickly."""
+"""Defaults of settings and commands, without imports, for a quick start."""
 
 from __future__ import annotations
 

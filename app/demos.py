@@ -45,7 +45,7 @@ class Demo:
         return [*find([self.folder / "items.jsonl"]), *self._list_packaged()]
 
     def examples(self) -> list[ExampleQuery]:
-        """List the example queries of the page, each with the id of its item."""
+        """List the example queries of the page with their items' ids."""
         return [ExampleQuery(**row) for row in _read_rows(self.folder / "examples.jsonl")]
 
     def _list_packaged(self) -> list[ItemSource]:

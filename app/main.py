@@ -18,18 +18,18 @@ from app.engine.engine import Engine
 from app.http import errors
 from app.http.lanes import Lanes
 from app.http.middleware import (
+    SECURITY_HEADERS,
     AllowedHostsMiddleware,
-    BodyLengthMiddleware,
-    HeaderSizeMiddleware,
     HeadMiddleware,
     RawPathMiddleware,
+    RequestHeadersMiddleware,
     SameOriginMiddleware,
+    SecurityHeadersMiddleware,
     list_allowed_hosts,
 )
 from app.http.observation import observe
 from app.http.openapi import describe
 from app.http.readiness import Readiness
-from app.http.security_headers import SecurityHeadersMiddleware
 from app.http.timeouts import TimeoutMiddleware
 from app.imports import fetching
 from app.imports.decoders import Decoders
@@ -48,6 +48,7 @@ from app.routes import (
     system,
 )
 from app.settings import Settings
+from app.settings_names import list_warnings
 
 STREAMS = frozenset({("POST", "/items")})  # whose bodies may go on for hours
 
@@ -62,6 +63,8 @@ def create_app(
     Without a door, the settings say who is let in: ValueError if they let in too many.
     """
     settings = settings or Settings()
+    for warning in list_warnings():
+        logger.warning("%s", warning)
     app = FastAPI(
         title="Tessera",
         summary="Image-text search that shows which word matched which part of the photo.",
@@ -83,8 +86,15 @@ def create_app(
     for module in (*api, page):
         app.include_router(module.router)
     page.serve(app)
-    errors.install(app)
+    errors.install(app, SECURITY_HEADERS)
     app.openapi = lambda: describe(app)  # type: ignore[method-assign]  # FastAPI's own way
+    _add_middleware(app, settings)
+    observe(app, queries=settings.log_queries)
+    return app
+
+
+def _add_middleware(app: FastAPI, settings: Settings) -> None:
+    """Add the middleware; requests pass the last one first."""
     if settings.cors_origins:
         origins = list(settings.cors_origins)
         app.add_middleware(
@@ -95,11 +105,8 @@ def create_app(
     app.add_middleware(TimeoutMiddleware, settings=settings, streams=STREAMS)
     app.add_middleware(SameOriginMiddleware, trusted=settings.cors_origins)
     app.add_middleware(AllowedHostsMiddleware, allowed=list_allowed_hosts(settings))
-    app.add_middleware(BodyLengthMiddleware)
-    app.add_middleware(HeaderSizeMiddleware)
+    app.add_middleware(RequestHeadersMiddleware)
     app.add_middleware(SecurityHeadersMiddleware)
-    observe(app, queries=settings.log_queries)
-    return app
 
 
 @asynccontextmanager

@@ -11,7 +11,7 @@ NEAR = 0.5  # the least share of letters that must agree with a suggestion
 
 
 def nearest(key: str, known: Iterable[str], kind: str = "key") -> str:
-    """Return the end of a sentence that suggests the nearest name."""
+    """Suggest the nearest name, as the end of a sentence."""
     near = nearest_name(key, known)
     return "" if near is None else f"; the nearest {kind} is {near!r:.100}"
 

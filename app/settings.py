@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, PositiveFloat, PositiveInt, SecretStr
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import SettingsConfigDict
 
+from app.settings_names import RenamedSettings
 from index.database.storage import DAY, VERIFY, WAIT, Storage
 from index.items import ITEM_TEXT
 from models import shipped
@@ -26,7 +27,7 @@ def check_rate(rate: str) -> str:
 RateLimit = Annotated[str, AfterValidator(check_rate)]
 
 
-class Settings(BaseSettings):
+class Settings(RenamedSettings):
     """Settings of this installation; the environment sets them as TESSERA_NAME."""
 
     model_config = SettingsConfigDict(env_prefix="TESSERA_", frozen=True)
@@ -91,7 +92,7 @@ class Settings(BaseSettings):
         pattern=r"^(cpu|mps|cuda(:\d+)?)$",
         description="Where models run, and searches on a GPU: `cpu`, `cuda`, `cuda:1`.",
     )
-    engine: Literal["torch", "openvino"] = Field(
+    inference: Literal["torch", "openvino"] = Field(
         default="torch",
         description="What runs the networks for photos on a CPU: with `openvino` `/caption` took "
         "317 ms instead of 452; it needs `pip install 'tessera[openvino]'`.",
@@ -252,20 +253,12 @@ class Settings(BaseSettings):
 
     @property
     def keys_file(self) -> Path:
-        """The file of keys, which may not exist."""
+        """The file of keys, if it exists."""
         return self.keys or self.data / "keys.jsonl"
-
-    def check_certificate(self) -> None:
-        """Raise ValueError for a missing file of the certificate or its key."""
-        if self.ssl_keyfile and not self.ssl_certfile:
-            raise ValueError("ssl_keyfile: the certificate is missing; set ssl_certfile as well")
-        for file in (self.ssl_certfile, self.ssl_keyfile):
-            if file and not file.is_file():
-                raise ValueError(f"there is no file {file} to serve HTTPS with")
 
     @property
     def log_style(self) -> Literal["json", "plain"]:
-        """The shape of log records where they go."""
+        """The shape of log records: the setting, or by the terminal."""
         return self.log or ("plain" if sys.stderr.isatty() else "json")
 
     @property
@@ -289,7 +282,10 @@ class Settings(BaseSettings):
 
     @property
     def together_bytes(self) -> int:
-        """Most bytes of an item's image files together, at least those of the largest one."""
+        """Most bytes of an item's image files together.
+
+        At least those of the largest file.
+        """
         return max(self.item_bytes, self.upload_bytes)
 
     @property

@@ -26,13 +26,16 @@ DOCUMENT = re.compile(r"\((\w+\.md)(#[\w-]+)?\)")  # named in a description
 
 
 def write_page() -> str:
-    """Write the page: a row for each setting, in the order of their definition."""
+    """Write the page: a row for each setting, as defined."""
     rows = (write_row(name, field) for name, field in Settings.model_fields.items())
     return HEAD + "".join(rows) + FOOT
 
 
 def write_row(name: str, field: FieldInfo) -> str:
-    """Write the row of a setting; a description may end with "; … if not set"."""
+    """Write the row of a setting.
+
+    Its description may end with "; … if not set".
+    """
     meaning = (field.description or "").removesuffix(".")
     if unset := UNSET.fullmatch(meaning):
         meaning, default = unset["meaning"], unset["default"]

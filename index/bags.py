@@ -31,13 +31,14 @@ def position_of(photo: int) -> int:
 
 
 def photo_at(position: int) -> int | None:
-    """Return the photo's number from 0 at a position; None for a sentence."""
+    """Return the photo's number from 0 at a position; None for sentences."""
     return IMAGE - position if position <= IMAGE else None
 
 
 def pack_vectors(bag: FragmentBag) -> bytes:
-    """Pack vectors (F, D) as a type byte and little-endian numbers, row by row.
+    """Pack vectors (F, D) as a type byte and little-endian numbers.
 
+    Row by row.
     Uses half precision if all numbers fit (this keeps rankings, decision 0014), else single.
     """
     vectors = bag.vectors.detach().cpu().numpy()
@@ -55,7 +56,10 @@ def unpack_vectors(data: bytes, dimension: int) -> NDArray[np.float32]:
 
 
 def unpack_together(packed: Sequence[bytes], dimension: int) -> list[NDArray[np.float32]]:
-    """Unpack many arrays at once, in a third of the time of unpack_vectors on each."""
+    """Unpack many arrays at once.
+
+    It takes a third of the time of unpack_vectors on each.
+    """
     long = 2 * dimension  # bytes of a vector
     if not packed or any(data[:1] != HALF or len(data) % long != 1 for data in packed):
         return [unpack_vectors(data, dimension) for data in packed]
@@ -74,7 +78,7 @@ def as_stored(bag: FragmentBag) -> FragmentBag:
 
 
 def pack_details(bag: FragmentBag) -> bytes:
-    """Pack labels as JSON, a zero byte, then boxes or spans, row by row.
+    """Pack labels as JSON, a zero byte, then boxes or spans.
 
     JSON text has no zero byte.
     """
@@ -88,7 +92,10 @@ def pack_details(bag: FragmentBag) -> bytes:
 
 
 def unpack_bag(vectors: NDArray[np.float32], details: bytes, position: int) -> FragmentBag:
-    """Unpack a bag: boxes for an image (a position below 0), spans for a sentence."""
+    """Unpack a bag: boxes for an image, spans for a sentence.
+
+    An image has a position below 0.
+    """
     import torch
 
     labels, places = details.split(b"\0", 1)

@@ -1,4 +1,4 @@
-"""Codes of vectors: 8 bits with a step each, and pairs of half-precision numbers.
+"""Codes of vectors in 8 bits, and pairs of half-precision numbers.
 
 A pair is as precise as single precision.
 """
@@ -19,7 +19,10 @@ LOW = np.float32(2**11)  # the factor of the second half
 
 
 def steps(vectors: Floats) -> Floats:
-    """Compute the step of each vector's codes, (T,): its largest code is 127."""
+    """Compute the step of each vector's codes, (T,).
+
+    The largest code of each is 127.
+    """
     most = np.maximum(np.abs(vectors).max(axis=1), np.float32(1e-20))
     scales: Floats = (most / np.float32(127)).astype(np.float32)
     return scales
@@ -32,7 +35,10 @@ def encode(vectors: Floats, scales: Floats) -> NDArray[np.int8]:
 
 
 def split_halves(vectors: Floats) -> Any:
-    """Pack vectors (T, D) and their rounding errors times 2^11 in half precision, (2T, D)."""
+    """Pack vectors (T, D) and their rounding errors in half precision.
+
+    The errors times 2^11 are the second half of (2T, D).
+    """
     high = vectors.astype(np.float16)
     low = ((vectors - high.astype(np.float32)) * LOW).astype(np.float16)
     return numkong.dots_pack(np.concatenate([high, low]))
@@ -57,7 +63,7 @@ class CodedRuns:
 
 
 def encode_runs(vectors: Floats, offsets: NDArray[np.int64], bases: Floats) -> CodedRuns:
-    """Encode vectors (N, D), minus their run's base, in B runs offsets[b : b + 2].
+    """Encode vectors (N, D) without base in runs offsets[b : b + 2].
 
     Bases are (B, D), or (0, D) where there are none.
     """
@@ -76,7 +82,10 @@ def code_runs(
     scales: Floats,
     reach: Floats,
 ) -> None:
-    """Encode runs into given arrays in one pass, four times as fast as NumPy."""
+    """Encode runs into given arrays.
+
+    One pass, four times as fast as NumPy.
+    """
     D = vectors.shape[1]
     rest = np.empty((max(np.diff(offsets)), D), np.float32)
     for run in range(len(scales)):

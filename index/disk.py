@@ -1,4 +1,4 @@
-"""The disk: durable files and notes, locks of files, and errors of a full disk."""
+"""The disk: durable files and notes, locks, and full disks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PROBE = b"\0" * 2**16
 
 
 def sync(path: Path) -> None:
-    """Make a file, or the names in a folder, survive a power cut."""
+    """Make a file, or a folder's names, survive a power cut."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -24,7 +24,7 @@ def sync(path: Path) -> None:
 
 
 def try_writing(folder: Path) -> None:
-    """Write and delete a small file in a folder; OSError if that fails."""
+    """Write and delete a small file in a folder, or raise OSError."""
     with TemporaryFile(dir=folder) as file:
         file.write(PROBE)
         file.flush()
@@ -38,8 +38,9 @@ def is_full(error: OSError) -> bool:
 
 @contextmanager
 def hold_lock(path: Path, *, shared: bool = False, wait: bool = False) -> Iterator[bool]:
-    """Hold the lock of a file, made if missing; yields False if others hold it.
+    """Hold the lock of a file, made if missing.
 
+    Yields False if others hold it.
     The operating system releases it when the process ends in any way.
     """
     handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
@@ -85,7 +86,7 @@ def write_note(path: Path, content: bytes, *, new: bool = False) -> bool:
 
 
 def _link(partial: Path, path: Path) -> bool:
-    """Rename a file unless the name is taken; return whether it was free."""
+    """Rename a file to a free name; return whether it was."""
     try:
         path.hardlink_to(partial)
     except FileExistsError:

@@ -50,7 +50,7 @@ class Equals:
 
 @dataclass(frozen=True, slots=True)
 class Within:
-    """The key has a number, or a text, within bounds of its kind."""
+    """The key has a number, or a text, within bounds."""
 
     key: str
     bounds: tuple[tuple[Bound, Number | str], ...]
@@ -143,40 +143,11 @@ def simple_parts(condition: Condition) -> Iterator[Simple]:
         yield condition
 
 
-def is_restrictive(condition: Condition) -> bool:
-    """Return whether no part of a condition is empty and so trivially true or false.
-
-    >>> [is_restrictive(parse(where)) for where in ({"a": 1}, {"$or": [{"a": 1}, {}]}, {"a": []})]
-    [True, False, False]
-    """
-    match condition:
-        case Every(parts) | Either(parts):
-            return bool(parts) and all(is_restrictive(part) for part in parts)
-        case Not(part):
-            return is_restrictive(part)
-        case Equals(_, values):
-            return bool(values)
-        case _:
-            return True
-
-
-def list_negated_keys(condition: Condition, *, negated: bool = False) -> frozenset[str]:
-    """List keys whose absence can make a condition hold.
-
-    >>> sorted(list_negated_keys(parse({"a": 1, "b": {"exists": False}, "$not": {"c": 1}})))
-    ['b', 'c']
-    """
-    match condition:
-        case Every(parts) | Either(parts):
-            return frozenset().union(*(list_negated_keys(part, negated=negated) for part in parts))
-        case Not(part):
-            return list_negated_keys(part, negated=not negated)
-        case _:
-            return frozenset({condition.key} if negated else ())
-
-
 def canonical(value: str | float | bool | None) -> str:
-    """Write equal values as one text: 3 and 3.0 are equal; 3, "3" and true are not."""
+    """Write equal values as one text.
+
+    3 and 3.0 are equal; 3, "3" and true are not.
+    """
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     return json.dumps(value, ensure_ascii=False)
@@ -207,7 +178,7 @@ def describe(condition: Condition) -> str:
 
 
 def number_of(value: object) -> float | None:
-    """Convert a metadata value to a number for ranges; None for other values."""
+    """Convert a metadata value to a number for ranges, else None."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return float(value) if len(canonical(value)) <= LONGEST_NUMBER else None

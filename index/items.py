@@ -26,11 +26,14 @@ class ModelMismatch(ValueError):
 
 
 class Replaced(ModelMismatch):
-    """A collection was dropped, or replaced by another model's, after it was opened."""
+    """A collection was dropped or replaced after it was opened."""
 
 
 class Dropped(ModelMismatch):
-    """A collection was dropped or replaced during a change, which is not repeated."""
+    """A collection was dropped or replaced during a change.
+
+    The change is not repeated.
+    """
 
 
 class NameConflict(ValueError):
@@ -47,7 +50,10 @@ class NoSpace(OSError):
 
 @dataclass(frozen=True, slots=True)
 class Collection:
-    """A named set of items with bags of one model; `token` is unique to its contents."""
+    """A named set of items with bags of one model.
+
+    `token` is unique to its contents.
+    """
 
     key: int
     token: str
@@ -59,7 +65,7 @@ class Collection:
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """The revisions at which an item may change: only these, or all `but` these.
+    """The revisions of an item before a change: only or `but` these.
 
     Revision 0 stands for a missing item, so `Expected()` allows every change.
     """
@@ -74,8 +80,8 @@ class Expected:
     def check(self, item: str, revision: int) -> None:
         """Raise ConditionFailed unless an item at this revision may be changed."""
         if not self.allows(revision):
-            there = "is there already" if self == ABSENT else f"is at revision {revision}"
-            state = there if revision else "is not there"
+            state = "is there already" if self == ABSENT else f"is at revision {revision}"
+            state = state if revision else "is not there"
             raise ConditionFailed(f"item {item!r:.220} {state}, so nothing was changed")
 
 
@@ -116,14 +122,14 @@ class Item:
     notes: tuple[str, ...] = ()  # how its metadata differs from the stored one
 
     def photo(self, number: int) -> PhotoInfo:
-        """Return a photo by its number from 0; LookupError if there are fewer."""
+        """Return a photo by its number from 0, or raise LookupError."""
         check_photo(self.id, number, len(self.photos))
         return self.photos[number]
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A complete item to be stored; ValueError names what is wrong with it.
+    """A complete item to be stored; ValueError names a mistake.
 
     `images` has one bag for each of the `pictures`, and `bags` one for each of the `sentences`.
     `source` is the path or URL of an item, and `stamp` its state at the time (its size
@@ -176,7 +182,7 @@ def check_dimension(collection: Collection, entries: Iterable[Entry]) -> None:
 
 
 def check_id(item: str, thing: str = "an id") -> None:
-    """Refuse an id, or another `thing`, that is empty, too long, or not printable."""
+    """Refuse an id, or `thing`, empty, too long, or not printable."""
     if not 1 <= len(item) <= LONGEST_ID or not item.isprintable():
         raise ValueError(f"{thing} is 1 to {LONGEST_ID} printable characters, got {item[:300]!r}")
 
@@ -195,7 +201,7 @@ def check_text(kind: str, text: str) -> None:
 
 
 def check_photo(item: str, number: int, count: int) -> None:
-    """Raise LookupError for a photo number, from 0, that an item of `count` photos lacks."""
+    """Raise LookupError for a photo number unless 0 ≤ number < count."""
     if not count:
         raise LookupError(f"item {item!r} has sentences but no picture")
     if not 0 <= number < count:
@@ -203,7 +209,7 @@ def check_photo(item: str, number: int, count: int) -> None:
 
 
 def bucket_of(item: str) -> int:
-    """Hash an id into one of 65,536 buckets, by which shards are cut.
+    """Hash an id into one of the 65,536 buckets of shards.
 
     It is BLAKE2b (RFC 7693) with a digest of two bytes, of the id in UTF-8, big-endian.
 
@@ -214,7 +220,10 @@ def bucket_of(item: str) -> int:
 
 
 def metadata_text(metadata: Mapping[str, Any]) -> str:
-    """Write metadata as JSON text; ValueError unless it is a JSON object that can be stored."""
+    """Write metadata as JSON text.
+
+    ValueError unless it is a JSON object that can be stored.
+    """
     if not isinstance(metadata, Mapping) or not all(isinstance(key, str) for key in metadata):
         raise ValueError(f"metadata is a JSON object with text keys, got {metadata!r:.200}")
     check_depth(metadata)

@@ -32,8 +32,9 @@ def check_values(metadata: Mapping[str, Any]) -> None:
 
 
 def read_metadata(text: str) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Read stored metadata, and notes on it; values that are too deep become JSON text.
+    """Read stored metadata, and notes on it.
 
+    Values that are too deep become JSON text.
     Raises ValueError for damaged metadata.
 
     >>> read_metadata('{"a": [1]}')
@@ -53,7 +54,10 @@ def read_metadata(text: str) -> tuple[dict[str, Any], tuple[str, ...]]:
 
 
 def _exceeds(value: Any, most: int) -> bool:
-    """Return whether lists and objects are nested more than `most` deep, without recursion."""
+    """Return whether a value is nested more than `most` deep.
+
+    Without recursion.
+    """
     layer = [value]
     for _ in range(most + 1):
         layer = [part for outer in layer for part in _parts(outer)]
@@ -63,14 +67,17 @@ def _exceeds(value: Any, most: int) -> bool:
 
 
 def _parts(value: Any) -> Iterable[Any]:
-    """Return the parts of a list or an object; one None for an empty one, to count it."""
+    """Return the parts of a list or object.
+
+    An empty one has one part, None, to count it.
+    """
     if isinstance(value, Mapping):
         return value.values() or (None,)
     return value or (None,) if isinstance(value, list | tuple) else ()
 
 
 def _flatten(text: str) -> str:
-    """Return JSON in which lists and objects that are too deep are texts."""
+    """Return JSON with texts for its deepest lists and objects."""
     parts, depth, copied, start = list[str](), 0, 0, 0
     for token in TOKEN.finditer(text):
         if token[0] in "[{":

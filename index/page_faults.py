@@ -1,4 +1,4 @@
-"""A guard of mapped files: pages that cannot be read become zeros, instead of SIGBUS.
+"""A guard of mapped files: unreadable pages become zeros, without SIGBUS.
 
 If a mapped file is cut short, or its disk fails, SIGBUS ends the process at its
 next read there. With the guard, a page of zeros replaces the page, as Wayland's
@@ -42,7 +42,7 @@ class _Faults:
         self.handler: object = None  # kept alive as long as it may be called
 
     def count(self) -> int:
-        """A number that has risen if pages were replaced since the last look."""
+        """Return a number, higher after pages were replaced."""
         if self.byte.value:
             with self._lock:
                 self.byte.value = 0
@@ -57,9 +57,7 @@ class _Faults:
 FAULTS = _Faults()
 
 
-def count() -> int:
-    """A number that has risen if pages were replaced since the last look."""
-    return FAULTS.count()
+count = FAULTS.count
 
 
 def install() -> bool:
@@ -76,7 +74,7 @@ def install() -> bool:
 
 
 def _compile(byte: int):  # type: ignore[no-untyped-def] # numba has no types
-    """Compile the handler: Python's own run later, and the thread would never continue."""
+    """Compile the handler: Python's own would run too late."""
     from numba import cfunc, types
 
     library = ctypes.CDLL(None)

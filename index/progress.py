@@ -1,4 +1,4 @@
-"""Progress of long work: a bar on a terminal, elsewhere a line each minute."""
+"""Progress of long work: a bar, or a line each minute."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def show(console: Console) -> Iterator[Report]:
 
 
 def follow(parts: Iterable[Part], total: int | None, what: str, console: Console) -> Iterator[Part]:
-    """Pass parts on, and show on a console how many of them are done."""
+    """Pass parts on, and show their number on a console."""
     with show(console) as report:
         report(what, 0, total)
         for completed, part in enumerate(parts, 1):
@@ -47,7 +47,7 @@ def follow(parts: Iterable[Part], total: int | None, what: str, console: Console
 
 @dataclass(slots=True)
 class WorkPace:
-    """The start of some work, the parts done before it, and the time of its last line."""
+    """The start of some work, and the time of its last line."""
 
     began: float
     first: int
@@ -55,14 +55,14 @@ class WorkPace:
 
 
 class ProgressLines:
-    """Lines on a console: the share of long work that is done, and the time left."""
+    """Lines on a console: the finished share of work, and time left."""
 
     def __init__(self, console: Console) -> None:
         self.console = console
         self.paces: dict[str, WorkPace] = {}
 
     def __call__(self, what: str, completed: int, total: int | None) -> None:
-        """Print a line if work is left and INTERVAL has passed since the last line."""
+        """Print a line during work, INTERVAL after the last one."""
         now = monotonic()
         pace = self.paces.setdefault(what, WorkPace(now, completed, now))
         if now - pace.last < INTERVAL or completed == total:

@@ -1,4 +1,4 @@
-"""Judgements and runs as files: items that answer a query, and results of a search."""
+"""Judgements and runs as files: right answers, and results of searches."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ TREC_VALUE = {QRELS: 3, RUN: 4}
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """A query, an item, and a number: the grade, the weight of a click, or a search's score."""
+    """A query, an item, and a number.
+
+    The number is a grade, the weight of a click, or a search's score.
+    """
 
     query: str
     id: str
@@ -24,7 +27,7 @@ class Judgement:
 
 
 def read(file: Path) -> list[Judgement]:
-    """Read a .csv with a heading, .jsonl, or any other file as TREC's qrels or run.
+    """Read a .csv with a heading, .jsonl, TREC's qrels or run.
 
     Rows of the first two have a `query`, an `id`, and a `grade`, `relevance`, `weight` or `score`;
     without any the value is 1. TREC's rows are "query 0 item grade" and "query Q0 item rank score
@@ -41,7 +44,7 @@ def read(file: Path) -> list[Judgement]:
 
 
 def number_rows(file: Path, rows: Iterator[Judgement | None]) -> Iterator[Judgement]:
-    """Pass rows on, None for empty lines; an error names its line of the file."""
+    """Pass rows on, None for empty lines; errors name their line."""
     passed = 0
     try:
         for row in rows:
@@ -90,7 +93,7 @@ def queries(rows: Iterable[Judgement]) -> list[str]:
 
 
 def by_query(rows: Iterable[Judgement]) -> dict[str, dict[str, float]]:
-    """Group the items' values by query; the larger one of a repeated pair counts."""
+    """Group the items' values by query, the larger of repeated ones."""
     values: dict[str, dict[str, float]] = {}
     for row in rows:
         by_item = values.setdefault(row.query, {})
@@ -99,7 +102,7 @@ def by_query(rows: Iterable[Judgement]) -> dict[str, dict[str, float]]:
 
 
 def topics(file: Path) -> dict[str, str]:
-    """Read the texts of queries by id, from lines of an id, a tab and a text."""
+    """Read the texts of queries by id, from tab-separated lines."""
     rows = [line.split("\t", 1) for line in file.read_text("utf-8").splitlines() if line.strip()]
     if wrong := next((row for row in rows if len(row) != 2), None):
         raise ValueError(f"{file}: expected an id, a tab and a text, got {wrong[0]!r:.60}")
@@ -107,7 +110,10 @@ def topics(file: Path) -> dict[str, str]:
 
 
 def write_run(file: Path, hits: Iterable[Judgement]) -> None:
-    """Write a search's results as .csv of query, id, score, best first for each query."""
+    """Write a search's results as .csv, best first for each query.
+
+    Its columns are query, id and score.
+    """
     file.parent.mkdir(parents=True, exist_ok=True)
     with file.open("w", encoding="utf-8", newline="") as lines:
         writer = csv.writer(lines)

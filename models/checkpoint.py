@@ -115,7 +115,7 @@ def calibrate(path: Path, out: Path, calibration: Calibration) -> None:
 
 
 def calibrate_captions(path: Path, out: Path, calibration: CaptionCalibration) -> None:
-    """Write a captioner again with a calibration of captions, instead of any earlier one.
+    """Write a captioner again with a new calibration of captions.
 
     Its captions do not change, so it keeps its fingerprint.
     """

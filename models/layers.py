@@ -1,4 +1,4 @@
-"""Layers of several rooms: principal components, and a branch of a two-branch network."""
+"""Layers of several rooms: principal components, branches of two-branch networks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A matcher: an image tower, a text tower and a score, chosen by name."""
+"""A matcher: an image tower, a text tower and a score."""
 
 from __future__ import annotations
 
@@ -16,9 +16,8 @@ from models.scores.distances import LENGTHENED, lengthen_images, lengthen_senten
 from models.scores.offsets import Offsets
 from models.scores.scoring import SCORES
 from models.scores.terms import CatalogueTerms
-from models.text.passes import passes
 from models.towers import ImageTower, Sight, TextTower
-from models.types import WHOLE_PHOTO, Box, FragmentBag, PaddedBags
+from models.types import WHOLE_PHOTO, Box, FragmentBag, PaddedBags, plan_passes
 from models.vision.regions import BATCH
 
 SENTENCES = 64  # sentences in one pass
@@ -86,7 +85,7 @@ class Config:
         return f"{self.image.name} + {self.text.name}"
 
 
-class Matcher(nn.Module):
+class TwoTowerMatcher(nn.Module):
     """Photos and sentences in one space, as bags of fragments; a registry.Matcher.
 
     The frozen part (`image_inputs`, `sentence_inputs`) is computed once and cached while
@@ -99,6 +98,7 @@ class Matcher(nn.Module):
         self.config, self.score = config, config.score
         self.image: ImageTower = build_tower("image_towers", config.image)
         self.text: TextTower = build_tower("text_towers", config.text)
+        self.any_word = self.text.reader.any_word  # whether it knows all words, in any script
         if config.correlation and not all(isinstance(x, Correlated) for x in self.children()):
             raise ValueError(f"towers {config.towers} have no views to correlate: use correlated")
         if self.image.dimension != self.text.dimension:
@@ -127,11 +127,6 @@ class Matcher(nn.Module):
     def tuned(self) -> bool:
         """Return whether image_inputs has trained parameters, so its outputs are not cached."""
         return self.image.sight.tuned
-
-    @property
-    def any_word(self) -> bool:
-        """Return whether the text tower knows all words, in any script."""
-        return self.text.reader.any_word
 
     @property
     def device(self) -> torch.device:
@@ -241,10 +236,10 @@ class Matcher(nn.Module):
 
     @torch.inference_mode()
     def embed_sentences(self, texts: Sequence[str]) -> list[FragmentBag]:
-        """Bags of sentences; ValueError for a text without words or with too many."""
+        """Bags of sentences; ValueError for no words or too many."""
         bags: dict[int, FragmentBag] = {}
         lengths = [sum(map(len, text.split())) for text in texts]
-        for batch in passes(lengths, SENTENCES, SQUARED):
+        for batch in plan_passes(lengths, SENTENCES, SQUARED):
             bags |= zip(batch, self._embed_batch([texts[at] for at in batch]), strict=True)
         return [bags[at] for at in range(len(texts))]
 
@@ -264,7 +259,7 @@ class Matcher(nn.Module):
         ]
 
 
-Model = Matcher  # the name in the registry
+Model = TwoTowerMatcher  # the name in the registry
 
 
 def build_tower(kind: str, part: TowerOptions) -> Any:

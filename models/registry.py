@@ -1,4 +1,4 @@
-"""Registry of models: a module in image_towers/, text_towers/ or captioners/ is a model.
+"""Registry of models: a module in a registry's folder is one.
 
 A model is a module there that exports `Config`, a frozen dataclass of plain values, and `Model`,
 built as `Model(Config(...))`. Every model keeps one of the contracts below, towers those of
@@ -30,11 +30,7 @@ class Matcher(Protocol):
 
     dimension: int
     score: str  # a name in models.scores.scoring.SCORES
-
-    @property
-    def any_word(self) -> bool:
-        """Return whether all words are known."""
-        ...
+    any_word: bool  # whether all words are known
 
     @property
     def sight(self) -> Sight:
@@ -81,7 +77,7 @@ class Caption:
 
     @property
     def text(self) -> str:
-        """The caption as one line, with a capital and without a full stop."""
+        """The caption as one line, capitalised, without a full stop."""
         line = " ".join(word.text for word in self.words)
         return line[:1].upper() + line[1:]
 
@@ -142,7 +138,7 @@ class Captioner(Protocol):
         ...
 
     def find_absent_words(self, inputs: Tensor) -> frozenset[str]:
-        """Words to leave out of all captions of a photo, by its inputs (F, C)."""
+        """Words to leave out of a photo's captions, by its inputs (F, C)."""
         ...
 
 

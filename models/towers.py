@@ -1,4 +1,7 @@
-"""The halves of a matcher, an image tower and a text tower: each a frozen and a trained part."""
+"""The halves of a matcher: an image and a text tower.
+
+Each has a frozen and a trained part.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +14,11 @@ from torch import Tensor, nn
 from models.types import PaddedBags, ParsedSentence, Span
 
 LIKELIHOOD_SCALE = 0.2  # ε of a likelihood among vectors, and of its prior among words
-Place = tuple[str, Span]  # a fragment's label and where it is in the text
+FragmentPlace = tuple[str, Span]  # a fragment's label and where it is in the text
 
 
 class FrozenPart(nn.Module, ABC):
-    """The frozen part of a tower, computed once an item and cached in training."""
+    """The frozen part of a tower, computed once an item."""
 
     @abstractmethod
     def key(self) -> str:
@@ -56,14 +59,16 @@ class Sight(FrozenPart):
 
 
 class TextReader(FrozenPart):
-    """The frozen part of a text tower; by default, each word is a fragment.
+    """The frozen part of a text tower.
+
+    By default, each word is a fragment.
 
     With `any_word` it reads every word in any script: none is unknown.
     """
 
     any_word = False
 
-    def forward(self, texts: Sequence[str]) -> tuple[list[Tensor], list[list[Place]]]:
+    def forward(self, texts: Sequence[str]) -> tuple[list[Tensor], list[list[FragmentPlace]]]:
         """Inputs (T, C) of each text, and its fragments' places in order.
 
         ValueError for a text without words, or with too many.
@@ -79,7 +84,7 @@ class TextReader(FrozenPart):
     def inputs(self, sentences: Sequence[ParsedSentence]) -> list[Tensor]:
         """Inputs (T, C) of each sentence: vectors, or whole numbers for words."""
 
-    def places(self, sentence: ParsedSentence) -> list[Place]:
+    def places(self, sentence: ParsedSentence) -> list[FragmentPlace]:
         """The label and place of each fragment."""
         return [(word.text, word.span) for word in sentence.words]
 
@@ -87,8 +92,8 @@ class TextReader(FrozenPart):
 class ImageTower(nn.Module, ABC):
     """Photos to bags of fragments; `forward` is the trained part.
 
-    A fragment has `dimension` numbers. A tower, or a module in it, lists in `known` the prefixes of
-    weights with a known start: pretrained layers, and maps from the names of classes.
+    A fragment has `dimension` numbers. A tower, or a module in it, lists in `known_start` the
+    prefixes of weights with a known start: pretrained layers, and maps from class names.
     """
 
     precomputes = False
@@ -98,7 +103,7 @@ class ImageTower(nn.Module, ABC):
         self.config, self.sight, self.dimension = config, sight, dimension
 
     def begin(self) -> None:
-        """Take known initial weights, as listed in `known`."""
+        """Take known initial weights, as listed in `known_start`."""
 
     def prepare(self, inputs: Sequence[Tensor]) -> None:
         """Measure train's inputs, each (F, C), before the first step."""
@@ -138,7 +143,7 @@ class TextTower(nn.Module, ABC):
         self.config, self.reader, self.dimension = config, reader, dimension
 
     def begin(self) -> None:
-        """Take known initial weights, as listed in `known`."""
+        """Take known initial weights, as listed in `known_start`."""
 
     def prepare(self, inputs: Sequence[Tensor], owners: Sequence[int]) -> None:
         """Measure train's inputs (T, C) before the first step.

@@ -5,7 +5,7 @@ Imports torch only where it computes: code that stores bags as bytes does withou
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -136,6 +136,27 @@ class PaddedBags:
     def to(self, device: torch.device | str) -> PaddedBags:
         """These bags on another device."""
         return PaddedBags(self.vectors.to(device), self.mask.to(device))
+
+
+def plan_passes(lengths: Sequence[int], most: int, squared: int) -> Iterator[list[int]]:
+    """Yield the places of texts by passes of up to `most`, the shortest first.
+
+    Texts of like length go together, so that none is padded to many times its own.
+
+    Attention takes time and memory by the square of the longest, for each text of a pass: that is
+    `squared` at most, unless a text is alone.
+
+    >>> [*plan_passes([2, 3, 90, 2], most=64, squared=8_192)]
+    [[0, 3, 1], [2]]
+    """
+    batch: list[int] = []
+    for at in sorted(range(len(lengths)), key=lengths.__getitem__):
+        if batch and (len(batch) == most or (len(batch) + 1) * lengths[at] ** 2 > squared):
+            yield batch
+            batch = []
+        batch.append(at)
+    if batch:
+        yield batch
 
 
 @dataclass(frozen=True, slots=True)

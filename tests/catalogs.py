@@ -1,4 +1,7 @@
-"""New catalogs for tests: copies of an empty one, whose tables take longer to make than to copy."""
+"""New catalogs for tests: copies of an empty one.
+
+To make its tables takes longer than to copy them.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ FILE = "catalog.sqlite"
 
 
 class Catalogs:
-    """Opens catalogs without items, each with a secret of its own, as if it had been made anew."""
+    """Opens catalogs without items, each with its own secret."""
 
     def __init__(self, folder: Path) -> None:
         # Without a name, so that each copy is a catalog of its own.

@@ -1,4 +1,7 @@
-"""Real Ray clusters for tests: a head without processors and several nodes on this machine."""
+"""Real Ray clusters for tests.
+
+A head without processors and several nodes on this machine.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ SEARCHED_BY = Path(__file__).parents[1]
 
 @contextmanager
 def running(nodes: int = 3, cpus: float = 4) -> Iterator[Nodes]:
-    """A cluster of so many nodes besides its head; all of it ends here."""
+    """A cluster of some nodes and a head; all of it ends."""
     import ray
     from ray.cluster_utils import Cluster
 
@@ -63,7 +66,7 @@ def kill(process: int) -> None:
 
 
 def actors(group: str) -> dict[str, tuple[int, str]]:
-    """The process and the node of each running actor of a group, by name."""
+    """The process and node of each running actor of a group."""
     from ray._private import state  # ray.util.state needs the dashboard
 
     return {

@@ -1,4 +1,4 @@
-"""A small real matcher that knows colours, and captioners and a grounder as small."""
+"""Small real models of colours: a matcher, captioners, a grounder."""
 
 from __future__ import annotations
 
@@ -43,7 +43,10 @@ class Quadrants(Sight):
 
 
 class Colours:
-    """A matcher that knows colours: a word's vector is its colour, a region's its mean colour."""
+    """A matcher of colours.
+
+    A word's vector is its colour, a region's its mean colour.
+    """
 
     dimension = 3
     score = "sum_of_max"
@@ -84,7 +87,7 @@ class Sizes(Sight):
 
 
 class OneSentence:
-    """A captioner that says the size."""
+    """A captioner of a photo's size."""
 
     of_regions = False
 
@@ -106,7 +109,9 @@ class OneSentence:
 
 
 class ColourNames:
-    """A captioner that names what is left and right, and lime where there is none; or a region.
+    """A captioner of the colours left and right, or of a region.
+
+    It names lime in photos without lime.
 
     It looks at what it names. `ruled_out` are words that no photo shows.
     """
@@ -145,7 +150,7 @@ class ColourNames:
 
 
 class Sides:
-    """A grounder that means the left half by "left", the right one by any other phrase."""
+    """A grounder of "left", the left half; other phrases mean the right."""
 
     def locate(self, image: Tensor, text: str, spans: Sequence[Span]) -> tuple[Tensor, Tensor]:
         parse(text)

@@ -1,8 +1,7 @@
-"""A small real matcher, and an engine, an app and a server around it."""
+"""A small real matcher, and its engine, app and server."""
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from io import BytesIO
@@ -32,7 +31,7 @@ STARTED = {"browser", "forking", "object_store", "postgresql", "s3"}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests whose fixtures start processes, also where a parameter says so."""
+    """Mark tests with fixtures of processes, also by a parameter."""
     for item in items:
         parameters = item.callspec.id.split("-") if hasattr(item, "callspec") else []
         if STARTED & {*getattr(item, "fixturenames", ()), *parameters}:
@@ -41,7 +40,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def one_thread() -> None:
-    """Small tensors spend their time waking threads: one is many times as fast as two."""
+    """Compute on one thread: small tensors wake threads in vain."""
     import torch
 
     torch.set_num_threads(1)
@@ -70,7 +69,7 @@ def engine(catalogs: Catalogs, tmp_path: Path) -> Iterator[Engine]:
 
 @pytest.fixture
 def calibration() -> Calibration:
-    """That of the colours: a word has to score more than 2 to be probable."""
+    """A calibration of colours: probable words score more than 2."""
     import torch
 
     from models.scores.calibration import Calibration
@@ -81,7 +80,7 @@ def calibration() -> Calibration:
 
 @pytest.fixture
 def describing(engine: Engine, calibration: Calibration) -> Engine:
-    """The engine with probabilities, and captioners of photos and of regions that name colours."""
+    """The engine with probabilities and captioners of colours."""
     from app.engine.engine import Engine
     from app.engine.inference import Models
     from models.checkpoint import Checkpoint
@@ -99,7 +98,7 @@ def describing(engine: Engine, calibration: Calibration) -> Engine:
 
 @pytest.fixture(scope="session")
 def decoders() -> Iterator[None]:
-    """Apps share processes that decode photos: to start one takes longer than most tests do."""
+    """Share processes of decoding: their start outlasts most tests."""
     from app.imports.decoders import Allowance, Decoders
 
     class Shared(Decoders):
@@ -151,21 +150,12 @@ def client(app: FastAPI) -> Iterator[TestClient]:
 
 @pytest.fixture
 def address(app: FastAPI) -> Iterator[str]:
-    """Where a real server of the app listens, on a free port."""
-    import uvicorn
-
+    """A real server's address, on a free port."""
     from app.http.server import OPTIONS
+    from tests.listening import listen
 
-    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="error", **OPTIONS))
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    while not server.started:
-        thread.join(0.01)
-        assert thread.is_alive(), "the server did not start"
-    port = server.servers[0].sockets[0].getsockname()[1]
-    yield f"http://127.0.0.1:{port}"
-    server.should_exit = True
-    thread.join()
+    with listen(app, **OPTIONS) as listening:
+        yield listening
 
 
 @pytest.fixture(scope="session")
@@ -191,13 +181,13 @@ def small_matcher(tmp_path_factory: pytest.TempPathFactory) -> Path:
     import torch
 
     from models import checkpoint
-    from models.matcher import Config, Matcher
+    from models.matcher import Config, TwoTowerMatcher
 
     torch.manual_seed(0)
     image = {"name": "regions", "options": {"sizes": (96,), "embedding": 8}}
     text = {"name": "brnn", "options": {"embedding": 8, "hidden": 8}}
     path = tmp_path_factory.mktemp("checkpoints") / "matcher.safetensors"
-    checkpoint.save(path, "matchers", "dvsa", Matcher(Config(image, text)), {})
+    checkpoint.save(path, "matchers", "dvsa", TwoTowerMatcher(Config(image, text)), {})
     return path
 
 
@@ -214,7 +204,7 @@ def postgresql() -> Iterator[Server]:
 
 @pytest.fixture(scope="session")
 def object_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
-    """A running server that speaks S3."""
+    """A running server of S3."""
     from tests.stores import Store
 
     store = Store(tmp_path_factory.mktemp("buckets"))
@@ -225,7 +215,7 @@ def object_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
 
 @pytest.fixture
 def bucket(object_store: Store, monkeypatch: pytest.MonkeyPatch) -> str:
-    """The URL of a path in a new bucket; the environment says how to reach it.
+    """The URL of a path in a new bucket, from the environment.
 
     What fails is not tried again: that takes half a second each time.
     """

@@ -1,4 +1,7 @@
-"""Tiny random encoders of each family, in folders as a hub has them, made once a process."""
+"""Tiny random encoders of each family, made once a process.
+
+Their folders are as in a hub.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,7 @@ TEXTS = (
 
 @cache
 def folder(family: str) -> Path:
-    """The folder of a family's encoder; nobody may change it."""
+    """The folder of a family's encoder; no one may change it."""
     made = Path(tempfile.mkdtemp())
     atexit.register(shutil.rmtree, made, ignore_errors=True)
     tiny_encoders.make_untrained(family, made / family, TEXTS)
@@ -37,7 +40,7 @@ def folder(family: str) -> Path:
 
 
 def options(family: str) -> dict[str, object]:
-    """Options of a tower on that folder."""
+    """Options of a tower on a folder."""
     return options_of(folder(family))
 
 
@@ -49,7 +52,7 @@ def options_of(weights: Path) -> dict[str, object]:
 
 @cache
 def open_clip_tokenizer() -> Any:
-    """CLIP's tokenizer in transformers, made of the vocabulary that open_clip brings."""
+    """CLIP's tokenizer in transformers, of open_clip's vocabulary."""
     from open_clip.tokenizer import SimpleTokenizer
     from transformers import CLIPTokenizer
 
@@ -61,7 +64,7 @@ def open_clip_tokenizer() -> Any:
 
 
 def save_open_clip(made: Path, preprocessing: dict[str, Any], **sizes: Any) -> None:
-    """Save a random CLIP of open_clip in a folder, by the function that publishes its models."""
+    """Save a random CLIP by open_clip's function for publication."""
     import open_clip
     import torch
     from open_clip.push_to_hf_hub import save_for_hf
@@ -78,7 +81,7 @@ def save_open_clip(made: Path, preprocessing: dict[str, Any], **sizes: Any) -> N
 
 @cache
 def open_clip_folder() -> Path:
-    """A folder in open_clip's layout; nobody may change it."""
+    """A folder in open_clip's layout; no one may change it."""
     made = Path(tempfile.mkdtemp())
     atexit.register(shutil.rmtree, made, ignore_errors=True)
     save_open_clip(made, {})

@@ -1,4 +1,4 @@
-"""Texts that no one writes: repetitions of short pieces, by which parsers may take too long."""
+"""Hostile texts: repetitions of short pieces, slow for some parsers."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def categories() -> list[str]:
 
 
 def pieces(seed: int, count: int) -> Iterator[str]:
-    """All of PIECES and of the categories, and so many made of a few of them."""
+    """All of PIECES and categories, and some mixtures."""
     alphabet = [*PIECES, *categories()]
     yield from alphabet
     chance = random.Random(seed)
@@ -68,12 +68,15 @@ def pieces(seed: int, count: int) -> Iterator[str]:
 
 
 def repeated(piece: str, length: int) -> str:
-    """A text of a length that begins with a word and repeats a piece."""
+    """A text of a length: a word, then a repeated piece."""
     return ("a " + piece * (length // len(piece) + 1))[:length]
 
 
 def seconds(work: Callable[[], object], times: int = 2) -> float:
-    """How long work computes on this thread, the best of a few times; what it refuses, too."""
+    """Seconds of work on this thread, the best of some.
+
+    Refusals count, too.
+    """
     best = float("inf")
     for _ in range(times):
         began = thread_time()

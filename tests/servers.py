@@ -1,4 +1,7 @@
-"""A real PostgreSQL server for tests, started by an ordinary user in a temporary folder."""
+"""A real PostgreSQL server in a temporary folder, for tests.
+
+An ordinary user starts it.
+"""
 
 from __future__ import annotations
 
@@ -33,13 +36,13 @@ RENEW = (
 
 
 def commands() -> Path | None:
-    """The folder of the newest server's commands, None where no server is installed."""
+    """The newest server's folder of commands, if installed."""
     found = [one.parent for one in PACKAGES.glob("*/bin/postgres") if one.parts[-3].isdigit()]
     return max(found, key=lambda one: int(one.parts[-2]), default=None)
 
 
 class Server:
-    """A server in a folder of its own, reached through a socket there, with some settings."""
+    """A server in a folder, reached by a socket there."""
 
     def __init__(self, folder: Path, commands: Path, settings: Sequence[str] = QUICK) -> None:
         self.folder, self._commands, self._settings = folder, commands, settings
@@ -98,7 +101,7 @@ class Server:
 
     @contextmanager
     def catalog(self) -> Iterator[str]:
-        """A database with a catalog without items, for one test at a time: its URL.
+        """A database's URL, with an empty catalog for one test.
 
         It is emptied afterwards, which is quicker than to make another.
         """
@@ -132,7 +135,7 @@ class Server:
 
 @contextmanager
 def server(settings: Sequence[str] = QUICK) -> Iterator[Server | None]:
-    """A running server; None where none is installed."""
+    """A running server; None without an installed one."""
     found = commands()
     if found is None:
         yield None

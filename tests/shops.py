@@ -1,4 +1,4 @@
-"""A small shop for tests: six products with photos of one colour, and a calibrated matcher."""
+"""A small shop: six products of one colour, a calibrated matcher."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from app.engine.drafts import Draft
 from app.engine.engine import Engine
 from app.engine.inference import Models
 from models.scores.calibration import Calibration
+from tests.storing import put
 
 SHOP: dict[str, tuple[str, dict[str, Any]]] = {
     "AB-1": ("red", {"title": "Summer dress", "brand": "Nike", "price": 10, "group": "g"}),
@@ -30,12 +31,12 @@ Post = Callable[..., dict[str, Any]]
 
 
 def filled(engine: Engine, data: Path, png: Callable[..., bytes]) -> Engine:
-    """An engine over the same catalog whose matcher is calibrated, with the shop's products."""
+    """An engine with a calibrated matcher and the shop's products."""
     checkpoints = {name: one for name, one in engine.models.checkpoints.items() if one}
     checkpoints["matcher"] = replace(checkpoints["matcher"], calibration=CALIBRATION)
     calibrated = Engine(Models(**checkpoints), engine.catalog, data, "cpu", SYNONYMS)
     drafts = [Draft(name, about).with_photo(png(colour)) for name, (colour, about) in SHOP.items()]
-    calibrated.put("default", drafts)
+    put(calibrated, "default", drafts)
     return calibrated
 
 

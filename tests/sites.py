@@ -1,4 +1,4 @@
-"""A site for tests: a database, a data folder, and commands of Tessera's on a Ray cluster."""
+"""A site for tests: database, folder, cluster and commands."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ COLOURS = ("red", "green", "blue", "white", "black", "yellow", "purple", "orange
 
 
 class Site:
-    """A database, a data folder, and a cluster that searches and imports."""
+    """A database, a data folder, and a cluster."""
 
     def __init__(self, folder: Path, url: str, matcher: Path, address: str) -> None:
         self.folder, self.address = folder, address
@@ -40,7 +40,7 @@ class Site:
 
     @property
     def log(self) -> str:
-        """What the commands have written to their standard error."""
+        """The commands' standard error."""
         return (self.folder / "log").read_text()
 
     def start(self, *arguments: str, **settings: Any) -> subprocess.Popen[bytes]:
@@ -75,7 +75,7 @@ class Site:
         return process, client
 
     def end(self) -> None:
-        """End what was started."""
+        """End all processes of the site."""
         for process in self._processes:
             process.kill()
             process.wait()

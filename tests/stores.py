@@ -1,4 +1,4 @@
-"""A real server that speaks S3, for tests: nanio, whose buckets are folders."""
+"""A real server of S3 for tests: nanio, buckets as folders."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ COMMAND = "import sys; from nanio.cli import main; sys.exit(main())"
 
 
 class Store:
-    """A server in a process of its own, on a free port, that checks signatures.
+    """A server in another process, with signatures.
 
     What it has answered is on disk: it may be killed, and started again where it was.
     """
@@ -30,7 +30,7 @@ class Store:
 
     @property
     def environment(self) -> dict[str, str]:
-        """What a service needs to use it."""
+        """A service's environment for its use."""
         return {
             "AWS_ENDPOINT": f"http://127.0.0.1:{self.port}",
             "AWS_ACCESS_KEY_ID": KEYS["ACCESS_KEY"],
@@ -74,7 +74,7 @@ class Store:
         self._signal(signal.SIGCONT)
 
     def kill(self) -> None:
-        """End it at once, whatever it is doing."""
+        """End the server at once, even at work."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()

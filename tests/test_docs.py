@@ -1,4 +1,4 @@
-"""The documents name all that there is, their links lead somewhere, their examples hold."""
+"""The documents are complete, their links and examples right."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def leads_somewhere(document: Path, link: str) -> bool:
 
 
 def anchors(document: Path) -> set[str]:
-    """The anchors that GitHub gives to headings."""
+    """The anchors of headings at GitHub."""
     headings = HEADING.findall(document.read_text("utf-8"))
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 

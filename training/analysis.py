@@ -1,4 +1,4 @@
-"""Analyses of a checkpoint: measurements by its kind of model, and a look inside."""
+"""Analyses of a checkpoint: measurements, and a look inside."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from training.matchers import calibration
 from training.matchers.frozen import FrozenInputs, precision_of
 from training.proposers import train as proposals
 from training.report import contact_sheet
-from training.runs.folder import Place
+from training.runs.folder import RunPlace
 from training.runs.progress import Progress
 
 
@@ -68,9 +68,9 @@ class Exam:
     spice: Program | None = None
 
     @property
-    def place(self) -> Place:
+    def place(self) -> RunPlace:
         """The place of frozen features: their cache and the device."""
-        return Place(self.cache, self.cache, self.device)
+        return RunPlace(self.cache, self.cache, self.device)
 
     def vectors(self, loaded: Checkpoint) -> list[Tensor]:
         """Compute the photos' vectors (R_k, D) from their frozen features."""
@@ -88,7 +88,7 @@ class Exam:
 def sample(
     examples: Sequence[Example], split: str, limit: int | None
 ) -> tuple[Sequence[Example], str]:
-    """Draw at most `limit` examples, always the same ones, and name the sample.
+    """Draw at most `limit` examples, always equal, and name them.
 
     The examples keep their order. The name tells a part of a split from the whole.
     """
@@ -100,7 +100,7 @@ def sample(
 
 
 def name_checkpoint(loaded: Checkpoint) -> dict[str, Any]:
-    """Return the facts by which a measurement names its checkpoint."""
+    """Return the facts of a checkpoint for the names of measurements."""
     facts = loaded.facts
     return {
         "checkpoint": loaded.fingerprint,
@@ -220,7 +220,7 @@ TAKERS = {
 
 
 def refuse_unused(kind: str, **options: object) -> None:
-    """Raise ValueError for a set option without effect on a kind of checkpoint."""
+    """Raise ValueError for an option without effect on a kind."""
     for option, value in options.items():
         if value and kind not in TAKERS[option]:
             takers = " and ".join(TAKERS[option])
@@ -236,7 +236,7 @@ def load_matcher(file: Path, device: str) -> Checkpoint:
 
 
 def load_judge(loaded: Checkpoint, file: Path | None, device: str) -> Checkpoint | None:
-    """Load the matcher that ranks a captioner's candidates.
+    """Load the matcher to rank a captioner's candidates.
 
     ValueError where the checkpoint is no captioner.
     """
@@ -249,7 +249,7 @@ def calibrate(
     loaded: Checkpoint,
     ranking: Checkpoint | None,
     corpora: Sequence[Corpus],
-    place: Place,
+    place: RunPlace,
     out: Path,
     progress: Progress,
 ) -> tuple[Mapping[str, Reliability], dict[str, Any]]:

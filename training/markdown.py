@@ -42,7 +42,7 @@ def spread(values: Iterable[float]) -> str:
 
 
 def over_seeds(values: Sequence[float | None]) -> str:
-    """Format the mean over seeds, and their range; a dash for a missing one.
+    """Format the mean and range over seeds; a dash without.
 
     >>> over_seeds([36.84]), over_seeds([337.5, 339.0, 336.3]), over_seeds([None])
     ('36.8', '337.6 (336.3–339.0)', '–')

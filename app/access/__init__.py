@@ -1,6 +1,6 @@
-"""Access: which caller may do what.
+"""Access: callers and their rights.
 
-`door` admits callers of routes by their roles. `keys` are names, roles and hashes, `key_file` the
-file that holds them and `keyring` the keys that are known now. `sessions` are cookies of the page,
-and `quotas` limit the requests of each caller.
+`door` admits callers of routes by their roles, within their quotas, and hands out the engine.
+`credentials` are what a request brings, `keys` names, roles and hashes, `key_file` the file that
+holds them and `keyring` the keys that are known now. `sessions` are cookies of the page.
 """

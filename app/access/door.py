@@ -2,32 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
-from typing import Annotated, Any
+import math
+import time
+from collections import Counter
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, Any
 
 from anyio import CapacityLimiter, to_thread
 from fastapi import Depends, Request, Security
 from fastapi.dependencies.utils import get_flat_params
 from fastapi.params import Query
-from fastapi.security import (
-    APIKeyCookie,
-    APIKeyHeader,
-    HTTPAuthorizationCredentials,
-    HTTPBearer,
-    SecurityScopes,
-)
-from starlette.requests import HTTPConnection
+from fastapi.security import SecurityScopes
 
+from app.access.credentials import KeyDep, SessionDep
 from app.access.keyring import Keyring, check_lock
 from app.access.keys import Caller
-from app.access.quotas import Quotas
-from app.access.sessions import COOKIE, Sessions, find_cookie
+from app.access.sessions import Sessions
 from app.engine.engine import Engine
-from app.http.errors import Forbidden, Unauthorized, Unavailable
-from app.http.places import network
+from app.http.errors import Forbidden, TooManyRequests, Unauthorized, Unavailable
+from app.http.lanes import network
 from app.roles import Role
 from app.settings import Settings
-from app.telemetry.logs import note
+from app.telemetry.requests import note
+
+if TYPE_CHECKING:
+    from limits.strategies import RateLimiter
 
 ANYONE = Caller(name="anyone", role=Role.ADMIN)  # where no key is needed
 PUBLIC_CALLER = Caller(
@@ -36,24 +37,47 @@ PUBLIC_CALLER = Caller(
 READING = 4  # sessions that are read from the database at the same time
 UNBOUND = "unbound"  # next to a role in OpenAPI: the key must not be bound to collections
 
-BEARER = HTTPBearer(auto_error=False, scheme_name="bearer", description="Authorization: Bearer KEY")
-HEADER = APIKeyHeader(name="X-API-Key", auto_error=False, scheme_name="header")
 
+class Quotas:
+    """Counts the requests of each caller, for one event loop."""
 
-class SessionCookie(APIKeyCookie):
-    """The cookie of a session; its name has a prefix over HTTPS."""
+    def __init__(self) -> None:
+        self._running: Counter[str] = Counter()
 
-    async def __call__(self, request: HTTPConnection) -> str | None:
-        """Return the session in a request's cookie, if any."""
-        return find_cookie(request)
+    @contextmanager
+    def request(self, caller: str, rate: str | None, at_once: int | None) -> Iterator[None]:
+        """A request of a caller, while it runs.
 
+        Raises TooManyRequests beyond a rate such as "100/minute", or more than `at_once` together.
+        """
+        if at_once is not None and self._running[caller] >= at_once:
+            raise TooManyRequests(f"{caller} has {at_once} requests running, and may not have more")
+        if rate is not None:
+            self._count(caller, rate)
+        self._running[caller] += 1
+        try:
+            yield
+        finally:
+            self._running[caller] -= 1
+            if not self._running[caller]:
+                del self._running[caller]
 
-SESSION = SessionCookie(
-    name=COOKIE,
-    auto_error=False,
-    scheme_name="session",
-    description=f"Set by POST /session; over HTTPS its name is __Host-{COOKIE}.",
-)
+    def _count(self, caller: str, rate: str) -> None:
+        from limits import parse  # here, as it costs 0.3 s, and most services have no limit
+
+        window = parse(rate)
+        if self._windows.hit(window, caller):
+            return
+        wait = math.ceil(self._windows.get_window_stats(window, caller).reset_time - time.time())
+        raise TooManyRequests(f"{caller} may send {rate}", wait=max(1, wait))
+
+    @cached_property
+    def _windows(self) -> RateLimiter:
+        """Sliding windows: two numbers a caller for any number of requests."""
+        from limits.storage import MemoryStorage
+        from limits.strategies import SlidingWindowCounterRateLimiter
+
+        return SlidingWindowCounterRateLimiter(MemoryStorage())
 
 
 class Door:
@@ -66,7 +90,7 @@ class Door:
 
     @classmethod
     def of(cls, settings: Settings) -> Door:
-        """Make the door that settings describe.
+        """Make the door of the settings.
 
         ValueError where others could reach a service without keys that was not said to be open.
         """
@@ -85,7 +109,7 @@ class Door:
     async def caller(
         self, request: Request, key: str | None, session: str | None, needed: Role = Role.READ
     ) -> Caller:
-        """Return the sender of a request; Unauthorized for a missing or unknown key."""
+        """Return a request's sender; Unauthorized for a missing or unknown key."""
         if not self.keyring.required or (self.settings.open_metrics and _reads_metrics(request)):
             return ANYONE
         if key is not None:
@@ -114,7 +138,7 @@ class Door:
 
 
 def require_role(role: Role | str, *, unbound: bool = False) -> Any:
-    """Return a dependency that admits callers of a role.
+    """Return a dependency for callers of a role.
 
     With `unbound`, it refuses a key that is bound to collections.
 
@@ -124,18 +148,6 @@ def require_role(role: Role | str, *, unbound: bool = False) -> Any:
     return Security(admit, scopes=[Role(role).value, *([UNBOUND] if unbound else [])])
 
 
-async def find_key(
-    bearer: Annotated[HTTPAuthorizationCredentials | None, Depends(BEARER)],
-    header: Annotated[str | None, Depends(HEADER)],
-) -> str | None:
-    """Return the key in a request's headers, if any."""
-    return bearer.credentials if bearer else header
-
-
-KeyDep = Annotated[str | None, Depends(find_key)]
-SessionDep = Annotated[str | None, Depends(SESSION)]
-
-
 async def admit(
     request: Request, security_scopes: SecurityScopes, key: KeyDep, session: SessionDep
 ) -> AsyncGenerator[Caller, None]:
@@ -143,11 +155,12 @@ async def admit(
     door: Door = request.app.state.door
     needed = next(Role(scope) for scope in security_scopes.scopes if scope != UNBOUND)
     caller = await door.caller(request, key, session, needed)
-    _check(caller, needed, unbound=UNBOUND in security_scopes.scopes)
-    _check_parameters(request)
-    request.state.caller = caller
     if caller is not ANYONE:
+        _check(caller, needed, unbound=UNBOUND in security_scopes.scopes)
         note(key=caller.name)
+    if request.query_params:
+        _check_parameters(request)
+    request.state.caller = caller
     name = name_payer(request)
     rate = caller.rate_limit or door.settings.rate_limit
     at_once = caller.concurrency_limit or door.settings.concurrency_limit
@@ -156,7 +169,7 @@ async def admit(
 
 
 def name_payer(request: Request) -> str:
-    """Name the key or the network address that a request counts for."""
+    """Name the key or network address to count a request for."""
     caller: Caller = request.state.caller  # set by the role that the route declares
     if caller is not ANYONE and caller is not PUBLIC_CALLER:
         return f"the key {caller.name!r}"
@@ -164,7 +177,7 @@ def name_payer(request: Request) -> str:
 
 
 async def public(request: Request) -> None:
-    """Mark a request of a public route; no collection is open to it."""
+    """Mark a request of a public route, without any collection."""
     request.state.caller = PUBLIC_CALLER
 
 
@@ -184,6 +197,15 @@ def get_engine(request: Request) -> Engine:
     return loaded
 
 
+async def open_engine(request: Request) -> Engine:
+    """Return the engine, limited to the caller's collections; Unavailable without a model."""
+    engine, caller = get_engine(request), request.state.caller
+    return engine if caller.collections is None else engine.limit_to(caller.collections)
+
+
+EngineDep = Annotated[Engine, Depends(open_engine)]
+
+
 def _check(caller: Caller, needed: Role, *, unbound: bool) -> None:
     if not caller.role.includes(needed):
         raise Forbidden(
@@ -197,12 +219,10 @@ def _check(caller: Caller, needed: Role, *, unbound: bool) -> None:
 
 
 def _check_parameters(request: Request) -> None:
-    """Raise ValueError for a parameter that the route does not take.
+    """Raise ValueError for a parameter unknown to the route.
 
     A typo must not fall back to the default.
     """
-    if not request.query_params:
-        return
     fields = get_flat_params(request.scope["route"].dependant)
     takes = {field.alias for field in fields if isinstance(field.field_info, Query)}
     for name in request.query_params:

@@ -27,7 +27,7 @@ READABLE = 0o640  # a group that may read the file still may; no one else
 
 @dataclass(frozen=True, slots=True)
 class KeyLine:
-    """A line of the file: a key, a comment, or a damaged line."""
+    """A line of the file: a key, a comment, or damaged."""
 
     number: int
     text: bytes
@@ -95,7 +95,7 @@ def describe_damage(lines: Sequence[KeyLine]) -> list[str]:
 
 
 def add_key(file: Path, key: ApiKey) -> None:
-    """Add a key to a file, which is made if it does not exist.
+    """Add a key to a file, made if it does not exist.
 
     Raises ValueError if a key has this name, or one that looks the same.
     """
@@ -110,7 +110,7 @@ def add_key(file: Path, key: ApiKey) -> None:
 
 
 def remove_key(file: Path, name: str) -> None:
-    """Remove a key by its name, or by the name that `show_name` prints.
+    """Remove a key by its name, as it is or as printed.
 
     Raises LookupError if there is none.
 
@@ -157,7 +157,7 @@ def _encode_key(key: ApiKey) -> bytes:
 
 @contextmanager
 def _change(file: Path) -> Iterator[tuple[Path, tuple[KeyLine, ...]]]:
-    """Lock a file for a change; yield its real path and its lines."""
+    """Lock a file for a change; yield its path and lines."""
     place = file.resolve()
     place.parent.mkdir(parents=True, exist_ok=True)
     missing = not place.exists()
@@ -172,7 +172,7 @@ def _change(file: Path) -> Iterator[tuple[Path, tuple[KeyLine, ...]]]:
 
 @contextmanager
 def _lock(file: Path) -> Iterator[None]:
-    """Lock a file that changes replace: the one that exists once the lock is held."""
+    """Lock the newest version of a file."""
     while True:
         handle = os.open(file, os.O_RDWR | os.O_CREAT, 0o600)
         try:
@@ -185,7 +185,7 @@ def _lock(file: Path) -> Iterator[None]:
 
 
 def _write(file: Path, lines: Sequence[bytes]) -> None:
-    """Replace the file in one step, so that a crash leaves the old or the new one."""
+    """Replace the file in one step: a crash leaves either version."""
     with NamedTemporaryFile(dir=file.parent, prefix=f"{file.name}.", delete=False) as written:
         place = Path(written.name)
         try:
@@ -201,7 +201,7 @@ def _write(file: Path, lines: Sequence[bytes]) -> None:
 
 
 def _adopt_owner(handle: int, file: Path) -> None:
-    """Give a new file the owner and group of the file that it replaces.
+    """Give a new file the owner and group of its predecessor.
 
     No one else may read it.
     """

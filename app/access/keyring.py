@@ -1,4 +1,4 @@
-"""Keyring: the known keys, from the environment and from a file that may change."""
+"""Keyring: the known keys, from the environment and a changing file."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ logger = logging.getLogger("tessera")
 
 
 class Keyring:
-    """The known keys: fixed keys, and those of a file that is read again when it changes.
+    """The known keys: fixed ones, and those of a changing file.
 
     Used by the threads of no more than one event loop. A damaged line of the file opens nothing,
     and is logged. Raises OSError for a file that cannot be read when it is made; while that is so
@@ -40,7 +40,7 @@ class Keyring:
 
     @classmethod
     def of(cls, settings: Settings) -> Keyring:
-        """Make the keyring that settings describe.
+        """Make the keyring of the settings.
 
         Raises ValueError if the file that is set does not exist.
         """
@@ -52,7 +52,10 @@ class Keyring:
 
     @property
     def required(self) -> bool:
-        """Return whether a key is needed: from when the first key or file of keys appears."""
+        """Return whether a key is needed.
+
+        One is from when the first key or file of keys appears.
+        """
         self._refresh()
         return self._locked
 
@@ -108,7 +111,7 @@ class Keyring:
 
 
 class FileState(NamedTuple):
-    """The properties of a file that differ after a change."""
+    """The properties of a file, different after a change."""
 
     inode: int
     modified: int  # nanoseconds since 1970, as the next
@@ -148,7 +151,7 @@ def _read_state(file: Path | None) -> FileState | None:
 
 
 def check_lock(settings: Settings, keyring: Keyring) -> None:
-    """Raise ValueError for a service without keys that others can reach.
+    """Raise ValueError for a reachable service without keys.
 
     `--open` allows it.
     """

@@ -31,7 +31,7 @@ class Caller(BaseModel):
 
 
 class ApiKey(Caller):
-    """A caller with a key, of which only the SHA-256 is kept, in hexadecimal."""
+    """A caller with the SHA-256 of a key, in hexadecimal."""
 
     sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 
@@ -42,7 +42,7 @@ class ApiKey(Caller):
 
 
 def make_key(name: str, role: Role, **chosen: Any) -> tuple[str, ApiKey]:
-    """Make a new key: its secret, and the record that a file keeps.
+    """Make a new key: its secret, and its record for a file.
 
     Raises ValueError for a name or a limit that is not valid.
     """
@@ -55,7 +55,7 @@ def make_key(name: str, role: Role, **chosen: Any) -> tuple[str, ApiKey]:
 
 
 def check_name(name: str) -> None:
-    """Raise ValueError for a name that is hard to see, to type or to tell apart."""
+    """Raise ValueError for a name hard to see, type or tell apart."""
     odd = next((sign for sign in name if not sign.isprintable()), None)
     if odd is not None:
         raise ValueError(
@@ -85,7 +85,7 @@ def hash_key(key: str) -> str:
 
 
 def describe_mistake(wrong: ValidationError) -> str:
-    """Describe the first mistake, without the values that were checked."""
+    """Describe the first mistake, without the checked values."""
     first = wrong.errors()[0]
     place = ".".join(map(str, first["loc"])) or "the line"
     return f"{place}: {first['msg'].removeprefix('Value error, ')}"

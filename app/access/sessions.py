@@ -1,4 +1,4 @@
-"""Sessions of the page: signed cookies that stand for a key.
+"""Sessions of the page: signed cookies instead of a key.
 
 A session ends by signing out, by another sign-in of the same browser, after a week, and with its
 key. The first two are stored in the catalog, so that they hold in every process and host.
@@ -11,19 +11,17 @@ import secrets
 from dataclasses import dataclass
 
 from itsdangerous import BadData, URLSafeTimedSerializer
-from starlette.requests import HTTPConnection
 
 from app.access.keys import ApiKey
 from index.catalog.catalog import Catalog
 from index.database.ended_sessions import EndedSessions
 
-COOKIE = "tessera_session"
 LONGEST = 7 * 24 * 3600  # seconds until a key is asked for again
 
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """A session: the name and mark of its key, a random id, and its start."""
+    """A session: its key's name and mark, a random id, its start."""
 
     name: str
     mark: str
@@ -44,7 +42,7 @@ class Sessions:
 
     @classmethod
     def of(cls, catalog: Catalog) -> Sessions:
-        """Make the sessions of all services that share a catalog."""
+        """Make the sessions of all services of a catalog."""
         return cls(catalog.secret, EndedSessions(catalog.reader, catalog.writer, LONGEST))
 
     def begin(self, key: ApiKey) -> str:
@@ -53,14 +51,14 @@ class Sessions:
         return session if isinstance(session, str) else session.decode()
 
     def read(self, text: str) -> Session | None:
-        """Read a session from the database; None if it has ended or is not ours."""
+        """Read a session from the database; None if ended or not ours."""
         session = self._verify(text)
         if session is None or self._ended.has(session.mark, session.id, session.began):
             return None
         return session
 
     def end(self, text: str) -> None:
-        """End a session; does nothing if it has ended or is not ours."""
+        """End a session, unless it has ended or is not ours."""
         session = self._verify(text)
         if session is not None:
             self._ended.end(session.mark, session.id, session.began)
@@ -73,34 +71,3 @@ class Sessions:
         except (BadData, ValueError):  # the latter for one of an older version, without an id
             return None
         return Session(name, mark, identity, int(signed.timestamp()))
-
-
-def name_cookie(request: HTTPConnection, *, secure: bool) -> str:
-    """Name a session's cookie.
-
-    Over HTTPS its prefix makes browsers refuse a cookie of another host, or of a page without
-    HTTPS, so that no one can sign a browser in to another session.
-    """
-    if not secure:
-        return COOKIE
-    return f"__Secure-{COOKIE}" if request.scope.get("root_path") else f"__Host-{COOKIE}"
-
-
-def find_cookie(request: HTTPConnection) -> str | None:
-    """The session that a request brings, if any."""
-    cookies = _cookies(request)
-    session = cookies.get(name_cookie(request, secure=True))
-    if session is None and request.url.scheme != "https":
-        session = cookies.get(COOKIE)
-    return session
-
-
-def _cookies(request: HTTPConnection) -> dict[str, str]:
-    """The cookies of a request as they are written.
-
-    Python's parser takes back quotes and escapes by the square of their number (CVE-2024-7592),
-    and a browser may bring long cookies of other services of its host.
-    """
-    parts = ";".join(request.headers.getlist("cookie")).split(";")
-    pairs = (part.partition("=") for part in parts)
-    return {name.strip(): value.strip() for name, _, value in pairs}

@@ -1,5 +1,5 @@
-"""Answers of routes: read a request's schema, ask the engine, and write the answer's schema.
+"""Answers of routes: from a request's schema to the answer's.
 
-The files are named like those of app.routes and app.schemas; `queries`, `cursors`, `fragments` and
-`filters` are what several of them share.
+The files are named like those of app.routes and app.schemas; `search` also reads the query of a
+request, and `cursors`, `fragments` and `filters` are what several files share.
 """

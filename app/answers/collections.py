@@ -16,12 +16,12 @@ def collections(engine: Engine) -> CollectionsOut:
 
 
 def collection(engine: Engine, name: str) -> CollectionOut:
-    """The collection that a name or an alias stands for."""
+    """Describe the collection of a name or an alias."""
     return _out(engine, engine.find(name))
 
 
 def make(engine: Engine, name: str) -> bool:
-    """Open a collection; says whether it was made for that."""
+    """Open a collection; True if it was made for this."""
     known = {collection.token for collection in engine.bounds.collections()}
     return engine.open(name, create=True).token not in known
 

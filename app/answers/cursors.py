@@ -1,4 +1,4 @@
-"""Cursors: signed texts that name a list and the place where its next page begins."""
+"""Cursors: signed names of a list and of its next page."""
 
 from __future__ import annotations
 
@@ -12,13 +12,15 @@ from itsdangerous import BadData, URLSafeSerializer
 
 from app.schemas.fields import LONGEST_CURSOR
 from app.schemas.search import Search
-from index.catalog.facets import canonical_filter
+from index.filters import describe, parse
 from index.search.requests import Answer, HitKey, Request
 from models.text.queries import Query
 
 
 class Cursors:
-    """Writes and reads cursors, signed with HMAC-SHA256 by a secret of at least 32 bytes.
+    """Writes and reads cursors, signed with HMAC-SHA256.
+
+    The secret has at least 32 bytes.
 
     All processes of a data folder share the secret, so each reads what another wrote.
     """
@@ -28,12 +30,15 @@ class Cursors:
         self._serializer = URLSafeSerializer(secret, salt="tessera.cursor", signer_kwargs=signing)
 
     def write(self, kind: str, value: Any) -> str:
-        """Write a cursor: continue from `value`, plain JSON, in the list that `kind` names."""
+        """Write a cursor: continue from `value`, plain JSON, in the list `kind`."""
         cursor = self._serializer.dumps([kind, value])
         return cursor if isinstance(cursor, str) else cursor.decode()
 
     def read(self, cursor: str, kind: str) -> Any:
-        """Read the value of a cursor; ValueError for a cursor of another list or service."""
+        """Read the value of a cursor.
+
+        ValueError for a cursor of another list or service.
+        """
         if len(cursor) > LONGEST_CURSOR:
             raise ValueError(f"cursor: longer than {LONGEST_CURSOR:,} characters; leave it out")
         try:
@@ -46,23 +51,28 @@ class Cursors:
 
 
 def kind_of_items(collection: str, where: Mapping[str, Any] | None) -> str:
-    """Name the list of a collection's items, in the same way however the filter is written."""
-    return name_of_list("items", collection, canonical_filter(where))
+    """Name the list of a collection's items.
+
+    Equal filters give the same name, in any order of their keys.
+    """
+    return name_of_list("items", collection, describe(parse(where)))
 
 
 def kind_of_hits(request: Search, query: Query) -> str:
-    """Name a list of hits, in the same way however the filter is written."""
+    """Name a list of hits, alike for equal filters."""
     parts = [(len(part), weight) for part, weight in zip(query.parts, query.weights, strict=True)]
     vectors = hashlib.sha256(query.bag.vectors.numpy().tobytes()).hexdigest()
-    filter_ = canonical_filter(request.filter)
+    filter_ = describe(parse(request.filter))
     settings = (type(request).__name__, request.collection, filter_, request.min_probability)
     return name_of_list("hits", *settings, parts, vectors)
 
 
 def start_page(cursors: Cursors, search: Search, request: Request) -> Request:
-    """Let a request start behind the hit of its cursor; ValueError for another query's cursor."""
-    if search.cursor is None:
-        return request
+    """Let a request start behind the hit of its cursor.
+
+    ValueError for another query's cursor.
+    """
+    assert search.cursor is not None
     score, item, position, hits_before = cursors.read(
         search.cursor, kind_of_hits(search, request.query)
     )
@@ -72,15 +82,13 @@ def start_page(cursors: Cursors, search: Search, request: Request) -> Request:
         raise ValueError(f"cursor: {far}") from far
 
 
-def write_next(cursors: Cursors, search: Search, request: Request, answer: Answer) -> str | None:
-    """Write the cursor of the next page, if there is one."""
-    if not answer.more:
-        return None
+def write_next(cursors: Cursors, search: Search, request: Request, answer: Answer) -> str:
+    """Write the cursor of the next page."""
     last = answer.hits[-1].key
     value = (last.score, last.item, last.position, request.seen + len(answer.hits))
     return cursors.write(kind_of_hits(search, request.query), value)
 
 
 def name_of_list(*parts: object) -> str:
-    """Name a list by the values that define it."""
+    """Name a list by its defining values."""
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]

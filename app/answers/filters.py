@@ -1,4 +1,4 @@
-"""Notes on filters that find nothing: unknown keys and values, with the nearest ones."""
+"""Notes on filters without hits: unknown keys and values, nearest ones."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ValuesOf = Callable[[str, int], list[Scalar]]
 def note_unknown_keys(
     keys: Iterable[str], known: Collection[str], example: Callable[[str], Any] = lambda _: None
 ) -> list[str]:
-    """Write notes about metadata keys that are not `known`.
+    """Write notes about metadata keys missing from `known`.
 
     `example` gives what an item has under a key that is not known, None if none has it.
     """
@@ -39,7 +39,7 @@ def note_unknown_keys(
 
 
 def note_unused(fields: Iterable[str], boosts: Iterable[str], schema: Schema) -> list[str]:
-    """Write notes about weights of fields without words, and boosts by keys without numbers."""
+    """Write notes about weights without words, and boosts without numbers."""
     return [
         f"fields: no item has words in {name!r:.100}{nearest(name, schema.fields, 'field')}."
         for name in fields
@@ -54,7 +54,7 @@ def note_unused(fields: Iterable[str], boosts: Iterable[str], schema: Schema) ->
 def note_unknown_values(
     where: Mapping[str, Any] | None, known: Collection[str], values: ValuesOf
 ) -> list[str]:
-    """Write notes about a filter's values that no item has under a known key.
+    """Write notes about a filter's values without items, under known keys.
 
     `values` gives the different values under a key, up to so many; it is asked for few keys.
     """
@@ -80,7 +80,7 @@ def _note_unknown(key: str, known: Collection[str], example: Callable[[str], Any
 
 
 def _explain_none(key: str, value: Any) -> str:
-    """Explain why nothing under a key can be compared, by one item's value."""
+    """Explain, by one item's value, why a key cannot be compared."""
     start = f"Items have {key!r:.100}, but filters, facets and orders compare"
     values = value if isinstance(value, list) else [value]
     inner = next((inner for part in values if isinstance(part, Mapping) for inner in part), None)
@@ -93,7 +93,7 @@ def _explain_none(key: str, value: Any) -> str:
 
 
 def _note_unmatched(parts: Iterable[Simple], values: list[Scalar]) -> Iterator[str]:
-    """Write notes about conditions on a key, or values in them, that no item meets."""
+    """Write notes about conditions on a key without matching items."""
     if 0 < len(values) <= MOST_VALUES:
         for part in parts:
             yield from _note_unmet(part, values)
@@ -119,7 +119,10 @@ def _note_unmet(part: Simple, values: list[Scalar]) -> Iterator[str]:
 
 
 def _hint_nearest(asked: str, values: list[Scalar]) -> str:
-    """End a sentence about an unknown value: with the nearest one, and how it differs."""
+    """End a sentence about an unknown value with the nearest one.
+
+    And how it differs.
+    """
     of_name = {canonical(value).strip('"'): canonical(value) for value in reversed(values)}
     name = nearest_name(asked.strip('"'), of_name)
     if name is None:
@@ -133,7 +136,7 @@ def _hint_nearest(asked: str, values: list[Scalar]) -> str:
 
 
 def _match_start(text: str, value: Scalar) -> str | None:
-    """Find the start of a value that equals a text but for its case."""
+    """Find the start of a value equal to a text, ignoring case."""
     if isinstance(value, str) and value.casefold().startswith(text.casefold()):
         return value[: len(text)]
     return None

@@ -21,7 +21,7 @@ def fragments(bag: FragmentBag) -> list[FragmentOut]:
 
 
 def links(links: Sequence[Link], sentence: FragmentBag, image: FragmentBag) -> list[LinkOut]:
-    """Links with the places of both ends; `sentence` is the side that is summed over."""
+    """Links as JSON, with both ends; the sum is over `sentence`."""
     return [
         LinkOut(
             label=sentence.labels[link.fragment],
@@ -55,7 +55,7 @@ def phrases(phrases: Sequence[Phrase], text: str, image: FragmentBag) -> list[Ph
 
 
 def corners(place: Box | Span) -> Corners | None:
-    """Left, top, right, bottom, without the noise of 32 bits; None for a span."""
+    """Left, top, right, bottom, to six digits; None for a span."""
     if isinstance(place, Span):
         return None
     left, top, right, bottom = (round(edge, 6) for edge in astuple(place))
@@ -68,7 +68,10 @@ def ends(place: Box | Span) -> tuple[int, int] | None:
 
 
 def own_words(hit: Hit) -> list[LinkOut]:
-    """Links to the words of a found sentence, where a text has the sentence's role."""
+    """Links to the words of a found sentence.
+
+    For queries by text, which have the sentence's role.
+    """
     return [
         LinkOut(
             label=hit.bag.labels[link.region],

@@ -23,7 +23,7 @@ def item_out(collection: str, stored: Item) -> ItemOut:
     )
 
 
-def stored_item(collection: str, entry: Entry, notes: Sequence[str]) -> StoredItem:
+def write_stored_item(collection: str, entry: Entry, notes: Sequence[str]) -> StoredItem:
     """An item as it was just stored, as JSON."""
     return StoredItem(
         id=entry.id,
@@ -59,7 +59,7 @@ def about_photos(collection: str, item: str, photos: Sequence[PhotoInfo | Pictur
 
 
 def notes_of(shown: Iterable[Item]) -> list[str]:
-    """Notes on items of a page that are not shown as they were stored."""
+    """Notes on items not shown as stored."""
     return [f"item {item.id!r}: {note}" for item in shown for note in item.notes]
 
 
@@ -77,7 +77,7 @@ def photo_address_of(collection: str, stored: Item) -> str | None:
 
 
 def size_of(stored: Item, photo: int) -> dict[str, int]:
-    """The size of one of an item's photos; 0 for a photo removed since the search."""
+    """The size of an item's photo; 0 if removed since the search."""
     if photo >= len(stored.photos):
         return {"width": 0, "height": 0}
     return {"width": stored.photos[photo].width, "height": stored.photos[photo].height}

@@ -1,4 +1,4 @@
-"""Hits of a search as JSON: a page of them, with notes."""
+"""Searches: the query of a request, a page of hits, notes."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from typing import TypedDict, TypeVar
 
 from app.answers.cursors import Cursors, start_page, write_next
 from app.answers.filters import note_unknown_keys, note_unknown_values
-from app.answers.fragments import links, own_words, phrases
+from app.answers.fragments import fragments, links, own_words, phrases
 from app.answers.items import notes_of, photo_address, photo_address_of, size_of
-from app.answers.queries import query_out, read_query
 from app.engine.engine import Engine
+from app.schemas.fields import Corners
 from app.schemas.search import (
     ImageHit,
     ImageHits,
+    PhotoBody,
     PhraseOut,
     QueryOut,
     Search,
@@ -21,25 +22,28 @@ from app.schemas.search import (
     SentenceHit,
     SentenceHits,
 )
+from app.telemetry.requests import note, stage
+from index.bags import photo_at
 from index.filters import parse, simple_parts
 from index.items import Item
 from index.search.requests import Hit, Request
 from index.segments.rows import Side
 from models.scores import alignment
 from models.text.queries import Query
-from models.types import FragmentBag
+from models.types import Box, FragmentBag
+from models.vision import images
 from models.vision.images import Photo
 
 
 def search_images(engine: Engine, search: Search, photo: Photo | None) -> ImageHits:
-    """Search for the photos that answer a request; gives a page of them."""
+    """Search for the photos of a request; returns a page."""
     query = read_query(engine, search, photo)
     hits, about = _find_page(engine, search, query, "images", _image_hit)
     return ImageHits(hits=hits, **about)
 
 
 def search_sentences(engine: Engine, search: Search, photo: Photo | None) -> SentenceHits:
-    """Search for the sentences that answer a request; gives a page of them."""
+    """Search for the sentences of a request; returns a page."""
     query = read_query(engine, search, photo)
     if search.photo_weight is not None:
         raise ValueError(
@@ -47,6 +51,87 @@ def search_sentences(engine: Engine, search: Search, photo: Photo | None) -> Sen
         )
     hits, about = _find_page(engine, search, query, "sentences", _sentence_hit)
     return SentenceHits(hits=hits, **about)
+
+
+def read_query(engine: Engine, search: Search, photo: Photo | None) -> Query:
+    """Read the query of a request: text, phrases, a photo, or both.
+
+    Both go together with a weight.
+
+    ValueError where there is none, or more than belongs together.
+    """
+    texts = {"text": search.text, "phrases": search.phrases}
+    check_together([name for name, value in texts.items() if value is not None], search, photo)
+    shown = read_photo(engine, search, photo)
+    if search.text is not None:
+        note(query=search.text)
+        query = engine.models.query(search.text)
+    elif search.phrases is not None:
+        note(query=", ".join(phrase.text for phrase in search.phrases))
+        query = engine.models.query((phrase.text, phrase.weight) for phrase in search.phrases)
+    else:
+        assert shown is not None
+        return shown
+    return (
+        query
+        if shown is None
+        else query.with_photo(shown.bag, search.photo_weight or 0, shown.notes)
+    )
+
+
+def check_together(
+    texts: Sequence[str], request: PhotoBody, photo: Photo | None, *, least: int = 1
+) -> None:
+    """Raise ValueError unless the parts of a query belong together.
+
+    That is one query, or a text and a photo with a weight.
+    """
+    photos = {"id": request.id, "image": photo}
+    named = [*texts, *(name for name, value in photos.items() if value is not None)]
+    weight = request.photo_weight
+    if len(named) == 2 and len(texts) == 1:
+        if not weight:
+            detail = "without one" if weight is None else "and photo_weight 0"
+            raise ValueError(
+                "a text and a photo are searched together with a photo_weight that is not 0; "
+                f"got {' and '.join(named)}, {detail}"
+            )
+    elif not least <= len(named) <= 1:
+        raise ValueError(
+            "send one of text, phrases, id or image, or a text and a photo with a photo_weight; "
+            f"got {' and '.join(named) or 'none'}"
+        )
+    elif weight is not None:
+        raise ValueError("photo_weight: it needs a text and a photo; leave it out")
+
+
+def read_photo(engine: Engine, request: PhotoBody, photo: Photo | None) -> Query | None:
+    """Read the photo of a request, or its part in the box."""
+    if request.photo and request.id is None:
+        raise ValueError("photo: it chooses one of an item's photos; send the item's id with it")
+    if request.id is None and photo is None:
+        if request.box is not None:
+            raise ValueError("box: it chooses a part of a photo; send an id or an image with it")
+        return None
+    if photo is not None:
+        return Query.of(engine.models.photo(photo, _read_box(request.box)), photo.notes)
+    assert request.id is not None
+    if request.box is None:
+        return Query.of(engine.item_bag(request.collection, request.id, request.photo))
+    _, picture = engine.item_photo(request.collection, request.id, request.photo)
+    with stage("decode"):
+        stored = images.decode(picture.jpeg)
+    return Query.of(engine.models.photo(stored, _read_box(request.box)))
+
+
+def _read_box(corners: Corners | None) -> Box | None:
+    """The box with these corners; ValueError if it is empty."""
+    if corners is None:
+        return None
+    box = Box(*corners)
+    if box.left >= box.right or box.top >= box.bottom:
+        raise ValueError("box: left must be less than right, and top less than bottom")
+    return box
 
 
 HitOut = TypeVar("HitOut", ImageHit, SentenceHit)
@@ -70,7 +155,7 @@ def _find_page(
     side: Side,
     hit_out: Callable[[Search, Query, Hit, Item], HitOut],
 ) -> tuple[list[HitOut], AboutHits]:
-    """Find a page of hits, as JSON; also what there is to say about them."""
+    """Find a page of hits as JSON, and the fields about them."""
     request = Request(
         side,
         query,
@@ -80,29 +165,34 @@ def _find_page(
         exact=search.exact,
     )
     cursors = Cursors(engine.catalog.secret)
-    request = start_page(cursors, search, request)
+    if search.cursor is not None:
+        request = start_page(cursors, search, request)
     items: dict[str, Item]
-    answer, items = engine.search_items(search.collection, request)
+    answer, items = engine.search(search.collection, request)
     hits: list[HitOut] = [
         hit_out(search, query, hit, items[hit.item])
         for hit in answer.hits
         if hit.item in items  # one that was deleted since the search is not
     ]
-    notes = [*_note_unknown(engine, search, hits), *notes_of(items.values())]
+    notes: list[str] = _note_unknown(engine, search, hits) + notes_of(items.values())
     return hits, AboutHits(
         collection=search.collection,
         model=engine.models.name,
-        query=query_out(query, notes),
+        query=QueryOut(
+            text=query.text,
+            fragments=fragments(query.bag),
+            notes=[*query.notes, *dict.fromkeys(notes)],
+        ),
         weak_below=engine.models.weak_below,
         searched=SearchedOut.model_validate(answer, from_attributes=True),
-        cursor=write_next(cursors, search, request, answer),
+        cursor=write_next(cursors, search, request, answer) if answer.more else None,
     )
 
 
 def _note_unknown(
     engine: Engine, search: Search, hits: Sequence[ImageHit | SentenceHit]
 ) -> list[str]:
-    """Write notes about keys and values that no item has.
+    """Write notes about keys and values of no item.
 
     The catalog is read only where a filter without hits, or a list of fields, may name some.
     """
@@ -125,14 +215,15 @@ def _note_unknown(
 
 
 def _image_hit(search: Search, query: Query, hit: Hit, stored: Item) -> ImageHit:
-    assert hit.photo is not None
+    photo = photo_at(hit.position)
+    assert photo is not None
     return ImageHit(
         id=hit.item,
         score=hit.score,
         probability=hit.probability,
-        photo=hit.photo,
-        image=photo_address(search.collection, hit.item, hit.photo),
-        **size_of(stored, hit.photo),
+        photo=photo,
+        image=photo_address(search.collection, hit.item, photo),
+        **size_of(stored, photo),
         metadata=search.choose_metadata(stored.metadata),
         sentences=list(stored.sentences),
         links=links(hit.links, query.bag, hit.bag),
@@ -158,7 +249,7 @@ def _sentence_hit(search: Search, query: Query, hit: Hit, stored: Item) -> Sente
 
 
 def _phrases(sentence: Query, text: str | None, image: FragmentBag, hit: Hit) -> list[PhraseOut]:
-    """A hit's links by phrases of the sentence's text; none where that is a photo."""
+    """A hit's links by phrases of the text; none without text."""
     if text is None:
         return []
     return phrases(alignment.phrases(image, sentence, hit.links), text, image)

@@ -1,4 +1,4 @@
-"""Index answers as JSON: how a collection is searched, and how exact its answers are."""
+"""Indexes as JSON: statistics of a collection's search, and its recall."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def index(engine: Engine, collection: str) -> IndexOut:
 
 
 def audit(engine: Engine, request: AuditRequest) -> AuditOut:
-    """Measure the share of exact answers that the usual answers have."""
+    """Measure the recall of the usual answers."""
     requests = None
     if request.queries is not None:
         queries = [engine.models.query(text) for text in request.queries]

@@ -32,7 +32,7 @@ def snapshot(
     ] = None,
     data: Data = None,
 ) -> None:
-    """Write everything that is stored into one file, while services go on.
+    """Write everything into one file, while services go on.
 
     Example: `tessera snapshot --out /backup/monday.tar`
     """
@@ -56,13 +56,15 @@ def snapshot(
 def restore(
     file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="A snapshot.")],
     data: Data = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace what is there.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace the items of the data folder.")
+    ] = False,
     verify: Annotated[
-        bool, typer.Option("--verify", help="Read and check all of it, restore nothing.")
+        bool, typer.Option("--verify", help="Read and check the snapshot; restore nothing.")
     ] = False,
     adopt_pictures: Adopt = False,
 ) -> None:
-    """Restore all of a snapshot, or nothing if anything is wrong with it.
+    """Restore a whole snapshot, or nothing if it is damaged.
 
     Examples: `tessera restore monday.tar --data new`, `tessera restore monday.tar --force`
     """
@@ -91,14 +93,15 @@ def restore(
 def check(
     data: Data = None,
     repair: Annotated[
-        bool, typer.Option("--repair", help="Repair what can be; restart services afterwards.")
+        bool,
+        typer.Option("--repair", help="Repair as much as possible; restart services afterwards."),
     ] = False,
     accept_loss: Annotated[
         bool,
         typer.Option("--accept-loss", help="Go on without acknowledged changes that are gone."),
     ] = False,
 ) -> None:
-    """Check everything that is stored by its checksums, and print problems.
+    """Check everything in storage by its checksums, and print problems.
 
     Example: `tessera check --repair`
     """
@@ -125,10 +128,10 @@ def check(
 def sweep(
     data: Data = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Count, and name some; delete nothing.")
+        bool, typer.Option("--dry-run", help="Count the pictures and name some; delete nothing.")
     ] = False,
     all_: Annotated[
-        bool, typer.Option("--all", help="Also where more than a tenth of the pictures would go.")
+        bool, typer.Option("--all", help="Delete even more than a tenth of the pictures.")
     ] = False,
     adopt_pictures: Adopt = False,
 ) -> None:
@@ -188,7 +191,7 @@ def _open_catalog(
     create: bool = False,
     accept_loss: bool = False,
 ) -> Iterator[Catalog]:
-    """Open the catalog of a data folder; LookupError if there is no folder."""
+    """Open the catalog of a data folder; LookupError for a missing folder."""
     if not create and not storage.database and not storage.folder.is_dir():
         raise LookupError(f"there is no data folder {storage.folder}; name one by --data")
     from index.catalog.catalog import Catalog

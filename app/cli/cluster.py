@@ -10,7 +10,7 @@ from app.cli.options import OnCluster, plain_errors, settings_for
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="See the actors that search on a Ray cluster, and end them: docs/use/cluster.md.\n\n"
+    help="List and end the searching actors of a Ray cluster: docs/use/cluster.md.\n\n"
     "Example: `tessera cluster groups --cluster HOST:6379`",
 )
 
@@ -31,7 +31,7 @@ def groups(cluster: OnCluster = None) -> None:
 
 @app.command()
 def remove(
-    group: Annotated[str, typer.Argument(help="Its name, as `tessera cluster groups` says it.")],
+    group: Annotated[str, typer.Argument(help="Name of the group, from `tessera cluster groups`.")],
     cluster: OnCluster = None,
 ) -> None:
     """End a group of actors and release its processors.

@@ -12,9 +12,9 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from app import unique_keys
 from app.cli.options import Data, Named, plain_errors, settings_for
 from app.defaults import DEFAULT_COLLECTION
+from app.validation import read_values
 
 if TYPE_CHECKING:
     from index.catalog.catalog import Catalog
@@ -33,7 +33,9 @@ def delete(
     collection: Named = DEFAULT_COLLECTION,
     data: Data = None,
 ) -> None:
-    """Delete items by their ids or by a filter; safe next to a running service.
+    """Delete items by ids or by a filter.
+
+    It may run next to a service.
 
     Examples: `tessera delete dog cat`
 
@@ -43,7 +45,7 @@ def delete(
         from index.catalog import edits as editing
         from index.catalog.edits import ItemSelection
 
-        chosen = ItemSelection(ids or None, None if filter is None else unique_keys.read(filter))
+        chosen = ItemSelection(ids or None, None if filter is None else read_values(filter))
         home = catalog.names.find(collection)
         work = editing.count if dry_run else editing.delete
         count = work(catalog, home, chosen)
@@ -71,7 +73,7 @@ def list_collections(data: Data = None) -> None:
 @collections.command()
 def rename(
     name: Name,
-    new: Annotated[str, typer.Argument(help="Its new name.")],
+    new: Annotated[str, typer.Argument(help="The new name.")],
     alias: Annotated[bool, typer.Option("--alias", help="Leave the old name as an alias.")] = False,
     data: Data = None,
 ) -> None:
@@ -91,7 +93,9 @@ def alias(
     ] = None,
     data: Data = None,
 ) -> None:
-    """Point an alias to a collection, at once for everyone; or delete the alias.
+    """Point an alias to a collection, or delete the alias.
+
+    Services change over at once.
 
     Examples: `tessera collections alias shop shop-2`
 
@@ -106,7 +110,9 @@ def alias(
 
 @collections.command()
 def drop(name: Name, data: Data = None) -> None:
-    """Drop a collection and delete its items; refused while it has an alias.
+    """Drop a collection and delete its items.
+
+    A collection with an alias is refused.
 
     Example: `tessera collections drop shop-1`
     """
@@ -117,7 +123,10 @@ def drop(name: Name, data: Data = None) -> None:
 
 @contextmanager
 def _open_catalog(data: Path | None) -> Iterator[Catalog]:
-    """Open the catalog of a data folder without a model; print mistakes in a sentence."""
+    """Open the catalog of a data folder without a model.
+
+    It prints mistakes in a sentence.
+    """
     storage = settings_for(data=data).storage
     from index.catalog.catalog import Catalog
 

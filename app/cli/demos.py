@@ -33,7 +33,9 @@ def choose_demo(name: str) -> Demo:
 def list_missing(
     engine: Engine, demo: Demo, settings: Settings
 ) -> Sequence[ItemSource | ImportOutcome]:
-    """List the sources to index: all if the collection is empty or incomplete, else none.
+    """List the missing sources of a demonstration.
+
+    All if the collection is empty or incomplete, else none.
 
     LookupError where a package with its photos is not installed.
     """
@@ -51,7 +53,9 @@ def index_meanwhile(
     settings: Settings,
     on_end: Callable[[], None] | None = None,
 ) -> Iterator[None]:
-    """Index in a thread, then call `on_end`; the end of the block stops it.
+    """Index in a thread, then call `on_end`.
+
+    The end of the block stops it.
 
     Stored items stay, and the next start continues. The memory of an engine that `on_end` closes is
     released, if nothing else refers to it.
@@ -120,5 +124,5 @@ def _import(
 
 
 def _unfinished(demo: Demo, settings: Settings) -> Path:
-    """Return the file that marks an import as incomplete."""
+    """Return the file with the mark of an incomplete import."""
     return settings.data / FOLDER / f"{demo.name}.unfinished"

@@ -31,14 +31,18 @@ PhotoFile = Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="A 
 def describe(
     image: PhotoFile,
     beam: Annotated[
-        int | None, typer.Option(min=1, max=20, help="Hypotheses followed; more take longer.")
+        int | None,
+        typer.Option(min=1, max=20, help="Hypotheses of the beam search; more take longer."),
     ] = None,
     count: Annotated[int, typer.Option(min=1, max=20, help="How many sentences.")] = 1,
     temperature: Annotated[
         float | None, typer.Option(min=0.01, max=10, help="Draw sentences at random.")
     ] = None,
     seed: Annotated[
-        int | None, typer.Option(min=0, help="Draws the same again; for a temperature.")
+        int | None,
+        typer.Option(
+            min=0, help="Seed of drawing: the same seed draws the same; needs a temperature."
+        ),
     ] = None,
     max_words: Annotated[
         int | None, typer.Option(min=1, max=50, help="The captioner's own limit if not given.")
@@ -116,13 +120,13 @@ def _percent(probability: float) -> str:
 
 def align(
     image: PhotoFile,
-    text: Annotated[str, typer.Argument(help="A sentence about it.")],
+    text: Annotated[str, typer.Argument(help="A sentence about the photo.")],
     out: Drawing = None,
     beta: Annotated[
-        float | None, typer.Option(min=0, help="More makes longer phrases. [default: 0.05]")
+        float | None, typer.Option(min=0, help="Larger values make longer phrases. [default: 0.05]")
     ] = None,
 ) -> None:
-    """Show the regions of a photo that match the words of a text.
+    """Show the regions of a photo with the words they match.
 
     Example: `tessera align dog.jpg "a black dog" --out why.svg`
     """
@@ -152,17 +156,17 @@ def align(
 
 def ground(
     image: PhotoFile,
-    text: Annotated[str, typer.Argument(help="A sentence about it.")],
+    text: Annotated[str, typer.Argument(help="A sentence about the photo.")],
     phrase: Annotated[
         list[str] | None,
         typer.Option(
-            help="Words of the text; may be given more than once. [default: what it names]"
+            help="Words of the text; may be given more than once. [default: its noun phrases]"
         ),
     ] = None,
     count: Annotated[int, typer.Option(min=1, max=20, help="Boxes a phrase.")] = 1,
     out: Drawing = None,
 ) -> None:
-    """Find the boxes of a photo that phrases describe.
+    """Find the boxes of phrases in a photo.
 
     Example: `tessera ground dog.jpg "a dog on a log" --phrase "a dog" --phrase "a log"`
     """
@@ -196,7 +200,10 @@ def _photo(file: Path, settings: Settings) -> Photo:
 
 
 def _media_type(out: Path | None) -> str:
-    """Return the media type of a picture's file name, or raise a usage error."""
+    """Return the media type of a picture's file name.
+
+    A usage error if it is not known.
+    """
     if out is None:
         return ""
     if out.suffix.lower() not in MEDIA_TYPES:

@@ -100,7 +100,10 @@ def import_table(
     refused: Path | None,
     settings: Settings,
 ) -> Counter[str]:
-    """Import a table; print its columns first and write refused rows to a file."""
+    """Import a table.
+
+    It prints the columns first, and writes refused rows to a file.
+    """
     refused = refused or file.with_name(f"{file.name}.refused.jsonl")
     refused.unlink(missing_ok=True)  # of an earlier import
     with tables.open_table(file, mapping) as table:

@@ -37,8 +37,7 @@ class Adding(TyperGroup):
 app = typer.Typer(
     cls=Adding,
     no_args_is_help=True,
-    help="Index photos and sentences, and see how they are searched.\n\n"
-    "Example: `tessera index ~/Pictures`",
+    help="Index photos and sentences, and show their index.\n\nExample: `tessera index ~/Pictures`",
 )
 
 
@@ -85,7 +84,7 @@ def add(
     if not paths and not reembed:
         raise typer.BadParameter("name a folder, a photo or a .jsonl file")
     if keep and not reembed:
-        raise typer.BadParameter("--keep is for --reembed: say both, or neither")
+        raise typer.BadParameter("--keep needs --reembed: give both, or neither")
     if not settings.cluster:  # whose actors do the work, and wait for this process
         priority.lower(priority.BACKGROUND)
     with plain_errors():
@@ -112,7 +111,7 @@ def add(
 
 @app.command()
 def stats(collection: Named = DEFAULT_COLLECTION, data: Data = None) -> None:
-    """Show how a collection is searched: its segments and methods.
+    """Show a collection's segments and methods of search.
 
     Example: `tessera index stats`
     """

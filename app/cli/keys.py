@@ -14,7 +14,7 @@ from app.cli.options import Data, plain_errors, settings_for
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="Keys that let others in. A service that runs sees changes at once.\n\n"
+    help="Keys for other users. A running service sees changes at once.\n\n"
     "Example: `tessera keys add anna --role write`",
 )
 
@@ -70,7 +70,7 @@ def add(
 
 @app.command("list")
 def list_keys(keys: File = None, data: Data = None) -> None:
-    """List the keys of the file without their secrets, and its damaged lines.
+    """List the file's keys without secrets, and its damaged lines.
 
     Example: `tessera keys list`
     """

@@ -1,4 +1,4 @@
-"""The command `models`: models, and the checkpoints that ship or are set."""
+"""The command `models`: models, and checkpoints in use or shipped."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from app.cli.options import plain_errors, settings_for
 
 
 def models() -> None:
-    """List models, and the checkpoints that ship or are set."""
+    """List models, and checkpoints in use or shipped."""
     settings = settings_for()
     from models import header, registry, shipped
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from app import lean
-from app.settings import Settings
 from models import header
 
 if TYPE_CHECKING:
@@ -37,11 +36,15 @@ Named = Annotated[str, typer.Option(help="A named set of items.")]
 def settings_for(**options: object) -> Settings:
     """Make the settings; options of the command line come before the environment.
 
-    An invalid value is a usage error.
+    An invalid value is a usage error. Settings with a former name are read with a warning.
     """
     from pydantic import ValidationError
 
     from app.settings import Settings
+    from app.settings_names import list_warnings
+
+    for warning in list_warnings():
+        typer.echo(f"warning: {warning}", err=True)
 
     overrides: dict[str, Any] = {
         name: value for name, value in options.items() if value is not None
@@ -78,7 +81,9 @@ def load_models(settings: Settings) -> Models:
 
 
 def load_engine(settings: Settings, *, adopt: bool = False) -> Engine:
-    """Load the engine of the settings; errors are those of `check` and the catalog.
+    """Load the engine of the settings.
+
+    Errors are those of `check` and the catalog.
 
     With `adopt`, it takes over a data folder and pictures that belong to another catalog.
     """

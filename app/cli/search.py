@@ -41,10 +41,10 @@ def search(
         from index.search.requests import Request
 
         query = engine.models.query(text)
-        hits = engine.search(collection, Request("images", query, limit=limit)).hits
+        answer, _ = engine.search(collection, Request("images", query, limit=limit))
     for note in query.notes:
         typer.echo(note, err=True)
-    if hits:
+    if hits := answer.hits:
         Console().print(
             _make_table(text, query, hits), *_describe_doubts(hits, engine.models.weak_below)
         )
@@ -75,7 +75,8 @@ def _describe_doubts(hits: Sequence[Hit], weak_below: float | None) -> list[str]
 
 def rank(
     judged: Annotated[
-        Path, typer.Argument(metavar="JUDGEMENTS", help="What has the queries: .csv, .jsonl, TREC.")
+        Path,
+        typer.Argument(metavar="JUDGEMENTS", help="File with the queries: .csv, .jsonl, TREC."),
     ],
     run: Annotated[Path, typer.Argument(help="The .csv of query, id, score to write.")],
     topics: Annotated[
@@ -85,7 +86,7 @@ def rank(
     collection: Named = DEFAULT_COLLECTION,
     data: Data = None,
 ) -> None:
-    """Search for every query of a list of judgements, and write the hits.
+    """Search for each query of the judgements, and write the hits.
 
     Example: tessera rank judgements.csv before.csv && tessera judge judgements.csv before.csv
     """
@@ -109,11 +110,14 @@ def rank_queries(
     texts: Mapping[str, str],
     limit: int,
 ) -> Iterator[Judgement]:
-    """Yield the hits of each query; `texts` replaces the text of a query."""
+    """Yield the hits of each query.
+
+    `texts` replaces the text of a query.
+    """
     from index.search.requests import Request
     from index.trec import Judgement
 
     for query in follow(queries, len(queries), "searching", Console(stderr=True)):
         embedded_query = engine.models.query(texts.get(query, query))
-        answer = engine.search(collection, Request("images", embedded_query, limit=limit))
+        answer, _ = engine.search(collection, Request("images", embedded_query, limit=limit))
         yield from (Judgement(query, hit.item, hit.score) for hit in answer.hits)

@@ -97,7 +97,7 @@ def serve(
         from app.access.keyring import Keyring, check_lock
 
         check_lock(settings, Keyring.of(settings))
-        settings.check_certificate()
+        check_certificate(settings)
         allow_files(settings.connections + FILES)
         listener = bind_socket(settings.host, settings.port)
     demo_name = demo or ("photos" if with_sample and photos is None else None)
@@ -181,6 +181,15 @@ def _serve_by_workers(settings: Settings, listener: socket.socket) -> None:
         Multiprocess(config, sockets=[listener]).run()
 
 
+def check_certificate(settings: Settings) -> None:
+    """Raise ValueError for a missing file of the certificate or its key."""
+    if settings.ssl_keyfile and not settings.ssl_certfile:
+        raise ValueError("ssl_keyfile: the certificate is missing; set ssl_certfile as well")
+    for file in (settings.ssl_certfile, settings.ssl_keyfile):
+        if file and not file.is_file():
+            raise ValueError(f"there is no file {file} to serve HTTPS with")
+
+
 def allow_files(count: int) -> None:
     """Raise the limit of open files, also for child processes, if possible."""
     least, most = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -190,7 +199,10 @@ def allow_files(count: int) -> None:
 
 
 def bind_socket(host: str, port: int) -> socket.socket:
-    """Bind a socket before models load; OSError if the address is not available."""
+    """Bind a socket before models load.
+
+    OSError if the address is not available.
+    """
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE

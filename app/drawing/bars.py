@@ -17,7 +17,7 @@ WORD_SIZE, NUMBER_SIZE = 18, 12
 
 @dataclass(frozen=True, slots=True)
 class DrawnLink:
-    """The link of a phrase: similarity of the `whole` photo, and of its `box`.
+    """A phrase's similarity to the `whole` photo and to its `box`.
 
     `box` is None if the whole photo answers; `whole` is None if the two are not separated.
     A link that is not `supported` has no region, even if its similarity is high.
@@ -71,7 +71,10 @@ class Piece:
 
 
 def order_links(links: Sequence[DrawnLink]) -> tuple[list[DrawnLink], list[DrawnLink]]:
-    """Separate links that fit the sentence from those that overlap shorter ones."""
+    """Put links of the sentence first, overlapping ones last.
+
+    A link overlaps if a shorter one lies inside.
+    """
     inline: list[DrawnLink] = []
     after: list[DrawnLink] = []
     for link in sorted(links, key=lambda link: link.span.end - link.span.start):
@@ -105,7 +108,9 @@ def cut_pieces(
 def write(
     words: Iterable[Piece], corner: tuple[float, float], room: float
 ) -> tuple[list[Shape], float]:
-    """Draw the sentence in lines with bars; also return the next line's top.
+    """Draw the sentence in lines with bars.
+
+    It returns the next line's top as well.
 
     `corner` is its left and top.
     """
@@ -126,7 +131,7 @@ def write(
 
 
 def _break_lines(words: Iterable[Piece], room: float) -> Iterator[list[Piece]]:
-    """Break the sentence into lines; shorten pieces that are too long."""
+    """Break the sentence into lines; shorten long pieces."""
     line: list[Piece] = []
     left = room
     for piece in words:
@@ -142,7 +147,9 @@ def _break_lines(words: Iterable[Piece], room: float) -> Iterator[list[Piece]]:
 
 
 def _draw_word(piece: Piece, left: float, top: float, scale: float) -> Iterator[Shape]:
-    """Draw a word on its colour, with a bar; the whole photo's share is grey.
+    """Draw a word on its colour, with a bar.
+
+    The whole photo's share is grey.
 
     A negative similarity hangs hollow below it.
     """

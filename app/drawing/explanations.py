@@ -25,7 +25,7 @@ from app.drawing.lettering import (
     text_width,
 )
 from app.engine.inference import Alignment, GroundedPhrase
-from app.telemetry.stages import stage
+from app.telemetry.requests import stage
 from models.captions.support import SupportedCaption
 from models.types import WHOLE_FRAME, Span
 

@@ -91,7 +91,7 @@ def join_labels(sentence: str, links: Sequence[DrawnLink]) -> str:
 def _draw_boxes(
     photo: Rect, phrases: dict[Box | None, str], colours: dict[Box | None, str]
 ) -> Iterator[Shape]:
-    """Draw outlines, large ones first, then labels that avoid each other."""
+    """Draw outlines, large ones first, then labels without overlaps."""
     boxes = sorted((box for box in phrases if box is not None), key=lambda box: -box.area)
     places = {box: _place_box(photo, box) for box in boxes}
     for box, place in places.items():  # a pale rim keeps the colour visible on any photo
@@ -123,7 +123,7 @@ def _place_box(photo: Rect, box: Box) -> Rect:
 
 
 def _find_place(photo: Rect, box: Rect, width: float, taken: Iterable[Rect]) -> tuple[float, float]:
-    """Find the place inside the photo where a label hides the fewest others."""
+    """Find the label's place inside the photo with the fewest overlaps."""
     tops = [box.top - TAB, box.bottom, box.top, box.bottom - TAB]
     tops += [box.top + TAB * step for step in range(1, int(box.height // TAB))]
     places = [

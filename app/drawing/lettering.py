@@ -18,7 +18,10 @@ WIDE_FONTS = {
 
 
 def printable(text: str) -> str:
-    """Replace each unprintable character by a space, so that spans stay valid."""
+    """Replace each unprintable character by a space.
+
+    So spans stay valid.
+    """
     return "".join(letter if letter.isprintable() else " " for letter in text)
 
 
@@ -38,7 +41,10 @@ def _font(size: int, *, plain: bool) -> ImageFont.FreeTypeFont:
 
 
 def families(text: str) -> str:
-    """List the font families of a text as CSS; the first one measures it."""
+    """List the font families of a text as CSS.
+
+    The first one measures it.
+    """
     fonts = ("Aileron", "Helvetica", "Arial") if is_plain(text) else WIDE_FONTS
     return ", ".join((*fonts, "sans-serif"))
 

@@ -1,4 +1,4 @@
-"""Bounds of a caller: the collections that a key may use."""
+"""Bounds of a caller: the collections open to a key."""
 
 from __future__ import annotations
 
@@ -10,12 +10,15 @@ from index.items import Collection
 
 
 class OutOfBounds(LookupError):
-    """A collection that the caller may not use, whether it exists or not."""
+    """A collection outside of the caller's bounds.
+
+    It may exist or not.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """The collections and aliases with the names `visible`; all there are for None."""
+    """The collections and aliases with the names `visible`; None for all."""
 
     names: Names
     visible: Sequence[str] | None = None
@@ -25,7 +28,9 @@ class Bounds:
         return self.visible is None or name in self.visible
 
     def find(self, name: str) -> Collection:
-        """Find the collection of a name, under that name if its own may not be seen.
+        """Find the collection of a name, under that name where needed.
+
+        Its own name stays hidden if it may not be seen.
 
         LookupError if there is none, OutOfBounds for a name that may not be seen.
         """
@@ -37,10 +42,11 @@ class Bounds:
             if self.visible is None:
                 raise
             raise LookupError(f"no collection {name!r}") from absent  # without all others' names
-        return home if self.sees(home.name) else replace(home, name=name)
+        hidden = self.visible is not None and home.name not in self.visible
+        return replace(home, name=name) if hidden else home
 
     def collections(self) -> list[Collection]:
-        """List the visible collections by name, or by an alias if only that is visible."""
+        """List the visible collections by their names or visible aliases."""
         if self.visible is None:
             return self.names.all()
         owners = {alias.name: alias.collection for alias in self.names.aliases()}

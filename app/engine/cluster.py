@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def import_cluster() -> ModuleType:
-    """Import index.cluster.cluster; ValueError where Ray is not installed."""
+    """Import index.cluster.cluster; ValueError without Ray."""
     try:
         return import_module("index.cluster.cluster")
     except ModuleNotFoundError as absent:
@@ -27,7 +27,7 @@ def import_cluster() -> ModuleType:
 
 
 def connect(settings: Settings) -> ModuleType:
-    """Connect index.cluster.cluster; OSError where the cluster does not answer."""
+    """Connect index.cluster.cluster; OSError without an answer."""
     module = import_cluster()
     if not settings.cluster:
         raise ValueError("name a cluster: --cluster HOST:6379, or TESSERA_CLUSTER")
@@ -48,7 +48,10 @@ def check(settings: Settings) -> None:
 def open_indexes(
     settings: Settings, catalog: Catalog, models: Models, synonyms: Synonyms | None
 ) -> ShardedIndexes:
-    """Open indexes whose shards are actors; errors as of `check`, OSError without a cluster."""
+    """Open indexes with actors as shards.
+
+    Errors are those of `check`, and OSError without a cluster.
+    """
     check(settings)
     from index.cluster.cluster import Cluster, ClusterLayout
     from index.cluster.merged import ShardedIndexes

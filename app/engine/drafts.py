@@ -1,4 +1,4 @@
-"""Drafts: items that are still to be embedded, with their photos decoded."""
+"""Drafts: items to be embedded, with their photos decoded."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 from torch import Tensor
 
-from app.telemetry.stages import stage
+from app.telemetry.requests import stage
 from index.items import Entry, Picture
 from models.registry import Matcher
 from models.vision import images
@@ -23,7 +23,7 @@ Decode = Callable[[bytes], DisplayCopy]  # images.read, or a pool of processes t
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """An item that is still to be embedded; each of the `pictures` has its `pixels`."""
+    """An item to be embedded; each of the `pictures` has its `pixels`."""
 
     id: str
     metadata: Mapping[str, Any] = field(default_factory=dict)
@@ -48,7 +48,10 @@ class Draft:
         )
 
     def with_photo(self, data: bytes, decode: Decode = images.read) -> Draft:
-        """Decode one more photo and keep its display copy; ImageError if there is none."""
+        """Decode one more photo and keep its display copy.
+
+        ImageError for what is no photo.
+        """
         copy = decode(data)
         picture = Picture(copy.jpeg, copy.width, copy.height, sha256(data).hexdigest())
         return replace(

@@ -17,8 +17,7 @@ from app.engine.drafts import Draft, embed
 from app.engine.inference import Models
 from app.engine.refusals import each
 from app.settings import Settings
-from app.telemetry.logs import note
-from app.telemetry.stages import stage
+from app.telemetry.requests import note, stage
 from index.catalog import reembedding
 from index.catalog.catalog import Catalog
 from index.catalog.ownership import ADOPTING, REFUSE
@@ -166,7 +165,8 @@ class Engine:
             if not create and collection != DEFAULT_COLLECTION:
                 raise
         else:
-            home = self.find_served(home) if reading else home
+            if reading and home.fingerprint != self.models.fingerprint:
+                home = self.find_served(home)
             if home.fingerprint == self.models.fingerprint:
                 return home
         return self.catalog.names.make(collection, **self.models.makes)
@@ -210,29 +210,23 @@ class Engine:
         except Replaced:
             return use(self.open(collection, create=create))
 
-    def search(self, collection: str, request: Request) -> Answer:
-        """Search for the best hits; errors are those of index.search.index.Index.best.
+    def search(self, collection: str, request: Request) -> tuple[Answer, dict[str, Item]]:
+        """Search for the best hits; also their items that are still there, by id.
 
-        There are none for a query without parts, which asks for nothing.
+        There are none for a query without parts, which asks for nothing. Errors are those of
+        index.search.index.Index.best.
         """
         return self.read(collection, self._search, request)
 
-    def search_items(self, collection: str, request: Request) -> tuple[Answer, dict[str, Item]]:
-        """Search for the best hits; also their items that are still there, by id."""
-        return self.read(collection, self._search_items, request)
-
-    def _search_items(self, home: Collection, request: Request) -> tuple[Answer, dict[str, Item]]:
-        answer, damaged = self._search(home, request), set[str]()
-        items = self.catalog.get_many(home, [hit.item for hit in answer.hits], damaged)
-        damaged.update(answer.damaged)
-        return replace(answer, damaged=tuple(sorted(damaged))), items
-
-    def _search(self, home: Collection, request: Request) -> Answer:
+    def _search(self, home: Collection, request: Request) -> tuple[Answer, dict[str, Item]]:
         if not request.query.parts:
-            return Answer((), exact=True, candidates=0, rows=0)
+            return Answer((), exact=True, candidates=0, rows=0), {}
         index = self.indexes.of(home)
         with stage("search"):
-            return index.best(request)
+            answer = index.best(request)
+        damaged = set(answer.damaged)
+        items = self.catalog.get_many(home, [hit.item for hit in answer.hits], damaged)
+        return replace(answer, damaged=tuple(sorted(damaged))), items
 
     def audit(self, collection: str, requests: Sequence[Request] | None = None) -> Audit:
         """Measure the recall of requests, or of the newest ones whose answers left rows out."""
@@ -252,14 +246,6 @@ class Engine:
     def embed(self, drafts: Sequence[Draft]) -> list[Entry]:
         """Embed drafts as entries of the catalog; ValueError if one cannot be embedded."""
         return list(embed(self.models.matcher, drafts))
-
-    def put(self, collection: str, drafts: Sequence[Draft]) -> None:
-        """Embed and store items together, all or none: on disk when this returns.
-
-        Makes the collection if it is new. Raises ValueError for what cannot be embedded.
-        """
-        entries = self.embed(drafts)
-        self.write(collection, lambda home: self._store(home, entries), create=True)
 
     def _store(
         self, home: Collection, entries: Sequence[Entry], name: str | None = None

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from app.settings import Settings
-from app.telemetry.stages import stage
+from app.telemetry.requests import stage
 from index.bags import as_stored
 from models import checkpoint
 from models.captions import region_captions
@@ -128,7 +128,7 @@ class Models:
             parsing.choose(settings.parser)
         if settings.threads:
             torch.set_num_threads(settings.threads)
-        backbones.choose_engine(settings.engine if settings.device == "cpu" else "torch")
+        backbones.choose_inference(settings.inference if settings.device == "cpu" else "torch")
         parsing.tokenizer()  # imports spaCy, which the first query would wait for
         return cls.load(
             settings.matcher,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from app.engine.engine import Engine
-from app.telemetry.stages import stage
+from app.telemetry.requests import stage
 from index.documents.documents import Documents
 from index.filters import Scalar
 from index.items import Collection
@@ -22,7 +22,9 @@ def search(
     text: str | None = None,
     photo: Query | None = None,
 ) -> ProductResult:
-    """Find the items that answer a text, a photo or both; without either, all that pass.
+    """Find the items for a text, a photo or both.
+
+    Without either, all that pass the filter.
 
     ValueError for what is no filter, and for photos where the matcher is not calibrated.
     """
@@ -48,7 +50,7 @@ def suggest(engine: Engine, collection: str, text: str, count: int) -> list[Comp
 
 
 def list_values(engine: Engine, collection: str, key: str, most: int) -> list[Scalar]:
-    """List the different values that items have under a metadata key, up to so many."""
+    """List the values under a metadata key, up to so many."""
     documents = engine.read(collection, _read_documents, engine)
     with documents.lock:
         return documents.values(key, most)

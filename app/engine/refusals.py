@@ -1,4 +1,4 @@
-"""Refusals: why one item of many is not stored, while the others are."""
+"""Refusals: reasons why one item of many is not stored."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 
 
 def reason_of(failed: Exception) -> str:
-    """Give the reason of a refusal, and log it unless it is the sender's mistake."""
+    """Return the reason of a refusal; log it unless the sender's mistake."""
     if isinstance(failed, MISTAKES) and not isinstance(failed, BUGS):
         return str(failed) or type(failed).__name__
     log.error("an item failed, and the others go on", exc_info=failed)
@@ -30,7 +30,10 @@ def each(
     parts: Sequence[Part],
     refusing: type[Exception] = ValueError,
 ) -> list[Result | str]:
-    """Work on many parts together; if that is refused, on each alone, or give the reason."""
+    """Work on many parts together, or on each alone.
+
+    Each alone if together they are refused; what is refused alone gives its reason.
+    """
     if not parts:
         return []
     try:

@@ -1,4 +1,4 @@
-"""The process that follows a data folder, with logs like those of the service."""
+"""The follower of a data folder, with logs like the service's."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from index.segments import process as following
 
 
 def main() -> None:
-    """Follow what standard input describes, see index.segments.process."""
+    """Follow the folder on standard input, see index.segments.process."""
     logging.config.dictConfig(logs.configuration(Settings().log_style))
     following.main()
 

@@ -1,7 +1,7 @@
-"""HTTP: all that every request passes, apart from its route.
+"""HTTP: the way of every request to its route.
 
-`server` is uvicorn with limits, `middleware`, `timeouts`, `observation` and `security_headers` wrap
-the application, and `errors` has the table from exceptions to problem documents. `lanes`, `places`,
-`pace`, `spool` and `body_sizes` bound work and bodies. `validation` reads JSON, `headers` reads
-conditions, `openapi` writes the document, and `readiness` shares the check of /readyz.
+`server` is uvicorn with limits; `middleware`, `timeouts` and `observation` wrap the application.
+`errors` has the table from exceptions to problem documents. `lanes` bound work and `spool` lines
+of bodies. `headers` reads conditions, `openapi` writes the document, and `readiness` shares the
+check of /readyz.
 """

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from http import HTTPStatus
 from itertools import chain
 from typing import ClassVar
@@ -19,7 +21,6 @@ from starlette.routing import Match
 
 from app.engine.bounds import OutOfBounds
 from app.engine.inference import NoCaptioner, NoGrounder, NoRegionCaptioner
-from app.http import security_headers as security
 from app.imports.fetching import NotFetched
 from index.backup.snapshots import InProgress
 from index.catalog.pictures import PictureLost
@@ -42,7 +43,10 @@ class WrongMediaType(ValueError):
 
 
 class TooSlow(HTTPException):
-    """A request body came too slowly; FastAPI passes on only this kind of exception."""
+    """A request body came too slowly.
+
+    FastAPI passes on only this kind of exception.
+    """
 
     def __init__(self, detail: str) -> None:
         super().__init__(HTTPStatus.REQUEST_TIMEOUT, detail)
@@ -52,7 +56,7 @@ class TooSlow(HTTPException):
 
 
 class NoSuchBytes(ValueError):
-    """A range that begins after the end of a file."""
+    """A range from after the end of a file."""
 
     def __init__(self, size: int) -> None:
         super().__init__(f"the file has {size:,} bytes, and Range begins behind them")
@@ -182,12 +186,15 @@ KINDS: dict[type[Exception], ProblemKind] = {
 }
 
 
-def install(app: FastAPI) -> None:
-    """Answer every failure of an application with a problem document."""
+def install(app: FastAPI, headers: Mapping[str, str]) -> None:
+    """Answer every failure with a problem document.
+
+    `headers` are those that middleware adds to all other answers.
+    """
     for error in KINDS:
         app.add_exception_handler(error, _answer)
     app.add_exception_handler(HTTPException, _answer_http)
-    app.add_exception_handler(Exception, _answer_bug)
+    app.add_exception_handler(Exception, partial(_answer_bug, headers))
     app.add_exception_handler(OSError, _answer_disk)
     app.add_exception_handler(ClientDisconnect, _answer_left_client)
     for bug in (KeyError, IndexError):  # LookupErrors, but never the caller's mistake
@@ -213,7 +220,7 @@ async def _answer(request: Request, error: Exception) -> JSONResponse:
 
 def _detail(error: Exception) -> str:
     """Describe the mistake and a remedy."""
-    if isinstance(error, RequestValidationError):  # of parameters; app.http.validation reads bodies
+    if isinstance(error, RequestValidationError):  # of parameters; app.validation reads bodies
         mistakes = error.errors()
         return "; ".join(f"{mistake['loc'][-1]}: {mistake['msg']}" for mistake in mistakes)
     return str(error)
@@ -226,15 +233,15 @@ def _headers(error: Exception) -> dict[str, str]:
     return getattr(error, "headers", None) or {}
 
 
-async def _answer_bug(request: Request, _: Exception) -> JSONResponse:
+async def _answer_bug(headers: Mapping[str, str], request: Request, _: Exception) -> JSONResponse:
     # The server logs the exception; what broke is not for the client. No middleware sees this
     # answer, so the request's id and what browsers are told is added here.
-    named = {REQUEST_ID: correlation_id.get() or "", **security.HEADERS}
+    named = {REQUEST_ID: correlation_id.get() or "", **headers}
     return problem(UNEXPECTED, "the service failed; its log says why", request.url.path, **named)
 
 
 async def _answer_disk(request: Request, error: Exception) -> JSONResponse:
-    """Answer an OSError that means a full disk, such as one while spooling."""
+    """Answer an OSError of a full disk, such as one while spooling."""
     if isinstance(error, OSError) and is_full(error):
         return problem(KINDS[NoSpace], "the disk is full; make room", request.url.path)
     raise error

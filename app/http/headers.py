@@ -41,7 +41,7 @@ class Conditions:
             raise ValueError("send If-Match or If-None-Match, not both")
 
     def resolve(self, home: Collection) -> Expected:
-        """Return the revisions at which the item may be changed."""
+        """Return the revisions that allow the change."""
         tags = self.match or self.none_match
         if tags is None:
             return ANY
@@ -117,14 +117,14 @@ def _mistake(name: str, header: str) -> ValueError:
 
 
 def _revision(home: Collection, tag: str) -> int:
-    """Return the revision in a tag, 0 if the tag is of another collection."""
+    """Return the revision in a tag, 0 for another collection's."""
     token, _, revision = tag.rpartition("-")
     known = token == home.token and revision.isascii() and revision.isdigit()
     return int(revision[:20]) if known else 0
 
 
 def negotiate(accept: str, offered: Sequence[str]) -> str:
-    """Choose the best media type for an Accept header; NotAcceptable if none fits."""
+    """Choose the best media type for an Accept header, or raise NotAcceptable."""
     accept = " ".join(accept.split())  # the parser takes time by the square of a run of spaces
     if not accept:  # says nothing, as where there is no such header (RFC 9110, 12.5.1)
         return offered[0]

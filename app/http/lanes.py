@@ -1,28 +1,85 @@
-"""Lanes: separate queues and threads, so that text never waits for photos."""
+"""Lanes: queues and threads by kind of work, with fairly shared places."""
 
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from contextvars import copy_context
 from dataclasses import dataclass
 from functools import partial
+from ipaddress import IPv6Address, ip_address
 from time import perf_counter
 from typing import ParamSpec, TypeVar
 
 from app import process as memory
 from app import process as priority
 from app.http.errors import TooManyRequests, Unavailable
-from app.http.places import Places
 from app.settings import Settings
 from app.telemetry.metrics import STAGE_SECONDS, LaneGauges
 
+# A caller takes another place only while it has fewer than so many for each one that would be left
+# free, as queues share a switch's memory (Choudhury & Hahne 1998): one alone gets three quarters,
+# two get three sevenths each. Who has a place never takes the last one.
+GREED = 3
 LARGE = 2**20  # bytes of a body that take their turn to be in memory: texts are shorter
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
+
+
+class Places:
+    """`count` places for `thing`, `taken` by callers. Used by one event loop."""
+
+    def __init__(self, thing: str, count: int) -> None:
+        self.thing, self.count = thing, count
+        self.taken: Counter[str] = Counter()
+
+    @contextmanager
+    def take(self, caller: str = "") -> Iterator[None]:
+        """Take a place; errors are those of `check_share`."""
+        check_share(self.thing, self.count, self.taken.total(), self.taken[caller], caller)
+        self.taken[caller] += 1
+        try:
+            yield
+        finally:
+            self.taken[caller] -= 1
+            if not self.taken[caller]:
+                del self.taken[caller]
+
+
+def check_share(thing: str, count: int, taken: int, held: int, caller: str) -> None:
+    """Check one more place for a caller with `held` of `taken`.
+
+    Unavailable if none is free, TooManyRequests if the caller has its share.
+    """
+    free = count - taken
+    if free <= 0:
+        raise Unavailable(f"all {count} places for {thing} are taken; try again in a second")
+    if held and held >= GREED * (free - 1):
+        raise TooManyRequests(
+            f"{caller or 'this caller'} has {held} of the {count} places for {thing}, and those "
+            "that are left are for others; try again in a second"
+        )
+
+
+def network(address: str) -> str:
+    """Reduce an IPv6 address to its /64, of one host.
+
+    >>> network("10.0.0.1"), network("2001:db8::1"), network("2001:db8::2")
+    ('10.0.0.1', '2001:db8::/64', '2001:db8::/64')
+    """
+    try:
+        host = ip_address(address)
+    except ValueError:
+        return address
+    if not isinstance(host, IPv6Address) or host.is_loopback:
+        return address
+    if host.ipv4_mapped:
+        return str(host.ipv4_mapped)
+    return f"{IPv6Address(int(host) >> 64 << 64)}/64"
 
 
 class Lane:
@@ -50,14 +107,15 @@ class Lane:
 
     @contextmanager
     def place(self, caller: str = "") -> Iterator[None]:
-        """Take a place for a caller; errors are those of `Places.check`."""
-        try:
-            self.places.check(caller)
-        except (TooManyRequests, Unavailable):
-            self.gauges.refused.inc()
-            raise
-        with self.places.take(caller), self.gauges.requests.track_inprogress():
-            yield
+        """Take a place for a caller; errors are those of `check_share`."""
+        with ExitStack() as taken:
+            try:
+                taken.enter_context(self.places.take(caller))
+            except (TooManyRequests, Unavailable):
+                self.gauges.refused.inc()
+                raise
+            with self.gauges.requests.track_inprogress():
+                yield
 
     @asynccontextmanager
     async def room(self, size: int) -> AsyncIterator[None]:
@@ -82,7 +140,10 @@ class Lane:
         *args: Arguments.args,
         **options: Arguments.kwargs,
     ) -> Result:
-        """Do work in its turn; skipped if the task is cancelled before it begins."""
+        """Do work in its turn.
+
+        It is skipped if the task is cancelled before it begins.
+        """
         task = partial(work, *args, **options)
         call = partial(copy_context().run, self._compute, task, perf_counter())
         self.gauges.waiting.inc()
@@ -109,7 +170,7 @@ class Lane:
                     memory.give_back()
 
     def close(self) -> None:
-        """Cancel work that has not begun."""
+        """Cancel waiting work."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
 
@@ -126,7 +187,7 @@ class Lanes:
 
     @classmethod
     def of(cls, settings: Settings) -> Lanes:
-        """Make the lanes that the settings describe."""
+        """Make the lanes of the settings."""
         running, patience = settings.running, settings.patience
         return cls(
             searches=Lane("searches", running, settings.waiting, patience),
@@ -139,12 +200,7 @@ class Lanes:
             bodies=Places("bodies that are still coming", settings.bodies),
         )
 
-    def by_name(self) -> dict[str, Lane]:
-        """The lanes by their names."""
-        lanes = (self.searches, self.photos, self.batches, self.writes, self.fetches)
-        return {lane.places.thing: lane for lane in lanes}
-
     def close(self) -> None:
-        """Cancel work that has not begun."""
-        for lane in self.by_name().values():
+        """Cancel waiting work."""
+        for lane in (self.searches, self.photos, self.batches, self.writes, self.fetches):
             lane.close()

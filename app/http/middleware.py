@@ -1,14 +1,15 @@
-"""Middleware: encoded paths, HEAD, headers, hosts and origins."""
+"""Middleware: encoded paths, HEAD, headers of requests and answers, hosts, origins."""
 
 from __future__ import annotations
 
 import re
 import socket
 from collections.abc import Sequence
+from contextlib import suppress
 from http import HTTPStatus
 from ipaddress import ip_address
 
-from starlette.datastructures import Headers
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.http.errors import ProblemKind, problem
@@ -25,7 +26,7 @@ NAMED = ("/items/", "/collections/", "/aliases/")  # what follows is an id or a 
 
 
 class RawPathMiddleware:
-    """Leaves ids and names in paths encoded, so that they may hold a slash (%2F)."""
+    """Leaves ids and names in paths encoded: they may hold slashes (%2F)."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -69,35 +70,18 @@ class HeadMiddleware:
             scope["route"] = as_get.get("route")  # for the log and the metrics
 
 
-class BodyLengthMiddleware:
-    """Refuses requests with two lengths of their body, and closes the connection.
+class RequestHeadersMiddleware:
+    """Refuses requests with an overlong header or two lengths of their body.
 
-    A proxy in front may believe the other one, and pass a request on that it took for a body
-    (RFC 9112, 6.1).
+    A proxy in front may believe the other length, and pass a request on that it took for a body
+    (RFC 9112, 6.1), so the connection is closed.
     """
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on a request with Content-Length or Transfer-Encoding, not both."""
-        headers = Headers(scope=scope) if scope["type"] == "http" else {}
-        if "content-length" in headers and "transfer-encoding" in headers:
-            detail = "send Content-Length or Transfer-Encoding, not both"
-            refusal = problem(TWO_LENGTHS, detail, scope["path"], Connection="close")
-            await refusal(scope, receive, send)
-        else:
-            await self.app(scope, receive, send)
-
-
-class HeaderSizeMiddleware:
-    """Refuses requests with a header that is too long."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on a request with headers of up to LONGEST_HEADER bytes."""
+        """Pass on a request with short headers, and Content-Length or Transfer-Encoding alone."""
         headers = scope["headers"] if scope["type"] == "http" else ()
         name, value = max(headers, key=lambda header: len(header[1]), default=(b"", b""))
         if len(value) > LONGEST_HEADER:
@@ -105,7 +89,10 @@ class HeaderSizeMiddleware:
                 f"the header {name.decode('latin-1'):.100} has {len(value):,} bytes; "
                 f"{LONGEST_HEADER:,} at most are read"
             )
-            refusal = problem(LONG_HEADER, detail, scope["path"])
+            await problem(LONG_HEADER, detail, scope["path"])(scope, receive, send)
+        elif {b"content-length", b"transfer-encoding"} <= {header[0] for header in headers}:
+            detail = "send Content-Length or Transfer-Encoding, not both"
+            refusal = problem(TWO_LENGTHS, detail, scope["path"], Connection="close")
             await refusal(scope, receive, send)
         else:
             await self.app(scope, receive, send)
@@ -144,7 +131,10 @@ class AllowedHostsMiddleware:
         if match is None:
             return False
         name = (match["v6"] or match["name"]).lower()
-        return _is_address(name) or any(_matches(name, pattern) for pattern in self._allowed)
+        with suppress(ValueError):
+            ip_address(name)
+            return True
+        return any(_matches(name, pattern) for pattern in self._allowed)
 
 
 class SameOriginMiddleware:
@@ -159,7 +149,7 @@ class SameOriginMiddleware:
         self._trusted = frozenset(trusted)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on a request that is safe, or from this site."""
+        """Pass on a safe request, or one from this site."""
         if scope["type"] != "http" or scope["method"] in SAFE or self._allows(Headers(scope=scope)):
             await self.app(scope, receive, send)
         else:
@@ -186,9 +176,31 @@ def _matches(name: str, pattern: str) -> bool:
     return pattern in ("*", name) or (pattern.startswith("*.") and name.endswith(pattern[1:]))
 
 
-def _is_address(name: str) -> bool:
-    try:
-        ip_address(name)
-    except ValueError:
-        return False
-    return True
+CONTENT = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+# Swagger UI brings its icons as data: addresses and sets styles on elements.
+CONTENT_OF_DOCS = f"{CONTENT}; img-src 'self' data:; style-src 'self' 'unsafe-inline'"
+SECURITY_HEADERS = {
+    "Content-Security-Policy": CONTENT,
+    "X-Frame-Options": "DENY",  # for browsers that do not know frame-ancestors
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "same-origin",
+}
+
+
+class SecurityHeadersMiddleware:
+    """Forbids browsers to load from elsewhere or to guess content types."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, and add the headers to its answer."""
+
+        async def add(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(SECURITY_HEADERS)
+                if scope["path"] == f"{scope.get('root_path', '')}/docs":
+                    MutableHeaders(scope=message)["Content-Security-Policy"] = CONTENT_OF_DOCS
+            await send(message)
+
+        await self.app(scope, receive, add)

@@ -1,4 +1,4 @@
-"""Observation of requests: a log line, a count and a span for each."""
+"""Observation of requests: a log line, a count and a span each."""
 
 from __future__ import annotations
 
@@ -12,13 +12,12 @@ from uuid import uuid4
 
 from asgi_correlation_id import CorrelationIdMiddleware, correlation_id
 from opentelemetry import trace
-from opentelemetry.trace import Span
 from starlette.applications import Starlette
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.http.errors import REQUEST_ID
-from app.telemetry import logs
 from app.telemetry.metrics import REQUEST_SECONDS, REQUESTS
+from app.telemetry.requests import collect_facts
 
 SANE = re.compile(r"[A-Za-z0-9._:/+=@-]{1,128}")
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
@@ -36,7 +35,7 @@ def observe(app: Starlette, *, queries: bool) -> None:
 
 
 def sanitise_id(sent: str) -> str:
-    """Return a request's id as sent, or a new one if it is not safe to log.
+    """Return a request's id, or a new one if unsafe to log.
 
     >>> sanitise_id("af3c-17")
     'af3c-17'
@@ -51,6 +50,7 @@ class ObservationMiddleware:
 
     def __init__(self, app: ASGIApp, queries: bool) -> None:
         self.app, self.queries = app, queries
+        self._hidden = () if queries else ("query",)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on and note how it went."""
@@ -58,16 +58,16 @@ class ObservationMiddleware:
             return await self.app(scope, receive, send)
         status, start = HTTPStatus.INTERNAL_SERVER_ERROR.value, perf_counter()
         span = trace.get_current_span()
-        self._name(span)
-        with logs.collect_facts() as facts:
+        span.set_attribute("tessera.request_id", correlation_id.get() or "")
+        if not self.queries:
+            span.set_attribute("url.query", "")
+        with collect_facts(self._hidden) as facts:
 
             async def watch(message: Message) -> None:
                 nonlocal status
                 if message["type"] == "http.response.start":
                     status = message["status"]
-                    for name, fact in self._choose_facts(
-                        facts
-                    ).items():  # the span ends with the answer
+                    for name, fact in facts.items():  # the span ends with the answer
                         span.set_attribute(f"tessera.{name}", fact)
                 await send(message)
 
@@ -77,16 +77,7 @@ class ObservationMiddleware:
                 status = HTTPStatus.SERVICE_UNAVAILABLE.value  # the service ends
                 raise
             finally:
-                _note(scope, status, perf_counter() - start, self._choose_facts(facts))
-
-    def _name(self, span: Span) -> None:
-        """Set the id of a request's span, and remove search texts from it."""
-        span.set_attribute("tessera.request_id", correlation_id.get() or "")
-        if not self.queries:
-            span.set_attribute("url.query", "")
-
-    def _choose_facts(self, facts: Mapping[str, str]) -> dict[str, str]:
-        return {name: fact for name, fact in facts.items() if self.queries or name != "query"}
+                _note(scope, status, perf_counter() - start, facts)
 
 
 def _note(scope: Scope, status: int, seconds: float, facts: Mapping[str, str]) -> None:

@@ -29,6 +29,7 @@ from app.http.errors import (
 from app.http.middleware import CROSS_SITE, TWO_LENGTHS, UNKNOWN_HOST
 from app.schemas.collections import AliasTarget, Renaming
 from app.schemas.explain import AlignRequest, CaptionRequest, GroundRequest
+from app.schemas.fields import RequestBody
 from app.schemas.items import Deletion, ImportLine, ImportStatus, ItemBody, ItemPatch
 from app.schemas.products import ProductSearch
 from app.schemas.search import ImageSearch, TextSearch
@@ -89,12 +90,13 @@ def reference(model: type[BaseModel]) -> dict[str, str]:
     return {"$ref": REFERENCE.format(model=model.__name__)}
 
 
-def body_of(model: type[BaseModel], *, several: bool = False) -> dict[str, Any]:
-    """Return the body of a route that takes JSON, or a form with images."""
+def body_of(model: type[RequestBody]) -> dict[str, Any]:
+    """Return the OpenAPI body of JSON, or a form with images."""
     schema = model.model_json_schema(ref_template=REFERENCE)
     schema.pop("$defs", None)
     schema["title"] += "Upload"
     image: dict[str, Any] = {"type": "string", "format": "binary"}
+    several = model.most_photos > 1
     schema["properties"]["image"] = {"type": "array", "items": image} if several else image
     encoding = {
         name: {"contentType": JSON} for name in JSON_IN_FORMS if name in schema["properties"]
@@ -106,18 +108,18 @@ def body_of(model: type[BaseModel], *, several: bool = False) -> dict[str, Any]:
 
 
 def lines_of(model: type[BaseModel], *media_types: str) -> dict[str, Any]:
-    """Return the body of a route that takes lines of JSON."""
+    """Return the OpenAPI body of lines of JSON."""
     content = {kind: {"schema": reference(model)} for kind in media_types}
     return {"requestBody": {"required": True, "content": content}}
 
 
 def attach_body(read: Callable[..., Any], body: dict[str, Any]) -> None:
-    """Attach the body that a dependency reads, for the document of its `BodyRoute`."""
+    """Attach its body to a dependency, for the document of a `BodyRoute`."""
     vars(read)[ATTACHED] = body
 
 
 class BodyRoute(APIRoute):
-    """A route whose document has the body that one of its dependencies reads."""
+    """A route with the body of a dependency in its document."""
 
     def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
         super().__init__(path, endpoint, **options)
@@ -159,7 +161,7 @@ def describe(app: FastAPI) -> dict[str, Any]:
 
 
 def _general(*, changes: bool, closed: bool) -> dict[str, Any]:
-    """Return the responses of every route, of routes with changes, and with a role."""
+    """Return the responses of every route, by changes and roles."""
     declared = {
         HTTPStatus.INTERNAL_SERVER_ERROR: UNEXPECTED.title,
         HTTPStatus.BAD_REQUEST: f"{UNKNOWN_HOST.title}; {TWO_LENGTHS.title.lower()}",

@@ -32,7 +32,9 @@ class CheckReport:
 
 
 class Readiness:
-    """Runs a check at most every `seconds`, in its own thread, for one event loop.
+    """Runs a check in its own thread, at most every `seconds`.
+
+    For one event loop.
 
     A check writes to the disk; shared checks keep callers from waiting for each other.
     """
@@ -62,7 +64,7 @@ class Readiness:
         return {**report.about, "checked": round(report.age, 1)}
 
     async def _renew(self, check: Check) -> CheckReport | None:
-        """Start a check; return its report, or the last one if it takes long."""
+        """Start a check; return its report, or the last one if slow."""
         if self._running is None:
             loop = asyncio.get_running_loop()
             self._running = loop.run_in_executor(self._thread, _try, check)

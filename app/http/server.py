@@ -15,8 +15,8 @@ from uvicorn import Config, Server
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from app.http.errors import KINDS, ProblemKind, TooManyRequests, Unavailable, problem
-from app.http.places import check_share, network
-from app.http.security_headers import HEADERS as SECURITY_HEADERS
+from app.http.lanes import check_share, network
+from app.http.middleware import SECURITY_HEADERS
 from app.settings import Settings
 
 NO_HTTP = ProblemKind("no-http", HTTPStatus.BAD_REQUEST, "The request is not HTTP/1.1")
@@ -30,7 +30,7 @@ logger = logging.getLogger("uvicorn.error")
 
 
 class PatientProtocol(H11Protocol):
-    """HTTP/1.1 that closes connections without a whole request in time.
+    """HTTP/1.1 with an end to connections without a whole request.
 
     uvicorn itself only closes connections that are silent after an answer, after `KEEP_ALIVE`.
     No address gets all connections that `limit_concurrency` allows, which uvicorn takes for a
@@ -40,7 +40,7 @@ class PatientProtocol(H11Protocol):
     deadline: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Wait for the first request, or refuse it if there are too many connections."""
+        """Wait for the first request; refuse it beyond the limit of connections."""
         most, self.limit_concurrency = self.limit_concurrency or sys.maxsize, None
         others = [other.address for other in self.connections if isinstance(other, type(self))]
         super().connection_made(transport)
@@ -58,7 +58,7 @@ class PatientProtocol(H11Protocol):
         return network(self.client[0]) if self.client else "this client"
 
     def send_400_response(self, msg: str) -> None:
-        """Answer input that is not HTTP with a problem, unless an answer has begun."""
+        """Answer malformed HTTP with a problem, unless an answer has begun."""
         if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
             self._answer(problem(NO_HTTP, f"{msg} Headers may have 64 KB.", "*"))
         self.transport.close()
@@ -82,7 +82,7 @@ class PatientProtocol(H11Protocol):
         super().data_received(data)
 
     def on_response_complete(self) -> None:
-        """Wait for the rest of an unread body, or of a request that has begun."""
+        """Wait for the rest of a body or of the next request."""
         self._cancel()
         super().on_response_complete()
         if self.conn.their_state is h11.SEND_BODY or self.conn.trailing_data[0]:
@@ -109,7 +109,7 @@ class PatientProtocol(H11Protocol):
 
 
 class AnnouncedServer(Server):
-    """A server that logs its addresses once it answers.
+    """A server with its addresses in the log once it answers.
 
     uvicorn does not for a given socket.
     """

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from starlette.datastructures import UploadFile
 
-from app.http.pace import BodyPace
+from app.http.timeouts import BodyPace
 from index.disk import is_full
 
 IN_MEMORY = 2**16  # bytes of a line that are kept in memory; beyond, it goes to disk
@@ -21,7 +21,7 @@ Item = TypeVar("Item")
 
 @dataclass(slots=True)
 class Line:
-    """A line's number from 1, and its bytes or the reason for its refusal."""
+    """A line's number from 1, and its bytes or its refusal."""
 
     number: int
     refused: str | None = None
@@ -57,7 +57,7 @@ class Line:
             self.close()
 
     def count(self, chunk: bytes, waited: float) -> None:
-        """Count received bytes; TooSlow if a line that has begun does not end in time."""
+        """Count received bytes; TooSlow for a line without a timely end."""
         if self.pace is not None and self.begun:
             self.pace.add(len(chunk), waited)
             if b"\n" not in chunk:
@@ -103,7 +103,7 @@ class Backlog:
             self._changed.notify_all()
 
     async def take(self) -> list[Line]:
-        """Wait for lines and take all of them; an empty list after the last."""
+        """Wait for lines and take all; an empty list ends them."""
         async with self._changed:
             await self._changed.wait_for(lambda: self._lines or self.ended)
             taken = list(self._lines)
@@ -126,7 +126,9 @@ class Backlog:
 async def split_lines(
     chunks: AsyncIterable[bytes], longest: int, pace: Callable[[], BodyPace | None] = lambda: None
 ) -> AsyncGenerator[Line, None]:
-    """Split a stream into numbered lines, without blank ones; the caller closes them.
+    """Split a stream into numbered lines, without blank ones.
+
+    The caller closes them.
 
     Raises TooSlow for a line that has begun and comes slower than its `pace` allows.
     """

@@ -6,18 +6,59 @@ Also answers a request that the end of the service cuts off, unless its answer h
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass
 from time import monotonic
 
 from anyio import CancelScope
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.http.errors import KINDS, LEFT, TooSlow, Unavailable, problem
-from app.http.pace import BodyPace
 from app.settings import Settings
 
 
+@dataclass(slots=True)
+class BodyPace:
+    """The time for a body: `grace` seconds, one more per `rate` bytes.
+
+    It is at most `most` seconds. Only the time in which the service waits for the client counts. A
+    rate of 0 asks for none.
+    """
+
+    grace: float
+    rate: int
+    most: float
+    size: int = 0  # bytes so far
+    waited: float = 0.0  # seconds so far
+
+    @classmethod
+    def of(cls, settings: Settings) -> BodyPace:
+        """The pace of a new body, or of a new line."""
+        return cls(settings.idle_seconds, settings.body_rate, settings.body_seconds)
+
+    @property
+    def left(self) -> float:
+        """Seconds until the next byte must come."""
+        allowed = self.grace + self.size / self.rate if self.rate else self.most
+        return min(self.most, allowed) - self.waited
+
+    def add(self, size: int, waited: float) -> None:
+        """Count received bytes and waiting time."""
+        self.size, self.waited = self.size + size, self.waited + waited
+
+    def check(self, thing: str) -> None:
+        """Raise TooSlow without time left."""
+        if self.left > 0:
+            return
+        if self.waited >= self.most:
+            raise TooSlow(f"{thing} took longer than {self.most:g} seconds; send it in less")
+        raise TooSlow(
+            f"{thing} came too slowly, {self.size:,} bytes in {self.waited:.0f} seconds: after "
+            f"{self.grace:g} seconds {self.rate:,} bytes must come a second"
+        )
+
+
 class TimeoutMiddleware:
-    """Answers 408 to slow bodies, and stops the work for clients that left.
+    """Answers 408 to slow bodies, and stops work for absent clients.
 
     Its settings say how many seconds there may be between two parts of a body, how long an answer
     may wait to be read, and how fast a body must come. The routes `streams`, of a method and a
@@ -30,7 +71,7 @@ class TimeoutMiddleware:
         self.app, self.settings, self.streams = app, settings, streams
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, and give it up where its client does."""
+        """Pass a request on, and give it up with its client."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -82,7 +123,7 @@ class _Exchange:
             self.answered = True
 
     async def cut(self, scope: Scope) -> None:
-        """Answer a request that shutdown interrupts, unless its answer has begun."""
+        """Answer an interrupted request, unless its answer has begun."""
         if not self.started:
             detail = "the service ends; send the request again once it is back"
             path, headers = scope["path"], {"Retry-After": "1", "Connection": "close"}

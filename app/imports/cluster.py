@@ -37,7 +37,7 @@ Columns = Mapping[str, NDArray[Any]]  # of one batch; "value" holds pickled valu
 
 
 class SourceReader:
-    """Reads and decodes photos: a batch of sources in, a batch of drafts out."""
+    """Reads and decodes photos: batches of sources to batches of drafts."""
 
     def __init__(self, settings: Settings) -> None:
         priority.lower(priority.BACKGROUND)
@@ -46,7 +46,7 @@ class SourceReader:
         self._fetch = Fetcher(settings.upload_bytes).fetch if settings.fetch else refuse
 
     def __call__(self, batch: Columns) -> Columns:
-        """The drafts of a batch, or why there are none, in order."""
+        """Return a batch's drafts, or their errors, in order."""
         return pack([self._read(source) for source in unpack(batch)])
 
     def _read(self, source: ItemSource) -> Draft | ImportOutcome:

@@ -1,4 +1,4 @@
-"""The process that decodes photos, within limits of the kernel."""
+"""The process of photo decoding, within limits of the kernel."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NICE = 5  # searches come first
 
 
 def answer(connection: Connection) -> None:
-    """Read a photo and its limits; answer with its display copy or a refusal.
+    """Read a photo and its limits; answer with a copy or refusal.
 
     Messages are JSON and plain bytes: what a broken decoder says is never unpickled.
     """

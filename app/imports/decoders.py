@@ -1,4 +1,7 @@
-"""Pool of processes that decode photos; one over its limits is replaced."""
+"""Pool of processes for decoding photos.
+
+A process beyond its limits is replaced.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ import numpy as np
 
 from app.imports import decoder_process as worker
 from app.settings import Settings
-from app.telemetry.stages import stage
+from app.telemetry.requests import stage
 from models.vision import images
 from models.vision.images import DisplayCopy
 from models.vision.photo_files import ImageTooLarge, too_many_bytes
@@ -66,7 +69,7 @@ class Decoders:
 
     @classmethod
     def of(cls, settings: Settings) -> Decoders:
-        """Make a pool for all concurrent requests with photos, and for one import."""
+        """Make a pool for all requests with photos and one import."""
         return cls(settings.running + 1, Allowance.of(settings))
 
     def __call__(self, data: bytes) -> DisplayCopy:
@@ -143,7 +146,10 @@ class _Process:
         return self.process.poll() is not None
 
     def decode(self, data: bytes) -> DisplayCopy:
-        """See Decoders; the process is left busy where it did not answer."""
+        """Decode a photo, as Decoders does.
+
+        The process stays busy if it did not answer.
+        """
         self.busy = True
         try:
             self.connection.send_bytes(self.limits)

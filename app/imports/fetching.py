@@ -46,7 +46,9 @@ class NotFetched(ValueError):
 
 
 def is_public(address: Address) -> bool:
-    """Return whether an address is on the public internet, and maps to no other.
+    """Return whether an address is on the public internet.
+
+    An address that maps to another one must lead there as well.
 
     >>> [is_public(ip_address(x)) for x in ("8.8.8.8", "10.0.0.1", "::ffff:8.8.8.8", "fe80::1")]
     [True, False, False, False]
@@ -98,7 +100,7 @@ class Fetcher:
         self._trusted = trusted or httpcore2.default_ssl_context()
 
     def fetch(self, url: str) -> bytes:
-        """The photo at an address; NotFetched says why there is none."""
+        """Fetch the photo at an address; NotFetched gives the reason."""
         deadline = monotonic() + self._seconds
         try:
             for _ in range(REDIRECTS + 1):
@@ -141,7 +143,10 @@ class Fetcher:
 
 
 def get_photo(image: bytes | None, url: str | None, fetch: Fetch) -> bytes | None:
-    """Return the photo that was sent or named by an address; None without both."""
+    """Return the photo, sent or named by its address.
+
+    None without both.
+    """
     if url is None:
         return image
     if image is not None:
@@ -152,7 +157,7 @@ def get_photo(image: bytes | None, url: str | None, fetch: Fetch) -> bytes | Non
 def get_photos(
     first: bytes | None, url: str | None, others: Sequence[str], fetch: Fetch
 ) -> list[bytes]:
-    """Return all photos that were sent or named, in order.
+    """Return all photos, sent or named by address, in order.
 
     The `others` are base64 texts or addresses.
     """
@@ -174,7 +179,10 @@ def _read(photo: str, fetch: Fetch, deadline: float) -> bytes:
 
 
 def decode_base64(field: str, text: str, other: str = "") -> bytes:
-    """Decode a photo from base64; a ValueError names the field and the `other` form."""
+    """Decode a photo from base64.
+
+    A ValueError names the field and the `other` form.
+    """
     try:
         return b64decode(text, validate=True)
     except ValueError as broken:
@@ -183,7 +191,10 @@ def decode_base64(field: str, text: str, other: str = "") -> bytes:
 
 
 def refuse(_: str) -> bytes:
-    """Refuse to fetch: used instead of `Fetcher.fetch` where it is switched off."""
+    """Refuse to fetch.
+
+    It replaces `Fetcher.fetch` if fetching is switched off.
+    """
     raise NotFetched("image_url is switched off here; TESSERA_FETCH=true switches it on")
 
 
@@ -206,7 +217,10 @@ class PinnedNetwork(NetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[Any] | None = None,
     ) -> NetworkStream:
-        """Connect to the first address that answers; NotFetched if one is not permitted."""
+        """Connect to the first address with an answer.
+
+        NotFetched if one is not permitted.
+        """
         addresses = self._look_up(host, port)
         if not addresses or not all(self._permitted(address) for address in addresses):
             raise NotFetched(f"{host!r:.100} is not an address of the public internet")
@@ -247,7 +261,7 @@ class PinnedNetwork(NetworkBackend):
 
 
 class TimedStream(NetworkStream):
-    """A connection that ends at a deadline, even if bytes still come."""
+    """A connection with a deadline, even if bytes still come."""
 
     def __init__(self, stream: NetworkStream, deadline: float) -> None:
         self._stream, self._deadline = stream, deadline

@@ -14,11 +14,11 @@ from itertools import count
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
-from app import unique_keys
 from app.engine.drafts import Decode, Draft
 from app.engine.engine import Engine
 from app.engine.refusals import reason_of
 from app.imports.fetching import Fetch, refuse
+from app.validation import read_values
 from index.items import NO_TEXT, Collection, Replaced, check_new_id
 from models.vision import images
 from models.vision.photo_files import too_many_bytes
@@ -36,7 +36,10 @@ FIELDS = {"id", "image", "images", "sentences", "metadata"}
 
 @dataclass(frozen=True, slots=True)
 class ItemSource:
-    """An item to import: its place, and a stamp of its files' sizes and times."""
+    """An item to import: its place and its stamp.
+
+    The stamp has its files' sizes and times.
+    """
 
     id: str
     place: str
@@ -177,12 +180,12 @@ def _refuse_unreadable(place: Path | str, failed: OSError) -> ImportOutcome:
 
 
 def printable(place: Path | str) -> str:
-    """Escape a path, so that it can be printed and stored."""
+    """Escape a path for printing and for storage."""
     return ascii(str(place))[1:-1]
 
 
 def check_place(place: Path | str) -> None:
-    """Raise ValueError for a path that databases cannot store."""
+    """Raise ValueError for a path beyond databases' characters."""
     if NO_TEXT.search(str(place)):
         raise ValueError("its path has bytes that are no UTF-8; rename the file or its folder")
 
@@ -223,7 +226,7 @@ def _skip_line(lines: BinaryIO) -> None:
 
 def _read_line(file: Path, number: int, line: bytes) -> ItemSource:
     check_place(file)
-    row = unique_keys.read(line)
+    row = read_values(line)
     if not isinstance(row, dict) or not row.keys() <= FIELDS:
         raise ValueError(f"a line is a JSON object with some of {', '.join(sorted(FIELDS))}")
     image, sentences = row.get("image"), _read_texts(row, "sentences")
@@ -248,7 +251,10 @@ def _read_texts(row: dict[str, Any], name: str) -> list[str]:
 
 
 def make_stamp(file: Path) -> str:
-    """Return a regular file's size and time; ValueError for a pipe or a device."""
+    """Return a regular file's size and time.
+
+    ValueError for a pipe or a device.
+    """
     status = file.stat()
     if not stat.S_ISREG(status.st_mode):
         raise ValueError(NO_FILE)
@@ -320,7 +326,10 @@ def _read_ahead(
 def _claim(
     engine: Engine, home: Collection, ready: Sequence[Draft | ImportOutcome]
 ) -> tuple[list[Draft], list[ImportOutcome]]:
-    """Keep drafts with free ids or their own; refuse the ids of other items."""
+    """Keep drafts with free ids or their own.
+
+    It refuses the ids of other items.
+    """
     drafts = [draft for draft in ready if isinstance(draft, Draft)]
     outcomes = [outcome for outcome in ready if isinstance(outcome, ImportOutcome)]
     if not drafts:

@@ -37,7 +37,7 @@ class ParquetHead:
 
 
 class Parquet:
-    """A process that writes a file's rows as lines of JSON."""
+    """A process to write a file's rows as lines of JSON."""
 
     def __init__(self, file: Path) -> None:
         self.file = file
@@ -67,7 +67,7 @@ class Parquet:
         return ParquetHead(columns, tuple(notes))
 
     def read_failure(self) -> str:
-        """Return the reason for an early end of the process; empty without one."""
+        """Return the reason for the process's early end, or ""."""
         assert self._process.stderr is not None
         message = self._process.stderr.read(10_000).decode("utf-8", "replace").strip()
         if self._process.wait() == 0:
@@ -76,7 +76,10 @@ class Parquet:
 
 
 def write(file: Path, output: IO[str]) -> None:
-    """Write a file's head and its rows; ValueError if it cannot be read."""
+    """Write a file's head and its rows.
+
+    ValueError if it cannot be read.
+    """
     try:
         from pyarrow.parquet import ParquetFile
     except ImportError as missing:
@@ -122,7 +125,10 @@ def split_columns(table: Any) -> tuple[list[str], list[str]]:
 
 
 def encode_row(row: Any) -> str:
-    """Encode a row as JSON; a row with an error has it under an empty name."""
+    """Encode a row as JSON.
+
+    A row with an error has it under an empty name.
+    """
     if row.nbytes > LONGEST_ROW:
         return json.dumps({"": f"it is longer than {LONGEST_ROW:,} bytes; shorten it"})
     try:
@@ -133,7 +139,7 @@ def encode_row(row: Any) -> str:
 
 
 def simplify(value: Any) -> Any:
-    """Convert a value of Parquet, and its parts, to a type of JSON."""
+    """Convert a value of Parquet and its parts to JSON's types."""
     match value:
         case Decimal():
             return float(value)
@@ -151,7 +157,7 @@ def simplify(value: Any) -> Any:
 
 
 def main(file: str, memory: int) -> None:
-    """Write a file's rows to the standard output, within limits of the kernel."""
+    """Write a file's rows to standard output, within the kernel's limits."""
     import resource
 
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))

@@ -1,4 +1,4 @@
-"""Progress of imports, in files that services read.
+"""Progress of imports, in files for services to read.
 
 The notes are informative: a failure to write or read one affects neither the import nor an answer.
 """
@@ -106,7 +106,7 @@ def _read(file: Path, collection: str) -> int:
 
 
 def _forget(file: Path) -> bool:
-    """Delete the note of an import that ended long ago without deleting it."""
+    """Delete the note of an import without an end."""
     forgotten = time() - file.stat().st_mtime > FORGOTTEN
     if forgotten:
         file.unlink(missing_ok=True)

@@ -11,8 +11,8 @@ from itertools import chain
 from pathlib import Path
 from typing import IO, Any
 
-from app import unique_keys
 from app.imports.parquet import LONGEST_ROW, Parquet
+from app.validation import KeyTwice, read_values
 
 MOST_COLUMNS = 5_000
 DELIMITERS = ",;\t|"
@@ -22,7 +22,7 @@ Row = tuple[int, Cells | str]  # its number, and its cells or what is wrong with
 
 
 class End(str):
-    """The problem of a row after which nothing can be read."""
+    """The problem of a row with nothing readable after it."""
 
     __slots__ = ()
 
@@ -37,7 +37,10 @@ class TableLines:
         self.odd = False  # whether the last line has an odd number of quotes
 
     def read(self, longest: int) -> bytes | None:
-        """Return the next line, empty at the end; None for one that is too long."""
+        """Return the next line, empty at the end.
+
+        None for a line that is too long.
+        """
         self.number += 1
         line = self._binary.readline(longest + 1)
         size, quotes = len(line), line.count(b'"')
@@ -53,7 +56,10 @@ class TableLines:
 
 @dataclass(frozen=True, slots=True)
 class OpenTable:
-    """An open table: its rows, and its header unless rows name their cells."""
+    """An open table: its rows, and its header if any.
+
+    It has no header if rows name their cells.
+    """
 
     header: list[str]
     rows: Iterator[Row]
@@ -82,7 +88,7 @@ class _Texts:
 
     @property
     def place(self) -> str:
-        """The row's lines as the start of a sentence, if it has several."""
+        """Return the row's lines as a sentence's start, if several."""
         many = self.lines.number > self.first
         return f"lines {self.first} to {self.lines.number}: " if many else ""
 
@@ -90,7 +96,10 @@ class _Texts:
         return self
 
     def __next__(self) -> str:
-        """Return the next line; after _RowTooLong a row begins with the next line."""
+        """Return the next line.
+
+        After _RowTooLong a row begins with it.
+        """
         line = self.lines.read(self._room)
         if line is None:
             alone = self.lines.number == self.first
@@ -183,8 +192,8 @@ def _read_json_lines(_: Path, binary: IO[bytes], __: ExitStack) -> OpenTable:
 def _parse_object(line: bytes) -> Cells | str:
     """Return the object in a line of JSON, or its problem."""
     try:
-        row = unique_keys.read(line)
-    except unique_keys.KeyTwice as twice:
+        row = read_values(line)
+    except KeyTwice as twice:
         return str(twice)
     except ValueError as broken:
         return f"not JSON: {broken}"

@@ -158,7 +158,10 @@ def _strip(cell: Any) -> str:
 
 
 def _list_texts(cell: Any) -> list[str]:
-    """List the texts of a cell: of a list, of a JSON list, or its own."""
+    """List the texts of a cell.
+
+    The cell is a list, a JSON list, or one text.
+    """
     if isinstance(cell, str) and cell.lstrip().startswith("["):
         try:
             cell = json.loads(cell)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
-from contextlib import AbstractContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from tempfile import SpooledTemporaryFile
-from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Generic, TypeVar
 
 from anyio import to_thread
 from fastapi import Depends, Request, Response
@@ -14,24 +15,21 @@ from pydantic import BaseModel
 from starlette.datastructures import FormData, Headers, UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 
-from app import unique_keys
 from app.access.door import name_payer
 from app.engine.drafts import Decode
-from app.http.body_sizes import text_bytes
 from app.http.errors import TooLarge, WrongMediaType
 from app.http.lanes import Lane, Lanes
 from app.http.openapi import FORM, JSON, JSON_IN_FORMS, attach_body, body_of, lines_of
 from app.http.spool import IN_MEMORY
-from app.http.validation import read_fields, read_json
-from app.routes.dependencies import CallerDep, DecodersDep, LanesDep, SettingsDep
-from app.schemas.fields import PhotoBody
+from app.schemas.fields import RequestBody
+from app.schemas.search import PhotoBody
 from app.settings import Settings
+from app.validation import KeyTwice, read_fields, read_json, read_values
 from models.vision.images import DisplayCopy
 
-Fields = TypeVar("Fields", bound=BaseModel)
+Fields = TypeVar("Fields", bound=RequestBody)
 FILES = ("image", "images")  # fields of forms
 SHORT = 2**14  # bytes of JSON that are read in less time than another thread takes to begin
-LightLane = Literal["searches", "photos"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,41 +46,31 @@ class Upload(Generic[Fields]):
         """The one image as it would be stored."""
         return self.decode(self.images[0].read()) if self.images else None
 
-    def place(self) -> AbstractContextManager[None]:
-        """Take a place in the lane, after the whole body has come."""
-        return self.lane.place(self.caller)
 
+def reads(model: type[Fields]) -> Callable[[Request], AsyncGenerator[Upload[Fields], None]]:
+    """Return a reader of JSON, or of a form with images.
 
-def reads(
-    model: type[Fields], light: LightLane | None = None, most: int = 1
-) -> Callable[..., AsyncGenerator[Upload[Fields], None]]:
-    """Return a dependency that reads JSON, or a form with images.
-
-    With several images, the JSON may have them in base64. The request computes in the lane of
-    photos; if it is JSON and embeds no photo, in the lane `light`, by default that of searches for
-    a model that searches, else that of photos.
+    The request computes in the lane of photos, or of searches if it is JSON, searches and embeds no
+    photo.
     """
-    light = light or ("searches" if issubclass(model, PhotoBody) else "photos")
 
-    async def read(
-        request: Request,
-        settings: SettingsDep,
-        lanes: LanesDep,
-        decode: DecodersDep,
-        caller: CallerDep,
-    ) -> AsyncGenerator[Upload[Fields], None]:
+    async def read(request: Request) -> AsyncGenerator[Upload[Fields], None]:
+        lanes: Lanes = request.app.state.lanes
+        decode, caller = request.app.state.decoders, name_payer(request)
         kind = media_type(request)
         if kind == JSON:
-            async with _json(request, model, photos=most > 1) as fields:
-                embeds = isinstance(fields, PhotoBody) and fields.embeds_photo
-                lane = lanes.photos if embeds else lanes.by_name()[light]
+            async with _json(request, model) as fields:
+                light = isinstance(fields, PhotoBody) and not fields.embeds_photo
+                lane = lanes.searches if light else lanes.photos
                 yield Upload(fields, (), decode, lane, caller)
         elif kind == FORM:
             with lanes.bodies.take(caller):
-                form = await _read_form(request, model, settings, most)
+                form = await _read_form(request, model)
             try:
                 images = _list_images(form)
-                fields = await to_thread.run_sync(_form_fields, model, form)
+                fields = await to_thread.run_sync(
+                    lambda: read_fields(model, _fields(form), JSON_IN_FORMS)
+                )
                 yield Upload(fields, images, decode, lanes.photos, caller)
             finally:
                 await form.close()
@@ -91,26 +79,20 @@ def reads(
                 f"the body is {kind or 'of no stated type'}; send {JSON} or {FORM}"
             )
 
-    attach_body(read, body_of(model, several=most > 1))
+    attach_body(read, body_of(model))
     return read
 
 
-def reads_json(
-    model: type[Fields], *media_types: str, photos: bool = False
-) -> Callable[[Request], AsyncGenerator[Fields, None]]:
-    """Return a dependency that reads a JSON body, bounded and without duplicate keys.
-
-    Its media type is `JSON`, or one of `media_types`. It may have `photos` in base64.
-    """
-    accepted = media_types or (JSON,)
+def reads_json(model: type[Fields]) -> Callable[[Request], AsyncGenerator[Fields, None]]:
+    """Return a reader of JSON, bounded and without duplicate keys."""
 
     async def read(request: Request) -> AsyncGenerator[Fields, None]:
-        if media_type(request) not in accepted:
-            raise WrongMediaType(f"send {' or '.join(accepted)}")
-        async with _json(request, model, photos=photos) as fields:
+        if media_type(request) not in model.media_types:
+            raise WrongMediaType(f"send {' or '.join(model.media_types)}")
+        async with _json(request, model) as fields:
             yield fields
 
-    attach_body(read, lines_of(model, *accepted))
+    attach_body(read, lines_of(model, *model.media_types))
     return read
 
 
@@ -120,37 +102,39 @@ if TYPE_CHECKING:
 else:
 
     class JsonBody:
-        """The type of a route's parameter that is a JSON body: `JsonBody[Model]`."""
+        """The type of a route's JSON body: `JsonBody[Model]`."""
 
-        def __class_getitem__(cls, model: type[BaseModel]) -> object:
+        def __class_getitem__(cls, model: type[RequestBody]) -> object:
             return Annotated[model, Depends(reads_json(model))]
 
     class UploadBody:
-        """The type of a route's parameter that is JSON or a form: `UploadBody[Model]`."""
+        """The type of a route's JSON or form: `UploadBody[Model]`."""
 
-        def __class_getitem__(cls, model: type[BaseModel]) -> object:
+        def __class_getitem__(cls, model: type[RequestBody]) -> object:
             return Annotated[Upload[model], Depends(reads(model))]
 
 
 @asynccontextmanager
-async def _json(request: Request, model: type[Fields], *, photos: bool) -> AsyncIterator[Fields]:
-    """Read a body of JSON; photos in it are base64, four bytes for three.
+async def _json(request: Request, model: type[Fields]) -> AsyncIterator[Fields]:
+    """Read a body of JSON.
 
-    A long body is kept on disk until there is room for it in memory.
+    Photos in it are base64, four bytes for three. A long body is kept on disk until there is room
+    for it in memory.
     """
     settings: Settings = request.app.state.settings
     lanes: Lanes = request.app.state.lanes
-    texts = text_bytes(model, settings)
+    texts = min(model.most_text, settings.text_bytes)
+    photos = settings.upload_bytes * 4 // 3 if model.most_photos > 1 else 0
 
     def read(body: BinaryIO) -> Fields:
         body.seek(0)
         data = body.read()
-        return read_json(model, data, make_text_check(data, texts))
+        return read_json(model, data, partial(check_text, len(data), texts))
 
     with SpooledTemporaryFile(IN_MEMORY) as file:
         body = UploadFile(file, size=0)  # type: ignore[arg-type]  # of starlette, which does so
         with lanes.bodies.take(name_payer(request)):
-            async for chunk in limit_size(request, texts + photos * settings.upload_bytes * 4 // 3):
+            async for chunk in limit_size(request, texts + photos):
                 await body.write(chunk)
         size = body.size or 0
         async with lanes.photos.room(size):
@@ -158,25 +142,21 @@ async def _json(request: Request, model: type[Fields], *, photos: bool) -> Async
             yield (read(body.file) if size <= SHORT else await to_thread.run_sync(read, body.file))
 
 
-def make_text_check(data: bytes, most: int) -> Callable[[BaseModel], None]:
-    """Return a check that raises TooLarge for text over `most` bytes.
+def check_text(size: int, most: int, fields: BaseModel) -> None:
+    """Raise TooLarge for JSON of `size` bytes with over `most` besides photos.
 
     Photos are in base64, or are named by their addresses.
     """
-
-    def check(fields: BaseModel) -> None:
-        photos = [getattr(fields, "image", None), *(getattr(fields, "images", None) or ())]
-        text = len(data) - sum(len(photo) for photo in photos if isinstance(photo, str))
-        if text > most:
-            raise TooLarge(
-                f"there are {text:,} bytes of text besides photos; {most:,} at most are read"
-            )
-
-    return check
+    photos = [getattr(fields, "image", None), *(getattr(fields, "images", None) or ())]
+    text = size - sum(len(photo) for photo in photos if isinstance(photo, str))
+    if text > most:
+        raise TooLarge(
+            f"there are {text:,} bytes of text besides photos; {most:,} at most are read"
+        )
 
 
 async def answer(upload: Upload[Any], work: Callable[[], BaseModel | Response]) -> Response:
-    """Run work in the request's lane, and write its result as JSON there."""
+    """Run work in the request's lane; answer its result as JSON."""
 
     def respond() -> Response:
         result = work()
@@ -184,7 +164,7 @@ async def answer(upload: Upload[Any], work: Callable[[], BaseModel | Response]) 
             return result
         return Response(result.model_dump_json(by_alias=True), media_type=JSON)
 
-    with upload.place():
+    with upload.lane.place(upload.caller):
         return await upload.lane.run(respond)
 
 
@@ -209,7 +189,7 @@ async def limit_size(request: Request, most: int) -> AsyncGenerator[bytes, None]
 
 
 class WholeForm(MultiPartParser):
-    """Starlette's parser with a bound on the text of all fields in memory.
+    """Starlette's parser with a bound on the text of all fields.
 
     It passes over the end of a form that breaks off; here that raises.
     """
@@ -245,11 +225,11 @@ class WholeForm(MultiPartParser):
             raise MultiPartException("it breaks off, as its last boundary is missing")
 
 
-async def _read_form(
-    request: Request, model: type[BaseModel], settings: Settings, most: int
-) -> FormData:
+async def _read_form(request: Request, model: type[RequestBody]) -> FormData:
+    settings: Settings = request.app.state.settings
+    most = model.most_photos
     photos = settings.upload_bytes if most == 1 else settings.together_bytes
-    texts = text_bytes(model, settings)
+    texts = min(model.most_text, settings.text_bytes)
     stream = limit_size(request, photos + texts)
     parser = WholeForm(request.headers, stream, files=most, text=texts)
     try:
@@ -263,10 +243,6 @@ def _list_images(form: FormData) -> tuple[BinaryIO, ...]:
         raise ValueError("image: send it as a file, with a filename")
     sent = (file for name, file in form.multi_items() if name in FILES)
     return tuple(image.file for image in sent if isinstance(image, UploadFile))
-
-
-def _form_fields(model: type[Fields], form: FormData) -> Fields:
-    return read_fields(model, _fields(form), JSON_IN_FORMS)
 
 
 def _fields(form: FormData) -> dict[str, Any]:
@@ -290,8 +266,8 @@ def _fields(form: FormData) -> dict[str, Any]:
 def parse_json(name: str, value: str) -> Any:
     """Parse a field's text as JSON; a ValueError names the field."""
     try:
-        return unique_keys.read(value)
-    except unique_keys.KeyTwice as twice:
+        return read_values(value)
+    except KeyTwice as twice:
         raise ValueError(f"{name}: {twice}") from twice
     except ValueError as broken:
         raise ValueError(f"{name}: not valid JSON ({broken})") from broken

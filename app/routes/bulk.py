@@ -16,24 +16,22 @@ from pydantic_core import from_json
 from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope, Send
 
-from app.access.door import require_role
+from app.access.door import EngineDep, require_role
 from app.engine.drafts import Decode, Draft
 from app.engine.engine import Engine
 from app.engine.refusals import reason_of
 from app.http.errors import TooSlow, Unavailable, WrongMediaType
 from app.http.lanes import Lanes
 from app.http.openapi import OF_COLLECTION, OF_WRITE, Responses, lines_of, problems, reference
-from app.http.pace import BodyPace
 from app.http.spool import Backlog, Line, limit_pauses, split_lines
-from app.http.validation import read_json
+from app.http.timeouts import BodyPace
 from app.imports.fetching import Fetch, decode_base64, get_photos
-from app.routes.bodies import make_text_check, media_type
+from app.routes.bodies import check_text, media_type
 from app.routes.dependencies import (
     DEFAULT,
     CallerDep,
     CollectionDep,
     DecodersDep,
-    EngineDep,
     FetchDep,
     LanesDep,
     SettingsDep,
@@ -41,6 +39,7 @@ from app.routes.dependencies import (
 from app.schemas.items import ImportLine, ImportStatus
 from app.settings import Settings
 from app.telemetry.metrics import IMPORT_LINES
+from app.validation import read_json
 from index.database.errors import Busy
 from index.items import Collection, Entry, Replaced
 
@@ -54,7 +53,7 @@ Outcome = Entry | str  # what is to be stored, or why it is refused
 
 
 class Duplex(StreamingResponse):
-    """A response that is sent while the request's body is still read."""
+    """A response sent while the request's body is still read."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002 - ASGI's signature
         """Send the response; unlike its parent, it does not call `receive`."""
@@ -123,7 +122,7 @@ class Import:
         return self.settings.together_bytes * 4 // 3 + self.settings.text_bytes
 
     async def statuses(self, request: Request) -> AsyncGenerator[bytes, None]:
-        """Yield status lines; lines that come during a batch form the next one."""
+        """Yield status lines; lines during a batch form the next one."""
         reading = asyncio.create_task(self._read(request))
         try:
             while lines := await self.backlog.take():
@@ -176,7 +175,7 @@ class Import:
         return [next(revisions) if isinstance(outcome, Entry) else outcome for outcome in read]
 
     async def _read(self, request: Request) -> None:
-        """Put lines into the backlog until the body ends or the client pauses."""
+        """Put lines into the backlog until the body's end or pause."""
         seconds, number = self.settings.idle_seconds, 0
         try:
             chunks = limit_pauses(request.stream(), seconds, self._owes)
@@ -208,7 +207,8 @@ class Import:
         data = b""
         try:
             data = line.read()
-            sent = read_json(ImportLine, data, make_text_check(data, self.settings.text_bytes))
+            check = partial(check_text, len(data), self.settings.text_bytes)
+            sent = read_json(ImportLine, data, check)
         except Exception as wrong:  # noqa: BLE001 - one line must not end the import
             return _id_in(data), reason_of(wrong)
         return sent.id, sent

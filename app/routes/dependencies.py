@@ -1,4 +1,4 @@
-"""Dependencies of routes: the engine, a turn to compute, an item's id."""
+"""Dependencies of routes: lanes, settings, the caller, an item's id."""
 
 from __future__ import annotations
 
@@ -7,21 +7,13 @@ from urllib.parse import unquote
 
 from fastapi import Depends, Path, Query, Request
 
-from app.access.door import get_engine, name_payer
-from app.access.keys import Caller
+from app.access.door import name_payer
 from app.defaults import DEFAULT_COLLECTION
-from app.engine.engine import Engine
 from app.http.lanes import Lanes
 from app.imports.decoders import Decoders
 from app.imports.fetching import Fetch
 from app.settings import Settings
 from index.items import check_id
-
-
-async def engine(request: Request) -> Engine:
-    """Return the engine, limited to the caller's collections; Unavailable without a model."""
-    caller: Caller = request.state.caller  # set by the role that the route declares
-    return get_engine(request).limit_to(caller.collections)
 
 
 async def lanes(request: Request) -> Lanes:
@@ -43,12 +35,12 @@ async def settings(request: Request) -> Settings:
 
 
 async def caller(request: Request) -> str:
-    """Name the caller that the request counts for."""
+    """Name the caller to count the request for."""
     return name_payer(request)
 
 
 async def fetch(request: Request) -> Fetch:
-    """Return the function that fetches photos, or refuses to."""
+    """Return the function for fetching photos, or for refusing."""
     fetch: Fetch = request.app.state.fetch
     return fetch
 
@@ -59,7 +51,7 @@ async def item_id(id: Annotated[str, Path(description="Percent-encoded, slashes 
 
 
 def decode_part(part: str, thing: str = "an id") -> str:
-    """Decode a part of a path; ValueError if it is no name of a `thing`."""
+    """Decode a part of a path; ValueError for no `thing`'s name."""
     try:
         name = unquote(part, errors="strict")
     except UnicodeDecodeError as odd:
@@ -68,7 +60,6 @@ def decode_part(part: str, thing: str = "an id") -> str:
     return name
 
 
-EngineDep = Annotated[Engine, Depends(engine)]
 LanesDep = Annotated[Lanes, Depends(lanes)]
 DecodersDep = Annotated[Decoders, Depends(decoders)]
 SettingsDep = Annotated[Settings, Depends(settings)]

@@ -3,29 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
 
-from fastapi import APIRouter, Depends, Response
+from fastapi import APIRouter, Response
 
-from app.access.door import require_role
+from app.access.door import EngineDep, require_role
 from app.answers.items import item_out
 from app.engine.drafts import Draft
 from app.http.headers import ConditionsDep, etag
-from app.http.openapi import JSON, OF_BODY, OF_COLLECTION, OF_UPLOAD, OF_WRITE, BodyRoute, problems
+from app.http.openapi import OF_BODY, OF_COLLECTION, OF_UPLOAD, OF_WRITE, BodyRoute, problems
 from app.imports.fetching import NotFetched, get_photos
-from app.routes.bodies import JsonBody, reads_json
+from app.routes.bodies import JsonBody
 from app.routes.dependencies import (
     DEFAULT,
     CallerDep,
     CollectionDep,
     DecodersDep,
-    EngineDep,
     FetchDep,
     ItemIdDep,
     LanesDep,
 )
 from app.schemas.items import Deletion, DeletionOut, ItemOut, ItemPatch
-from app.telemetry.stages import stage
+from app.telemetry.requests import stage
 from index.catalog import edits as editing
 from index.catalog.edits import Change, ItemSelection
 from index.catalog.write_rows import NewPhoto
@@ -35,8 +33,6 @@ router = APIRouter(
     route_class=BodyRoute, tags=["items"], responses=problems(*OF_COLLECTION, *OF_BODY, *OF_WRITE)
 )
 
-MERGE_PATCH = "application/merge-patch+json"  # RFC 7396
-
 
 @router.patch(
     "/items/{id}",
@@ -45,7 +41,7 @@ MERGE_PATCH = "application/merge-patch+json"  # RFC 7396
 )
 async def patch_item(
     id: ItemIdDep,  # noqa: A002 - the API's own name
-    sent: Annotated[ItemPatch, Depends(reads_json(ItemPatch, MERGE_PATCH, JSON, photos=True))],
+    sent: JsonBody[ItemPatch],
     conditions: ConditionsDep,
     response: Response,
     engine: EngineDep,

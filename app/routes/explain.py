@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from fastapi import APIRouter, Request, Response
 
-from app.access.door import require_role
+from app.access.door import EngineDep, require_role
 from app.answers import explain as explanations
 from app.answers.explain import About
 from app.answers.items import photo_address
@@ -17,7 +17,6 @@ from app.http.errors import NotAcceptable
 from app.http.headers import negotiate
 from app.http.openapi import OF_COLLECTION, OF_UPLOAD, BodyRoute, Responses, problems
 from app.routes.bodies import Upload, UploadBody, answer
-from app.routes.dependencies import EngineDep
 from app.schemas.explain import (
     AlignmentOut,
     AlignRequest,
@@ -26,8 +25,7 @@ from app.schemas.explain import (
     GroundingOut,
     GroundRequest,
 )
-from app.telemetry.logs import note
-from app.telemetry.stages import stage
+from app.telemetry.requests import note, stage
 from index.catalog.pictures import PictureLost
 from models.types import FragmentBag
 from models.vision import images

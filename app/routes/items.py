@@ -5,31 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import APIRouter, Query, Request, Response
 
-from app.access.door import require_role
+from app.access.door import EngineDep, require_role
 from app.answers.cursors import Cursors, kind_of_items
-from app.answers.items import item_out, stored_item
+from app.answers.items import item_out, write_stored_item
 from app.engine.drafts import Draft
 from app.http.headers import ConditionsDep, etag, is_listed
 from app.http.openapi import OF_COLLECTION, OF_UPLOAD, OF_WRITE, BodyRoute, Responses, problems
-from app.http.validation import read_fields
 from app.imports.fetching import NotFetched, get_photos
-from app.routes.bodies import Upload, parse_json, reads
-from app.routes.dependencies import (
-    DEFAULT,
-    CallerDep,
-    CollectionDep,
-    EngineDep,
-    FetchDep,
-    ItemIdDep,
-    LanesDep,
-)
+from app.routes.bodies import UploadBody, parse_json
+from app.routes.dependencies import DEFAULT, CallerDep, CollectionDep, FetchDep, ItemIdDep, LanesDep
 from app.schemas.fields import Cursor, Limit
 from app.schemas.items import ItemBody, ItemOut, ItemsOut, Listing, StoredItem
-from app.telemetry.stages import stage
+from app.telemetry.requests import stage
+from app.validation import read_fields
 from index.catalog.pictures import PictureLost
-from index.items import MOST_PHOTOS, Collection, ConditionFailed, Entry, ModelMismatch, check_new_id
+from index.items import Collection, ConditionFailed, Entry, ModelMismatch, check_new_id
 
 router = APIRouter(route_class=BodyRoute, tags=["items"], responses=problems(*OF_COLLECTION))
 
@@ -47,7 +39,7 @@ JPEG: Responses = {
 )
 async def put_item(
     id: ItemIdDep,  # noqa: A002 - the API's own name
-    upload: Annotated[Upload[ItemBody], Depends(reads(ItemBody, most=MOST_PHOTOS))],
+    upload: UploadBody[ItemBody],
     conditions: ConditionsDep,
     response: Response,
     engine: EngineDep,
@@ -73,7 +65,7 @@ async def put_item(
     # A collection that is dropped while photos are looked at is not made again.
     known = await lanes.writes.run(engine.knows, sent.collection)
     named = list[bytes]()
-    with upload.place():
+    with upload.lane.place(upload.caller):
         if sent.image_url is not None or sent.images:
             named = await lanes.fetches.run(get_photos, None, sent.image_url, sent.images, fetch)
         draft, entry = await upload.lane.run(embed_photos, named)
@@ -83,7 +75,7 @@ async def put_item(
     )
     response.status_code = 200 if replaced else 201
     response.headers["ETag"] = etag(home, revision)
-    return stored_item(sent.collection, entry, draft.notes)
+    return write_stored_item(sent.collection, entry, draft.notes)
 
 
 @router.get("/items/{id}", dependencies=[require_role("read")])

@@ -12,9 +12,9 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from app import demos
-from app.access.door import require_role
+from app.access.door import EngineDep, require_role
 from app.http.openapi import OF_COLLECTION, problems
-from app.routes.dependencies import DEFAULT, CollectionDep, EngineDep
+from app.routes.dependencies import DEFAULT, CollectionDep
 from app.schemas.system import ExampleOut, ExamplesOut
 
 PAGE = Path(__file__).parent.parent / "page"

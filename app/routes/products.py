@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Response
+from fastapi import APIRouter, Query, Response
 
-from app.access.door import require_role
+from app.access.door import EngineDep, require_role
 from app.answers import products
-from app.http.openapi import OF_COLLECTION, OF_UPLOAD, body_of, problems
-from app.routes.bodies import Upload, answer, reads
-from app.routes.dependencies import DEFAULT, CollectionDep, EngineDep
+from app.http.openapi import OF_COLLECTION, OF_UPLOAD, BodyRoute, problems
+from app.routes.bodies import UploadBody, answer
+from app.routes.dependencies import DEFAULT, CollectionDep
 from app.schemas.fields import Limit
 from app.schemas.products import ProductSearch, ProductsOut, SuggestionsOut
 from index.catalog.pictures import PictureLost
 
-router = APIRouter(tags=["search"], responses=problems(*OF_COLLECTION))
+router = APIRouter(route_class=BodyRoute, tags=["search"], responses=problems(*OF_COLLECTION))
 
 LONGEST_TEXT = 1_000  # characters to complete
 Typed = Annotated[str, Query(max_length=LONGEST_TEXT, description="What is typed so far.")]
@@ -26,10 +26,9 @@ Typed = Annotated[str, Query(max_length=LONGEST_TEXT, description="What is typed
     dependencies=[require_role("read")],
     response_model=ProductsOut,
     responses=problems(*OF_UPLOAD, PictureLost),
-    openapi_extra=body_of(ProductSearch),
 )
 async def search_products(
-    upload: Annotated[Upload[ProductSearch], Depends(reads(ProductSearch, "searches"))],
+    upload: UploadBody[ProductSearch],
     engine: EngineDep,
 ) -> Response:
     """Rank items by their words and photos, with facets over all relevant ones, or browse them."""

@@ -1,4 +1,4 @@
-"""Sessions of the page: a cookie, hidden from scripts, stands for a key."""
+"""Sessions of the page: cookies, hidden from scripts, instead of keys."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request, Response
 
-from app.access.door import ANYONE, PUBLIC, Door, KeyDep, SessionDep, get_engine
+from app.access.credentials import KeyDep, SessionDep, name_cookie
+from app.access.door import ANYONE, PUBLIC, Door, get_engine
 from app.access.keys import Caller
-from app.access.sessions import LONGEST, Sessions, name_cookie
+from app.access.sessions import LONGEST, Sessions
 from app.http.errors import Unauthorized, Unavailable
 from app.http.openapi import OF_BODY, BodyRoute, problems
 from app.routes.bodies import JsonBody
@@ -102,7 +103,7 @@ def _is_secure(request: Request) -> bool:
 
 
 def _path(request: Request) -> str:
-    """Return the service's root path, which a proxy may set."""
+    """Return the service's root path, as a proxy may set it."""
     return request.scope.get("root_path") or "/"
 
 

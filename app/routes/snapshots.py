@@ -9,10 +9,10 @@ from fastapi import APIRouter, Depends, Query, Response
 from fastapi.responses import FileResponse
 from starlette.responses import MalformedRangeHeader, RangeNotSatisfiable
 
-from app.access.door import require_role
+from app.access.door import EngineDep, require_role
 from app.http.errors import NoSuchBytes, Unavailable
 from app.http.openapi import Responses, problems
-from app.routes.dependencies import EngineDep, SettingsDep
+from app.routes.dependencies import SettingsDep
 from app.schemas.snapshots import (
     BegunSnapshot,
     ForeignFile,
@@ -40,7 +40,9 @@ DOWNLOAD: Responses = {
 
 
 class Download(FileResponse):
-    """A file or parts of it; ignores a malformed Range, or one of another unit.
+    """A file or parts of it; ignores a malformed Range.
+
+    Or one of another unit.
 
     NoSuchBytes for one that begins behind the end (RFC 9110, 14.2 and 15.5.17).
     """

@@ -20,21 +20,14 @@ from prometheus_client.core import GaugeMetricFamily, InfoMetricFamily
 from prometheus_client.registry import Collector
 
 from app import __version__
-from app.access.door import PUBLIC, require_role
+from app.access.door import PUBLIC, EngineDep, require_role
 from app.answers import system as index_answers
 from app.engine.engine import Engine
 from app.http.errors import Unavailable
 from app.http.openapi import OF_BODY, OF_COLLECTION, BodyRoute, Responses, problems
 from app.http.readiness import Readiness
 from app.routes.bodies import JsonBody
-from app.routes.dependencies import (
-    DEFAULT,
-    CallerDep,
-    CollectionDep,
-    EngineDep,
-    LanesDep,
-    SettingsDep,
-)
+from app.routes.dependencies import DEFAULT, CallerDep, CollectionDep, LanesDep, SettingsDep
 from app.schemas.system import (
     AuditOut,
     AuditRequest,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
+from app.schemas.fields import NAMES, RequestBody
 from index.items import LONGEST_ID
 
 Name = Annotated[
@@ -14,7 +15,7 @@ Name = Annotated[
 
 
 class CollectionOut(BaseModel):
-    """A named set of items, embedded by one model, as this service reads it.
+    """A named set of items with one model, as read here.
 
     After `tessera index --reembed --keep`, a service of the former model reads what was kept.
     """
@@ -35,19 +36,19 @@ class CollectionsOut(BaseModel):
     collections: list[CollectionOut]
 
 
-class Renaming(BaseModel):
+class Renaming(RequestBody):
     """Another name for a collection."""
 
-    model_config = ConfigDict(extra="forbid")
+    most_text = NAMES
 
     name: Name
     alias: bool = Field(False, description="Leave the old name as an alias.")
 
 
-class AliasTarget(BaseModel):
+class AliasTarget(RequestBody):
     """The new collection of an alias."""
 
-    model_config = ConfigDict(extra="forbid")
+    most_text = NAMES
 
     collection: Name
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field
 
-from app.schemas.fields import INTEGRAL, Body, Corners, PhotoNumber, Probability
+from app.schemas.fields import INTEGRAL, TEXTS, Body, Corners, PhotoNumber, Probability
 from app.schemas.search import FragmentOut, LinkOut, PhraseOut
 from models.registry import BEAM, WIDEST_BEAM, Generation
 from models.scores.alignment import BETA
@@ -17,8 +17,9 @@ Hypotheses = Annotated[int, Field(ge=1, le=WIDEST_BEAM), INTEGRAL]
 
 
 class AlignRequest(Body):
-    """Explain how a photo, stored or uploaded, answers a sentence."""
+    """A photo, stored or uploaded, and a sentence to explain."""
 
+    most_text = TEXTS
     text: str
     id: str | None = None
     photo: PhotoNumber = 0
@@ -28,6 +29,7 @@ class AlignRequest(Body):
 class GroundRequest(Body):
     """Find the regions of phrases in a photo, stored or uploaded."""
 
+    most_text = TEXTS
     text: str
     id: str | None = None
     photo: PhotoNumber = 0
@@ -45,6 +47,7 @@ class CaptionRequest(Body):
     Captions come from a beam search, or are drawn at random where a `temperature` is given.
     """
 
+    most_text = TEXTS
     id: str | None = None
     photo: PhotoNumber = 0
     beam: Hypotheses = Field(BEAM, description="Hypotheses followed; 1 is greedy.")
@@ -68,7 +71,7 @@ class CaptionRequest(Body):
 
     @property
     def generation(self) -> Generation:
-        """Options of the captioner; ValueError for options that conflict."""
+        """Options of the captioner; ValueError for a conflict."""
         if self.temperature is None and self.seed is not None:
             raise ValueError("seed: only sampling needs one; send a temperature as well")
         return Generation(
@@ -81,7 +84,10 @@ class CaptionRequest(Body):
 
 
 class AlignmentOut(BaseModel):
-    """The alignment of regions and words; the links add up to the score."""
+    """The alignment of regions and words.
+
+    The links add up to the score.
+    """
 
     text: str
     score: float

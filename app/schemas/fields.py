@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import sys
+from typing import Annotated, ClassVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
 
@@ -29,7 +30,10 @@ MOST_FIELDS = 50
 
 
 def _integral(value: object) -> object:
-    """Convert a number such as 3.0, an integer in JSON Schema, to an integer."""
+    """Convert a number such as 3.0 to an integer.
+
+    It is an integer in JSON Schema.
+    """
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
@@ -75,29 +79,27 @@ Probability = Annotated[
 ]
 
 
-class Body(BaseModel):
-    """A request's fields; refuses unknown fields and numbers that are not finite."""
+NAMES = 2**12  # bytes: a key of 1,000 characters, or two names of 200
+TEXTS = 2**16  # a text and phrases
+SEARCH = 2**18  # a filter of 1,000 values of 200 characters
+ALL = sys.maxsize  # what TESSERA_TEXT_BYTES says: metadata and sentences, 10,000 ids
+
+
+class RequestPart(BaseModel):
+    """A part of a request; refuses unknown fields and numbers that are not finite."""
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
+
+class RequestBody(RequestPart):
+    """The body of a request, and how much of it is read."""
+
+    most_text: ClassVar[int]  # bytes, photos aside
+    most_photos: ClassVar[int] = 1  # files of a form; if several, JSON may have them in base64
+    media_types: ClassVar[tuple[str, ...]] = ("application/json",)
+
+
+class Body(RequestBody):
+    """A body that names its collection."""
+
     collection: str = DEFAULT_COLLECTION
-
-
-class PhotoBody(Body):
-    """A search by text or photo: a stored photo, a part of it, or an upload.
-
-    An upload comes next to these fields.
-    """
-
-    text: str | None = None
-    id: str | None = None
-    photo: PhotoNumber = 0
-    photo_weight: PhotoWeight = None
-    box: Corners | None = Field(
-        None, description="The part of the photo to search with: left, top, right, bottom, 0 to 1."
-    )
-
-    @property
-    def embeds_photo(self) -> bool:
-        """Return whether a part of a stored photo must be embedded."""
-        return self.id is not None and self.box is not None

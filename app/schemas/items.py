@@ -5,9 +5,19 @@ from __future__ import annotations
 from types import EllipsisType
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue
+from pydantic import AfterValidator, BaseModel, Field, JsonValue
 
-from app.schemas.fields import INTEGRAL, Body, DamagedItems, Filter, ImageUrl, ItemId
+from app.schemas.fields import (
+    ALL,
+    INTEGRAL,
+    Body,
+    DamagedItems,
+    Filter,
+    ImageUrl,
+    ItemId,
+    RequestBody,
+    RequestPart,
+)
 from index.items import MOST_PHOTOS, MOST_SENTENCES, check_new_id, check_text
 
 SENTENCE_BYTES = 2**17  # of an item: some 20,000 words, which take 15 s to embed
@@ -44,8 +54,11 @@ Stamp = Annotated[
 PhotoIndex = Annotated[int, Field(strict=True, ge=0), INTEGRAL]
 
 
-def bounded_sentences(sentences: list[str]) -> list[str]:
-    """Sentences that are embedded in bearable time, which grows with their length."""
+def limit_sentences(sentences: list[str]) -> list[str]:
+    """Check the length of sentences before their embedding.
+
+    The time grows with their length.
+    """
     size = sum(len(sentence.encode(errors="replace")) for sentence in sentences)
     if size > SENTENCE_BYTES:
         raise ValueError(
@@ -55,12 +68,13 @@ def bounded_sentences(sentences: list[str]) -> list[str]:
     return sentences
 
 
-Sentences = Annotated[list[str], AfterValidator(bounded_sentences)]
+Sentences = Annotated[list[str], AfterValidator(limit_sentences)]
 
 
 class ItemBody(Body):
     """The fields of an item, next to its photo."""
 
+    most_text, most_photos = ALL, MOST_PHOTOS
     metadata: dict[str, JsonValue] = Field(default_factory=dict)
     sentences: Sentences = Field(default_factory=list, max_length=MOST_SENTENCES)
     image_url: ImageUrl = None
@@ -68,10 +82,8 @@ class ItemBody(Body):
     stamp: Stamp = None
 
 
-class ImportLine(BaseModel):
+class ImportLine(RequestPart):
     """A line of a bulk import; `image` is base64, `image_url` an address."""
-
-    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
     id: Annotated[str, AfterValidator(new_id)]
     metadata: dict[str, JsonValue] = Field(default_factory=dict)
@@ -83,7 +95,10 @@ class ImportLine(BaseModel):
 
 
 class ImportStatus(BaseModel):
-    """The outcome of a line of a bulk import: "stored" means safe on disk."""
+    """The outcome of a bulk import's line.
+
+    "stored" means safe on disk.
+    """
 
     line: int
     id: str | None = None
@@ -91,14 +106,14 @@ class ImportStatus(BaseModel):
     reason: str | None = None
 
 
-class ItemPatch(BaseModel):
+class ItemPatch(RequestBody):
     """A merge patch (RFC 7396) of a stored item, and its new list of photos.
 
     Its sentences stay as they are, and no photo that stays is embedded again.
     """
 
-    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
-
+    most_text, most_photos = ALL, MOST_PHOTOS
+    media_types = ("application/merge-patch+json", "application/json")
     metadata: dict[str, JsonValue] | None = Field(
         default_factory=dict,
         description="Objects are merged, null deletes a key; null instead of all deletes all.",
@@ -125,13 +140,17 @@ class Listing(BaseModel):
 class Deletion(Body):
     """Items to delete: by their ids, or by a filter."""
 
+    most_text = ALL
     ids: Annotated[list[ItemId], Field(min_length=1, max_length=10_000)] | None = None
     filter: Filter | None = None
     dry_run: bool = Field(False, description="Count the items, and delete none.")
 
 
 class DeletionOut(BaseModel):
-    """The number of matching items, and of deleted items: 0 in a dry run."""
+    """The numbers of matching and deleted items.
+
+    A dry run deletes 0.
+    """
 
     collection: str
     matched: int
@@ -161,7 +180,10 @@ class ItemOut(BaseModel):
 
 
 class StoredItem(ItemOut):
-    """An item just stored; its notes name the parts of photos that were left out."""
+    """A newly stored item.
+
+    Its notes name the parts of photos that were left out.
+    """
 
 
 class ItemsOut(BaseModel):

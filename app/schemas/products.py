@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, Field, field_validator
 
 from app.schemas.fields import (
     INTEGRAL,
@@ -17,20 +17,14 @@ from app.schemas.fields import (
     ItemId,
     Limit,
     MetadataKey,
-    PhotoBody,
     Probability,
+    RequestPart,
     Scalar,
 )
-from app.schemas.search import LinkOut, PhraseOut
+from app.schemas.search import LinkOut, PhotoBody, PhraseOut
 
 Weight = Annotated[float, Field(ge=0, le=10)]
 MOST_FACETS, MOST_BOOSTS = 20, 10
-
-
-class RequestPart(BaseModel):
-    """A part of a request; refuses unknown fields and numbers that are not finite."""
-
-    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
 
 class FacetIn(RequestPart):
@@ -44,7 +38,10 @@ class FacetIn(RequestPart):
 
 
 class SortIn(RequestPart):
-    """The key that orders hits; items without it come last."""
+    """The key for the order of hits.
+
+    Items without it come last.
+    """
 
     key: MetadataKey
     order: Literal["asc", "desc"] = "asc"
@@ -65,7 +62,7 @@ class WeightsIn(RequestPart):
 
 
 class BoostIn(RequestPart):
-    """A bonus for items that pass a filter, or in proportion to a number."""
+    """A bonus for items of a filter, or by a number."""
 
     weight: Annotated[float, Field(ge=-1, le=1)]
     key: MetadataKey | None = None
@@ -73,7 +70,9 @@ class BoostIn(RequestPart):
 
 
 class ProductSearch(PhotoBody):
-    """Search items by text or photo; without both, all items that pass the filter.
+    """A search for items by text or photo.
+
+    Without both, it lists all items that pass the filter.
 
     A blank text is as none.
     """
@@ -147,7 +146,7 @@ class PartOut(BaseModel):
 
 
 class ProductHit(BaseModel):
-    """An item and the parts of its score, which add up to it."""
+    """An item and the parts of its score, with their sum."""
 
     id: ItemId
     score: float
@@ -163,14 +162,17 @@ class ProductHit(BaseModel):
 
 
 class ValueCount(BaseModel):
-    """A value, and how many of the relevant items have it."""
+    """A value, and its number of relevant items."""
 
     value: Scalar
     count: int
 
 
 class RangeCount(BaseModel):
-    """The number of relevant items with a number from `start` to below `end`."""
+    """The number of relevant items in a range of numbers.
+
+    The range is from `start` to below `end`.
+    """
 
     start: float | None
     end: float | None
@@ -211,7 +213,9 @@ class ProductsOut(BaseModel):
 
 
 class SuggestionOut(BaseModel):
-    """A completion of a text, and the number of items with all its words.
+    """A completion of a text, and its number of items.
+
+    The items have all its words.
 
     Only words of titles and of short metadata count.
     """

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, Field, field_validator
 
 from app.schemas.fields import (
     MOST_FIELDS,
+    SEARCH,
+    Body,
+    Corners,
     Cursor,
     DamagedItems,
     Filter,
@@ -16,24 +19,48 @@ from app.schemas.fields import (
     HitPhoto,
     Limit,
     MetadataKey,
-    PhotoBody,
+    PhotoNumber,
+    PhotoWeight,
     Probability,
+    RequestPart,
 )
 
 
-class Phrase(BaseModel):
+class PhraseIn(RequestPart):
     """A part of a query; the weight scales its part of the score."""
-
-    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
     text: str
     weight: Annotated[float, Field(gt=0, le=10)] = 1.0
 
 
-class Search(PhotoBody):
-    """Fields of every search; the query is a text, weighted phrases or a photo."""
+class PhotoBody(Body):
+    """A search by text or photo: a stored photo, a part of it, or an upload.
 
-    phrases: Annotated[list[Phrase], Field(min_length=1, max_length=50)] | None = None
+    An upload comes next to these fields.
+    """
+
+    most_text = SEARCH
+    text: str | None = None
+    id: str | None = None
+    photo: PhotoNumber = 0
+    photo_weight: PhotoWeight = None
+    box: Corners | None = Field(
+        None, description="The part of the photo to search with: left, top, right, bottom, 0 to 1."
+    )
+
+    @property
+    def embeds_photo(self) -> bool:
+        """Return whether a part of a stored photo must be embedded."""
+        return self.id is not None and self.box is not None
+
+
+class Search(PhotoBody):
+    """Fields of every search.
+
+    The query is a text, weighted phrases or a photo.
+    """
+
+    phrases: Annotated[list[PhraseIn], Field(min_length=1, max_length=50)] | None = None
     limit: Limit = 20
     cursor: Cursor = None
     filter: Filter | None = None
@@ -52,7 +79,7 @@ class Search(PhotoBody):
     @field_validator("fields", mode="before")
     @classmethod
     def _name_keys(cls, fields: object) -> object:
-        """Raise ValueError for weights of fields, and where they belong."""
+        """Raise ValueError for weights of fields, with their right place."""
         if isinstance(fields, Mapping):
             raise ValueError(
                 "a list of the metadata keys that hits carry; weights of fields, such as "
@@ -68,7 +95,10 @@ class Search(PhotoBody):
 
 
 class ImageSearch(Search):
-    """Search photos by a text, weighted phrases, a stored photo or an upload."""
+    """A search for photos.
+
+    The query is a text, weighted phrases, a stored photo or an upload.
+    """
 
 
 class TextSearch(Search):
@@ -76,7 +106,7 @@ class TextSearch(Search):
 
 
 class FragmentOut(BaseModel):
-    """A word of a text or a region of a photo, with a readable label."""
+    """A word or a region, with a readable label."""
 
     label: str
     span: tuple[int, int] | None = None
@@ -103,7 +133,10 @@ class LinkOut(BaseModel):
 
 
 class PhraseOut(BaseModel):
-    """A phrase and its part of the score; the box is null without a region."""
+    """A phrase and its part of the score.
+
+    The box is null without a region.
+    """
 
     text: str
     span: tuple[int, int]
@@ -137,7 +170,10 @@ class SearchedOut(BaseModel):
 
 
 class ImageHit(BaseModel):
-    """An item by its best photo; links add up to the score, as phrases do."""
+    """An item by its best photo.
+
+    Links add up to the score, as phrases do.
+    """
 
     id: str
     score: float

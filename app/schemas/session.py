@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from app.roles import Role
+from app.schemas.fields import NAMES, RequestBody
 
 
-class SessionIn(BaseModel):
+class SessionIn(RequestBody):
     """The key of a new session."""
 
-    model_config = ConfigDict(extra="forbid")
+    most_text = NAMES
 
     key: str = Field(max_length=1000)
 

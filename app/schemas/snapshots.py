@@ -15,7 +15,7 @@ class SnapshotCollection(BaseModel):
 
 
 class SnapshotOut(BaseModel):
-    """A snapshot, and where it can be downloaded."""
+    """A snapshot and its address for download."""
 
     name: str
     url: str
@@ -39,7 +39,7 @@ class BegunSnapshot(BaseModel):
 
 
 class ForeignFile(BaseModel):
-    """A file in the folder of snapshots that is not a snapshot."""
+    """A file among the snapshots, but not one of them."""
 
     name: str
     bytes: int

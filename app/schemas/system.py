@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field
 
-from app.schemas.fields import Body, ItemId, Limit
+from app.schemas.fields import SEARCH, Body, ItemId, Limit
 
 
 class ExampleOut(BaseModel):
@@ -79,14 +79,18 @@ class IndexOut(BaseModel):
 
 
 class AuditRequest(Body):
-    """Queries to answer twice, as usual and exactly; by default the newest searches."""
+    """Queries to answer twice, as usual and exactly.
 
+    The default is the newest searches.
+    """
+
+    most_text = SEARCH
     queries: Annotated[list[str], Field(min_length=1, max_length=200)] | None = None
     limit: Limit = 10
 
 
 class AuditOut(BaseModel):
-    """The share of exact hits that the usual answers contain."""
+    """The share of exact hits in the usual answers."""
 
     collection: str
     queries: int

@@ -1,1 +1,1 @@
-"""Telemetry: logs, metrics, and the times of the stages of requests."""
+"""Telemetry: logs, metrics, and the facts and stages of requests."""

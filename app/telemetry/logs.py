@@ -1,12 +1,9 @@
-"""Logs: records of the service and its libraries as JSON or plain text."""
+"""Logs: records of service and libraries as JSON or plain text."""
 
 from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
 from typing import Any, Literal
 
 import structlog
@@ -20,27 +17,6 @@ ROOMS = ("app", "index", "models", "tessera", "uvicorn")  # whose records of lev
 POOL = (
     "index.database.errors.Pool"  # SQLAlchemy's connection pool: it logs each time it is made again
 )
-LONGEST = 200  # characters of a fact that a client chose
-
-_facts: ContextVar[dict[str, str] | None] = ContextVar("facts", default=None)
-
-
-@contextmanager
-def collect_facts() -> Iterator[dict[str, str]]:
-    """Collect the facts of `note` within the context, also in threads that copy it."""
-    facts: dict[str, str] = {}
-    token = _facts.set(facts)
-    try:
-        yield facts
-    finally:
-        _facts.reset(token)
-
-
-def note(**facts: str) -> None:
-    """Add facts to the log line of the current request, if any."""
-    known = _facts.get()
-    if known is not None:
-        known.update((name, fact[:LONGEST]) for name, fact in facts.items())
 
 
 def configuration(style: Style) -> dict[str, Any]:

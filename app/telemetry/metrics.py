@@ -98,7 +98,7 @@ def is_shared() -> bool:
 
 
 def gather() -> CollectorRegistry:
-    """Return the registry of this process, or of all workers that share counts."""
+    """Return the registry of this process, or of all workers."""
     if not is_shared():
         return OWN
     _forget_gauges_of_ended_workers(Path(os.environ[SHARED]))

@@ -1,1 +1,4 @@
-"""Searches and imports on a Ray cluster, and a model of growth: `python -m benchmarks.cluster`."""
+"""Searches and imports on a Ray cluster: `python -m benchmarks.cluster`.
+
+And a model of growth.
+"""

@@ -1,4 +1,6 @@
-"""Searches and imports on a Ray cluster, compared with one process, and the cost of growth.
+"""Searches and imports on a cluster, against one process.
+
+And the cost of growth.
 
     python -m benchmarks.cluster search --real ../cache/bench --photos 20000
     python -m benchmarks.cluster delays --real ../cache/bench --photos 20000
@@ -14,7 +16,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import shutil
 import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -28,7 +29,8 @@ from typing import Any
 
 from benchmarks import machine
 from benchmarks.cluster import growth_model
-from benchmarks.cluster.imports import database, measure_import
+from benchmarks.cluster.imports import database, measure_imports
+from benchmarks.cluster.recovery import measure_recovery
 from benchmarks.engines.tessera import BATCH, batches
 from benchmarks.index import questions
 from benchmarks.index.bags import Real
@@ -41,7 +43,7 @@ from index.search.index import Index
 from index.search.indexes import Indexes
 from index.search.requests import Request
 from models.text.queries import Query
-from tests.clusters import actors, eventually, kill, running
+from tests.clusters import actors, eventually, running
 from training.report import measurements
 
 ACTORS = (1, 2, 4)
@@ -84,7 +86,10 @@ def time_search(search: Callable[[], Any]) -> float:
 
 
 def race(local: Index, sharded: ShardedIndex, requests: Sequence[Request]) -> dict[str, float]:
-    """Medians in ms of both on the same requests, and of their differences."""
+    """Medians in ms of both, and of their differences.
+
+    Both answer the same requests.
+    """
     times: tuple[list[float], list[float]] = ([], [])
     for round_ in range(ROUNDS + 1):
         for request in requests:
@@ -216,58 +221,19 @@ def start_cluster(
 
 
 def make_requests(queries: Sequence[Query], *, exact: bool) -> list[Request]:
-    """Searches for the ten best photos; fewer exact ones, as they take long."""
+    """Searches for the ten best photos.
+
+    Fewer are exact, as they take long.
+    """
     requests = [Request("images", query, limit=10, exact=exact) for query in queries]
     return requests[: EXACT if exact else None]
 
 
 def is_published(sharded: ShardedIndex, photos: int) -> bool:
-    """Return whether all shards have their photos in segments, except a few new ones."""
+    """Return whether all shards have all but few photos in segments."""
     overview = sharded.overview()
     images = overview.images
     return overview.coverage == 1 and images.rows == photos and images.in_memory < 256
-
-
-def measure_recovery(
-    servers: Any, sharded: ShardedIndex, request: Request, nodes: Any
-) -> dict[str, float]:
-    """Seconds to complete answers after the kill of an actor, and of a node."""
-
-    def complete() -> bool:
-        return sharded.best(request).complete
-
-    placed = actors(servers.group)
-    process, _ = placed[f"{servers.group}/0/0"]
-    kill(process)
-    eventually(lambda: not complete(), 60, every=0.01)
-    actor = eventually(complete, WAIT, every=0.01)
-    _, home = placed[f"{servers.group}/1/0"]
-    lost = next(worker for worker in nodes.worker_nodes if worker.node_id == home)
-    nodes.remove_node(lost, allow_graceful=False)
-    eventually(lambda: not complete(), 60, every=0.01)
-    node = eventually(complete, WAIT, every=0.01)
-    return {"actor": actor, "node": node}
-
-
-def measure_imports(options: argparse.Namespace) -> None:
-    """Import the same photos by one process and by a local cluster."""
-    results: dict[str, Any] = {
-        "machine": machine.describe(2),
-        "photos": options.limit,
-        "rates": {},
-    }
-    with TemporaryDirectory(prefix="tessera-") as work:
-        photos = Path(work, "photos")
-        photos.mkdir()
-        for photo in sorted(options.photos.rglob("*.jpg"))[: options.limit]:
-            shutil.copy(photo, photos)
-        for _ in range(options.rounds):
-            with running(1, cpus=2) as nodes:
-                for name, more in (("local", ()), ("cluster", ("--cluster", nodes.address))):
-                    rate = measure_import(photos, Path(work), options.limit, more)
-                    results["rates"].setdefault(name, []).append(rate)
-                    print(name, f"{rate:.2f} photos a second", flush=True)
-    measurements.add(options.out, {"cluster-import": results})
 
 
 def report(options: argparse.Namespace) -> None:

@@ -1,4 +1,6 @@
-"""Delays of messages between a web process and the actors of a cluster, as a network adds them.
+"""Delays of messages between a web process and actors.
+
+A network would add them.
 
 An actor waits before it reads a question and before it sends its answer. So every message takes
 longer by the delay, independently of other messages. Other effects of a real network, such as lost
@@ -51,7 +53,7 @@ class FarCluster(Cluster):
 def measure(
     servers: Cluster, sharded: ShardedIndex, requests: Sequence[Request]
 ) -> dict[str, float]:
-    """Medians in ms of a search, by the messages' delay in ms, in turns."""
+    """Medians in ms of a search, by delay, in turns."""
     times: dict[int, list[float]] = {delay: [] for delay in MILLISECONDS}
     for round_ in range(ROUNDS + 1):
         for delay in MILLISECONDS:

@@ -1,4 +1,6 @@
-"""A model of the cost of many photos on many machines, checked against measurements.
+"""A model of many photos' cost on many machines.
+
+Measurements check it.
 
 A search waits for its slowest shard: T = hop + max over shards of t(N / A), where A actors share N
 photos. An exact scan reads a number of bytes of every photo, so t grows with N; a search by
@@ -29,7 +31,9 @@ SIZES = (10**7, 10**8, 10**9)
 
 
 def predict(search: Mapping[str, Any], kind: str, actors: int) -> float:
-    """Milliseconds of a search by `actors` on one machine, from those of one.
+    """Milliseconds of a search by `actors` on one machine.
+
+    From those of one actor.
 
     Of N photos an actor has N / A; A actors share the machine's processors.
     """
@@ -41,7 +45,7 @@ def predict(search: Mapping[str, Any], kind: str, actors: int) -> float:
 
 
 def on_machines(search: Mapping[str, Any], kind: str, photos: int, actors: int) -> float:
-    """Milliseconds of a search by actors with a processor each, as in the measurements."""
+    """Milliseconds of a search by actors with a processor each."""
     row = search["actors"]["1"][kind]
     hop = max(row["difference"], 0.0)
     growth = photos / actors / search["photos"]

@@ -1,8 +1,10 @@
-"""Rates of imports, by one process or a cluster, into a PostgreSQL server of their own."""
+"""Rates of imports into PostgreSQL, by one process or a cluster."""
 
 from __future__ import annotations
 
+import argparse
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -10,11 +12,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
+from benchmarks import machine
 from index.catalog.catalog import Catalog
 from index.database.storage import Storage
-from tests.clusters import eventually
+from tests.clusters import eventually, running
 from tests.servers import server
+from training.report import measurements
 
 WAIT = 900.0  # seconds
 TESSERA = (sys.executable, "-c", "import tessera; tessera.main()")
@@ -30,7 +35,7 @@ def database() -> Iterator[str]:
 
 
 def measure_import(photos: Path, work: Path, count: int, more: Sequence[str]) -> float:
-    """Photos a second of an import, from the first stored photo to the last."""
+    """Photos a second, from the first stored to the last."""
     with database() as url, TemporaryDirectory(dir=work) as data:
         about = {"DATA": data, "DATABASE": url, "CAPTIONER": "none", "GROUNDER": "none", "BATCH": 8}
         command = [*TESSERA, "index", str(photos), *more]
@@ -47,3 +52,24 @@ def measure_import(photos: Path, work: Path, count: int, more: Sequence[str]) ->
             rate = (count - first) / (time.monotonic() - began)
         assert process.wait(WAIT) == 0
     return rate
+
+
+def measure_imports(options: argparse.Namespace) -> None:
+    """Import the same photos by one process and by a local cluster."""
+    results: dict[str, Any] = {
+        "machine": machine.describe(2),
+        "photos": options.limit,
+        "rates": {},
+    }
+    with TemporaryDirectory(prefix="tessera-") as work:
+        photos = Path(work, "photos")
+        photos.mkdir()
+        for photo in sorted(options.photos.rglob("*.jpg"))[: options.limit]:
+            shutil.copy(photo, photos)
+        for _ in range(options.rounds):
+            with running(1, cpus=2) as nodes:
+                for name, more in (("local", ()), ("cluster", ("--cluster", nodes.address))):
+                    rate = measure_import(photos, Path(work), options.limit, more)
+                    results["rates"].setdefault(name, []).append(rate)
+                    print(name, f"{rate:.2f} photos a second", flush=True)
+    measurements.add(options.out, {"cluster-import": results})

@@ -1,1 +1,4 @@
-"""Engines in races over the same bags: Tessera, numpy, torch, FAISS, qdrant, LanceDB."""
+"""Engines in races over the same bags.
+
+Tessera, numpy, torch, FAISS, qdrant, LanceDB.
+"""

@@ -21,7 +21,7 @@ class Unable(Exception):
 
 
 class SearchEngine(Protocol):
-    """A way to search a collection of images or sentences, one at a time.
+    """A way to search images or sentences, one at a time.
 
     Engines of one `store` share what they have on disk. Ids count the source's bags from 0.
     """
@@ -42,7 +42,10 @@ class SearchEngine(Protocol):
         ...
 
     def search(self, query: Query, limit: int) -> Sequence[int]:
-        """The ids of the best, in order; Unable for an unsupported kind of query."""
+        """The ids of the best, in order.
+
+        Unable for an unsupported kind of query.
+        """
         ...
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""FAISS's flat indexes, as they are: over one vector a bag, and over all fragments."""
+"""FAISS's flat indexes over vectors of bags, or over fragments."""
 
 from __future__ import annotations
 

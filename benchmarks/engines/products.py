@@ -1,4 +1,4 @@
-"""Exact search by one matrix product, a maximum and a sum, as one would write it."""
+"""Exact search by one matrix product, a maximum and a sum."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Tessera's own index, by default and exactly, through the catalog, as a service uses it.
+"""Tessera's own index, by default and exactly.
+
+It is used through the catalog, as by a service.
 
 Only this file of the engines calls the index.
 """
@@ -130,7 +132,10 @@ class TesseraExact(Tessera):
 
 
 class TesseraCodes(TesseraExact):
-    """All bags scored from codes: the cost of an exact scan without heads."""
+    """All bags scored from codes, without heads.
+
+    This is the cost of an exact scan.
+    """
 
     name = "Tessera, exact, without heads"
 

@@ -21,11 +21,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from models.matcher import Matcher
+from models.matcher import TwoTowerMatcher
 from models.types import PaddedBags
 from training.data.corpus import Corpus, Example
 from training.matchers.frozen import FrozenInputs
-from training.runs.folder import Place
+from training.runs.folder import RunPlace
 from training.runs.progress import Progress
 
 Side = Literal["images", "sentences"]  # of the collection: what is searched for
@@ -68,7 +68,10 @@ class Bags:
         return cls(vectors, np.load(folder / f"{name}-offsets.npy"))
 
     def save(self, folder: Path, name: str) -> None:
-        """Write the bags as two arrays, the vectors last to mark them complete."""
+        """Write the bags as two arrays.
+
+        The vectors come last, to mark them complete.
+        """
         folder.mkdir(parents=True, exist_ok=True)
         np.save(folder / f"{name}-offsets.npy", self.offsets)
         partial = folder / f"{name}.partial.npy"
@@ -97,7 +100,10 @@ class Bags:
 
     @property
     def fragments(self) -> int | None:
-        """The number of fragments of every bag; None where they differ."""
+        """The number of fragments of every bag.
+
+        None if bags differ.
+        """
         sizes = np.diff(self.offsets)
         return int(sizes[0]) if len(sizes) and bool((sizes == sizes[0]).all()) else None
 
@@ -120,7 +126,10 @@ class Bags:
 
 
 class BagSource(Protocol):
-    """Bags of one side in blocks: a collection need not fit in memory."""
+    """Bags of one side in blocks.
+
+    A collection need not fit in memory.
+    """
 
     def __len__(self) -> int:
         """The number of bags."""
@@ -157,7 +166,7 @@ class BagSource(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Real:
-    """The bags of a data folder: held-out ones for queries, and all others.
+    """The bags of a data folder: held-out queries, and others.
 
     `references` (N, D') are the photos that sentences' offsets are measured with, see
     models.scores.offsets; there are none where the matcher has no offsets.
@@ -198,15 +207,18 @@ class Real:
 
 
 def embed(
-    matcher: Matcher,
+    matcher: TwoTowerMatcher,
     corpus: Corpus,
     splits: Sequence[str],
     folder: Path,
     features: Path,
     progress: Progress,
 ) -> Real:
-    """Embed splits of a corpus into a folder; what is there already is left alone."""
-    frozen = FrozenInputs(matcher, Place(folder, features), PRECISION, progress)
+    """Embed splits of a corpus into a folder.
+
+    What is there already is left alone.
+    """
+    frozen = FrozenInputs(matcher, RunPlace(folder, features), PRECISION, progress)
     held, *others = splits
     for name, chosen in (("held", [held]), ("other", others)):
         if (folder / f"sentences-{name}.npy").exists():
@@ -224,7 +236,7 @@ def embed(
 
 
 def encode_examples(frozen: FrozenInputs, examples: Sequence[Example]) -> tuple[Bags, Bags]:
-    """The photos and the sentences of examples, from cached features where there are any."""
+    """Photos and sentences of examples, from cached features if any."""
     pairs = frozen.pairs(examples, "the benchmark")
     matcher = frozen.matcher
     images = encode_batches(matcher.encode_images, pairs.images)
@@ -243,7 +255,7 @@ def encode_batches(encode: Any, inputs: Sequence[Tensor]) -> list[Halves]:
 
 
 def add_sentences(
-    real: Real, matcher: Matcher, texts: Iterable[str], most: int, progress: Progress
+    real: Real, matcher: TwoTowerMatcher, texts: Iterable[str], most: int, progress: Progress
 ) -> None:
     """Embed further sentences and keep them, until there are `most`."""
     bags = [real.sentences("other")]

@@ -39,7 +39,10 @@ def draw(panels: Mapping[str, Mapping[str, Points]], across: str, up: str) -> st
 
 
 class Frame:
-    """Places of values in a panel: both axes logarithmic, in powers of ten."""
+    """Places of values in a panel of logarithmic axes.
+
+    Ticks are powers of ten.
+    """
 
     def __init__(self, points: Points) -> None:
         self.x = powers([x for x, _ in points])

@@ -1,4 +1,4 @@
-"""Searches of a catalog in both databases, while another process writes to it."""
+"""Searches in both databases, while another process writes."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ class SearchedCollection:
         return taken
 
     def lag(self) -> float:
-        """Milliseconds from the return of a put in the writer to a hit."""
+        """Milliseconds from the writer's put to a hit."""
         self.ask(1)
         item = self.read_answer()
         while item["id"] not in find_best(self.polling):
@@ -187,7 +187,10 @@ def find_best(index: Index) -> list[str]:
 
 @contextmanager
 def writer(place: DatabasePlace) -> Iterator[subprocess.Popen[str]]:
-    """A process to put marked photos; each line of its input is a count."""
+    """A process to put marked photos.
+
+    Each line of its input is a count.
+    """
     command = [sys.executable, "-m", "benchmarks.index.databases", "--write", place.name, place.url]
     with subprocess.Popen(  # noqa: S603 - our own command
         [*command, str(place.folder)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True

@@ -1,4 +1,4 @@
-"""Work of a catalog in PostgreSQL and in SQLite, in turns: python -m benchmarks.index.databases.
+"""Work in PostgreSQL and SQLite: python -m benchmarks.index.databases.
 
 Both keep acknowledged changes through a power cut. Pictures are left out, as they are not in the
 database. Bags are random, as large as the default matcher's. PostgreSQL is Debian's, on this

@@ -1,4 +1,6 @@
-"""Bags without an embedding: any number, grown from real ones with the same statistics.
+"""Bags without an embedding, grown from real ones.
+
+Any number, with the same statistics.
 
 The form is that of the matcher that ships (models/image_towers/regions_in_context.py): a photo's
 fragments are v_0 = f and v_i = f + l_i, and a sentence's add up to a vector of length one. Numbers
@@ -166,7 +168,9 @@ class PhotoGrower:
 
 
 class SentenceGrower:
-    """The start of a real sentence, then the end of another in its cluster.
+    """A real sentence's start and the end of a neighbour.
+
+    Both are of one cluster.
 
     All words are real ones. They are scaled so that their sum has the length of the first
     sentence's, and the sentence gets the offset that the matcher would give it.
@@ -215,7 +219,10 @@ class SentenceGrower:
         return Bags(vectors.astype(np.float16), offsets)
 
     def words(self, cut: NDArray[np.float64], a: Numbers, b: Numbers) -> tuple[Numbers, Numbers]:
-        """Rows of seeds' vectors, a's before the cut and b's after, and counts."""
+        """Rows of seeds' vectors, and counts.
+
+        a's before the cut and b's after.
+        """
         starts, ends = self.seeds.offsets[:-1], self.seeds.offsets[1:]
         heads = np.maximum(np.rint(cut * (ends - starts)[a]).astype(np.int64), 1)
         tails = np.rint((1 - cut) * (ends - starts)[b]).astype(np.int64)

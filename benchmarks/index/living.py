@@ -144,7 +144,7 @@ def time_searches(opened: Opened, setting: Setting) -> Numbers:
 
 
 def elsewhere(setting: Setting) -> Numbers:
-    """Seconds from the return of a put to a hit in another process."""
+    """Seconds from a put to a hit in another process."""
     waits: list[float] = []
     with open_filled(setting) as (opened, folder):
         opened.search(setting.queries[0], TOP)
@@ -219,7 +219,10 @@ def writer(setting: Setting, folder: Path, *how: str) -> Iterator[subprocess.Pop
 
 
 def write(setting: Setting, folder: Path, how: str, number: int) -> None:
-    """Run the writer: a stream in batches of `number`, or `number` marked photos."""
+    """Run the writer.
+
+    A stream in batches of `number`, or `number` marked photos.
+    """
     opened = setting.open(folder)
     if how == "stream":
         stream(opened, setting, number)
@@ -238,7 +241,7 @@ def stream(opened: Opened, setting: Setting, batch: int) -> None:
 
 
 def write_marked(opened: Opened, setting: Setting, puts: int) -> None:
-    """Store the best photo for the next query, at each line of input."""
+    """Store the next query's best photo at each line."""
     for number in range(puts):
         sys.stdin.readline()
         query = setting.queries[number % len(setting.queries)]

@@ -1,4 +1,7 @@
-"""Queries of benchmarks: made of held-out sentences and photos, embedded once and kept."""
+"""Queries of benchmarks, from held-out sentences and photos.
+
+They are embedded once and kept.
+"""
 
 from __future__ import annotations
 
@@ -98,7 +101,10 @@ def of_photo(vectors: Floats) -> Query:
 
 
 def summary(query: Query, side: Side) -> Floats:
-    """The vector (D,) to compare with summaries: Σ_p w_p Σ_t s_t, or the photo's."""
+    """The vector (D,) to compare with summaries.
+
+    Σ_p w_p Σ_t s_t, or the photo's.
+    """
     parts = zip(query.parts, query.weights, strict=True)
     vectors = [
         weight * (part.vectors.sum(0) if side == "images" else part.vectors[0]).numpy()

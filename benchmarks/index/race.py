@@ -1,4 +1,4 @@
-"""Engines answering the same queries in turn, so that other load affects all."""
+"""Engines with the same queries in turn, under equal load."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ ENGINES: dict[str, tuple[str, str, bool]] = {
 
 @dataclass(frozen=True, slots=True)
 class TimeLimits:
-    """Limits in seconds: for building a store, and for an engine's queries of a kind."""
+    """Limits in seconds, for building and for queries."""
 
     build: float = 1800.0
     search: float = 60.0
@@ -69,7 +69,10 @@ class Answers:
 
 
 def engine(name: str, threads: int) -> SearchEngine:
-    """An engine by its name; Unable where its package is missing."""
+    """An engine by its name.
+
+    Unable if its package is missing.
+    """
     module, kind, threaded = ENGINES[name]
     try:
         made = getattr(import_module(f"benchmarks.engines.{module}"), kind)
@@ -125,7 +128,7 @@ def size(folder: Path) -> int:
 
 
 def fits(engine: SearchEngine, source: BagSource) -> None:
-    """Unable where the machine has not the memory."""
+    """Raise Unable for too little memory."""
     needed, free = engine.needs(source), available() - SPARE
     if needed > free:
         raise Unable(
@@ -206,13 +209,16 @@ def rotate(names: list[str], by: int) -> list[str]:
 
 
 def summarize(answers: dict[str, Answers]) -> dict[str, dict[str, float | int | str]]:
-    """Quantiles in ms, recall, and the median ratio to Tessera, query by query."""
+    """Quantiles in ms, recall, and the median ratio to Tessera.
+
+    The ratio is query by query.
+    """
     ours = answers.get("tessera", Answers()).taken
     return {name: summarize_engine(theirs, ours) for name, theirs in answers.items()}
 
 
 def summarize_engine(answers: Answers, ours: dict[int, float]) -> dict[str, float | int | str]:
-    """One engine's numbers, or why there are none."""
+    """One engine's numbers, or the reason for none."""
     if answers.unable or not answers.taken:
         return {"unable": answers.unable or "answered nothing"}
     times = [*answers.taken.values()]
@@ -237,7 +243,10 @@ def measure_resident(arguments: Sequence[str]) -> dict[str, int]:
 
 
 def measure_growth(work: Callable[[], object]) -> dict[str, int]:
-    """The growth in bytes of this process by some work: own memory, and files."""
+    """The growth in bytes of this process by some work.
+
+    Own memory, and files.
+    """
     before = memory()
     work()
     return {name: value - before[name] for name, value in memory().items()}

@@ -1,4 +1,6 @@
-"""Speed of the index compared with other engines and during changes, and its page.
+"""Speed of the index against others and during changes.
+
+And its page.
 
     python -m benchmarks.index.speed embed ../shared/data/flickr8k --features ../cache
     python -m benchmarks.index.speed search --sizes 10000 20000 100000 1000000

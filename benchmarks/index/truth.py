@@ -80,7 +80,7 @@ def find(
     folder: Path,
     blocks: Callable[[], Iterable[Bags]] | None = None,
 ) -> TrueAnswers:
-    """The best bags of a collection for each query, cached in a file.
+    """The best bags for each query, cached in a file.
 
     `blocks` gives the source's bags to whom does something else with them in the same pass.
     """

@@ -1,4 +1,6 @@
-"""Fewer numbers for boxes alone, photos exact: an adopted encoder's ranking and links.
+"""Fewer numbers for boxes alone, and their effect.
+
+Photos are exact; an adopted encoder ranks and links.
 
 What sets boxes apart is projected onto its principal components, fitted to other photos.
 
@@ -28,7 +30,7 @@ def link(apart: Sequence[Tensor], words: Sequence[Tensor], owners: Sequence[int]
 
 
 def main() -> None:
-    """Print recalls and the share of words with the same box, by components."""
+    """Print recalls and the share of equal boxes, by components."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("checkpoint", type=Path)
     options.add_argument("data", type=Path)

@@ -14,7 +14,7 @@ from training.evaluation.captions.descriptions import descriptions
 from training.evaluation.captions.treebank import treebank_words
 from training.matchers.frozen import precision_of
 from training.runs import progress
-from training.runs.folder import Place
+from training.runs.folder import RunPlace
 
 Texts = Mapping[int, Sequence[str]]
 
@@ -27,7 +27,7 @@ def main() -> None:
     parser.add_argument("--cache", type=Path, default=Path(".tessera/features"))
     options = parser.parse_args()
     examples = folders.read(options.data, None).split("val")
-    loaded, place = checkpoint.load(options.captioner), Place(options.cache, options.cache)
+    loaded, place = checkpoint.load(options.captioner), RunPlace(options.cache, options.cache)
     precision = precision_of(loaded)
     inputs = frozen_inputs(loaded.model, examples, place, precision, progress.silent)
     captions = describe(loaded.model, examples, inputs=inputs)

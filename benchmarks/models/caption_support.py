@@ -1,4 +1,4 @@
-"""Support of captions: the best probability to tell true words from invented ones.
+"""Support of captions: true words against invented ones.
 
     python -m benchmarks.models.caption_support flickr8k/ --check pascal_part/
 
@@ -50,7 +50,7 @@ CLASSES = {
 
 @dataclass(frozen=True, slots=True)
 class JudgedText:
-    """A content word or a caption: tag, truth, and a value for each signal."""
+    """A content word or a caption: tag, truth, signals."""
 
     tag: str
     shown: bool

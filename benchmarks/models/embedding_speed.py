@@ -1,4 +1,6 @@
-"""Processor time of checkpoints from a photo's bytes to its vectors, and their ratio.
+"""Processor time of checkpoints, from bytes to vectors.
+
+And their ratio.
 
 Checkpoints take turns over the same photos, so that other load affects all of them.
 

@@ -1,4 +1,6 @@
-"""Processor time and memory of pretrained encoders of real sizes, with random weights.
+"""Processor time and memory of encoders of real sizes.
+
+Their weights are random.
 
 One encoder a process, so that memory is its own: python -m benchmarks.models.encoder_speed clip-b32
 With eight bits: python -m benchmarks.models.encoder_speed clip-b32 --precision int8 --recipe value
@@ -21,7 +23,7 @@ from torch import nn
 
 from benchmarks.models.tiny_encoders import MAKERS, Size, save
 from models import checkpoint
-from models.matcher import Matcher
+from models.matcher import TwoTowerMatcher
 from training.encoders import adopt as adopting
 
 TEXTS = (
@@ -40,14 +42,14 @@ SIZES = {
 }
 
 
-def adopt(name: str, folder: Path, choice: adopting.Choice) -> Matcher:
+def adopt(name: str, folder: Path, choice: adopting.Choice) -> TwoTowerMatcher:
     """A matcher with random weights of a real size, adopted as usual."""
     family, size = SIZES[name]
     torch.manual_seed(0)
     save(*MAKERS[family](TEXTS, size), folder / name)
     out = folder / f"{name}.safetensors"
     adopting.adopt(folder / name, out, choice, "", name)
-    matcher: Matcher = checkpoint.load(out).model
+    matcher: TwoTowerMatcher = checkpoint.load(out).model
     return matcher
 
 

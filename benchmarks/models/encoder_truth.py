@@ -1,4 +1,6 @@
-"""Truth of explanations: tiny encoders trained on scenes, adopted, tuned, asked where things are.
+"""Truth of explanations by tiny encoders of scenes.
+
+They are trained, adopted, tuned, and asked for places.
 
 Each family is trained on synthetic scenes, saved in a hub's layout, adopted and tuned as usual, and
 measured on other scenes. It takes minutes a family on one core; trained encoders are kept.

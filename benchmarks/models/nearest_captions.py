@@ -27,7 +27,7 @@ from training.data.corpus import Example
 from training.evaluation.captions.descriptions import GeneratedCaption, descriptions
 from training.evaluation.captions.tables import format_descriptions
 from training.matchers.frozen import precision_of
-from training.runs.folder import Place
+from training.runs.folder import RunPlace
 from training.runs.progress import silent
 
 
@@ -46,7 +46,7 @@ def main(
         torch.stack([sight.regions(photo)[0] for photo in inputs])
         for inputs in (
             frozen_inputs(
-                loaded.model.image, part, Place(cache, cache), precision_of(loaded), silent
+                loaded.model.image, part, RunPlace(cache, cache), precision_of(loaded), silent
             )
             for part in (train, examples)
         )

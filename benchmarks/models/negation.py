@@ -1,4 +1,6 @@
-"""Value of negation: "a dog without a ball" as one text, without it and by minus; and "no ball".
+"""Value of negation in queries.
+
+"a dog without a ball" as one text, without it and by minus; and "no ball".
 
     python -m benchmarks.models.negation ../data/flickr8k --split val
 
@@ -48,7 +50,7 @@ VAGUE = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """The photos of a split as for kernels, and the nouns of each."""
+    """The photos of a split, and the nouns of each."""
 
     matcher: Matcher
     bags: list[FragmentBag]

@@ -1,4 +1,4 @@
-"""Support of region captions: thresholds of their probability, and the value of ranking.
+"""Support of region captions: thresholds and ranking.
 
     python -m benchmarks.models.region_support flickr8k/ --photos 150
     python -m benchmarks.models.region_support flickr8k/ --photos 150 --without-persons products/
@@ -51,7 +51,7 @@ GIVEN = 12  # regions that the page asks for
 
 @dataclass(frozen=True, slots=True)
 class RegionCaptioning:
-    """Captioners of regions and of photos, and a calibrated matcher to rank captions."""
+    """Captioners of regions and photos, and a calibrated matcher."""
 
     matcher: Matcher
     calibration: Calibration
@@ -127,7 +127,7 @@ def judge_photos(
 
 
 def persons(service: RegionCaptioning, examples: Sequence[Example]) -> None:
-    """Print the number of region captions with a person, as in a service."""
+    """Print the number of region captions with a person."""
     wordnet, least = WordNet(), service.calibration.weak_below
     captions: dict[str, list[str]] = {way: [] for way in WAYS[1:]}
     for example in examples:

@@ -26,7 +26,7 @@ from training.data.entities import GroundedSentence, enclose
 from training.evaluation.captions.bleu import bleu
 from training.evaluation.embedding import read_pixels
 from training.evaluation.localisation import IOU
-from training.runs.folder import Place
+from training.runs.folder import RunPlace
 from training.runs.precision import half_precision
 from training.runs.progress import silent
 
@@ -47,7 +47,7 @@ def main(
     """
     loaded = checkpoint.load(shipped.MATCHER)
     train = folders.read(data).split("train")
-    place = Place(cache, cache)
+    place = RunPlace(cache, cache)
     inputs = frozen_inputs(loaded.model.image, train, place, PRECISION, silent)
     examples = train[:photos]
     bags = snippets.compare_sentences(loaded, examples, inputs[:photos], cache)
@@ -106,7 +106,7 @@ def of_photo(
 
 
 def inside(part: Span, whole: Span) -> bool:
-    """Return whether the last word of a part, its noun, is in a whole."""
+    """Return whether a whole has the part's last word, its noun."""
     return whole.start < part.end <= whole.end
 
 

@@ -1,4 +1,7 @@
-"""Tiny dual encoders of each family, untrained or trained on scenes, in their official layout."""
+"""Tiny dual encoders of each family, in their official layout.
+
+They are untrained, or trained on scenes.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,9 @@ FIRST_SEED = 10_000_000  # of training's scenes, beyond those of `tessera scenes
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """Sizes of an encoder: of both halves, of photos in pixels, and of texts in tokens.
+    """Sizes of both halves, of photos, and of texts.
+
+    Photos in pixels, texts in tokens.
 
     The half that reads may be of another width and number of heads, and know more tokens than
     its tokenizer learns.
@@ -46,7 +51,9 @@ LEARNING = Size(hidden=64, layers=2, side=48, patch=8)
 def make_untrained(
     name: str, folder: Path, texts: Sequence[str], size: Size = UNTRAINED, seed: int = 0
 ) -> Any:
-    """Save and return a random encoder of a family, with tokenizer and image processor.
+    """Save and return a random encoder of a family.
+
+    With tokenizer and image processor.
 
     Weights are drawn wider than transformers does, so that no part of the network is idle.
     """
@@ -66,7 +73,7 @@ def save(model: Any, tokenizer: Any, processor: Any, folder: Path) -> None:
 
 
 def halves(size: Size, words: int) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the common options of all families, of the image half and of the text half."""
+    """Return all families' options of both halves."""
     layers = {"num_hidden_layers": size.layers}
     width = {"hidden_size": size.hidden, "num_attention_heads": size.heads}
     reading = size.reading or size.hidden
@@ -98,7 +105,10 @@ def clip(texts: Sequence[str], size: Size) -> tuple[Any, Any, Any]:
 
 
 def siglip(texts: Sequence[str], size: Size) -> tuple[Any, Any, Any]:
-    """SigLIP 2 with photos of one size: photos are squashed, texts padded to one length."""
+    """SigLIP 2 with photos of one size.
+
+    Photos are squashed, texts padded to one length.
+    """
     from transformers import Siglip2Tokenizer, SiglipConfig, SiglipImageProcessor, SiglipModel
 
     tokenizer = Siglip2Tokenizer(model_input_names=["input_ids"])
@@ -118,7 +128,10 @@ def siglip(texts: Sequence[str], size: Size) -> tuple[Any, Any, Any]:
 
 
 def siglip2(texts: Sequence[str], size: Size) -> tuple[Any, Any, Any]:
-    """SigLIP 2 NaFlex: photos keep their shape, in as many patches as a square of the size has."""
+    """SigLIP 2 NaFlex: photos keep their shape.
+
+    They have as many patches as a square of the size.
+    """
     from transformers import Siglip2Config, Siglip2ImageProcessor, Siglip2Model
 
     _, tokenizer, _ = siglip(texts, size)
@@ -136,7 +149,10 @@ def siglip2(texts: Sequence[str], size: Size) -> tuple[Any, Any, Any]:
 
 
 def tipsv2(texts: Sequence[str], size: Size) -> tuple[Any, Any, Any]:
-    """TIPSv2: photos are squashed and not normed, a text's vector is the mean of its tokens."""
+    """TIPSv2 with photos of one size.
+
+    Photos are not normed; a text's vector is the mean of its tokens.
+    """
     from transformers import Tipsv2Config, Tipsv2ImageProcessor, Tipsv2Model, Tipsv2Tokenizer
 
     tokenizer = Tipsv2Tokenizer().train_new_from_iterator(texts, 300)
@@ -179,7 +195,9 @@ def train(
     seed: int = 0,
     progress: Progress = silent,
 ) -> None:
-    """Train an encoder of a family on synthetic scenes, and save it: minutes on one core.
+    """Train an encoder on synthetic scenes and save it.
+
+    This takes minutes on one core.
 
     The loss is the family's own: of each photo's texts and each text's photos among the batch's
     (Radford et al. 2021), or of each pair alone for SigLIP (Zhai et al. 2023, section 3.2), with
@@ -259,7 +277,7 @@ def make_dataset(
 
 
 def name_shapes(scene: synthetic.Scene, text: str | None) -> frozenset[str]:
-    """Name the shapes of a scene that are in a text, or all of them."""
+    """Name the scene's shapes in a text, or all."""
     shapes = {f"{shape.colour} {shape.kind}" for shape in (scene.first, scene.second)}
     return frozenset(shape for shape in shapes if text is None or shape in text)
 

@@ -1,4 +1,6 @@
-"""Titles in the joint space next to their words: hits of text to text beyond BM25.
+"""Titles in the joint space next to their words.
+
+Hits of text to text beyond BM25.
 
     python -m benchmarks.models.title_similarity ../shared/data/products_fashion --limit 2000
 

@@ -1,4 +1,4 @@
-"""Digests of the weights of tiny trainings, to compare before and after a change of the loop.
+"""Digests of tiny trainings' weights, before and after a change.
 
     python -m benchmarks.models.training_digests            # about a minute
 
@@ -27,7 +27,7 @@ from training.matchers import preset
 from training.matchers import train as run
 from training.proposers import preset as proposer_presets
 from training.proposers import train as proposals
-from training.runs.folder import Place
+from training.runs.folder import RunPlace
 from training.runs.optimization import Optimizer, Schedule
 
 SCENES = {"train": 60, "val": 12}
@@ -61,7 +61,7 @@ def digests(folder: Path) -> dict[str, str]:
     assert boxes_of  # they were just written
     corpus, truth = folders.read(scenes), entities.read(boxes_of)
     places = {
-        name: Place(folder / f"{name}.safetensors", folder / "features")
+        name: RunPlace(folder / f"{name}.safetensors", folder / "features")
         for name in ("captioner", "proposals", "grounder", "weak")
     }
     language = CaptionerPreset(
@@ -84,7 +84,7 @@ def digests(folder: Path) -> dict[str, str]:
     grounding.train(corpus, truth, places["weak"], weak)
     files = {name: place.out for name, place in places.items()}
     for name in PRESETS:
-        place = Place(folder / "runs", folder / "features")
+        place = RunPlace(folder / "runs", folder / "features")
         shipped = preset.read(name)
         short = replace(
             shipped,

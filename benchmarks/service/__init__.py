@@ -1,1 +1,1 @@
-"""The service: starts, imports, load, captions, product search, and the trip of a search."""
+"""The service: starts, imports, load, captions, product search, trips."""

@@ -1,4 +1,6 @@
-"""Speed of captions of uploads: a served photo of 1 MP, by beam, without and with regions.
+"""Speed of captions of uploads, by beam.
+
+The photo of 1 MP is served without and with regions.
 
     python -m benchmarks.service.caption_speed --rounds 20 --threads 2 --beams 5 7
 
@@ -93,7 +95,7 @@ def photo() -> bytes:
 
 
 def main() -> None:
-    """Print a line of JSON for captions, and for all regions, by beam."""
+    """Print JSON of captions and of all regions, by beam."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--rounds", type=int, default=20)
     options.add_argument("--threads", type=int, default=2)

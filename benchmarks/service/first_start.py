@@ -1,4 +1,6 @@
-"""First start from an empty folder: seconds from the command to the page, a photo, and all of them.
+"""First start from an empty folder, in seconds.
+
+From the command to the page, to a photo, and to all of them.
 
     python -m benchmarks.service.first_start --times 3
     python -m benchmarks.service.first_start --demo products
@@ -70,7 +72,7 @@ def first_paint(page: Page) -> float:
 
 
 def count_searchable(page: Page, demo: Demo) -> int:
-    """The number of searchable items of the demonstration, by the page's own request."""
+    """Count the demonstration's searchable items, by the page's request."""
     query = urllib.parse.urlencode({"collection": demo.collection})
     index = page.evaluate(f"fetch('/index?{query}').then((a) => a.ok ? a.json() : null)")
     return max(0, index["items"] - index["behind"]) if index else 0

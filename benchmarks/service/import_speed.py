@@ -88,7 +88,10 @@ def watch(
 
 
 def summarize(name: str, progress: Progress) -> str:
-    """A line about one import: rate, and memory in its first and last fifth."""
+    """A line about one import: rate and memory.
+
+    Memory in its first and last fifth.
+    """
     working = [sample for sample in progress if sample[1] > progress[0][1]] or progress
     first, last = working[0], working[-1]
     seconds, count = last[0] - first[0], last[1] - first[1]

@@ -1,4 +1,6 @@
-"""Liveness under hostile texts: how long /livez takes while clients send the worst that is read.
+"""Liveness under hostile texts: times of /livez meanwhile.
+
+Clients send the worst that is read.
 
     python -m benchmarks.service.liveness http://127.0.0.1:8000 --seconds 20
 
@@ -27,7 +29,10 @@ PAUSE = 0.1  # seconds between looks at /livez
 
 
 def attack(address: str, number: int, until: float) -> None:
-    """Send hostile texts until a time; what the service refuses is as good as an answer."""
+    """Send hostile texts until a time.
+
+    A refusal is as good as an answer.
+    """
     with httpx2.Client(base_url=address, timeout=60) as client:
         for text in islice(cycle(TEXTS), number, None):
             if time.monotonic() > until:
@@ -40,7 +45,7 @@ def attack(address: str, number: int, until: float) -> None:
 
 
 def measure_liveness(address: str, until: float) -> list[float]:
-    """Seconds that each look at /livez took, ascending."""
+    """Seconds of each look at /livez, ascending."""
     taken = []
     with httpx2.Client(base_url=address, timeout=60) as client:
         while time.monotonic() < until:
@@ -52,7 +57,7 @@ def measure_liveness(address: str, until: float) -> list[float]:
 
 
 def main() -> None:
-    """Attack a service with some clients, and print how long /livez took meanwhile."""
+    """Attack a service, and print /livez's times meanwhile."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("address")
     parser.add_argument("--clients", type=int, default=4)

@@ -1,4 +1,6 @@
-"""A service under load: many clients search, upload and import at once, its memory is watched.
+"""A service under load: many clients search, upload and import.
+
+Its memory is watched.
 
     python -m benchmarks.service.load --clients 64 --seconds 240
 
@@ -43,7 +45,10 @@ Work = Callable[[httpx2.AsyncClient, int], Awaitable[httpx2.Response]]
 
 @dataclass(slots=True)
 class Measurements:
-    """Seconds and statuses of answers by kind, and megabytes by process over time."""
+    """Times and statuses of answers, and megabytes of processes.
+
+    Answers by kind, in seconds; memory over time.
+    """
 
     seconds: defaultdict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
     statuses: defaultdict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
@@ -204,7 +209,10 @@ def report(phase: str, measured: Measurements) -> None:
 
 
 def mixture(clients: int) -> list[str]:
-    """Kinds of requests by client: half search by text, one asks for readiness."""
+    """Kinds of requests by client: half search by text.
+
+    One asks for readiness.
+    """
     others = ["upload", "by photo", "upload", "import"]
     searching = max(1, clients // 2)
     return [

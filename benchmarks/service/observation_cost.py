@@ -1,4 +1,7 @@
-"""Cost of observation: microseconds of a request's line, count and span, and of a stage."""
+"""Cost of observation in microseconds.
+
+Of a request's line, count and span, and of a stage.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ from starlette.types import Message
 
 from app.http.observation import observe
 from app.telemetry import logs
-from app.telemetry.stages import stage
+from app.telemetry.requests import stage
 
 ROUNDS, TIMES = 9, 2_000
 SCOPE: dict[str, Any] = {

@@ -1,4 +1,6 @@
-"""The picture of the page in the README: a search of the sample photos, in Chromium.
+"""The README's picture of the page, made in Chromium.
+
+A search of the sample photos.
 
 The shipped matcher answers `--query`, and the pointer rests on the phrase number `--phrase`.
 
@@ -61,7 +63,7 @@ def serving(folder: Path, demo: Demo) -> Iterator[str]:
 
 
 def photograph(address: str, browser: Path, phrase: int, size: tuple[int, int]) -> bytes:
-    """The page at an address as a PNG, with the pointer on a phrase."""
+    """The page as a PNG, the pointer on a phrase."""
     with sync_playwright() as playwright:
         opened = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox"])
         page = opened.new_page(viewport={"width": size[0], "height": size[1]})

@@ -1,4 +1,6 @@
-"""Product search: precision over a judged catalogue, misspellings, and speed with many products.
+"""Product search: precision, misspellings, and speed.
+
+Precision over a judged catalogue; speed with many products.
 
     python -m benchmarks.service.product_search ../shared/data/products_fashion --data /tmp/products
     python -m benchmarks.service.product_search … --many 100000 --bags ../cache/bench
@@ -76,7 +78,8 @@ def embed(engine: Engine, data: Path, rows: Sequence[Row]) -> None:
             Draft(row["id"], describe(row)).with_photo((data / row["image"]).read_bytes())
             for row in left[at : at + BATCH]
         ]
-        engine.put("fashion", drafts)
+        refused = engine.put_each("fashion", home, drafts)
+        assert not any(refused), refused
         print(f"{at + len(drafts):,} of {len(left):,} embedded", flush=True)
 
 

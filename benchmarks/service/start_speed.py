@@ -1,4 +1,7 @@
-"""Start of the service: processor and wall seconds until /readyz answers, memory, and `--help`."""
+"""Start of the service: seconds until ready, and memory.
+
+Processor and wall seconds until /readyz answers; `--help` as well.
+"""
 
 from __future__ import annotations
 

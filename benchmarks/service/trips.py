@@ -1,4 +1,4 @@
-"""Trips of a search: the files and functions of Tessera that one request enters.
+"""Trips of a search: the files and functions of one request.
 
     python -m benchmarks.service.trips --data .tessera --list
 
@@ -73,7 +73,7 @@ class Trip:
 
 
 def main() -> None:
-    """Send each request to an application in this process, and print its trip."""
+    """Send each request to an application, and print its trip."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Generic, ParamSpec, Self, TypeVar, overload
+from typing import Any, Self, TypeVar
 
 import httpx2
 from tenacity import (
@@ -19,13 +19,13 @@ from tenacity import (
 
 from tessera_client import calls
 from tessera_client.calls import Call
+from tessera_client.endpoints import Endpoints
 from tessera_client.errors import check, report_failures
 from tessera_client.items import NewItem, batches
 from tessera_client.local import AsyncLocalTransport, LocalTransport
 from tessera_client.models import ImageHit, ImportStatus, Item, SentenceHit
 from tessera_client.products import AsyncProductSync, ProductSync
 
-Parameters = ParamSpec("Parameters")
 Answer = TypeVar("Answer")
 
 ATTEMPTS = 8
@@ -34,7 +34,10 @@ TIMEOUT = httpx2.Timeout(120, connect=10)  # seconds
 
 
 def _is_refused(response: httpx2.Response) -> bool:
-    """Return whether a busy service did nothing, so that a request may be repeated."""
+    """Return whether a busy service did nothing.
+
+    Such a request may be repeated.
+    """
     return response.status_code in (429, 503) and "retry-after" in response.headers
 
 
@@ -59,65 +62,6 @@ RETRIES: dict[str, Any] = {
     # At last the answer is given as it is, or the failure raised.
     "retry_error_callback": lambda state: state.outcome.result(),
 }
-
-
-class Method(Generic[Parameters, Answer]):
-    """A call as a method of clients; it returns the answer or an awaitable."""
-
-    def __init__(self, call: Callable[Parameters, Call[Answer]]) -> None:
-        self._call = call
-        self.__doc__ = call.__doc__
-
-    @overload
-    def __get__(self, client: Client, owner: type) -> Callable[Parameters, Answer]: ...
-    @overload
-    def __get__(
-        self, client: AsyncClient, owner: type
-    ) -> Callable[Parameters, Awaitable[Answer]]: ...
-    @overload
-    def __get__(self, client: None, owner: type) -> Self: ...
-
-    def __get__(self, client: Any, owner: type) -> Any:
-        """The method of a client."""
-        if client is None:
-            return self
-
-        def send(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Any:
-            return client.send(self._call(*args, **kwargs))
-
-        send.__doc__ = self.__doc__
-        return send
-
-
-class Endpoints:
-    """The methods of both clients; a client is bound to one collection."""
-
-    search_images = Method(calls.search_images)
-    search_sentences = Method(calls.search_sentences)
-    search_products = Method(calls.search_products)
-    suggest = Method(calls.suggest)
-    align = Method(calls.align)
-    align_picture = Method(calls.align_picture)
-    ground = Method(calls.ground)
-    caption = Method(calls.caption)
-    caption_picture = Method(calls.caption_picture)
-    put_item = Method(calls.put_item)
-    get_item = Method(calls.get_item)
-    item_image = Method(calls.item_image)
-    delete_item = Method(calls.delete_item)
-    patch_item = Method(calls.patch_item)
-    delete_items = Method(calls.delete_items)
-    list_items = Method(calls.list_items)
-    collections = Method(calls.collections)
-    make_collection = Method(calls.make_collection)
-    rename_collection = Method(calls.rename_collection)
-    drop_collection = Method(calls.drop_collection)
-    aliases = Method(calls.aliases)
-    point_alias = Method(calls.point_alias)
-    forget_alias = Method(calls.forget_alias)
-    models = Method(calls.models)
-    index = Method(calls.index)
-    audit = Method(calls.audit)
 
 
 class Client(Endpoints):
@@ -165,7 +109,7 @@ class Client(Endpoints):
         return other
 
     def send(self, call: Call[Answer]) -> Answer:
-        """Send a call, again where the service is busy."""
+        """Send a call, again if the service is busy."""
         arguments = call.arguments(self.collection)
         send = Retrying(**RETRIES)
         with report_failures(call.path):
@@ -190,7 +134,9 @@ class Client(Endpoints):
     def upload(
         self, items: Iterable[NewItem], progress: Callable[[int], None] | None = None
     ) -> Iterator[ImportStatus]:
-        """Store many items in batches of some hundreds; yield a status for each.
+        """Store many items in batches.
+
+        Yields a status for each.
 
         `line` counts the items from 1. `progress` is told how many have been sent. A collection
         that is dropped meanwhile is not made again: TesseraError of the kind not-found.
@@ -254,7 +200,7 @@ class AsyncClient(Endpoints):
         return other
 
     async def send(self, call: Call[Answer]) -> Answer:
-        """Send a call, again where the service is busy."""
+        """Send a call, again if the service is busy."""
         arguments = call.arguments(self.collection)
         send = AsyncRetrying(**RETRIES)
         with report_failures(call.path):
@@ -288,7 +234,9 @@ class AsyncClient(Endpoints):
     async def upload(
         self, items: Iterable[NewItem], progress: Callable[[int], None] | None = None
     ) -> AsyncIterator[ImportStatus]:
-        """Store many items in batches of some hundreds; yield a status for each.
+        """Store many items in batches.
+
+        Yields a status for each.
 
         `line` counts the items from 1. `progress` is told how many have been sent. A collection
         that is dropped meanwhile is not made again: TesseraError of the kind not-found.

@@ -28,7 +28,9 @@ class TesseraError(Exception):
 
 @contextmanager
 def report_failures(path: str) -> Iterator[None]:
-    """Raise TesseraError where no answer comes; its cause is httpx's error.
+    """Raise TesseraError if no answer comes.
+
+    Its cause is httpx's error.
 
     The status is 503 where the service was not reached, and 504 where it may have done its work.
     """
@@ -48,7 +50,7 @@ def report_failures(path: str) -> Iterator[None]:
 
 
 def check(response: httpx2.Response) -> httpx2.Response:
-    """Return a response whose body was read; TesseraError for a failure."""
+    """Return a fully read response; TesseraError for a failure."""
     if response.status_code < 400:
         return response
     try:

@@ -34,7 +34,7 @@ class NewItem:
         return [*([] if self.image is None else [self.image]), *self.images]
 
     def line(self) -> bytes:
-        """Return a line of a bulk import; OSError if a photo cannot be read."""
+        """Return a line of a bulk import; OSError for unreadable photos."""
         row: dict[str, Any] = {"id": self.id}
         if photos := self.photos:
             row["images"] = [image_text(photo) for photo in photos]

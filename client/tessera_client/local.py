@@ -25,7 +25,10 @@ def make_application(path: Path, settings: dict[str, Any]) -> Any:
 
 
 class LocalTransport(httpx2.BaseTransport):
-    """Answers requests in this process, on an event loop in its own thread."""
+    """Answers requests in this process.
+
+    An event loop runs in a thread of its own.
+    """
 
     def __init__(self, path: Path, settings: dict[str, Any]) -> None:
         app, engine = make_application(path, settings)

@@ -32,7 +32,7 @@ class Attention(BaseModel):
 
 
 class Audit(BaseModel):
-    """The share of exact hits that the usual answers contain."""
+    """The share of exact hits in the usual answers."""
 
     collection: str
     queries: int
@@ -97,7 +97,7 @@ class CaptionWord(BaseModel):
 
 
 class Collection(BaseModel):
-    """A named set of items, embedded by one model, as this service reads it.
+    """A named set of items with one model, as read here.
 
     After `tessera index --reembed --keep`, a service of the former model reads what was kept.
     """
@@ -121,7 +121,10 @@ class Collections(BaseModel):
 
 
 class Deletion(BaseModel):
-    """The number of matching items, and of deleted items: 0 in a dry run."""
+    """The numbers of matching and deleted items.
+
+    A dry run deletes 0.
+    """
 
     collection: str
     matched: int
@@ -142,7 +145,7 @@ class Examples(BaseModel):
 
 
 class ForeignFile(BaseModel):
-    """A file in the folder of snapshots that is not a snapshot."""
+    """A file among the snapshots, but not one of them."""
 
     name: str
     bytes: int
@@ -150,7 +153,7 @@ class ForeignFile(BaseModel):
 
 
 class Fragment(BaseModel):
-    """A word of a text or a region of a photo, with a readable label."""
+    """A word or a region, with a readable label."""
 
     label: str
     span: list[int] | None = None
@@ -182,7 +185,10 @@ class Grounding(BaseModel):
 
 
 class ImportStatus(BaseModel):
-    """The outcome of a line of a bulk import: "stored" means safe on disk."""
+    """The outcome of a bulk import's line.
+
+    "stored" means safe on disk.
+    """
 
     line: int
     id: str | None = None
@@ -250,7 +256,10 @@ class Photo(BaseModel):
 
 
 class Phrase(BaseModel):
-    """A phrase and its part of the score; the box is null without a region."""
+    """A phrase and its part of the score.
+
+    The box is null without a region.
+    """
 
     text: str
     span: list[int]
@@ -284,7 +293,10 @@ class Query(BaseModel):
 
 
 class RangeCount(BaseModel):
-    """The number of relevant items with a number from `start` to below `end`."""
+    """The number of relevant items in a range of numbers.
+
+    The range is from `start` to below `end`.
+    """
 
     start: float | None
     end: float | None
@@ -399,7 +411,7 @@ class SnapshotCollection(BaseModel):
 
 
 class Snapshot(BaseModel):
-    """A snapshot, and where it can be downloaded."""
+    """A snapshot and its address for download."""
 
     name: str
     url: str
@@ -421,7 +433,10 @@ class Snapshots(BaseModel):
 
 
 class StoredItem(BaseModel):
-    """An item just stored; its notes name the parts of photos that were left out."""
+    """A newly stored item.
+
+    Its notes name the parts of photos that were left out.
+    """
 
     id: Annotated[str, Field(description="An id of its owner's choosing, 1 to 200 characters.")]
     metadata: dict[str, Any]
@@ -435,7 +450,9 @@ class StoredItem(BaseModel):
 
 
 class Suggestion(BaseModel):
-    """A completion of a text, and the number of items with all its words.
+    """A completion of a text, and its number of items.
+
+    The items have all its words.
 
     Only words of titles and of short metadata count.
     """
@@ -452,7 +469,7 @@ class Suggestions(BaseModel):
 
 
 class ValueCount(BaseModel):
-    """A value, and how many of the relevant items have it."""
+    """A value, and its number of relevant items."""
 
     value: str | int | float | bool | None
     count: int
@@ -468,7 +485,10 @@ class Word(BaseModel):
 
 
 class Alignment(BaseModel):
-    """The alignment of regions and words; the links add up to the score."""
+    """The alignment of regions and words.
+
+    The links add up to the score.
+    """
 
     text: str
     score: float
@@ -534,7 +554,10 @@ class Facet(BaseModel):
 
 
 class ImageHit(BaseModel):
-    """An item by its best photo; links add up to the score, as phrases do."""
+    """An item by its best photo.
+
+    Links add up to the score, as phrases do.
+    """
 
     id: str
     score: float
@@ -646,7 +669,7 @@ class Part(BaseModel):
 
 
 class ProductHit(BaseModel):
-    """An item and the parts of its score, which add up to it."""
+    """An item and the parts of its score, with their sum."""
 
     id: Annotated[str, Field(description="An id of its owner's choosing, 1 to 200 characters.")]
     score: float

@@ -69,7 +69,7 @@ def sync(
     most_deleted: float = MOST_DELETED,
     progress: Progress | None = None,
 ) -> Work:
-    """Make a collection equal a list: store new and changed items, delete others.
+    """Make a collection equal to a list: store new and changed items, delete others.
 
     The service keeps a stamp of each item: `NewItem.stamp`, or a digest of its content, with the
     bytes of photos, their address, or their size and time. An item with a new stamp is stored; if
@@ -133,14 +133,17 @@ def _digest(value: Any) -> str:
 
 
 def _same_content(was: str | None, item: NewItem) -> bool:
-    """Return whether only the metadata of an item differ from the stored ones."""
+    """Return whether only the metadata of an item differ."""
     parts = (was or "").split(".")
     ours = len(parts) == 2 and len(parts[0]) == len(parts[1]) == 32
     return ours and (item.stamp or "").startswith(f"{parts[0]}.") and not _has_null(item.metadata)
 
 
 def _has_null(value: Any) -> bool:
-    """Return whether an object holds a null, which merge patches cannot express."""
+    """Return whether an object holds a null.
+
+    Merge patches cannot express one.
+    """
     if isinstance(value, Mapping):
         return any(_has_null(part) for part in value.values())
     return value is None
@@ -282,7 +285,10 @@ class AsyncProductSync:
 
 
 def _next(work: Work, answer: Any) -> Call[Any] | Report:
-    """Return the next call, or the report; raises what the work does not catch."""
+    """Return the next call, or the report.
+
+    Raises what the work does not catch.
+    """
     try:
         return work.throw(answer) if isinstance(answer, TesseraError) else work.send(answer)
     except StopIteration as stop:

@@ -1,4 +1,4 @@
-"""Archives: a catalog's database and pictures in one tar, with a checksum of every part.
+"""Archives: a catalog's database and pictures in one tar, with checksums.
 
     snapshot.json           its contents, readable without the rest
     catalog.sqlite          the rows
@@ -38,8 +38,9 @@ class NotWhole(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class ArchivedCollection:
-    """A collection in an archive as of a revision; `name` is empty during a re-embedding.
+    """A collection in an archive as of a revision.
 
+    `name` is empty during a re-embedding.
     `fingerprint` identifies the model of its bags.
     """
 
@@ -51,7 +52,7 @@ class ArchivedCollection:
 
 @dataclass(frozen=True, slots=True)
 class ArchiveHead:
-    """The head of an archive: its collections, and the number of their pictures.
+    """The head of an archive: its collections and its number of pictures.
 
     `catalog` is the name of its catalog, empty in archives of older versions.
     """
@@ -130,7 +131,7 @@ class Archive:
         self._sums[DATABASE] = digest.hexdigest()
 
     def pictures(self) -> Iterator[tuple[str, bytes]]:
-        """Read the pictures by name, from the first one on; may be repeated.
+        """Read the pictures by name, from the first one on, also repeatedly.
 
         After the last one it checks the end.
         """
@@ -190,7 +191,10 @@ class Archive:
 
 
 def _parse_head(head: Any) -> ArchiveHead:
-    """Parse a head from JSON; raises an exception of UNREADABLE for an invalid one."""
+    """Parse a head from JSON.
+
+    Raises an exception of UNREADABLE for an invalid one.
+    """
     if head["form"] != FORM:
         raise ValueError(f"it has form {head['form']!r:.20}, and this version reads {FORM}")
     listed = tuple(ArchivedCollection(**row) for row in head["collections"])

@@ -1,4 +1,4 @@
-"""Folder of snapshots: named files, stray files, and a snapshot in the making."""
+"""Folder of snapshots: named files, stray files, and an unfinished snapshot."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class StoredSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class StrayFile:
-    """A .tar in the folder that is not a usable snapshot, and why."""
+    """A .tar in the folder, not a usable snapshot, and the reason."""
 
     name: str  # with \\xff for bytes that are not UTF-8
     size: int  # bytes
@@ -53,7 +53,10 @@ class StrayFile:
 
 
 class Snapshots:
-    """The snapshots of a folder by name. Safe for many threads and processes."""
+    """The snapshots of a folder by name.
+
+    Safe for many threads and processes.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -83,7 +86,7 @@ class Snapshots:
         return name
 
     def making(self) -> str | None:
-        """Find the name of the snapshot in the making, None if there is none."""
+        """Find the name of the unfinished snapshot, None without one."""
         for path in self._list_unfinished(MAKING):
             with suppress(OSError), hold_lock(path, shared=True) as free:
                 if not free:
@@ -92,7 +95,7 @@ class Snapshots:
 
     @contextmanager
     def _reserve_name(self) -> Iterator[str]:
-        """Yield the name of a new snapshot, while no other can be made."""
+        """Yield the name of a new snapshot, and prevent any other."""
         self._folder.mkdir(parents=True, exist_ok=True)
         with hold_lock(self._folder / "lock") as alone:
             if not alone:
@@ -155,8 +158,9 @@ class Snapshots:
         yield StrayFile(_make_readable(name), size, problem or type(broken).__name__)
 
     def path(self, name: str) -> Path:
-        """Return the file of a snapshot; LookupError for an unknown name or a stray file.
+        """Return the file of a snapshot.
 
+        LookupError for an unknown name or a stray file.
         A damaged one that was made here can still be read and deleted.
         """
         unknown = LookupError(f"no snapshot {name!r}; GET /snapshots lists them")

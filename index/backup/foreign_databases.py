@@ -70,7 +70,10 @@ def _check_definitions(connection: sqlite3.Connection) -> None:
 
 
 def _read_version(connection: sqlite3.Connection, definitions: list[Definition]) -> str | None:
-    """Read the version of a database's tables; None for the first, which has no note of it."""
+    """Read the version of a database's tables.
+
+    None for the first, which has no note of it.
+    """
     ours = {
         definition for definition in define_version(migrations.FIRST) if definition[2] == VERSION
     }

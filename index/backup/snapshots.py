@@ -80,7 +80,7 @@ def snapshot(catalog: Catalog, file: Path, progress: Progress) -> SnapshotOutcom
 def restore(
     catalog: Catalog, file: Path, folder: Path, progress: Progress, *, force: bool = False
 ) -> SnapshotOutcome:
-    """Restore an archive into a catalog in one transaction, after a check of all of it.
+    """Check an archive, then restore it into a catalog in one transaction.
 
     `force` deletes existing items; without it they raise NotEmpty. NotWhole says what is wrong with
     the archive. If anything fails, or the process ends, the catalog stays as it was.
@@ -126,7 +126,7 @@ def verify(file: Path, progress: Progress) -> SnapshotOutcome:
 
 
 def _check(archive: Archive, database: Path, progress: Progress) -> ArchiveHead:
-    """Read all of an archive, and write its database to a new file."""
+    """Read an archive to its end; write its database to a file."""
     head = archive.read_head()
     with database.open("xb") as rows:
         archive.copy_database(rows)
@@ -143,7 +143,10 @@ def _check(archive: Archive, database: Path, progress: Progress) -> ArchiveHead:
 
 
 def _match(archive: Archive, named: Iterator[str]) -> Iterator[str]:
-    """Yield the names of an archive's pictures; ValueError if its rows name others."""
+    """Yield the names of an archive's pictures.
+
+    ValueError if its rows name others.
+    """
     absent: set[str] = set()
     for name, _ in archive.pictures():
         absent.update(takewhile(name.__ne__, named))
@@ -158,7 +161,7 @@ def _match(archive: Archive, named: Iterator[str]) -> Iterator[str]:
 
 @contextmanager
 def _translate_errors(file: Path) -> Iterator[None]:
-    """Raise NotWhole for rows that a database refuses to read or to store."""
+    """Raise NotWhole for rows if a database cannot read or store them."""
     try:
         yield
     except DBAPIError as failed:
@@ -167,7 +170,7 @@ def _translate_errors(file: Path) -> Iterator[None]:
 
 @contextmanager
 def _make_staging(folder: Path) -> Iterator[Path]:
-    """Make a folder for unfinished work, deleted in the end; empty a killed process's.
+    """Make a temporary folder for unfinished work; empty a killed process's.
 
     Raises FileExistsError for a folder with files of other programs.
     """
@@ -190,14 +193,17 @@ def _make_staging(folder: Path) -> Iterator[Path]:
 
 
 def _open_rows(staging: Path, store: Pictures) -> Catalog:
-    """The database of an archive as a catalog; one that an older version made is migrated."""
+    """An archive's database as a catalog, migrated if it is old."""
     catalog = Catalog(Storage(staging), store, LOOK)
     event.listen(catalog.reader, "checkout", _decode_strictly)
     return catalog
 
 
 def _decode_strictly(connection: Any, *_: object) -> None:
-    """Refuse text that is no UTF-8: it would be stored as something else."""
+    """Refuse text in another encoding than UTF-8.
+
+    It would be stored as something else.
+    """
     connection.text_factory = str
 
 
@@ -233,7 +239,7 @@ def _make_head(rows: Connection, catalog: str) -> ArchiveHead:
 
 
 def _read_pictures(copy: Catalog, total: int, progress: Progress) -> Iterator[archives.Picture]:
-    """Read the pictures of all rows in the order of names; None for lost ones."""
+    """Read the pictures of all rows by name; None for lost ones."""
     chosen = select(pictures.c.name).distinct().order_by(pictures.c.name)
     with copy.reader.begin() as connection:
         names = connection.execute(chosen, execution_options={"yield_per": 1_000}).scalars()

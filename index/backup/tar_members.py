@@ -1,4 +1,4 @@
-"""Members of a tar: regular files, each with all of its bytes in the tar.
+"""Members of a tar: regular files with all of their bytes.
 
 Python's tarfile trusts headers before they can be checked: names of any length,
 nested extensions, and holes without bytes. Here a header is one block, and perhaps
@@ -21,7 +21,7 @@ SIZE = re.compile(rb"\d{1,2} size=(\d{1,18})\n\0*")
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A regular file in a tar: its name, and the place of its bytes."""
+    """A regular file in a tar: its name and its bytes' place."""
 
     name: str
     start: int
@@ -34,7 +34,10 @@ class Member:
 
 
 class Members:
-    """The members of a tar in order; ValueError or TarError for members unlike ours."""
+    """The members of a tar in order.
+
+    ValueError or TarError for members unlike ours.
+    """
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
@@ -63,7 +66,7 @@ class Members:
         return member
 
     def pieces(self, member: Member) -> Iterator[bytes]:
-        """Read the bytes of a member in pieces; ValueError if the file ends before."""
+        """Read a member's bytes in pieces; ValueError for a short file."""
         self._file.seek(member.start)
         left = member.size
         while left:

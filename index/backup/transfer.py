@@ -1,4 +1,4 @@
-"""Transfer: copies of live rows from one catalog to another, in any databases."""
+"""Transfer: copies of live rows from one catalog to another database."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ in_use = collections.c.name.is_not(None) | collections.c.replaces.is_not(None)
 
 
 def transfer(source: Connection, target: Connection, progress: Progress) -> None:
-    """Copy all live rows from one database to another, in a transaction of each.
+    """Copy all live rows between databases, in a transaction of each.
 
     Collections get new keys and tokens, so that segments of the source's, or of others with
     the same names, are not used for them. The settings stay, and with them the secret of cursors.
@@ -60,7 +60,10 @@ def transfer(source: Connection, target: Connection, progress: Progress) -> None
 
 
 def discard_all(connection: Connection) -> None:
-    """Make every collection garbage, to be swept; delete other rows of collections now."""
+    """Make every collection garbage; delete other rows of collections now.
+
+    A sweep deletes the garbage.
+    """
     connection.execute(update(collections).values(name=None, replaces=None))
     for table in schema.sorted_tables:
         if table not in (settings, collections, *CONTENTS):
@@ -68,7 +71,7 @@ def discard_all(connection: Connection) -> None:
 
 
 def _add_collections(source: Connection, target: Connection) -> dict[int, int]:
-    """Add live collections; return keys in the target by keys in the source."""
+    """Add live collections; return their new keys by the old ones."""
     keys: dict[int, int] = {}
     chosen = select(collections).where(in_use).order_by(collections.c.key)
     for row in source.execute(chosen).mappings().all():

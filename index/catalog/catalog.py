@@ -1,4 +1,7 @@
-"""The catalog: items of collections in a database; every change has a revision."""
+"""The catalog: items of collections in a database.
+
+Every change has a revision.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,6 @@ import errno
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from threading import Lock
 
 from sqlalchemy import Connection
 
@@ -19,7 +21,7 @@ from index.catalog.pictures import FolderPictures, Pictures
 from index.catalog.read_rows import error_of_unknown
 from index.catalog.reader import CatalogReader
 from index.catalog.revisions import advance, error_of_replaced
-from index.catalog.sweeping import SHARE, Sweep, SweepLimits
+from index.catalog.sweeping import SHARE, PictureSweeper, Sweep, SweepLimits
 from index.catalog.write_rows import Replacing, record, retire, write
 from index.database.engines import connect, url_of
 from index.database.errors import FULL, REFUSES, DiskRefuses, StoreAway
@@ -41,8 +43,9 @@ PAUSE = 0.05  # seconds between transactions that delete garbage
 
 
 class Catalog(CatalogReader):
-    """Items of named collections in a database. Safe for many threads and processes.
+    """Items of named collections in a database.
 
+    Safe for many threads and processes.
     Once a method returns, its changes are on disk: no crash loses them.
     """
 
@@ -72,8 +75,6 @@ class Catalog(CatalogReader):
         except BaseException:
             self.reader.dispose()
             raise
-        self._acknowledged: dict[int, int] = {}
-        self._lock = Lock()
 
     @classmethod
     def in_folder(cls, folder: Path) -> Catalog:
@@ -109,8 +110,9 @@ class Catalog(CatalogReader):
     def replace(
         self, collection: Collection, entry: Entry, expected: Expected = ANY
     ) -> tuple[int, int]:
-        """Store an item; return its revision and the replaced one, 0 if it is new.
+        """Store an item.
 
+        Returns its revision and the replaced one, 0 if it is new.
         Raises ConditionFailed, and stores nothing, if the replaced one was not expected.
         """
 
@@ -123,8 +125,9 @@ class Catalog(CatalogReader):
     def put_many(
         self, collection: Collection, entries: Sequence[Entry], name: str | None = None
     ) -> list[int]:
-        """Store all items or none in one transaction; NoSpace if the disk is full.
+        """Store all items or none in one transaction.
 
+        NoSpace if the disk is full.
         With a name, raises Replaced unless it stands for the collection at the time.
         """
         return self._store(collection, entries, lambda _: None, name)[0] if entries else []
@@ -159,7 +162,10 @@ class Catalog(CatalogReader):
 
     @contextmanager
     def storing(self, shown: Mapping[str, bytes]) -> Iterator[Connection]:
-        """Begin a transaction for rows that name these pictures; NoSpace if the disk is full."""
+        """Begin a transaction for rows with these pictures' names.
+
+        NoSpace if the disk is full.
+        """
         with room():
             if shown:
                 self.ownership.confirm()
@@ -171,8 +177,9 @@ class Catalog(CatalogReader):
                     self.pictures.put({name: shown[name] for name in lost})
 
     def delete(self, collection: Collection, item: str, expected: Expected = ANY) -> int:
-        """Delete an item; return the revision of the change. LookupError for an unknown id.
+        """Delete an item; return the revision of the change.
 
+        LookupError for an unknown id.
         Raises ConditionFailed if it is not at an expected revision.
         """
         with self.writer.begin() as connection:
@@ -183,21 +190,6 @@ class Catalog(CatalogReader):
                 raise error_of_unknown(collection, item)
         self.acknowledge(collection, revision)
         return revision
-
-    def read_acknowledged(self, collection: Collection) -> int:
-        """Return the newest revision that a search must include: this process's, or any.
-
-        Asks the database only if the storage is shared.
-        """
-        if self.storage.shared:
-            return self.revision(collection)
-        return self._acknowledged.get(collection.key, 0)
-
-    def acknowledge(self, collection: Collection, revision: int) -> None:
-        """Note a revision that this process has written."""
-        with self._lock:
-            newest = max(revision, self._acknowledged.get(collection.key, 0))
-            self._acknowledged[collection.key] = newest
 
     def purge(self, collection: Collection, until: int, marks: Iterable[int] = ()) -> int:
         """Forget retirements up to a revision, once every reader has passed it.
@@ -232,7 +224,7 @@ class Catalog(CatalogReader):
         """
         collector = self._collector()
         collector.sweep_collections()
-        outcome = collector.sweep_pictures(SweepLimits(self.storage.sweep_after, share))
+        outcome = self._sweeper().sweep(SweepLimits(self.storage.sweep_after, share))
         collector.give_back()
         if segments is not None:
             garbage.sweep_segments(self.reader, segments, self.ownership.has_folder)
@@ -241,7 +233,7 @@ class Catalog(CatalogReader):
     def preview_sweep(self, share: float = SHARE) -> Sweep:
         """List the pictures that a sweep would delete, and delete none."""
         limits = SweepLimits(self.storage.sweep_after, share, dry=True)
-        return self._collector().sweep_pictures(limits)
+        return self._sweeper().sweep(limits)
 
     def sweep_collections(self) -> None:
         """Delete collections that were replaced, as part of sweep."""
@@ -259,8 +251,11 @@ class Catalog(CatalogReader):
                 connection.exec_driver_sql(f"ANALYZE (SKIP_LOCKED) {', '.join(COUNTED)}")
 
     def _collector(self) -> Collector:
+        return Collector(self.exclusive, self._sweeper(), PAUSE)
+
+    def _sweeper(self) -> PictureSweeper:
         owned = self.ownership.has_pictures
-        return Collector(self.reader, self.exclusive, self.pictures, owned, PAUSE)
+        return PictureSweeper(self.reader, self.exclusive, self.pictures, owned, PAUSE)
 
 
 def pictures_of(storage: Storage) -> Pictures:
@@ -272,7 +267,7 @@ def pictures_of(storage: Storage) -> Pictures:
 
 @contextmanager
 def room() -> Iterator[None]:
-    """Translate errors of a full or read-only picture disk, as for the database."""
+    """Translate errors of a full or read-only picture disk."""
     try:
         yield
     except OSError as failed:

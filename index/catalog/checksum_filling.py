@@ -1,4 +1,4 @@
-"""Checksums for rows of older versions, added a few items at a time."""
+"""Checksums for rows of older versions, a few items at a time."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BATCH = 100  # items of a transaction that reads, and of one that writes
 
 
 def lacks_checksums(catalog: Catalog) -> bool:
-    """Return whether an item has no checksums; this may read all rows of items."""
+    """Return whether an item lacks checksums; may read all rows."""
     missing = select(exists().where(items.c.checksums.is_(None)))
     with catalog.reader.begin() as connection:
         return bool(connection.execute(missing).scalar_one())
@@ -36,7 +36,7 @@ class Filler:
         self._reached: int | None = 0  # None once all are filled in
 
     def step(self) -> bool:
-        """Fill in those of a few items; False if there are no more."""
+        """Fill in those of a few items; False after the last."""
         if self._reached is None:
             return False
         checksums, self._reached = self._read(self._reached)

@@ -1,4 +1,4 @@
-"""Edits of stored items: metadata merged with a patch, other photos, and deletion of many.
+"""Edits of stored items: patches of metadata, other photos, deletion of many.
 
 Edits embed nothing. A changed item gets a new revision, as rows never change, and
 bags that stay are copied.
@@ -21,7 +21,7 @@ from index.catalog.read_rows import chunks, read_items, row_of
 from index.catalog.revisions import advance, hold, key_if_live
 from index.catalog.write_rows import NewPhoto, record_change, retire, write
 from index.database.tables import facets, items
-from index.filters import is_restrictive, list_negated_keys, parse
+from index.filters import Condition, Either, Equals, Every, Not, parse
 from index.items import (
     ANY,
     MOST_PHOTOS,
@@ -61,7 +61,7 @@ class ItemSelection:
             check_id(item)
 
     def parts(self, collection: int) -> Iterator[ColumnElement[bool]]:
-        """Yield conditions that together select the items, each short enough for a statement."""
+        """Yield conditions for all of the items, each short enough for SQL."""
         if self.where is not None:
             yield passing(collection, self.where)
         for part in chunks(sorted(set(self.ids or ()))):
@@ -70,7 +70,7 @@ class ItemSelection:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A change of an item: a patch of its metadata, or None to clear it.
+    """A change of an item: a metadata patch, or None to clear.
 
     `photos` lists all its photos in order: new ones, and the numbers of old ones. Its
     stamp stays by default; None deletes it.
@@ -155,8 +155,9 @@ def count(catalog: Catalog, collection: Collection, chosen: ItemSelection) -> in
 
 
 def delete(catalog: Catalog, collection: Collection, chosen: ItemSelection) -> int:
-    """Delete items in short transactions, so that others can write; return their number.
+    """Delete items in short transactions; return their number.
 
+    Others can write in between.
     Items put or patched meanwhile stay. Raises Dropped if the collection goes when some are deleted
     already: its name may then stand for another one, whose items no one has chosen.
 
@@ -192,7 +193,7 @@ def _count(connection: Connection, collection: Collection, chosen: ItemSelection
 
 
 def _check_keys(connection: Connection, collection: Collection, chosen: ItemSelection) -> None:
-    """Refuse a filter that chooses items by the absence of a key that no item has."""
+    """Refuse a filter by the absence of a key without any item."""
     for key in sorted(list_negated_keys(parse(chosen.where))):
         named = (facets.c.collection == collection.key) & (facets.c.key == key)
         unknown = connection.execute(select(facets.c.key).where(named).limit(1)).first() is None
@@ -219,3 +220,36 @@ def _delete(catalog: Catalog, collection: Collection, condition: ColumnElement[b
 
 def _here(collection: Collection) -> ColumnElement[bool]:
     return items.c.collection == key_if_live(collection.key)
+
+
+def is_restrictive(condition: Condition) -> bool:
+    """Return whether no part of a condition is empty.
+
+    An empty one is trivially true or false.
+    >>> [is_restrictive(parse(where)) for where in ({"a": 1}, {"$or": [{"a": 1}, {}]}, {"a": []})]
+    [True, False, False]
+    """
+    match condition:
+        case Every(parts) | Either(parts):
+            return bool(parts) and all(is_restrictive(part) for part in parts)
+        case Not(part):
+            return is_restrictive(part)
+        case Equals(_, values):
+            return bool(values)
+        case _:
+            return True
+
+
+def list_negated_keys(condition: Condition, *, negated: bool = False) -> frozenset[str]:
+    """List keys whose absence can make a condition hold.
+
+    >>> sorted(list_negated_keys(parse({"a": 1, "b": {"exists": False}, "$not": {"c": 1}})))
+    ['b', 'c']
+    """
+    match condition:
+        case Every(parts) | Either(parts):
+            return frozenset().union(*(list_negated_keys(part, negated=negated) for part in parts))
+        case Not(part):
+            return list_negated_keys(part, negated=not negated)
+        case _:
+            return frozenset({condition.key} if negated else ())

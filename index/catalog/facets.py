@@ -1,4 +1,4 @@
-"""Facets: the top-level values of metadata as rows, and filters over them as SQL."""
+"""Facets: top-level values of metadata as rows, with filters as SQL."""
 
 from __future__ import annotations
 
@@ -25,14 +25,16 @@ from index.filters import (
     Simple,
     Within,
     canonical,
-    describe,
     is_comparable,
     parse,
 )
 
 
 def facets_of(metadata: Mapping[str, Any]) -> set[tuple[str, str]]:
-    """List an item's (key, canonical value) pairs; a list has a pair for each value."""
+    """List an item's (key, canonical value) pairs.
+
+    A list has a pair for each value.
+    """
     return {
         (key, canonical(value))
         for key, values in metadata.items()
@@ -42,19 +44,8 @@ def facets_of(metadata: Mapping[str, Any]) -> set[tuple[str, str]]:
     }
 
 
-def canonical_filter(where: Mapping[str, Any] | None) -> str:
-    """Write equal filters as one text: order, repetition and 3.0 do not count.
-
-    Raises ValueError for an invalid filter.
-
-    >>> canonical_filter({"size": [3, 1.0, 3]}) == canonical_filter({"size": [1, 3]})
-    True
-    """
-    return describe(parse(where))
-
-
 def passing(collection: int, where: Mapping[str, Any]) -> ColumnElement[bool]:
-    """Return the condition that the metadata of a row of items passes a filter."""
+    """Return the condition: a row of items passes a filter."""
     return _passes(collection, parse(where))
 
 
@@ -95,7 +86,7 @@ def _passes(collection: int, condition: Condition) -> ColumnElement[bool]:
 
 
 def _match(condition: Simple) -> ColumnElement[bool]:
-    """Return whether a condition holds for a row of facets with its key."""
+    """Return whether a condition holds for a facet row of its key."""
     value = facets.c.value
     match condition:
         case Equals(_, values):

@@ -18,8 +18,8 @@ from typing import Any
 from sqlalchemy import Connection, Engine, Table, delete, func, select, update
 
 from index.catalog.names import release
-from index.catalog.pictures import Pictures
-from index.catalog.sweeping import PictureSweeper, Postponed, Sweep, SweepLimits
+from index.catalog.revisions import GARBAGE
+from index.catalog.sweeping import PictureSweeper, Postponed
 from index.database.tables import changes, collections, items, pictures, retired, retired_pictures
 
 BATCH = 200  # items a transaction
@@ -34,26 +34,17 @@ log = logging.getLogger(__name__)
 
 
 class Collector:
-    """Deletes garbage of a database and its picture store, with pauses of `pause` seconds.
+    """Deletes garbage of a database, with pauses of `pause` seconds.
 
+    A sweeper deletes its pictures.
     `writer` is exclusive: no put can name a picture while it is being deleted.
 
     SQLite has one writer at a time, and waiting ones retry every 1 to 100 milliseconds:
     without a pause they would wait until the end.
     """
 
-    def __init__(
-        self,
-        reader: Engine,
-        writer: Engine,
-        store: Pictures,
-        owned: Callable[[Connection], bool],
-        pause: float,
-    ) -> None:
-        """`owned` returns within a transaction whether the store is its catalog's."""
-        self._writer = writer
-        self._pause = pause
-        self._sweeper = PictureSweeper(reader, writer, store, owned, pause)
+    def __init__(self, writer: Engine, sweeper: PictureSweeper, pause: float) -> None:
+        self._writer, self._sweeper, self._pause = writer, sweeper, pause
 
     def purge(self, collection: int, until: int, marks: Iterable[int]) -> int | None:
         """Forget retirements, see Catalog.purge; None if there is no such collection."""
@@ -76,7 +67,7 @@ class Collector:
     def sweep_collections(self) -> None:
         """Delete replaced or unfinished collections."""
         with self._writer.begin() as connection:
-            chosen = select(collections.c.key, collections.c.token).where(_nameless)
+            chosen = select(collections.c.key, collections.c.token).where(GARBAGE)
             nameless = connection.execute(chosen).all()
         for key, token in nameless:
             with suppress(Postponed):
@@ -87,13 +78,9 @@ class Collector:
             while self._delete(table, key, table.c.revision >= 0, size):
                 self._rest()
         with self._writer.begin() as connection:
-            condition = (collections.c.key == key) & _nameless
+            condition = (collections.c.key == key) & GARBAGE
             connection.execute(delete(collections).where(condition))
             release(connection, token)
-
-    def sweep_pictures(self, limits: SweepLimits) -> Sweep:
-        """Delete pictures of interrupted puts, which no row names."""
-        return self._sweeper.sweep(limits)
 
     def give_back(self) -> None:
         """Give most free pages of an SQLite file back to the disk."""
@@ -112,8 +99,9 @@ class Collector:
             self._rest()
 
     def _delete(self, table: Table, collection: int, condition: Any, size: int) -> bool:
-        """Delete the next rows by revision, with their pictures; False if there are none.
+        """Delete the next rows by revision, with their pictures.
 
+        Returns False if there are none.
         Raises Postponed, and deletes nothing, if their pictures may not go now: without rows that
         name them, they would no longer be known as this catalog's.
         """
@@ -150,9 +138,6 @@ def sweep_segments(reader: Engine, folder: Path, owned: Callable[[Connection], b
     log.info("segments of no collection were deleted", extra={"folders": len(unknown)})
 
 
-_nameless = collections.c.name.is_(None) & collections.c.replaces.is_(None)
-
-
 def _raise_floor(connection: Connection, collection: int, until: int) -> int | None:
     """Raise the floor of forgotten retirements, before the first one is deleted."""
     condition = collections.c.key == collection
@@ -169,7 +154,10 @@ def _raise_floor(connection: Connection, collection: int, until: int) -> int | N
 
 
 def keep_marks(connection: Connection, collection: int, revisions: Iterable[int]) -> None:
-    """Keep the marks that CatalogView.mark finds for revisions, for KEPT seconds from now."""
+    """Keep the marks of revisions for KEPT seconds from now.
+
+    They are those that CatalogView.mark finds.
+    """
     for revision in revisions:
         later = (changes.c.collection == collection) & (changes.c.revision >= revision)
         marked = select(func.min(changes.c.revision)).where(later).scalar_subquery()

@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, Row, delete, exists, insert, or_, select, update
 
-from index.catalog.revisions import add_collection
+from index.catalog.revisions import GARBAGE, LIVE, add_collection
 from index.database.tables import aliases, collections, settings
 from index.items import (
     Collection,
@@ -35,7 +35,10 @@ def keeping_planned(connection: Connection, token: str) -> bool:
 
 
 def former_token(connection: Connection, token: str) -> str | None:
-    """Read the token of the kept predecessor: empty before the replacement, None if not kept."""
+    """Read the token of the kept predecessor; None if not kept.
+
+    It is empty before the replacement.
+    """
     query = select(settings.c.value).where(settings.c.name == _setting_name(token))
     value: str | None = connection.execute(query).scalar_one_or_none()
     return value
@@ -122,17 +125,14 @@ class Names:
 
     def list_followed(self) -> list[Collection]:
         """List all collections that need segments, re-embedded ones in the making too."""
-        condition = collections.c.name.is_not(None) | collections.c.replaces.is_not(None)
         with self._reader.begin() as connection:
-            return [
-                _collection(row) for row in connection.execute(select(collections).where(condition))
-            ]
+            rows = connection.execute(select(collections).where(LIVE))
+            return [_collection(row) for row in rows]
 
     def garbage(self) -> bool:
         """Return whether dropped or replaced collections wait for a sweep."""
-        nameless = collections.c.name.is_(None) & collections.c.replaces.is_(None)
         with self._reader.begin() as connection:
-            return connection.execute(select(exists().where(nameless))).scalar_one()
+            return connection.execute(select(exists().where(GARBAGE))).scalar_one()
 
     def aliases(self) -> list[Alias]:
         """List all aliases by name."""
@@ -140,7 +140,10 @@ class Names:
             return _aliases(connection)
 
     def make(self, name: str, *, fingerprint: str, dimension: int, score: str) -> Collection:
-        """Open a collection for a model, made if new; ModelMismatch for another model's."""
+        """Open a collection for a model, made if new.
+
+        ModelMismatch for another model's.
+        """
         with self._writer.begin() as connection:
             if _find(connection, name) is None:
                 check_new_id(name)
@@ -150,7 +153,10 @@ class Names:
         return _check_model(collection, name, fingerprint)
 
     def of_model(self, name: str, fingerprint: str) -> Collection:
-        """Open a collection for a model; LookupError if there is none, ModelMismatch as `make`."""
+        """Open a collection for a model.
+
+        LookupError if there is none, ModelMismatch as `make`.
+        """
         return _check_model(self.find(name), name, fingerprint)
 
     def rename(self, name: str, new: str, *, alias: bool = False) -> None:
@@ -170,8 +176,9 @@ class Names:
                 connection.execute(insert(aliases), {"name": name, "collection": home.key})
 
     def drop(self, name: str) -> None:
-        """Drop a collection: nothing finds it from now on, and a sweep deletes it later.
+        """Drop a collection: nothing finds it from now on.
 
+        A sweep deletes it later.
         Raises LookupError if it is missing, NameConflict while an alias stands for it.
         """
         with self._writer.begin() as connection:

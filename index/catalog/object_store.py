@@ -37,8 +37,9 @@ log = logging.getLogger(__name__)
 
 
 class ObjectPictures:
-    """Pictures as objects of a bucket, or below a path in it. Safe for many threads and hosts.
+    """Pictures as objects of a bucket, or below a path in it.
 
+    Safe for many threads and hosts.
     An object exists as a whole or not at all, so interrupted puts leave nothing behind.
     """
 
@@ -129,7 +130,10 @@ class ObjectPictures:
                 return None
 
     def write_note(self, name: str, content: bytes, *, new: bool = False) -> bool:
-        """See Pictures: a new one by a conditional put, which some stores ignore."""
+        """See Pictures: a new note by a conditional put.
+
+        Some stores ignore the condition.
+        """
         with _translate_errors():
             try:
                 obstore.put(self._store, name, content, mode="create" if new else "overwrite")
@@ -138,12 +142,15 @@ class ObjectPictures:
         return True
 
     def check(self) -> None:
-        """See Pictures: writes an object that is no picture, always the same one."""
+        """See Pictures: writes an object under one name, no picture."""
         with _translate_errors():
             obstore.put(self._store, PROBE, b"")
 
     def _each(self, work: Callable[[str], object], names: Iterable[str]) -> None:
-        """Do some work for every name, in parallel; none begins after a failure."""
+        """Do some work for every name, in parallel.
+
+        None begins after a failure.
+        """
         with _translate_errors(), ThreadPoolExecutor(THREADS) as pool:
             for _ in pool.map(work, names):
                 pass
@@ -174,5 +181,8 @@ def _explain(failed: Exception) -> str:
 
 
 def _lacks_bucket(failed: Exception) -> bool:
-    """Return whether the bucket is missing; stores give a missing object the same status."""
+    """Return whether the bucket is missing.
+
+    Stores give a missing object the same status.
+    """
     return any(phrase in str(failed) for phrase in NO_BUCKET)

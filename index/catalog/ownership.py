@@ -1,4 +1,4 @@
-"""Ownership: a data folder and a picture store have a note of their catalog.
+"""Ownership: a data folder and a picture store name their catalog.
 
 Another catalog neither writes nor deletes there: it would take for garbage what
 its own rows do not name.
@@ -6,19 +6,26 @@ its own rows do not name.
 
 from __future__ import annotations
 
-import json
 import logging
 import sqlite3
 from collections.abc import Iterable
 from contextlib import closing
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from time import monotonic
-from typing import Literal, Protocol
+from typing import Literal
 
 from sqlalchemy import URL, Connection, Engine, select
 
+from index.catalog.owned_places import (
+    NOTE,
+    OwnedPlace,
+    Owner,
+    address_of,
+    describe_owner,
+    places_of,
+)
 from index.catalog.pictures import Pictures
 from index.catalog.sweeping import find_named
 from index.database.catalog_name import (
@@ -32,14 +39,12 @@ from index.database.catalog_name import (
 from index.database.errors import StoreAway
 from index.database.storage import Storage
 from index.database.tables import collections, items
-from index.disk import hold_lock, read_note, write_note
+from index.disk import hold_lock, read_note
 
-NOTE = "owner.json"
 FILE = "catalog.sqlite"  # the database in a data folder
 LOCK = "follower.lock"  # of a data folder: its follower holds it
 SAMPLE = 1_000  # pictures by which a store without a note is recognised
 RECENT = 5.0  # seconds for which the owner of the pictures is not checked again
-ADOPT = "run `tessera serve --adopt-pictures` once, while no other service uses it"
 
 log = logging.getLogger(__name__)
 
@@ -50,7 +55,7 @@ class ForeignCatalog(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class OwnershipClaim:
-    """How a catalog is opened if its places may belong to another one.
+    """How a catalog is opened in places of perhaps another one.
 
     `mode` chooses: refuse, adopt the places, or only tell. With look, nothing is checked
     or written: another process has opened the catalog before. `origin` belongs to a restore: the
@@ -69,72 +74,10 @@ REFUSE, ADOPTING, TELL, LOOK = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Owner:
-    """A catalog's name, and the address of its database."""
-
-    catalog: str
-    database: str
-
-    @classmethod
-    def read(cls, note: bytes) -> Owner:
-        """Read an owner from a note; a damaged note gives one that matches no catalog."""
-        try:
-            fields = json.loads(note)
-            return cls(str(fields["catalog"]), str(fields["database"]))
-        except (ValueError, LookupError, TypeError):
-            return cls("", f"unknown: its {NOTE} is damaged")
-
-    @property
-    def note(self) -> bytes:
-        """The note in the owner's places."""
-        return json.dumps(asdict(self), ensure_ascii=False, indent=1).encode()
-
-
-class Notes(Protocol):
-    """A place with notes: a picture store, or a data folder."""
-
-    def read_note(self, name: str) -> bytes | None:
-        """See Pictures."""
-        ...
-
-    def write_note(self, name: str, content: bytes, *, new: bool = False) -> bool:
-        """See Pictures."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class FolderNotes:
-    """Notes in a data folder."""
-
-    folder: Path
-
-    def read_note(self, name: str) -> bytes | None:
-        """See Pictures."""
-        return read_note(self.folder / name)
-
-    def write_note(self, name: str, content: bytes, *, new: bool = False) -> bool:
-        """See Pictures."""
-        return write_note(self.folder / name, content, new=new)
-
-
-@dataclass(frozen=True, slots=True)
-class OwnedPlace:
-    """A place of a catalog; one `inside` is copied along with its data folder."""
-
-    label: str
-    notes: Notes
-    inside: bool
-
-    def owner(self) -> Owner | None:
-        """Read the owner; None without a note."""
-        note = self.notes.read_note(NOTE)
-        return None if note is None else Owner.read(note)
-
-
 class Ownership:
-    """The places of a catalog: its data folder and its picture store. For many threads.
+    """The places of a catalog: data folder and picture store.
 
+    For many threads.
     `refusal` says why a place is not the catalog's, if the claim's mode is tell.
     """
 
@@ -152,7 +95,10 @@ class Ownership:
         self.refusal: str | None = None
 
     def settle(self, claim: OwnershipClaim = REFUSE) -> None:
-        """Check that the places are this catalog's; else ForeignCatalog, and nothing is written."""
+        """Check that the places are this catalog's.
+
+        Otherwise raises ForeignCatalog, and writes nothing.
+        """
         if claim.mode == "look":
             return
         owner = Owner(ensure_name(self._reader, self._exclusive), self.address)
@@ -174,7 +120,7 @@ class Ownership:
                 forget_heritage(self._exclusive)
 
     def confirm(self) -> None:
-        """Raise StoreAway, before a put, if the store is another catalog's by now."""
+        """Raise StoreAway, before a put, if another catalog has the store."""
         if monotonic() - self._confirmed < RECENT:
             return
         try:
@@ -188,7 +134,10 @@ class Ownership:
         return self._has(self._places[-1], connection)
 
     def has_folder(self, connection: Connection) -> bool:
-        """Return whether a data folder is the catalog's; one without a note is a shard's."""
+        """Return whether a data folder is the catalog's.
+
+        One without a note is a shard's.
+        """
         place = self._places[0]
         return place.owner() is None or self._has(place, connection)
 
@@ -227,7 +176,7 @@ class Ownership:
         passed: dict[str, Heritage],
         claim: OwnershipClaim,
     ) -> str | None:
-        """Explain why a place cannot be the catalog's; None if it is or may become so."""
+        """Explain why a place cannot be the catalog's; None if it can."""
         if former is not None and former.catalog == owner.catalog:
             return None
         if claim.mode == "adopt":
@@ -246,7 +195,7 @@ class Ownership:
         return copied or heritage is Heritage.MOVED
 
     def _is_left(self, place: OwnedPlace, former: Owner, owner: Owner) -> bool:
-        """Whether another host has put this catalog where the data folder's was, store and all.
+        """Return whether another host put this catalog at the folder's address.
 
         Then the folder has nothing but segments of what is gone, which are built again.
         """
@@ -262,7 +211,7 @@ class Ownership:
             return None if free else f"a service uses the data folder {folder}: stop that first"
 
     def _succeeds(self, former: Owner, origin: str) -> bool:
-        """Return whether a restore into this empty catalog may inherit from another one.
+        """Return whether a restore here may inherit from another catalog.
 
         It may if that one's database was at the same address, so it is gone; and if it is
         the SQLite file of this very folder, which moves to another database by its own snapshot.
@@ -274,7 +223,7 @@ class Ownership:
             return free and self._is_empty()
 
     def _is_free(self, place: OwnedPlace) -> bool:
-        """Return whether a place without a note is this catalog's, or no one's."""
+        """Return whether a place without a note is free or ours."""
         if place is self._places[0]:
             return self._knows_segments() and not self._lacks_file()
         names = list(islice(self._pictures.names(), SAMPLE))
@@ -293,7 +242,7 @@ class Ownership:
         return bool(tokens & known)
 
     def _lacks_file(self) -> bool:
-        """Return whether the catalog is empty, but a SQLite file in the folder is not."""
+        """Return whether an empty catalog's folder has an SQLite file with items."""
         file = self._storage.folder / FILE
         return not self._default and file.is_file() and self._is_empty() and _has_items(file)
 
@@ -316,55 +265,6 @@ def refuse_new(storage: Storage, url: URL, claim: OwnershipClaim) -> None:
     if claim.origin is None or owner.database != address:
         place = places_of(storage, None)[0]
         raise ForeignCatalog(describe_owner(storage, place, owner, address))
-
-
-def describe_owner(
-    storage: Storage, place: OwnedPlace, owner: Owner | None, address: str, *, copied: bool = False
-) -> str:
-    """Describe a place's owner, and what to do about it."""
-    if owner is None:
-        facts = f"{place.label} has data that the catalog in {address} does not know"
-    elif owner.database == address:
-        facts = f"{place.label} belongs to a catalog that is no longer in {address}"
-        return f"{facts}: restore a snapshot, or else {ADOPT}"
-    else:
-        facts = (
-            f"{place.label} belongs to the catalog in {owner.database}, not to that in {address}"
-        )
-    if copied:
-        hint = "name others by TESSERA_DATA and TESSERA_PICTURES; if it was moved"
-        return f"{facts}, which is a copy of it: {hint}, {ADOPT}"
-    return f"{facts}: {_find_hint(storage, place, owner)}; if this is meant, {ADOPT}"
-
-
-def _find_hint(storage: Storage, place: OwnedPlace, owner: Owner | None) -> str:
-    """Name the setting that is probably wrong."""
-    on_server = owner is None or owner.database.startswith("postgres")
-    if on_server and not storage.database:
-        hint = "TESSERA_DATABASE is probably missing"
-    else:
-        hint = "TESSERA_DATABASE or TESSERA_DATA is probably wrong"
-    return hint if place.inside else f"{hint}, or TESSERA_PICTURES has to name another store"
-
-
-def places_of(storage: Storage, pictures: Pictures | None) -> list[OwnedPlace]:
-    """List the data folder, and the picture store if there is one."""
-    folder = storage.folder.resolve()
-    places = [OwnedPlace(f"the data folder {storage.folder}", FolderNotes(storage.folder), True)]
-    if pictures is not None:
-        place = storage.pictures or str(storage.folder / "pictures")
-        inside = "://" not in place and Path(place).resolve().is_relative_to(folder)
-        places.append(OwnedPlace(f"the picture store {place}", pictures, inside))
-    return places
-
-
-def address_of(url: URL) -> str:
-    """Write a database's address without secrets: a file's absolute path, or a server's URL."""
-    if url.get_backend_name() == "sqlite":
-        return str(Path(url.database or "").resolve())
-    place = {name: value for name, value in url.query.items() if name in ("host", "port")}
-    bare = URL.create("postgresql", url.username, None, url.host, url.port, url.database, place)
-    return bare.render_as_string()
 
 
 def _default(folder: Path) -> str:

@@ -1,4 +1,7 @@
-"""Picture store: display copies of photos, named by their content, outside the database."""
+"""Picture store: display copies of photos, named by their content.
+
+They are outside the database.
+"""
 
 from __future__ import annotations
 
@@ -25,14 +28,15 @@ class PictureLost(LookupError):
 
 
 class Pictures(Protocol):
-    """A store of immutable JPEGs; a name is the SHA-256 of the bytes (see `name_of`).
+    """A store of immutable JPEGs, each named by its SHA-256 (`name_of`).
 
     Pictures named by the catalog's rows stay; it deletes the rest under its writer's lock.
     """
 
     def put(self, pictures: Mapping[str, bytes]) -> None:
-        """Store pictures under their names; once this returns they survive a power cut.
+        """Store pictures under their names.
 
+        Once this returns they survive a power cut.
         Raises OSError if that fails: then any of them may be missing.
         """
         ...
@@ -61,11 +65,14 @@ class Pictures(Protocol):
         ...
 
     def read_note(self, name: str) -> bytes | None:
-        """Read a note in the store; None if there is none of the name."""
+        """Read a note in the store; None for an unknown name."""
         ...
 
     def write_note(self, name: str, content: bytes, *, new: bool = False) -> bool:
-        """Write a note atomically and durably; False if a `new` one exists already."""
+        """Write a note atomically and durably.
+
+        Returns False if a `new` one exists already.
+        """
         ...
 
     def check(self) -> None:
@@ -127,7 +134,10 @@ class FolderPictures:
                         yield name
 
     def delete_partial(self, older: float) -> int:
-        """See Pictures: a put whose file vanishes before it is renamed writes it again."""
+        """See Pictures: a put writes a file again if it vanishes.
+
+        That may happen before it is renamed.
+        """
         count, newest = 0, time.time() - older
         for file in self._partial.iterdir():
             with suppress(FileNotFoundError):
@@ -186,7 +196,10 @@ class FolderPictures:
 
 
 def _at_once(work: Callable[[Any], None], parts: Iterable[Any]) -> None:
-    """Do the parts of some work on threads; raises an error once all have ended."""
+    """Do the parts of some work on threads.
+
+    Raises an error once all have ended.
+    """
     with ThreadPoolExecutor(THREADS) as pool:
         for future in [pool.submit(work, part) for part in parts]:
             future.result()

@@ -1,32 +1,13 @@
-"""Rows of the tables as items, read in a transaction, with or without bags."""
+"""Rows of the tables as items, with or without bags."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
-from itertools import chain
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-from sqlalchemy import (
-    ARRAY,
-    Connection,
-    Dialect,
-    FromClause,
-    Row,
-    Select,
-    bindparam,
-    column,
-    func,
-    select,
-    values,
-)
-from sqlalchemy.pool import PoolProxiedConnection
-from sqlalchemy.sql.compiler import SQLCompiler
+from sqlalchemy import Connection, Row, Select, select
 
-from index.bags import IMAGE, position_of, unpack_bag, unpack_together, unpack_vectors
+from index.bags import IMAGE, position_of, unpack_bag, unpack_vectors
 from index.catalog.pictures import PictureLost, Pictures
 from index.catalog.revisions import key_if_live, state_of
 from index.database.checksums import LOG, ItemDamaged, is_sound_bag, is_sound_item
@@ -47,7 +28,7 @@ def chunks(values: Sequence[Any]) -> Iterator[Sequence[Any]]:
 def picture_rows(
     connection: Connection, collection: int, revisions: Sequence[int]
 ) -> dict[int, list[Values]]:
-    """Read the rows of items' pictures by revision, in the order of photos."""
+    """Read the rows of items' pictures by revision, in photo order."""
     by_revision: dict[int, list[Values]] = {revision: [] for revision in revisions}
     columns = [column for column in pictures.c if column is not pictures.c.collection]
     for part in chunks(revisions):
@@ -196,116 +177,3 @@ def read_picture(item: str, row: Values, store: Pictures) -> Picture:
 
 def _bag(row: Row[Any], dimension: int) -> FragmentBag:
     return unpack_bag(unpack_vectors(row.vectors, dimension), row.details, row.position)
-
-
-COLUMNS = ("revision", "position")  # of a key
-
-
-@dataclass(frozen=True, slots=True)
-class StoredBags:
-    """Sound bags by revision and position, and the items of damaged ones."""
-
-    sound: dict[tuple[int, int], StoredBag]
-    damaged: dict[tuple[int, int], str]
-
-
-@dataclass(frozen=True, slots=True)
-class StoredBag:
-    """A stored bag: vectors (F, D), and the rest in bytes."""
-
-    item: str
-    position: int
-    vectors: NDArray[np.float32]
-    details: bytes
-
-    @property
-    def bag(self) -> FragmentBag:
-        """The bag itself."""
-        return unpack_bag(self.vectors, self.details, self.position)
-
-
-def read_bags(
-    connection: PoolProxiedConnection,
-    dialect: Dialect,
-    collection: Collection,
-    keys: Sequence[tuple[int, int]],
-) -> StoredBags:
-    """Read the stored bags with these revisions and positions.
-
-    Replaced or deleted ones are missing, and damaged ones are listed separately. Every search does
-    this, and SQLAlchemy's own work takes longer than the database's. So the driver is called
-    directly, and the caller translates its errors.
-    """
-    stored: dict[tuple[int, int], StoredBag] = {}
-    damaged: dict[tuple[int, int], str] = {}
-    cursor = connection.cursor()
-    for part in chunks(keys):
-        statement = _bags_of(dialect, len(part))
-        cursor.execute(statement.string, _parameters(statement, collection, part))
-        rows = []
-        for row in cursor.fetchall():
-            revision, position, vectors, details, item, checksums = row
-            if is_sound_bag(checksums, item, revision, position, details, vectors):
-                rows.append(row)
-            else:
-                LOG.add(collection.key, revision, item)
-                damaged[revision, position] = item
-        unpacked = unpack_together([row[2] for row in rows], collection.dimension)
-        for (revision, position, _, details, item, _), vectors in zip(rows, unpacked, strict=True):
-            stored[revision, position] = StoredBag(item, position, vectors, details)
-    return StoredBags(stored, damaged)
-
-
-def _parameters(
-    statement: SQLCompiler, collection: Collection, keys: Sequence[tuple[int, int]]
-) -> Any:
-    """Return the parameters of a statement of _bags_of for the driver."""
-    order = statement.positiontup
-    # PostgreSQL takes two arrays: hundreds of parameters would take longer than to look up.
-    numbers: dict[str, Any] = (
-        dict(zip(_names(len(keys)), chain.from_iterable(keys), strict=True))
-        if order
-        else dict(zip(COLUMNS, map(list, zip(*keys, strict=True)), strict=True))
-    )
-    numbers["collection"] = collection.key
-    return tuple(numbers[name] for name in order) if order else numbers
-
-
-@lru_cache(maxsize=64)
-def _bags_of(dialect: Dialect, count: int) -> SQLCompiler:
-    """Compile the statement that reads the bags of `count` keys.
-
-    It joins a list of keys: with `IN` and a list of pairs, SQLite looks up only their first
-    numbers.
-    """
-    keys = _arrays() if dialect.name == "postgresql" else _pairs(count)
-    same_key = (bags.c.revision == keys.c.revision) & (bags.c.position == keys.c.position)
-    columns = (bags.c.revision, bags.c.position, bags.c.vectors, bags.c.details)
-    statement = (
-        select(*columns, items.c.id, items.c.checksums)
-        .select_from(keys)
-        .join(bags, same_key)
-        .join(items)
-        .where(bags.c.collection == bindparam("collection"))
-    )
-    compiled = statement.compile(dialect=dialect)
-    assert isinstance(compiled, SQLCompiler)
-    return compiled
-
-
-def _arrays() -> FromClause:
-    """Keys as two arrays, of any number."""
-    numbers = ARRAY(bags.c.revision.type)
-    rows = func.unnest(*(bindparam(name, type_=numbers) for name in COLUMNS))
-    return rows.table_valued(*COLUMNS, name="keys").render_derived()
-
-
-def _pairs(count: int) -> FromClause:
-    """`count` keys as pairs of numbers."""
-    names = (bindparam(name, type_=bags.c.revision.type) for name in _names(count))
-    columns = (column(name, bags.c.revision.type) for name in COLUMNS)
-    return values(*columns, name="keys").data(list(zip(names, names, strict=True))).cte("keys")
-
-
-def _names(count: int) -> list[str]:
-    return [f"{half}_{i}" for i in range(count) for half in COLUMNS]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from threading import Lock
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Engine, func, select
@@ -12,11 +13,8 @@ from index.bags import position_of
 from index.catalog.facets import passing
 from index.catalog.pictures import PictureLost, Pictures
 from index.catalog.read_rows import (
-    StoredBag,
-    StoredBags,
     chunks,
     picture_rows,
-    read_bags,
     read_entries,
     read_items,
     read_picture,
@@ -24,6 +22,7 @@ from index.catalog.read_rows import (
     select_items,
 )
 from index.catalog.revisions import check_not_gone, key_if_live, read_revision, state_of
+from index.catalog.stored_bags import StoredBag, StoredBags, read_bags
 from index.catalog.views import CatalogView
 from index.database.checksums import ItemDamaged
 from index.database.errors import translate_errors
@@ -37,25 +36,52 @@ Read = TypeVar("Read")
 
 
 class CatalogReader:
-    """The readable part of a catalog. Safe for many threads; each method is a transaction."""
+    """The readable part of a catalog; each method is a transaction.
+
+    Safe for many threads.
+    """
 
     def __init__(self, storage: Storage, reader: Engine, pictures: Pictures) -> None:
         self.storage, self.reader, self.pictures = storage, reader, pictures
+        self._acknowledged: dict[int, int] = {}
+        self._lock = Lock()
 
     def revision(self, collection: Collection) -> int:
-        """Read the revision of the newest change; Replaced if the collection is gone."""
+        """Read the newest change's revision; Replaced if the collection is gone."""
         with translate_errors(), closing(self.reader.raw_connection()) as connection:
             return read_revision(connection, self.reader.dialect, collection)
 
+    def read_acknowledged(self, collection: Collection) -> int:
+        """Return the newest revision that every search must include.
+
+        It is this process's, or any if the storage is shared.
+        Asks the database only if the storage is shared.
+        """
+        if self.storage.shared:
+            return self.revision(collection)
+        return self._acknowledged.get(collection.key, 0)
+
+    def acknowledge(self, collection: Collection, revision: int) -> None:
+        """Note a revision that this process has written."""
+        with self._lock:
+            newest = max(revision, self._acknowledged.get(collection.key, 0))
+            self._acknowledged[collection.key] = newest
+
     def get(self, collection: Collection, item: str) -> Item:
-        """Read an item without pictures and bags; LookupError for an unknown id, or ItemDamaged."""
+        """Read an item without pictures and bags.
+
+        LookupError for an unknown id, or ItemDamaged.
+        """
         with self.reader.begin() as connection:
             return read_items(connection, collection.key, [row_of(connection, collection, item)])[0]
 
     def get_many(
         self, collection: Collection, ids: Sequence[str], damaged: set[str] | None = None
     ) -> dict[str, Item]:
-        """Read the existing sound items by id; ids of damaged ones go to `damaged`."""
+        """Read the existing sound items by id.
+
+        The ids of damaged ones go to `damaged`.
+        """
         chosen = select_items(collection.key).where(items.c.id.in_(ids))
         with self.reader.begin() as connection:
             rows = check_not_gone(connection, collection, connection.execute(chosen).all())
@@ -64,8 +90,9 @@ class CatalogReader:
             return {item.id: item for item in read}
 
     def entry(self, collection: Collection, item: str) -> Entry:
-        """Read an item with its pictures and bags; LookupError for an unknown id.
+        """Read an item with its pictures and bags.
 
+        LookupError for an unknown id.
         Raises PictureLost if a picture is missing or damaged; ItemDamaged if its rows are damaged.
         """
 
@@ -87,8 +114,9 @@ class CatalogReader:
             return read_bags(connection, self.reader.dialect, collection, keys)
 
     def picture(self, collection: Collection, item: str, photo: int = 0) -> Picture:
-        """Read one of an item's pictures; LookupError for an unknown id or number.
+        """Read one of an item's pictures.
 
+        LookupError for an unknown id or number.
         Raises PictureLost if it is missing or damaged.
         """
 
@@ -107,7 +135,7 @@ class CatalogReader:
             return read()
 
     def bag(self, collection: Collection, item: str, photo: int = 0) -> FragmentBag:
-        """Read the bag of one of an item's photos; raises the errors of `picture`."""
+        """Read the bag of a photo; raises the errors of `picture`."""
         with translate_errors(), self.reader.begin() as connection:
             revision = row_of(connection, collection, item).revision
             rows = picture_rows(connection, collection.key, [revision])[revision]
@@ -162,7 +190,7 @@ class CatalogReader:
             ).scalar_one()
 
     def stamps(self, collection: Collection, sources: Sequence[str]) -> dict[str, str | None]:
-        """Read the stamps of sources that were imported, which an import may skip."""
+        """Read the stamps of imported sources, for imports to skip."""
         stamps: dict[str, str | None] = {}
         with self.reader.begin() as connection:
             for part in chunks(sources):
@@ -187,7 +215,10 @@ class CatalogReader:
             return view.values(key, most)
 
     def example(self, collection: Collection, key: str) -> Any:
-        """Find a late item's value under a key that no filter compares; else None."""
+        """Find a late item's value of a key without comparable values.
+
+        None without one.
+        """
         with self.reading(collection) as view:
             return view.example(key)
 

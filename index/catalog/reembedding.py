@@ -89,7 +89,10 @@ def _begin(
     *,
     keep: bool = False,
 ) -> Collection:
-    """Find the nameless collection of an interrupted call for the model, or make one."""
+    """Find or make the nameless collection of a model.
+
+    An interrupted call may have left one.
+    """
     properties = {"fingerprint": fingerprint, "dimension": dimension, "score": score}
     begun = collections.c.replaces == old.key
     with catalog.exclusive.begin() as connection:
@@ -153,8 +156,9 @@ def _store(catalog: Catalog, new: Collection, changes: Changes, entries: Sequenc
 
 
 def _take_over(catalog: Catalog, old: Collection, new: Collection) -> bool:
-    """Move the name to the new collection if it has every change of the old one.
+    """Move the name to the new collection if it is complete.
 
+    It has every change of the old one then.
     Nothing is lost: `copied` rises in the transaction of the changes up to it, and
     no change of the old collection can come in between. Also True if another process has done
     it, or has begun to embed for a third model.

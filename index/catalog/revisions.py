@@ -30,14 +30,21 @@ from index.items import Collection, Replaced
 Found = TypeVar("Found", bound=Sequence[Any])
 
 
+# Whether a collection has a name, or will take another one's; else it is garbage.
+LIVE = or_(collections.c.name.is_not(None), collections.c.replaces.is_not(None))
+GARBAGE = and_(collections.c.name.is_(None), collections.c.replaces.is_(None))
+
+
 def key_if_live(collection: int | BindParameter[int]) -> ScalarSelect[int]:
-    """Select a collection's key, or nothing if it is garbage: then it reads as empty."""
+    """Select a collection's key, or nothing if it is garbage.
+
+    Garbage reads as empty.
+    """
     return select(collections.c.key).where(_is_live(collection)).scalar_subquery()
 
 
 def _is_live(collection: int | BindParameter[int]) -> ColumnElement[bool]:
-    named = or_(collections.c.name.is_not(None), collections.c.replaces.is_not(None))
-    return and_(collections.c.key == collection, named)
+    return and_(collections.c.key == collection, LIVE)
 
 
 def add_collection(connection: Connection, **values: Any) -> int:
@@ -50,7 +57,7 @@ def add_collection(connection: Connection, **values: Any) -> int:
 
 
 def advance(connection: Connection, collection: Collection, count: int) -> int:
-    """Take the next revisions of a collection, at least one; return the last.
+    """Take at least one next revision of a collection; return the last.
 
     Call it once in a transaction: it marks the change. Other writers wait here.
     """
@@ -85,7 +92,7 @@ def read_revision(
 ) -> int:
     """The revision of the newest change; Replaced if the collection is gone.
 
-    Searches read it, so it is read by the driver, as in index.catalog.read_rows.
+    Searches read it, so it is read by the driver, as in index.catalog.stored_bags.
     """
     statement = _revision(dialect)
     parameters = {"collection": collection.key}
@@ -109,15 +116,16 @@ def _revision(dialect: Dialect) -> SQLCompiler:
 
 
 def check_not_gone(connection: Connection, collection: Collection, rows: Found) -> Found:
-    """Return the rows; raise Replaced if there are none because the collection is gone."""
+    """Return the rows; Replaced if the collection is gone, and none left."""
     if not rows:
         state_of(connection, collection)
     return rows
 
 
 def hold(connection: Connection, collection: Collection) -> None:
-    """Lock a collection for writing until the transaction ends; Replaced if it is gone.
+    """Lock a collection for writing until the transaction ends.
 
+    Replaced if it is gone.
     SQLite has one writer at a time anyway.
     """
     statement = select(collections.c.key).where(collections.c.key == key_if_live(collection.key))

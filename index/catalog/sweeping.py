@@ -1,4 +1,4 @@
-"""Sweeping: display copies are deleted once no row has named them for long enough.
+"""Sweeping: display copies are deleted after long enough without a row.
 
 A note in the store says since when each one is unnamed. Every sweep of the catalog, or of
 a copy with the same store, removes names from the note that its own rows have.
@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class SweepLimits:
-    """The limits of a sweep: pictures unnamed for `seconds`, at most a `share` of all.
+    """The limits of a sweep: `seconds` unnamed, a `share` of all.
 
     With `dry` it deletes and notes nothing.
     """
@@ -45,7 +45,7 @@ class SweepLimits:
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """The result of a sweep: numbers of pictures, unnamed, due and deleted ones."""
+    """The result of a sweep: numbers of unnamed and deleted pictures."""
 
     pictures: int
     unnamed: int
@@ -78,7 +78,7 @@ class PictureSweeper:
         self._owned, self._pause = owned, pause
 
     def sweep(self, limits: SweepLimits) -> Sweep:
-        """Delete pictures unnamed for long enough; none if that is too large a share."""
+        """Delete pictures unnamed for long enough; none of a large share."""
         with self._reader.begin() as connection:
             if not limits.dry and not self._owned(connection):
                 return Sweep(0, 0, (), withheld=True)
@@ -149,7 +149,10 @@ def find_named(connection: Connection, names: Sequence[str]) -> set[str]:
 
 
 def _warn_of_withheld(sweep: Sweep, limits: SweepLimits) -> None:
-    """Warn of a share that is due; a running import or restore may explain recent ones."""
+    """Warn of a large share.
+
+    A running import or restore may explain a recent one.
+    """
     many = len(sweep.due) > max(LEAST, limits.share * sweep.pictures)
     facts = {"pictures": sweep.pictures, "unnamed": sweep.unnamed, "due": len(sweep.due)}
     log.log(

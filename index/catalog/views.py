@@ -25,7 +25,10 @@ EXAMPLES = 20  # of these, items that are read
 
 @dataclass(frozen=True, slots=True)
 class BagRow:
-    """The vectors of one stored bag: of a photo (a position below 0) or of a sentence."""
+    """The vectors of one stored bag.
+
+    Of a photo, with a position below 0, or of a sentence.
+    """
 
     revision: int
     position: int
@@ -58,8 +61,9 @@ class CatalogView:
     buckets: Buckets = ALL
 
     def mark(self, revision: int) -> str | None:
-        """Read the random mark of the first change at or after a revision; None without one.
+        """Read the random mark of the first change from a revision on.
 
+        None if there is no such change.
         Data derived from the collection up to a revision, with a note of its mark, belongs to this
         history if the mark is still the same: a database restored from a backup gives
         changes after the backup other marks. Marks before `floor` may be deleted (see
@@ -98,8 +102,9 @@ class CatalogView:
         )
 
     def carrying(self, condition: Simple | None, after: int) -> NDArray[np.int64]:
-        """The revisions later than `after` that a condition on one key holds for, in order.
+        """The revisions later than `after` with a condition on one key.
 
+        They come in order.
         All of them without a condition; some may come more than once.
         """
         if condition is None:
@@ -158,18 +163,18 @@ class CatalogView:
 
     def keys(self) -> list[str]:
         """List the metadata keys of items."""
-        here = facets.c.collection == self.collection
-        least = select(func.min(facets.c.key).label("key")).where(here)
+        in_collection = facets.c.collection == self.collection
+        least = select(func.min(facets.c.key).label("key")).where(in_collection)
         steps = least.cte("steps", recursive=True)
         # One look at the index for each key, instead of at all values; one statement for all.
-        later = select(func.min(facets.c.key)).where(here, facets.c.key > steps.c.key)
+        later = select(func.min(facets.c.key)).where(in_collection, facets.c.key > steps.c.key)
         further = select(later.correlate(steps).scalar_subquery())
         steps = steps.union_all(further.where(steps.c.key.is_not(None)))
         chosen = select(steps.c.key).where(steps.c.key.is_not(None))
         return list(self.connection.execute(chosen).scalars())
 
     def values(self, key: str, most: int) -> list[Scalar]:
-        """List different values of items under a key, up to `most`, in some order."""
+        """List up to `most` different values under a key, unordered."""
         of_key = (facets.c.collection == self.collection, facets.c.key == key)
         least = select(func.min(facets.c.value).label("value"), literal(1).label("number"))
         steps = least.where(*of_key).cte("steps", recursive=True)
@@ -183,7 +188,10 @@ class CatalogView:
         return [json.loads(value) for value in self.connection.execute(chosen).scalars()]
 
     def example(self, key: str) -> Any:
-        """Find a latest item's value under a key that no filter compares; else None."""
+        """Find a late item's value of a key without comparable values.
+
+        None without one.
+        """
         latest = (
             select(items.c.metadata)
             .where(items.c.collection == self.collection)
@@ -210,7 +218,10 @@ class CatalogView:
 
 
 def _read_metadata(text: str) -> dict[str, Any]:
-    """Read metadata for searches; empty if it is damaged, which showing the item reports."""
+    """Read metadata for searches; empty if damaged.
+
+    Showing the item reports the damage.
+    """
     try:
         return read_metadata(text)[0]
     except ValueError:

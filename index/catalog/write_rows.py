@@ -1,4 +1,4 @@
-"""Entries as rows of the tables, written many at a time in a transaction."""
+"""Entries as rows of the tables, written many at a time."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def record_change(
     metadata: Mapping[str, Any],
     photos: Sequence[int | NewPhoto] | None = None,
 ) -> Record:
-    """Make the rows of an item with other metadata and the same bags.
+    """Make the rows of an item with new metadata and old bags.
 
     `photos` lists its photos in order: new ones, and numbers of old ones.
     Raises LookupError for a number that it lacks, ItemDamaged for a damaged item.
@@ -105,7 +105,7 @@ def record_change(
 
 
 def _by_photo(row: Values) -> int:
-    """Return a key that sorts rows of bags or pictures in the order of photos."""
+    """Return a sort key of rows of bags or pictures: photo order."""
     return -int(row["position"])
 
 
@@ -168,13 +168,13 @@ def write(
 
 
 def _item_row(revision: int, record: Record) -> Values:
-    """Make the row of an item, with the checksums of all its rows."""
+    """Make the row of an item, with all of its checksums."""
     item = {"revision": revision} | record.item
     return item | {"checksums": checksums_of(item, record.pictures, record.bags)}
 
 
 def retire(connection: Connection, collection: int, changes: Mapping[str, int]) -> Replacing:
-    """Retire items by id at new revisions; return their old revisions by id."""
+    """Retire items by id; return their old revisions by id."""
     was: dict[str, int] = {}
     for ids in chunks(list(changes)):
         chosen = select(items.c.id, items.c.revision.label("was")).where(
@@ -222,7 +222,10 @@ def insert_rows(connection: Connection, table: Table, rows: Sequence[Values]) ->
 
 @lru_cache(maxsize=64)
 def _insert_arrays(table: Table, names: tuple[str, ...]) -> Insert:
-    """Compile a PostgreSQL insert of any number of rows, as an array for each column."""
+    """Compile a PostgreSQL insert: an array for each column.
+
+    It inserts any number of rows.
+    """
     arrays = (bindparam(name, type_=ARRAY(_drop_collation(table.c[name]))) for name in names)
     rows = func.unnest(*arrays).table_valued(*names, name="rows").render_derived()
     return insert(table).from_select(names, select(*(rows.c[name] for name in names)))

@@ -1,4 +1,4 @@
-"""Shards on a Ray cluster: their actors, and calls with a time limit.
+"""Shards on a Ray cluster: their actors, and calls in time.
 
 Of this folder, only this file and `replicas` import Ray. Every shard has several actors, on
 different nodes if there are any. Ray restarts an actor that ends; until it answers, another one
@@ -65,8 +65,9 @@ class ShardActor(ShardServer):
 
 
 class Cluster:
-    """The actors of all shards of one catalog and model. Safe for many threads.
+    """The actors of all shards of one catalog and model.
 
+    Safe for many threads.
     Processes with the same catalog, model and layout share actors: the first one starts
     them, and they outlive it.
     """
@@ -191,7 +192,7 @@ class Cluster:
 
 
 def connect(address: str) -> None:
-    """Connect this process to a Ray cluster; OSError if it cannot be reached."""
+    """Connect this process to a Ray cluster, or raise OSError."""
     if ray.is_initialized():
         return
     try:
@@ -207,7 +208,7 @@ def connect(address: str) -> None:
 
 
 def group_of(secret: bytes, fingerprint: str, layout: ClusterLayout, release: str) -> str:
-    """Name the group of actors of a catalog, a release, a model and a layout."""
+    """Name a group of actors by catalog, release, model and layout."""
     catalog = blake2b(secret + release.encode(), digest_size=6).hexdigest()
     return f"{catalog}-{fingerprint[:16]}-{layout.shards}x{layout.replicas}"
 
@@ -238,7 +239,7 @@ def remove(group: str) -> None:
 
 
 def _place(name: str, layout: ClusterLayout) -> PlacementGroup:
-    """Place the actors of a shard on different nodes, if there are several."""
+    """Place the actors of a shard on different nodes if possible."""
     try:
         return ray.util.get_placement_group(name)
     except ValueError:

@@ -1,5 +1,6 @@
-"""Connections to servers of shards: questions and answers as bytes, with a shared key.
+"""Connections to servers of shards, with a shared key.
 
+Questions and answers are bytes.
 A call through Ray takes about a millisecond of processor time, as long as the search of a
 small shard. So Ray places and restarts the servers, and questions go to them directly.
 """
@@ -132,7 +133,10 @@ def connect(address: Address, key: bytes, seconds: float) -> Connection:
 
 
 def _wrap(connected: socket.socket, seconds: float) -> Connection:
-    """Wrap a socket as a connection whose sends and reads wait at most `seconds`."""
+    """Wrap a socket as a connection with a limit of `seconds`.
+
+    Sends and reads wait no longer.
+    """
     connected.setblocking(True)
     connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     connected.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)

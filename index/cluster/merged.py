@@ -1,4 +1,4 @@
-"""Search over remote shards: all are asked as of one revision, and answers are merged."""
+"""Search over remote shards, as of one revision, with merged answers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TRIES = 4  # to find a revision that all shards can answer
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """The answers of shards that came in time, and their share of all buckets."""
+    """The answers of shards in time, and their share of buckets."""
 
     answers: tuple[Any, ...]
     coverage: float
@@ -58,7 +58,7 @@ class Servers(Protocol):
 
 
 class ShardedIndex(Index):
-    """A collection whose rows shards search; its documents and bags are read here."""
+    """A collection searched by shards; its documents and bags are here."""
 
     def __init__(
         self,
@@ -85,8 +85,9 @@ class ShardedIndex(Index):
         self.documents.start()
 
     def best(self, request: Request) -> Answer:
-        """The best hits of all shards, as of one revision; errors are those of Index.best.
+        """The best hits of all shards, as of one revision.
 
+        Errors are those of Index.best.
         If a shard does not answer in time, the hits of the others, and their coverage.
         """
         request = self._prepare(request)
@@ -137,12 +138,15 @@ class ShardedIndex(Index):
 
     @property
     def unpublished(self) -> int:
-        """How many changes of the catalog some shard has in no published segment."""
+        """The number of changes that some shard has not published."""
         return self.overview().unpublished
 
 
 class ShardedIndexes(Indexes):
-    """The indexes of a catalog's collections, whose shards follow the catalog by themselves."""
+    """The indexes of collections in shards.
+
+    Shards follow the catalog by themselves.
+    """
 
     def __init__(
         self,
@@ -166,7 +170,7 @@ class ShardedIndexes(Indexes):
         return {"shards": answering}
 
     def close(self) -> None:
-        """Let go of all indexes, and of the servers, which go on for others."""
+        """Close all indexes and connections; the servers go on for others."""
         super().close()
         self._servers.close()
 

@@ -1,4 +1,7 @@
-"""Rounds: one question to a server of each shard, and to others if it fails or is late."""
+"""Rounds of questions to a server of each shard, or several.
+
+Others are asked if it fails or is late.
+"""
 
 from __future__ import annotations
 
@@ -64,7 +67,7 @@ class Server:
         return self.ask_by_new_connection(question), False
 
     def ask_by_new_connection(self, question: bytes) -> Connection:
-        """Send a question over a new connection, and return it, or raise OSError."""
+        """Send a question over a new connection; return it, or raise OSError."""
         if self.address is None:
             raise OSError("it has not said where it answers")
         connection = connect(self.address, self.key, self.seconds)
@@ -94,7 +97,7 @@ class Round:
     """One question to all shards."""
 
     def __init__(self, servers: Sequence[Sequence[Server]], question: bytes) -> None:
-        """`servers` are the ready ones of each shard, in the order of asking."""
+        """`servers` are the ready ones of each shard, in asking order."""
         self.answers: dict[int, Any] = {}  # by shard
         self._first = [shard[0] if shard else None for shard in servers]
         self._others: list[Iterator[Server]] = [iter(shard) for shard in servers]
@@ -104,7 +107,7 @@ class Round:
         self._used: set[Connection] = set()  # those that were there before the question
 
     def ask(self, seconds: float, step: float) -> None:
-        """Gather answers for some seconds; after each step without one, ask others too.
+        """Gather answers in time; ask other servers after steps without one.
 
         Raises the error with which a server refuses the question.
         """
@@ -186,7 +189,7 @@ class Round:
             self._send(server.shard)
 
     def _ask_again(self, server: Server) -> bool:
-        """Ask a server over a new connection, after the old one was cut; False if that fails."""
+        """Ask a server again after a cut connection; return False for failure."""
         try:
             self._wait_for(server.ask_by_new_connection(self._question), server)
         except OSError:

@@ -41,7 +41,7 @@ class Replica(Server):
             )
 
     def lose(self, failed: Exception) -> None:
-        """Mark it as lost until it answers a probe, which is due soon."""
+        """Mark it as lost until it answers a probe, due soon."""
         Server.lose(
             self, failed
         )  # super() fails in a class with slots, which dataclass makes again

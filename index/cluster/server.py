@@ -48,7 +48,7 @@ class ShardServer:
         device: str = "cpu",
         threads: int | None = None,
     ) -> None:
-        """`threads` is the number for a search; None means one for each processor core."""
+        """`threads` are those of a search; None means one a core."""
         self._storage, self._fingerprint = storage, fingerprint
         self._calibration, self._device, self._threads = calibration, device, threads
         self._lock = Lock()
@@ -80,11 +80,11 @@ class ShardServer:
         self._index(collection).report(revision)
 
     def overview(self, collection: Collection) -> Overview:
-        """Return an overview of the search of the shard's part of a collection."""
+        """Return an overview of the shard's part of a collection."""
         return self._index(collection).overview()
 
     def ready(self) -> bool:
-        """Return whether every collection of the model can be searched as of about now.
+        """Return whether the model's collections can all be searched by now.
 
         Searches each once, as the first search of a process takes long.
         """
@@ -135,8 +135,9 @@ def _trial(collection: Collection, side: Side) -> Request:
 
 
 def storage_of(storage: Storage, buckets: Buckets) -> Storage:
-    """Return a shard's storage: the same database and pictures, another folder and buckets.
+    """Return a shard's storage, with its own folder and buckets.
 
+    Its database and pictures are the same.
     Shards with the same buckets find their segments again in any process.
     """
     return replace(

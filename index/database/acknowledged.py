@@ -1,4 +1,4 @@
-"""Acknowledged commits of an SQLite file, counted in a second file to detect their loss.
+"""Acknowledged commits of an SQLite file, counted in a second file.
 
 SQLite ends its recovery at the first damaged frame of the write-ahead log, and says nothing
 about later transactions. So every commit counts itself in the database, and is noted, once it
@@ -57,7 +57,10 @@ class Mark:
 
 
 class Marks:
-    """The file with the mark of one SQLite database. For many threads and processes."""
+    """The mark file of one SQLite database.
+
+    For many threads and processes.
+    """
 
     def __init__(self, database: Path) -> None:
         self._path = path_of(database)
@@ -65,14 +68,17 @@ class Marks:
         self._failed = False
 
     def read(self) -> Mark | None:
-        """Read the mark; None if there is none, or if its file is damaged."""
+        """Read the mark; None if it is missing or damaged."""
         try:
             return _unpack(self._path.read_bytes())
         except FileNotFoundError:
             return None
 
     def note(self, mark: Mark) -> None:
-        """Note commits that are on disk; a failure is logged, as they are."""
+        """Note commits on disk.
+
+        A failure is only logged, as they are on disk.
+        """
         try:
             with self._lock:
                 self._write(mark)
@@ -98,7 +104,7 @@ class Marks:
 
 
 class CountingConnection(sqlite3.Connection):
-    """A connection whose commits count themselves, and are noted once they are on disk."""
+    """A connection with counted commits, noted once they are on disk."""
 
     marks: Marks | None = None
     _changes: int | None = None  # total_changes when a writing transaction began
@@ -157,7 +163,7 @@ def check(database: Path, wait: float) -> None:
 
 
 def accept(database: Path, wait: float) -> None:
-    """Accept a database as it is; a copy of a damaged log is kept."""
+    """Accept a database as it is; copy a damaged log before."""
     try:
         check(database, wait)
     except AcknowledgedLost as lost:
@@ -173,8 +179,9 @@ def accept(database: Path, wait: float) -> None:
 
 
 def _read_state(database: Path, wait: float) -> Mark | None:
-    """Read a database's own count of commits; None if it or its tables are missing.
+    """Read a database's own count of commits.
 
+    None if it or its tables are missing.
     A file that cannot be read raises its error when it is opened next.
     """
     if not database.exists() or not database.stat().st_size:

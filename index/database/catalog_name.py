@@ -1,4 +1,4 @@
-"""The random name of a catalog; a copy of its database gets another one.
+"""The random name of a catalog, another one for a copy.
 
 It is a row of the settings, next to what tells the database from its copies: for SQLite the path
 and the inode of the file, one of which stays when a folder is moved or restored; for PostgreSQL
@@ -22,7 +22,7 @@ DATABASE = "SELECT oid::text FROM pg_database WHERE datname = current_database()
 
 
 class Heritage(StrEnum):
-    """The inheritance from another catalog: all that it owned, or what was copied."""
+    """The inheritance from another catalog: all it owned, or the copied part."""
 
     MOVED = "moved"
     COPIED = "copied"
@@ -34,19 +34,22 @@ def read_name(connection: Connection) -> str | None:
 
 
 def ensure_name(reader: Engine, exclusive: Engine) -> str:
-    """Return the catalog's name; make one if it has none or its database is a copy."""
+    """Return the catalog's name.
+
+    Makes one if it has none or its database is a copy.
+    """
     with reader.begin() as connection:
-        name, home, here = _read(connection, NAME), _read(connection, HOME), _home(connection)
-    if name is not None and home == here:
+        name, home, current = _read(connection, NAME), _read(connection, HOME), _home(connection)
+    if name is not None and home == current:
         return name
     with exclusive.begin() as connection:
         name, home = _read(connection, NAME), _read(connection, HOME)
-        if name is None or _is_copy(home, here):
+        if name is None or _is_copy(home, current):
             if name is not None:
                 _write(connection, f"{Heritage.COPIED}/{name}", "")
             name = uuid4().hex
             _write(connection, NAME, name)
-        _write(connection, HOME, here)
+        _write(connection, HOME, current)
     return name
 
 
@@ -84,11 +87,11 @@ def _home(connection: Connection) -> str:
     return f"{server.scalar_one()}/{database.scalar_one()}"
 
 
-def _is_copy(home: str | None, here: str) -> bool:
-    if not home or not here:
+def _is_copy(home: str | None, current: str) -> bool:
+    if not home or not current:
         return False
     # One part of SQLite's stays: the path where a backup is put back, the inode in a moved folder.
-    return not any(a == b for a, b in zip(home.split(" ", 1), here.split(" ", 1), strict=False))
+    return not any(a == b for a, b in zip(home.split(" ", 1), current.split(" ", 1), strict=False))
 
 
 def _read(connection: Connection, name: str) -> str | None:

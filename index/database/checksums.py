@@ -1,4 +1,4 @@
-"""Checksums of items and their bags: damaged ones are refused when they are read.
+"""Checksums of items and bags; reading refuses damaged ones.
 
 An item's row has them all in one value: 64-bit XXH3 of the item itself, then of the bags of
 its sentences, then of those of its photos, the last photo first. So the bag at a position p has the
@@ -63,7 +63,7 @@ def checksum_item(
     texts: Sequence[str],
     bags: bytes,
 ) -> bytes:
-    """Compute an item's checksum from its row, its pictures' rows and its bags' checksums."""
+    """Compute an item's checksum from its row, pictures' rows and bags' checksums."""
     content = [
         *(item[name] for name in ITEM),
         *([picture[name] for name in PICTURE] for picture in pictures),
@@ -85,7 +85,7 @@ def checksums_of(
     pictures: Iterable[Mapping[Any, Any]],
     bags: Iterable[Mapping[Any, Any]],
 ) -> bytes:
-    """Compute all checksums of an item from its row and those of its pictures and bags."""
+    """Compute all checksums of an item from its rows."""
     by_place = sorted(bags, key=lambda bag: (bag["position"] < 0, bag["position"]))
     summed = b"".join(
         checksum_bag(item["id"], item["revision"], bag["position"], bag["details"], bag["vectors"])
@@ -99,7 +99,10 @@ def checksums_of(
 def is_sound_item(
     item: Mapping[Any, Any], pictures: Iterable[Mapping[str, Any]], texts: Sequence[str]
 ) -> bool:
-    """Return whether an item, without its bags, has its checksum, or has none."""
+    """Return whether an item has its checksum, or none.
+
+    Its bags have their own.
+    """
     stored = item["checksums"]
     if stored is None:
         return True

@@ -22,7 +22,7 @@ class EndedSessions:
     """The ended sessions of a catalog. For many threads and processes."""
 
     def __init__(self, reader: Engine, writer: Engine, longest: int) -> None:
-        """`longest` is a session's length in seconds: rows of older ones are deleted."""
+        """`longest` is a session's length in seconds; older rows are deleted."""
         self._reader, self._writer, self._longest = reader, writer, longest
 
     def end(self, key: str, session: str, began: int) -> None:

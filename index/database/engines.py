@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,7 @@ UNOPENED = (
 
 @dataclass(frozen=True, slots=True)
 class Engines:
-    """One database in three roles; a transaction of each sees one state of it.
+    """One database in three roles, each with transactions on one state.
 
     A `writer` stores and deletes items. An `exclusive` transaction runs while no other writes: it
     makes and replaces collections and deletes garbage. SQLite has one writer at a time anyway;
@@ -53,7 +54,7 @@ class Engines:
 
 
 def url_of(database: str, folder: Path) -> URL:
-    """Return a database's address: the setting, or the SQLite file in a data folder.
+    """Return a database's address: the setting, or the folder's SQLite file.
 
     Raises ValueError for databases other than SQLite and PostgreSQL.
     """
@@ -107,7 +108,7 @@ def connect(url: str | URL, wait: float = WAIT) -> Engines:
 
 
 def migrate(storage: Storage) -> tuple[str | None, str]:
-    """Migrate a database to the newest version; return the versions before and after.
+    """Migrate a database to the newest version; return both versions.
 
     Waits for writing transactions, and they wait for it. A service that knows older tables writes
     nothing from then on. Raises the errors of `connect`.
@@ -161,7 +162,7 @@ def _make_engines(url: URL, wait: float) -> Engines:
 
 
 def _upgrade(engines: Engines) -> str | None:
-    """Migrate under the exclusive lock, with no limit on the time of a statement."""
+    """Migrate under the exclusive lock, without a limit of time."""
     migrating = engines.exclusive.execution_options(migrates=True)
     with migrating.begin() as connection:
         if connection.dialect.name == "postgresql":
@@ -251,19 +252,15 @@ def _prepare_sqlite(wait: float, marks: Marks | None) -> Callable[[Any, object],
         # A file from elsewhere may define computations; none of our tables does.
         connection.execute("PRAGMA trusted_schema = OFF")
         # Text of a damaged page may not be UTF-8; index.database.checksums detects the damage.
-        connection.text_factory = _decode
+        connection.text_factory = partial(str, encoding="utf-8", errors="replace")
         # Bags are read in a quarter of the time where the file is mapped; SQLite maps 2 GB at most.
         connection.execute("PRAGMA mmap_size = 2147418112")
 
     return prepare
 
 
-def _decode(text: bytes) -> str:
-    return text.decode("utf-8", "replace")
-
-
 def _enable_wal(connection: Any, wait: float) -> None:
-    """Switch to write-ahead logging; retry while others switch, as SQLite does not wait."""
+    """Switch to write-ahead logging; retry, as SQLite does not wait."""
     deadline = time.monotonic() + wait
     while True:
         try:

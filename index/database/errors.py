@@ -31,7 +31,7 @@ class NotReady(OSError):
 
 
 class Busy(OSError):
-    """The database did not answer in time or is unreachable; a retry may succeed."""
+    """The database is unreachable or too slow; a retry may succeed."""
 
 
 class StoreAway(Busy):
@@ -43,7 +43,7 @@ class DiskRefuses(Busy):
 
 
 class Damaged(OSError):
-    """The catalog's file is no SQLite database, or its contents contradict each other."""
+    """The catalog's file is no SQLite database, or contradicts itself."""
 
 
 class Pool(QueuePool):

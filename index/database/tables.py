@@ -166,7 +166,7 @@ retired_pictures = Table(
 
 
 def setting(connection: Connection, name: str) -> str:
-    """Read a setting that was written with the tables; Damaged if it is gone."""
+    """Read a setting written along with the tables; Damaged without it."""
     value: str | None = connection.execute(
         select(settings.c.value).where(settings.c.name == name)
     ).scalar_one_or_none()
@@ -176,6 +176,6 @@ def setting(connection: Connection, name: str) -> str:
 
 
 def check_tables(connection: Connection) -> None:
-    """Raise Damaged, or a driver's error, if a table or a column is missing."""
+    """Raise Damaged, or a driver's error, for missing tables or columns."""
     for table in schema.sorted_tables:
         connection.execute(select(table).where(false()))

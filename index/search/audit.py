@@ -26,8 +26,9 @@ class Audit:
 
 
 def audit(shard: Shard, requests: Sequence[Request]) -> Audit:
-    """Answer requests twice, as usual and exactly; errors are those of the searches.
+    """Answer requests twice, as usual and exactly.
 
+    Errors are those of the searches.
     A hit that scores like the last of the exact answer counts as one of them.
     """
     return Audit(tuple(_recall(shard, request) for request in requests))

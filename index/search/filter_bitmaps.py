@@ -1,4 +1,4 @@
-"""Filters: which revisions have the metadata that a search asks for, as compressed bitmaps."""
+"""Filters: the revisions that pass, as compressed bitmaps."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ MOST = 1_024  # bitmaps that are kept: of a million revisions each has up to 125
 
 @dataclass(frozen=True, slots=True)
 class Carriers:
-    """The revisions up to `until` for which a condition holds. Some may be retired since."""
+    """The revisions up to `until` with a condition, perhaps retired since."""
 
     until: int
     revisions: BitMap
 
 
 class Cache(OrderedDict[Simple | None, Carriers]):
-    """Carriers by condition, of one history; the one that was used last comes last."""
+    """Carriers by condition, of one history, the last used one last."""
 
 
 class Filters:
@@ -44,8 +44,9 @@ class Filters:
         self._lock = Lock()
 
     def matching(self, where: Mapping[str, Any], revision: int, history: int = 0) -> Numbers:
-        """The revisions, in order, whose items pass a filter; complete up to a revision.
+        """The sorted revisions of items that pass a filter.
 
+        They are complete up to a revision.
         Of a history of the catalog (Snapshot.histories). Raises ValueError for what is no filter.
         """
         with self._lock:
@@ -75,7 +76,7 @@ class Filters:
                 return self._carriers(condition, revision, cache)
 
     def _carriers(self, condition: Simple | None, revision: int, cache: Cache) -> BitMap:
-        """The revisions that a condition on one key holds for; all of them for None."""
+        """The revisions with a condition on one key; all for None."""
         with self._lock:
             cached = cache.get(condition)
             if cached is not None:

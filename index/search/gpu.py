@@ -1,4 +1,4 @@
-"""Scores of all rows on a GPU, which holds their codes in memory."""
+"""Scores of all rows on a GPU, with codes in its memory."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class DeviceRows:
     offsets: Tensor
 
     def bags(self, start: int, end: int, *, based: bool) -> PaddedBags:
-        """The fragments of rows in single precision, each row's padded to the longest."""
+        """The fragments of rows in single precision, padded to the longest."""
         first, last = self.offsets[start:end], self.offsets[start + 1 : end + 1]
         places = torch.arange(int((last - first).max()), device=self.codes.device)
         mask = places < (last - first)[:, None]  # (B, F)
@@ -53,7 +53,10 @@ class Device:
         return len(self._loaded)
 
     def scores(self, rows: Rows, query: Floats, *, rows_are_images: bool, floored: bool) -> Floats:
-        """Score rows (B,) for one part of a query (T, D); images are the rows with a base."""
+        """Score rows (B,) for one part of a query (T, D).
+
+        Images are the rows with a base.
+        """
         queries = PaddedBags.of([torch.from_numpy(query).to(self._name)])
         loaded, blocks = self._hold(rows), []
         based = bool(len(rows)) and int(rows.positions[0]) < 0
@@ -67,7 +70,7 @@ class Device:
         return scores
 
     def _hold(self, rows: Rows) -> DeviceRows:
-        """The rows on the device: kept there as long as their segment is used."""
+        """The rows on the device, as long as their segment is used."""
         key = id(rows.codes)
         with self._lock:
             entry = self._loaded.get(key)

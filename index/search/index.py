@@ -1,4 +1,4 @@
-"""Search: candidates by FAISS, their scores from codes, and the exact scores of the best."""
+"""Search: candidates by FAISS, then scores from codes, then exact scores."""
 
 from __future__ import annotations
 
@@ -14,15 +14,14 @@ from index.catalog.catalog import Catalog
 from index.documents.query_words import Synonyms
 from index.documents.reader import DocumentReader
 from index.items import Collection
-from index.search.contenders import SPARE, Contenders, ShardAnswer
-from index.search.exact import ExactScores
+from index.search.contenders import SPARE, Contenders, ExactScores, ShardAnswer
 from index.search.filter_bitmaps import Filters
 from index.search.overview import Overview
 from index.search.query import QueryPart, SentenceRole, check_query, need_calibration, terms_of
 from index.search.requests import NONE, Answer, Hit, Request, Shortlist
 from index.search.rescorer import Rescorer
 from index.search.scan import Scan, Scored, keep_probable, probabilities
-from index.search.shortlist import Chosen, choose
+from index.search.shortlist import choose
 from index.search.threads import Workers
 from index.segments.candidates import PER_HIT
 from index.segments.reader import SegmentChain, SegmentReader
@@ -40,8 +39,9 @@ SHARED = 512  # rows up to which another thread costs more time than it saves
 
 
 class Index:
-    """Search over a collection: the shard of one machine. Safe for many threads.
+    """Search over a collection: the shard of one machine.
 
+    Safe for many threads.
     Hits come by score, the highest first, then by item id and position. Until `start`, every
     search first takes in what any process has written; then a thread does so in the background,
     and a search waits for what this process has written alone.
@@ -59,9 +59,10 @@ class Index:
         synonyms: Synonyms | None = None,
         report: Callable[[int], None] | None = None,
     ) -> None:
-        """`report` is told the revisions of rows that do not agree with the catalog."""
+        """`report` gets the revisions of rows unlike the catalog's."""
         self._catalog, self._collection = catalog, collection
         self._calibration = calibration
+        self._share = catalog.storage.buckets.share
         self._score = score_named(collection.score)
         self._workers = Workers(threads)
         self._rescorer = Rescorer(self._score, self._workers, device)
@@ -94,12 +95,12 @@ class Index:
 
     @property
     def unpublished(self) -> int:
-        """The number of changes of the catalog in no published segment, as of the last look."""
+        """The number of unpublished changes of the catalog, at last look."""
         return self._reader.latest.unpublished
 
     @property
     def behind(self) -> int:
-        """The number of changes of the catalog that are not searched, as of the last look."""
+        """The number of changes of the catalog not searched, at last look."""
         return self._reader.latest.behind
 
     def recent(self) -> list[Request]:
@@ -140,7 +141,7 @@ class Index:
         return answer
 
     def best_at(self, request: Request, revision: int) -> ShardAnswer:
-        """Find rows that may be among the best as of a revision; errors are those of `best`.
+        """Find possible best rows as of a revision; errors as `best`.
 
         Whoever asked has checked the request.
         """
@@ -149,7 +150,7 @@ class Index:
         return replace(contending, contenders=contending.contenders.among_best(request), gone=gone)
 
     def _handle_vanished(self, vanished: Sequence[int], snapshot: SegmentChain) -> None:
-        """Read the changes by which the catalog lacks rows; without any, report the rows."""
+        """Read the changes behind missing rows; without any, report the rows."""
         # What a put replaced meanwhile is behind the snapshot, as what it was replaced by.
         self._reader.advance()
         latest = self._reader.latest
@@ -159,7 +160,7 @@ class Index:
             self._reader.publish()
 
     def _prepare(self, request: Request) -> Request:
-        """Check a request, and give it the query as this matcher asks it."""
+        """Check a request, and adapt its query to this matcher."""
         if request.least is not None:
             need_calibration(self._calibration)
         query = check_query(request.query, request.side, self._collection, self._calibration)
@@ -174,11 +175,8 @@ class Index:
             if request.where
             else None
         )
-        chosen, exact = self._choose(request, terms, snapshot, revisions)
-        scan = Scan(self._rescorer, request, terms)
-        if exact:
-            chosen = scan.narrow(chosen, request.limit + 1 + SPARE)
-        scored = self._score_segments(scan, chosen)
+        most = request.limit + 1 + SPARE
+        scored, exact = self._scan(request, terms, snapshot, revisions, most)
         candidates = sum(len(segment.numbers) for segment in scored)
         # Where rows were left out before, so can be what only the bound of the error would let in.
         share = np.float32(1 if exact else LIKELY[request.role])
@@ -187,26 +185,25 @@ class Index:
             Contenders.of(scored, request, self._calibration, share),
             exact=exact,
             candidates=candidates,
-            rows=sum(len(segment.side(request.side)) for segment in snapshot.segments),
+            rows=sum(len(segment.sides[request.side]) for segment in snapshot.segments),
             revision=snapshot.revision,
         )
 
     def shortlist(
         self, side: Side, query: Query, count: int, revisions: Numbers | None = None
     ) -> Shortlist:
-        """Shortlist about `count` rows that promise most, of items with some sorted revisions.
+        """Shortlist about `count` rows that promise most.
 
+        They are of items with some sorted revisions.
         Their probabilities are those of codes. ValueError without a calibration.
         """
         request = self._prepare(Request(side, query, limit=max(count // PER_HIT, 1)))
         calibration = need_calibration(self._calibration)
         snapshot = self._reader.current()
         terms = terms_of(request.query)
-        chosen, _ = self._choose(request, terms, snapshot, revisions)
-        if not chosen:
+        scored, _ = self._scan(request, terms, snapshot, revisions)
+        if not scored:
             return replace(NONE, asked=True)
-        scan = Scan(self._rescorer, request, terms)
-        scored = self._score_segments(scan, chosen)
         no_error = np.float32(0)
         by_codes = [
             np.array(probabilities(calibration, segment, request, no_error)) for segment in scored
@@ -224,8 +221,9 @@ class Index:
         rows: Sequence[tuple[int, int]],
         damaged: set[str] | None = None,
     ) -> dict[int, Hit]:
-        """Find the best hit of each revision among rows by revision and position.
+        """Find the best hit of each revision among given rows.
 
+        Rows are pairs of a revision and a position.
         The items of those that are not as they were stored are added to `damaged`.
         """
         request = self._prepare(Request(side, query))
@@ -237,20 +235,28 @@ class Index:
             best[hit.revision] = min(best.get(hit.revision, hit), hit, key=Hit.by_probability)
         return best
 
-    def _score_segments(self, scan: Scan, chosen: Chosen) -> list[Scored]:
-        """Score the rows of each segment from their codes."""
-        few = sum(len(numbers) for _, numbers in chosen) < SHARED
-        return self._workers.map(lambda pair: scan.score(*pair), chosen, alone=few)
-
-    def _choose(
+    def _scan(
         self,
         request: Request,
         terms: Sequence[QueryPart],
         snapshot: SegmentChain,
         revisions: Numbers | None,
-    ) -> tuple[Chosen, bool]:
-        """Choose the rows that might be among the best; also says whether no others could."""
+        most: int | None = None,
+    ) -> tuple[list[Scored], bool]:
+        """Score rows that might be among the best.
+
+        Also says whether no others could be.
+        With `most`, only those of all rows that can be among as many best hits.
+        """
         every = request.exact or self._rescorer.device is not None  # a GPU scans in no time
         score = None if every else self._score
-        share = self._catalog.storage.buckets.share
-        return choose(snapshot.segments, request, terms, revisions, score, self._workers, share)
+        chosen, exact = choose(
+            snapshot.segments, request, terms, revisions, score, self._workers, self._share
+        )
+        if not chosen:
+            return [], exact
+        scan = Scan(self._rescorer, request, terms)
+        if exact and most is not None:
+            chosen = scan.narrow(chosen, most)
+        few = sum(len(numbers) for _, numbers in chosen) < SHARED
+        return self._workers.map(lambda pair: scan.score(*pair), chosen, alone=few), exact

@@ -1,4 +1,4 @@
-"""Open indexes: one for each collection of a data folder, followed in the background."""
+"""Open indexes, one for each collection, followed in the background."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ log = logging.getLogger(__name__)
 
 
 class Indexes:
-    """The indexes of a catalog's collections, opened when they are asked for. For many threads."""
+    """The indexes of a catalog's collections, opened on demand.
+
+    For many threads.
+    """
 
     def __init__(
         self,
@@ -113,7 +116,7 @@ class Indexes:
             index.close()
 
     def _watch(self) -> None:
-        """Start a follower as soon as there is enough to follow, or garbage to delete."""
+        """Start a follower as soon as there is work for it."""
         process: subprocess.Popen[bytes] | None = None
         unfilled = True  # until a follower has been there that fills in missing checksums
         while not self._stopped.wait(WATCH):
@@ -132,7 +135,7 @@ class Indexes:
             process.communicate()  # waits, and closes the pipe
 
     def _needs_follower(self) -> bool:
-        """Return whether there is garbage to delete, or enough written for a new segment."""
+        """Return whether there is garbage, or enough for a new segment."""
         if self._close_dropped():
             return True
         with self._lock:
@@ -140,7 +143,7 @@ class Indexes:
         return any(count >= Sizes().least for count in unpublished)
 
     def _close_dropped(self) -> bool:
-        """Close the indexes of dropped collections; says whether any is still to delete."""
+        """Close indexes of dropped collections; return whether garbage is left."""
         named = {collection.token for collection in self.catalog.names.all()}
         with self._lock:
             gone = [self._open.pop(token) for token in self._open.keys() - named]

@@ -12,7 +12,7 @@ from index.segments.rows import Side
 
 @dataclass(frozen=True, slots=True)
 class SideOverview:
-    """The rows of one side by what finds them, and the number that no file has yet."""
+    """The rows of one side by their finder, and unpublished ones."""
 
     found_by: Counter[str]
     in_memory: int
@@ -23,9 +23,9 @@ class SideOverview:
         found_by: Counter[str] = Counter()
         for segment in snapshot.segments:
             found_by["codes" if side in segment.structures else "scan"] += int(
-                segment.side(side).live.sum()
+                segment.sides[side].live.sum()
             )
-        in_memory = sum(int(segment.side(side).live.sum()) for segment in snapshot.tail)
+        in_memory = sum(int(segment.sides[side].live.sum()) for segment in snapshot.tail)
         return cls(found_by, in_memory)
 
     @property
@@ -36,8 +36,9 @@ class SideOverview:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """The state of a collection's index; `bytes` are those of codes and summaries.
+    """The state of a collection's index.
 
+    `bytes` are those of codes and summaries.
     revision: the change up to which all is searched. behind: the changes after it. unpublished: the
     changes that no segment on disk has.
     """
@@ -66,7 +67,7 @@ class Overview:
 
     @classmethod
     def together(cls, shards: Sequence[Overview], coverage: float) -> Overview:
-        """The overview of a collection of its shards' that answered; what they cover of it."""
+        """The overview of shards that answered, and their coverage."""
         return cls(
             segments=sum(shard.segments for shard in shards),
             bytes=sum(shard.bytes for shard in shards),

@@ -1,4 +1,4 @@
-"""Parts of a query: their weights, their exact scores with bags, and how probable these are."""
+"""Parts of a query: their weights, exact scores and probabilities."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FLOOR, NO_FLOOR = np.float32(0), np.float32(-np.inf)
 
 
 class SentenceRole(Enum):
-    """The side of a pair that is the sentence: its fragments are summed over."""
+    """The sentence's side of a pair: its fragments are summed over."""
 
     QUERY_IS_SENTENCE = "query"
     ROWS_ARE_SENTENCES = "rows"
@@ -31,8 +31,9 @@ class SentenceRole(Enum):
 
 @dataclass(frozen=True, slots=True)
 class QueryPart:
-    """One part of a query, vectors (T, D), and its weight, which is below 0 if negated.
+    """One part of a query, vectors (T, D), and its weight.
 
+    The weight is below 0 if it is negated.
     floored: whether it counts only where a row has it, see Query.floored.
     """
 
@@ -52,8 +53,9 @@ class QueryPart:
 
 
 def exact(score: Score, vectors: Sequence[Floats], term: QueryPart, role: SentenceRole) -> Floats:
-    """Score bags (F_b, D) for one part of a query, in single precision: (B,).
+    """Score bags (F_b, D) for one part of a query: (B,).
 
+    In single precision.
     Each is to the bit what it is among others, as a product of two vectors is.
     """
     offsets = offsets_of([len(bag) for bag in vectors])
@@ -63,7 +65,7 @@ def exact(score: Score, vectors: Sequence[Floats], term: QueryPart, role: Senten
 def exact_rows(
     score: Score, vectors: Floats, offsets: Numbers, term: QueryPart, role: SentenceRole
 ) -> Floats:
-    """Score bags like `exact`, with the fragments offsets[b : b + 2] of vectors (N, D)."""
+    """Score bags like `exact`, of fragments offsets[b : b + 2] in (N, D)."""
     scores = np.empty(len(offsets) - 1, np.float32)
     packed = numkong.dots_pack(np.ascontiguousarray(term.vectors))
     products = np.asarray(numkong.dots_packed(vectors, packed))  # (N, T)
@@ -84,7 +86,7 @@ def exact_rows(
 def check_query(
     query: Query, side: Side, collection: Collection, calibration: Calibration | None
 ) -> Query:
-    """Check a query, and give it as the matcher of a collection asks it.
+    """Check a query, and adapt it to a collection's matcher.
 
     ValueError for one without fragments, of another dimension, or not finite.
     """
@@ -137,7 +139,7 @@ def probabilities(
     *,
     in_photos: bool,
 ) -> list[float]:
-    """The probabilities of rows as answers, from the scores (P, N) of the query's parts.
+    """The probabilities of rows as answers, from parts' scores (P, N).
 
     Where the rows are sentences, of `sizes` (N,) fragments with the sums (N, D).
     """
@@ -155,7 +157,7 @@ def probabilities(
 
 
 def totals(scores: Floats, weights: Sequence[float]) -> Floats:
-    """Σ_p w_p S_p (N,) of the scores (P, N) of a query's parts.
+    """Σ_p w_p S_p (N,) of the scores (P, N).
 
     Each to the bit what it is among others: a product of matrices would round otherwise.
     """

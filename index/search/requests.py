@@ -10,11 +10,11 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from index.bags import photo_at
-from index.catalog.read_rows import StoredBag
+from index.catalog.stored_bags import StoredBag
 from index.search.query import SentenceRole
 from index.segments.rows import Numbers, Side
 from models.scores import alignment
+from models.scores.scoring import score_named
 from models.text.queries import Query
 from models.types import FragmentBag, Link
 
@@ -22,7 +22,7 @@ FARTHEST = 10_000  # hits that can be paged through, or looked at for their prob
 
 
 class HitKey(NamedTuple):  # no dataclass: these are compared in a tenth of the time
-    """The place of a hit in a list: by score, highest first, then by item id and position.
+    """The place of a hit in a list: score, highest first, id, position.
 
     Keys compare as their hits follow one another.
     """
@@ -39,7 +39,7 @@ class HitKey(NamedTuple):  # no dataclass: these are compared in a tenth of the 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A search: the `limit` best hits of a side for a query, of those behind `after`.
+    """A search: the `limit` best hits of a side behind `after`.
 
     A hit among images is an item by the best of its photos; among sentences it is one of them.
     `where` maps metadata keys to a value, or a list of which any will do; `least` is the smallest
@@ -64,15 +64,10 @@ class Request:
 
     @property
     def role(self) -> SentenceRole:
-        """A photo that is asked for sentences is described by them; else the query describes."""
+        """The sentence's side: the query, unless a photo asks for sentences."""
         if self.side == "sentences" and self.query.text is None:
             return SentenceRole.ROWS_ARE_SENTENCES
         return SentenceRole.QUERY_IS_SENTENCE
-
-    @property
-    def reach(self) -> int:
-        """The number of best hits that must be known."""
-        return self.seen + self.limit if self.least is None else FARTHEST
 
     def behind(self, hit: Hit | None, seen: int) -> Request:
         """The same request for what comes behind a hit."""
@@ -81,12 +76,14 @@ class Request:
 
 @dataclass(frozen=True)  # no slots: a hit keeps what was made of it
 class Hit:
-    """One answer: what the catalog has of it, and the request that it answers.
+    """One answer: its stored bag, and its request.
 
     Its bag and its links are made when they are first read: they take a third of a search's time.
     """
 
-    key: HitKey
+    item: str
+    position: int  # among the item's photos or sentences, as in the catalog
+    score: float
     revision: int
     stored: StoredBag
     request: Request
@@ -94,23 +91,16 @@ class Hit:
     probability: float | None = None  # None where the matcher is not calibrated
 
     @property
-    def item(self) -> str:
-        """The id of its item."""
-        return self.key.item
-
-    @property
-    def position(self) -> int:
-        """The position among the item's photos or sentences, as in the catalog."""
-        return self.key.position
-
-    @property
-    def score(self) -> float:
-        """The hit's score."""
-        return self.key.score
+    def key(self) -> HitKey:
+        """Its place in a list."""
+        return HitKey(-self.score, self.item, self.position)
 
     def by_score(self) -> tuple[float, int]:
-        """A key to sort an item's photos by score; of two alike the first comes first."""
-        return self.key.minus_score, -self.key.position
+        """A key to sort an item's photos by score.
+
+        Of two alike the first comes first.
+        """
+        return -self.score, -self.position
 
     def by_probability(self) -> tuple[float, float, int]:
         """A key like by_score, with the most probable photo first."""
@@ -131,12 +121,7 @@ class Hit:
         query = self.request.query
         if self.request.role is SentenceRole.QUERY_IS_SENTENCE:
             return alignment.query_links(self.bag, query, self.score_name)
-        return alignment.links(query.bag, self.bag, self.score_name)
-
-    @property
-    def photo(self) -> int | None:
-        """The number of its photo in the item, from 0; None for a sentence."""
-        return photo_at(self.position)
+        return score_named(self.score_name).links(query.bag, self.bag)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +155,7 @@ BEST = 1_000  # photos, or sentences, of a search that are looked at
 
 @dataclass(frozen=True, slots=True)
 class Shortlist:
-    """Rows by their items' revisions and their positions (M,), with probabilities from codes.
+    """Rows by revision and position (M,), with probabilities from codes.
 
     An item may have several of them. asked: whether any were searched at all. coverage: the
     share of the collection that was.
@@ -183,7 +168,7 @@ class Shortlist:
     coverage: float = 1.0
 
     def of_items(self, revisions: Sequence[int]) -> list[tuple[int, int]]:
-        """The revisions and positions of those that belong to items with some revisions."""
+        """The revisions and positions of rows of items with some revisions."""
         chosen = np.flatnonzero(np.isin(self.revisions, revisions))
         pairs = zip(self.revisions[chosen].tolist(), self.positions[chosen].tolist(), strict=True)
         return list(pairs)

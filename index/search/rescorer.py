@@ -1,26 +1,200 @@
-"""Scores of stored rows from their codes, block by block, by threads or on a GPU."""
+"""Scores of stored rows from their codes, with bounds of errors."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
+import numkong
 import numpy as np
+from numpy.typing import NDArray
 
-from index.search.estimates import Coded, Estimates, RowBlock
+from index.codes import LOW, encode, split_halves, steps
 from index.search.gpu import Device
 from index.search.query import QueryPart, SentenceRole, exact
 from index.search.threads import Workers
 from index.segments.heads import Heads
-from index.segments.rows import Numbers, Rows, of_vectors
-from models.scores.byte_dots import CHUNK
-from models.scores.scoring import Score
+from index.segments.rows import Numbers, Rows, fragments_of, of_vectors, offsets_of
+from models.scores.byte_dots import CHUNK, ByteDots
+from models.scores.kernels import Floats
+from models.scores.scoring import ProductErrors, Score
 
+ROUNDING = np.float32(2**-23)  # of a number in single precision, up and down
 BLOCK = 2**10  # rows whose products lie in the processor's second cache together
 ALONE = 4  # blocks up to which another thread costs more time than it saves
 
 
+@dataclass(frozen=True, slots=True)
+class RowBlock:
+    """Some rows' arrays, as in Rows, cut or copied out.
+
+    Codes are not copied: the rows' own are those of some `fragments` (N,), or all without these.
+    Of heads, codes, scales and reach are theirs; `rest` is, too, and `noise` is what the codes of
+    the rows themselves may be off by, in any number of a fragment.
+    """
+
+    codes: NDArray[np.int8]
+    fragments: Numbers | None
+    offsets: Numbers
+    scales: Floats
+    reach: Floats
+    bases: Floats
+    summaries: NDArray[np.float16]
+    rest: Floats | None = None
+    noise: Floats | None = None
+
+    def errors(self, fragments: int, sizes: Numbers) -> Floats:
+        """The errors (B, E) of products of rows with a query."""
+        # Sums in single precision, here and in `exact`: of D products, and of what they give.
+        width = self.summaries.shape[1]
+        terms = ROUNDING * (width + fragments + sizes)
+        factors = [self.scales, self.reach, terms * (self.bases + 2 * self.reach)]
+        if self.rest is not None and self.noise is not None:
+            turned = self.reach + self.rest  # ‖v_i‖₂ at most; directions are rounded as well
+            factors += [self.rest, self.noise + 2 * ROUNDING * width * turned]
+        return np.stack(factors, axis=1).astype(np.float32)
+
+    @classmethod
+    def of(cls, rows: Rows, chosen: slice | Numbers, heads: Heads | None = None) -> RowBlock:
+        """The rows of a slice, not copied, or of some numbers."""
+        coded = heads or rows
+        if isinstance(chosen, slice):
+            offsets = rows.offsets[chosen.start : chosen.stop + 1]
+            codes, fragments = coded.codes[offsets[0] : offsets[-1]], None
+            offsets = offsets - offsets[0]
+        else:
+            codes, fragments = coded.codes, fragments_of(rows.offsets, chosen)
+            offsets = offsets_of(rows.offsets[chosen + 1] - rows.offsets[chosen])
+        return cls(
+            codes,
+            fragments,
+            offsets,
+            coded.scales[chosen],
+            coded.reach[chosen],
+            rows.bases[chosen],
+            rows.summaries[chosen],
+            None if heads is None else heads.rest[chosen],
+            None if heads is None else rows.scales[chosen] / np.float32(2),
+        )
+
+
+FINE = 254.0  # a vector's second code is of what its first leaves, which is half a step at most
+
+
+@dataclass(frozen=True, slots=True)
+class Estimates:
+    """Scores of rows, (B,) or (P, B), and their errors' bounds."""
+
+    scores: Floats
+    errors: Floats
+
+
+class Coded:
+    """A query part in 8 bits, for the rows of one side.
+
+    Its vectors are scales[t] · codes[t].
+    Where the rows are sentences, what the part's fragments have in common (the summary of an image)
+    is taken out first, as from stored images, and coded twice: with a coarse and a fine step. With
+    `directions` (D, M) it is for the heads of rows that have these.
+    """
+
+    def __init__(
+        self,
+        term: QueryPart,
+        score: Score,
+        role: SentenceRole,
+        *,
+        rows_have_base: bool,
+        directions: Floats | None = None,
+    ) -> None:
+        self.term, self.role, self.score = term, role, score
+        vectors, rest = term.vectors, None
+        if directions is not None:
+            assert role is SentenceRole.QUERY_IS_SENTENCE
+            vectors = np.ascontiguousarray(term.vectors @ directions)
+            rest = np.linalg.norm(term.vectors - vectors @ directions.T, axis=1)
+        self.common: Floats | None = None
+        if role is SentenceRole.ROWS_ARE_SENTENCES:
+            self.common = score.image_summary(vectors, np.zeros(1, np.int64))[0]
+            vectors = vectors - self.common
+        self.scales = steps(vectors)
+        codes = [encode(vectors, self.scales)]
+        if self.common is not None:
+            self.common_scale = steps(self.common[None])
+            coarse = encode(self.common[None], self.common_scale)
+            fine = self.common - coarse[0] * self.common_scale
+            codes += [coarse, encode(fine[None], self.common_scale / FINE)]
+        self.codes = ByteDots(np.concatenate(codes))
+        # What a row's base gives to all of the fragments together is as good, and found sooner.
+        together = score.adds_shifts and role is SentenceRole.QUERY_IS_SENTENCE and not term.floored
+        base_vectors = term.vectors.sum(axis=0, keepdims=True) if together else term.vectors
+        self.base_scales = 127 * steps(base_vectors)  # half precision holds no large numbers
+        self.base = (
+            split_halves(base_vectors / self.base_scales[:, None]) if rows_have_base else None
+        )
+        self.errors_by_row = self._errors_by_row(vectors, rest)  # (E, T)
+
+    def __len__(self) -> int:
+        return len(self.scales)
+
+    def _errors_by_row(self, vectors: Floats, rest: Floats | None) -> Floats:
+        """The effect (E, T) of RowBlock.errors on products with fragments.
+
+        |v·s − v'·s'| ≤ ‖v − v'‖∞ ‖s‖₁ + ‖v'‖₁ ‖s − s'‖∞; of heads also rest(v) · rest(s).
+        """
+        lengths = np.abs(vectors).sum(axis=1)  # ‖s_t‖₁
+        by_scale, by_reach = lengths / 2, self.scales / 2
+        if self.common is not None:
+            by_scale = by_scale + np.abs(self.common).sum() / 2
+            by_reach = by_reach + self.common_scale / np.float32(2 * FINE)
+        by_rounding = 127 * steps(self.term.vectors)  # ‖s_t‖∞
+        factors = [by_scale, by_reach, by_rounding]
+        if rest is not None:
+            factors += [rest, np.abs(self.term.vectors).sum(axis=1)]
+        return np.stack(factors).astype(np.float32)
+
+    def estimates(self, rows: RowBlock) -> Estimates:
+        """Scores of rows by their codes."""
+        T, B = len(self), len(rows.scales)
+        dots = self.codes(rows.codes, rows.fragments)  # (N, ≥ T [+ 2])
+        fragment_shifts = np.zeros(len(dots), np.float32)
+        if self.common is not None:
+            common = dots[:, T] + dots[:, T + 1] / np.float32(FINE)
+            fragment_shifts = (self.common_scale * common).astype(np.float32)
+        row_shifts = np.zeros((B, T), np.float32)
+        if self.base is not None:
+            products = np.asarray(numkong.dots_packed(rows.summaries, self.base))  # high, then low
+            width = len(self.base_scales)
+            row_shifts[:, :width] = (
+                products[:, :width] + products[:, width:] / LOW
+            ) * self.base_scales
+        scores = np.empty(B, np.float32)
+        self.score.kernel(
+            dots,
+            rows.offsets,
+            rows.scales.copy(),  # of an array that is read-only, a kernel is compiled once more
+            self.scales,
+            row_shifts,
+            fragment_shifts,
+            self.role is SentenceRole.QUERY_IS_SENTENCE,
+            self.term.least,
+            scores,
+        )
+        return Estimates(scores, self.errors(rows))
+
+    def errors(self, rows: RowBlock) -> Floats:
+        """The bounds (B,) of the errors of rows' scores from their codes."""
+        sizes = np.diff(rows.offsets)
+        errors_by_part = rows.errors(len(self), sizes), self.errors_by_row
+        images = self.role is SentenceRole.QUERY_IS_SENTENCE
+        return self.score.error(ProductErrors(*errors_by_part, sizes, images))
+
+
 class Rescorer:
-    """Scores rows for queries. Safe to call from several threads, and uses its workers'."""
+    """Scores rows for queries, by workers' threads.
+
+    Safe to call from several threads.
+    """
 
     def __init__(self, score: Score, workers: Workers, device: str | None = None) -> None:
         self.score = score
@@ -34,7 +208,7 @@ class Rescorer:
         numbers: Numbers | None = None,
         heads: Heads | None = None,
     ) -> Estimates:
-        """Score the rows of some sorted numbers, or all rows, for a query's parts: (P, B).
+        """Score some sorted rows, or all, for a query's parts: (P, B).
 
         By the codes of `heads` instead of the rows' own, if the parts are for these.
         """
@@ -70,7 +244,7 @@ class Rescorer:
 
 
 def compile_kernel(score: Score) -> None:
-    """Compile products of codes and a score's kernel, or read them from numba's cache."""
+    """Compile a score's kernel, or read it from numba's cache."""
     vectors, role = np.ones((1, CHUNK), np.float32), SentenceRole.QUERY_IS_SENTENCE
     term = QueryPart(vectors, 1.0)
     rows = of_vectors([vectors], [0], [0], "images", score, dimension=CHUNK)

@@ -1,4 +1,4 @@
-"""Scans: scores of rows from their codes, for rows that need them by bounds from heads."""
+"""Scans: scores of rows from codes, after bounds from heads."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from index.search import query as query_parts
-from index.search.estimates import Coded
 from index.search.query import QueryPart, SentenceRole
 from index.search.requests import Request
-from index.search.rescorer import Rescorer
+from index.search.rescorer import Coded, Rescorer
 from index.search.shortlist import Chosen
 from index.segments.heads import Heads
 from index.segments.rows import Numbers, Rows
@@ -25,7 +24,7 @@ PROMISING = 4  # times as many rows as are asked for say how high a score has to
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """Rows of a segment, and their scores (P, N) for the query's parts from their codes.
+    """Rows of a segment, and parts' scores (P, N) from codes.
 
     `total` (N,) is the weighted sum. `errors` (P, N) and `error` (N,) say how far each can be from
     the exact one.
@@ -94,7 +93,7 @@ class Scan:
 
     @property
     def _bounded(self) -> bool:
-        """Whether the best hits are the highest scores, of rows that may have heads."""
+        """Whether heads may bound the best scores of these rows."""
         request = self._request
         return (
             request.side == "images"
@@ -104,7 +103,7 @@ class Scan:
         )
 
     def _find_least(self, bounds: Sequence[Scored], count: int) -> np.float32:
-        """Find a score that the `count` best items behind the page before reach at least."""
+        """Find a score that the best `count` items reach at least."""
         bounds = [bound.only(self._behind(bound)) for bound in bounds]
         totals = np.concatenate([*(bound.total for bound in bounds), np.empty(0, np.float32)])
         rows = count
@@ -118,7 +117,7 @@ class Scan:
         return np.float32(-np.inf)
 
     def _items(self, bounds: Scored) -> Floats:
-        """Find the least scores, by codes, of items that certainly come behind the page before."""
+        """Find the least scores, by codes, of items behind the page."""
         scored = self.score(bounds.rows, bounds.numbers)
         scored = scored.only(self._behind(scored))
         revisions, items = np.unique(scored.rows.revisions[scored.numbers], return_inverse=True)
@@ -127,7 +126,7 @@ class Scan:
         return reached
 
     def _behind(self, scored: Scored) -> NDArray[np.bool_]:
-        """Mark rows that certainly come behind the page before, with all photos of their items."""
+        """Mark rows of items certainly behind the page before."""
         after = self._request.after
         if after is None:
             return np.ones(len(scored.total), np.bool_)
@@ -137,7 +136,7 @@ class Scan:
         return behind
 
     def _encode(self, heads: Heads | None) -> list[Coded]:
-        """Encode the parts of the query in 8 bits, for the rows' own codes or those of heads."""
+        """Encode the query's parts in 8 bits, for rows or heads."""
         return [
             Coded(
                 term,
@@ -156,7 +155,7 @@ SLACK = 0.01  # by how much a probability may be too small as sums are kept in h
 def probabilities(
     calibration: Calibration, scored: Scored, request: Request, share: np.float32
 ) -> list[float]:
-    """The probabilities of rows, if their scores are off by a share of their errors."""
+    """The probabilities of rows with scores off by a share of errors."""
     higher = share * np.sign(request.query.weights, dtype=np.float32)[:, None] * scored.errors
     return query_parts.probabilities(
         calibration,
@@ -172,7 +171,7 @@ def probabilities(
 def keep_probable(
     calibration: Calibration | None, scored: Scored, request: Request, share: np.float32
 ) -> Scored:
-    """Keep the rows whose probability may be as high as is asked for.
+    """Keep the rows with a possible probability of `least`.
 
     Their scores may be off by a share of their errors.
     """
@@ -186,7 +185,7 @@ def keep_probable(
 def mark_surely_probable(
     calibration: Calibration | None, scored: Sequence[Scored], request: Request, share: np.float32
 ) -> NDArray[np.bool_]:
-    """Mark the rows (N,) that certainly are as probable as is asked for."""
+    """Mark the rows (N,) with a certain probability of `least`."""
     if request.least is None:
         return np.ones(sum(len(part.total) for part in scored), np.bool_)
     assert calibration is not None

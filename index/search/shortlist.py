@@ -1,8 +1,8 @@
-"""Choice of the rows to score: all that pass a filter, or the candidates among them."""
+"""Choice of the rows to score: all, or the candidates."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from index.codes import single
 from index.search import query as query_parts
 from index.search.query import QueryPart, SentenceRole
-from index.search.requests import Request
+from index.search.requests import FARTHEST, Request
 from index.search.threads import Workers
 from index.segments import candidates
 from index.segments.candidates import Candidates
-from index.segments.rows import Numbers, Rows
+from index.segments.rows import Numbers, Rows, Side
 from index.segments.segment import Segment
 from models.scores.kernels import Floats
 from models.scores.scoring import Score
@@ -35,29 +35,43 @@ def choose(
     workers: Workers,
     share: float = 1.0,
 ) -> tuple[Chosen, bool]:
-    """Choose the rows that may be among the best; also says whether no others can be.
+    """Choose possible best rows; also says whether no others can be.
 
     Where `revisions` are given, no others pass; without a score every row that passes is chosen.
     Of a shard that holds a share of the items, as many as it has of those that the whole
     collection's best are among.
     """
-    sides = [segment.side(request.side) for segment in segments]
-    passed = [mask_rows(rows, revisions) for rows in sides]
+    passed = [mask_rows(segment.sides[request.side], revisions) for segment in segments]
+    if score is not None:
+        chosen = _choose_candidates(segments, passed, request, terms, score, workers, share)
+        if chosen is not None:
+            return chosen, False
+    return _not_empty(segments, request.side, map(np.flatnonzero, passed)), True
+
+
+def _choose_candidates(
+    segments: Sequence[Segment],
+    passed: Sequence[NDArray[np.bool_]],
+    request: Request,
+    terms: Sequence[QueryPart],
+    score: Score,
+    workers: Workers,
+    share: float,
+) -> Chosen | None:
+    """Choose the rows with the most promising summaries; None for all."""
     rows = sum(int(np.count_nonzero(mask)) for mask in passed)
-    words = sum(len(term.vectors) for term in terms if not term.negated)
+    if rows <= candidates.SCANNED or (query := summary(request, terms, score)) is None:
+        return None
+    sides = [segment.sides[request.side] for segment in segments]
     whole = round(rows / share)
-    most = candidates.count_candidates(whole, request.reach, words)
-    needed = candidates.count_of_shard(candidates.PER_HIT * request.reach, share)  # items
-    shard = share < 1 and rows > candidates.SCANNED
-    together = candidates.rows_per_item(sides) if shard else 1.0
+    reach = request.seen + request.limit if request.least is None else FARTHEST
+    words = sum(len(term.vectors) for term in terms if not term.negated)
+    most = candidates.count_candidates(whole, reach, words)
+    needed = candidates.count_of_shard(candidates.PER_HIT * reach, share)  # items
+    together = candidates.rows_per_item(sides) if share < 1 else 1.0
     portion = partial(candidates.count_of_shard, share=share, together=together)  # of rows
-    query = None if score is None else summary(request, terms, score)
     negated = [term for term in terms if term.negated]
-    while (
-        score is not None
-        and query is not None
-        and rows > max(candidates.SCANNED, count := portion(most))
-    ):
+    while rows > (count := portion(most)):
         refined = portion(candidates.count_by_codes(whole, most))
         wider = candidates.WIDER if negated else 1
         promising = _shortlist(segments, request, query, wider * refined, passed, workers)
@@ -66,15 +80,15 @@ def choose(
             pairs = zip(sides, promising, strict=True)
             promising = [_without(negated, rows, listed, score) for rows, listed in pairs]
         best = candidates.best(promising, count)
-        chosen = _not_empty(sides, [listed.rows for listed in best])
+        chosen = _not_empty(segments, request.side, [listed.rows for listed in best])
         if _hits(request, chosen) >= min(_rows(chosen), needed):
-            return chosen, False
+            return chosen
         most *= 2  # photos of the same items crowd the others out
-    return _not_empty(sides, [np.flatnonzero(mask) for mask in passed]), True
+    return None
 
 
 def mask_rows(rows: Rows, revisions: Numbers | None) -> NDArray[np.bool_]:
-    """Mark the rows (B,) that are live and have one of the revisions, which come in order."""
+    """Mark the live rows (B,) with one of the sorted revisions."""
     if revisions is None or not len(rows):
         return rows.live
     first, last = int(rows.revisions[0]), int(rows.revisions[-1])
@@ -93,7 +107,7 @@ def _rows(chosen: Chosen) -> int:
 
 
 def _hits(request: Request, chosen: Chosen) -> int:
-    """Count the hits that rows can become: one for all photos of an item."""
+    """Count possible hits of rows: one for all of an item's photos."""
     if request.side == "sentences":
         return _rows(chosen)
     # Numbers come in order, and so do their revisions.
@@ -102,7 +116,7 @@ def _hits(request: Request, chosen: Chosen) -> int:
 
 
 def summary(request: Request, terms: Sequence[QueryPart], score: Score) -> Floats | None:
-    """The vector whose products with stored summaries rank like scores; None without one.
+    """The vector that ranks stored summaries like scores; None without one.
 
     Negated parts are left out: next to others they count only where a photo has them (`_without`).
     Sentences have the summaries of the sentence's role alone.
@@ -127,14 +141,14 @@ def _shortlist(
     passed: Sequence[NDArray[np.bool_]],
     workers: Workers,
 ) -> list[Candidates]:
-    """Find the rows that promise most by their codes, with the products of their summaries."""
+    """Find the most promising rows by codes, with their summaries' products."""
     alone = sum(len(mask) for mask in passed) < SHARED
 
     def by_codes(number: int) -> Candidates:
         return _nearest(segments[number], request, query, count, passed[number])
 
     def by_summaries(number: int) -> Candidates:
-        rows = segments[number].side(request.side)
+        rows = segments[number].sides[request.side]
         return candidates.scan(rows, coarse[number].rows, query)
 
     numbers = range(len(segments))
@@ -146,8 +160,8 @@ def _shortlist(
 def _nearest(
     segment: Segment, request: Request, query: Floats, count: int, mask: NDArray[np.bool_]
 ) -> Candidates:
-    """Find the rows of a segment that promise most by their codes, or all of few."""
-    rows, structure = segment.side(request.side), segment.structures.get(request.side)
+    """Find a segment's most promising rows by codes, or all few."""
+    rows, structure = segment.sides[request.side], segment.structures.get(request.side)
     passing = int(np.count_nonzero(mask))
     if structure is None or passing <= candidates.SCANNED:
         return candidates.scan(rows, np.flatnonzero(mask), query)
@@ -170,5 +184,7 @@ def _without(
     return replace(promising, products=promising.products + off)
 
 
-def _not_empty(sides: Sequence[Rows], numbers: Sequence[Numbers]) -> Chosen:
-    return [(rows, listed) for rows, listed in zip(sides, numbers, strict=True) if len(listed)]
+def _not_empty(segments: Sequence[Segment], side: Side, numbers: Iterable[Numbers]) -> Chosen:
+    """Pair each segment's rows with their numbers, where there are any."""
+    pairs = zip(segments, numbers, strict=True)
+    return [(segment.sides[side], listed) for segment, listed in pairs if len(listed)]

@@ -1,4 +1,4 @@
-"""Workers: threads that share the work of a search with the one that asks."""
+"""Workers: threads that share the work of a search."""
 
 from __future__ import annotations
 
@@ -12,22 +12,24 @@ Done = TypeVar("Done")
 
 
 class Workers:
-    """Threads that share work with the thread that has it. Safe for many threads.
+    """Threads that share the caller's work.
 
+    Safe for many threads.
     The calling thread works, too, and waits for no thread that has not begun: so work may be
     shared within shared work, and searches that come at once share little.
     """
 
     def __init__(self, threads: int | None = None) -> None:
-        """`threads` counts the one that asks; None means one for each processor core."""
+        """`threads` counts the caller's; None means one a core."""
         self.threads = threads or len(os.sched_getaffinity(0))
         self._pool = ThreadPoolExecutor(max(1, self.threads - 1), "search")
 
     def map(
         self, function: Callable[[Part], Done], parts: Sequence[Part], *, alone: bool = False
     ) -> list[Done]:
-        """Call a function for each part; results in order; with `alone`, without help.
+        """Call a function for each part; return results in order.
 
+        With `alone`, no other thread helps.
         An exception of the function comes out once no thread works on a part any more.
         """
         if alone or self.threads < 2 or len(parts) < 2:

@@ -1,4 +1,4 @@
-"""Segments: rows on disk that searches map into memory, built from the catalog by one process.
+"""Segments: rows on disk, mapped by searches, built by one process.
 
 `rows` are the arrays, `segment` their files and `manifest` the list of these; `heads` and
 `candidates` make searches fast. `builder` and `process` write segments, `reader` reads them,

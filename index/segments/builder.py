@@ -18,8 +18,7 @@ from index.catalog.views import BagRow, CatalogView
 from index.items import Collection
 from index.segments import manifest
 from index.segments import segment as segments
-from index.segments.manifest import Listed, Manifest
-from index.segments.reader import choose_valid, open_chain
+from index.segments.manifest import Listed, Manifest, choose_valid, open_chain
 from index.segments.segment import RevisionSpan, Segment
 from models.scores.scoring import score_named
 
@@ -47,7 +46,7 @@ class Sizes:
 
 
 class Follower:
-    """Builds the segments of one collection, under the lock of the data folder."""
+    """Builds the segments of one collection, under the folder's lock."""
 
     def __init__(
         self, catalog: Catalog, collection: Collection, directory: Path, sizes: Sizes | None = None
@@ -61,7 +60,7 @@ class Follower:
         self._counted = 0  # the revision at which the database's statistics were renewed
 
     def step(self, *, flush: bool = False) -> bool:
-        """Do one piece of work and publish it; False if there is none.
+        """Do one piece of work and publish it; False without any.
 
         With `flush` even a few changes become a segment. Raises OSError if files cannot be
         written, and ModelMismatch once the collection is gone.
@@ -136,7 +135,7 @@ class Follower:
         return True
 
     def _choose_end(self, after: int, newest: int, flush: bool) -> int:
-        """Choose the last revision of the next segment; `after` if it is too early."""
+        """Choose the next segment's last revision; `after` if too early."""
         if newest != self._newest:
             self._newest, self._since = newest, monotonic()
         waiting = newest - after
@@ -146,8 +145,9 @@ class Follower:
         return after
 
     def _choose_merge(self, chain: Sequence[Segment]) -> tuple[int, int] | None:
-        """Choose the neighbours to merge next; a single segment if most of it is waste.
+        """Choose the neighbours to merge next.
 
+        It is a single segment if most of it is waste.
         Takes as many of similar size as possible, the newest first, so that a bulk is written
         twice.
         """

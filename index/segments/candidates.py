@@ -1,4 +1,4 @@
-"""Candidates: the rows with the best summaries, found by FAISS among many rows."""
+"""Candidates: the rows with the best summaries, found by FAISS."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ DEVIATIONS = 3  # see count_of_shard()
 
 
 def count_candidates(rows: int, reach: int, words: int) -> int:
-    """Choose how many candidates to take so that they include the best `reach` rows.
+    """Choose how many candidates to take for the best `reach` rows.
 
     For the same recall the number grows with the rows, and is larger for few words, for
     which regions can add most to the whole photo.
@@ -38,7 +38,7 @@ def count_candidates(rows: int, reach: int, words: int) -> int:
 
 
 def count_by_codes(rows: int, wanted: int) -> int:
-    """Choose how many rows to find by codes, so that summaries choose `wanted` of them.
+    """Choose how many rows to find by codes for `wanted` candidates.
 
     Codes are coarse, so among many rows far more than the best few have similar products.
     """
@@ -46,8 +46,9 @@ def count_by_codes(rows: int, wanted: int) -> int:
 
 
 def count_of_shard(count: int, share: float, together: float = 1.0) -> int:
-    """Estimate how many of the best `count` rows are in a shard with a share of the items.
+    """Estimate how many of the best rows a shard has.
 
+    It has a share of the items.
     A hash of an item's id gives the item its shard, with all of its rows. If these are equally
     good, in groups of `together`, the number of items is binomial, and this is the mean plus three
     standard deviations of their rows.
@@ -57,8 +58,9 @@ def count_of_shard(count: int, share: float, together: float = 1.0) -> int:
 
 
 def rows_per_item(sides: Sequence[Rows]) -> float:
-    """Compute the rows of an average row's item: Σ m_i² / Σ m_i, for items of m_i rows.
+    """Compute the average row's number of rows of its item.
 
+    Σ m_i² / Σ m_i, for items of m_i rows.
     Uses the positions of all rows, live or not: 0, 1, … or -1, -2, … in each item.
     """
     rows = sum(map(len, sides))
@@ -71,12 +73,12 @@ def rows_per_item(sides: Sequence[Rows]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Structure:
-    """FAISS's codes of the summaries of one side's rows; an id is a row's number."""
+    """FAISS's codes of one side's summaries; an id is a row number."""
 
     index: Any
 
     def nearest(self, query: Floats, count: int, allowed: NDArray[np.bool_] | None) -> Candidates:
-        """Find the rows whose codes have the highest products with a query (D,).
+        """Find the rows with the highest codes' products with (D,).
 
         Only rows of the mask `allowed` (B,), if given.
         """
@@ -98,7 +100,7 @@ class Structure:
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """Rows of a segment by number (N,), and products (N,) of their summaries with a query."""
+    """Rows of a segment by number (N,), and summaries' products (N,)."""
 
     rows: Numbers
     products: Floats
@@ -109,7 +111,10 @@ class Candidates:
 
 
 def scan(rows: Rows, numbers: Numbers, query: Floats) -> Candidates:
-    """Compute the products of some rows' summaries with a query (D,), in row order."""
+    """Compute products of some rows' summaries with a query (D,).
+
+    In row order.
+    """
     numbers = np.sort(numbers)  # neighbours are read in one go
     every = len(numbers) == len(rows)
     summaries = rows.summaries if every else rows.summaries.take(numbers, axis=0)
@@ -129,15 +134,19 @@ def best(promising: Sequence[Candidates], count: int) -> list[Candidates]:
 
 
 def library() -> ModuleType:
-    """Import FAISS, only for many rows: with CUDA's libraries it takes 166 MB."""
+    """Import FAISS, only for many rows.
+
+    With CUDA's libraries it takes 166 MB.
+    """
     import faiss
 
     return faiss
 
 
 def build(rows: Rows) -> Structure | None:
-    """Build FAISS's codes of rows; None if there are few, whose summaries are scanned.
+    """Build FAISS's codes of rows; None for a few.
 
+    The summaries of a few are scanned.
     4-bit codes of pairs of numbers (product quantization: Jégou, Douze & Schmid 2011) in the order
     in which vector instructions look products up (André, Kermarrec & Le Scouarnec 2017). FAISS
     filters such codes only in inverted lists, so there is one list.

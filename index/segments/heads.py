@@ -1,4 +1,4 @@
-"""Heads: the first principal components of rows' fragments, for fast bounds of scores.
+"""Heads: principal components of rows' fragments, for bounds of scores.
 
 A scan reads these quarter of the numbers, and all codes only if a score can be high.
 """
@@ -83,7 +83,10 @@ def build(
 
 
 def components(vectors: Floats) -> tuple[Floats, float]:
-    """Compute the directions (D, M) with most of the energy of vectors (N, D), and its share."""
+    """Compute the directions (D, M) of most energy, and its share.
+
+    Of vectors (N, D).
+    """
     energy = vectors.T.astype(np.float64) @ vectors
     eigenvalues, directions = np.linalg.eigh(energy)  # ascending
     first = np.ascontiguousarray(directions[:, ::-1][:, :WIDTH], np.float32)
@@ -91,7 +94,7 @@ def components(vectors: Floats) -> tuple[Floats, float]:
 
 
 def freeze(arrays: dict[str, NDArray[Any]], rows: int, fragments: int, dimension: int) -> Heads:
-    """Make heads of arrays, now read-only; ValueError if they do not fit together."""
+    """Make heads of arrays, now read-only; ValueError for contradicting ones."""
     for name, array in arrays.items():
         array.flags.writeable = False
         if array.dtype != TYPES.get(name, np.float32):

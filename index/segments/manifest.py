@@ -1,24 +1,37 @@
-"""Manifests: the list of a collection's segments, a file that is replaced atomically."""
+"""Manifests: lists of a collection's segments, replaced atomically."""
 
 from __future__ import annotations
 
 import json
+import logging
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import xxhash
 
+from index.catalog.views import CatalogView
 from index.disk import sync
-from index.segments.segment import RevisionSpan, Sums
+from index.segments.segment import (
+    BROKEN,
+    RevisionSpan,
+    Segment,
+    Sums,
+    map_folder,
+    mark_broken,
+)
 
 NAME = "manifest.json"
 FORM = 2  # of the files; segments of another form are built again
 
+log = logging.getLogger(__name__)
+
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A segment of a manifest: its folder's name, its span, and its files."""
+    """A segment of a manifest: its folder's name, span, and files."""
 
     folder: str
     span: RevisionSpan
@@ -27,7 +40,7 @@ class Listed:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """The segments of a collection, one after another from its first revision on."""
+    """The neighbouring segments of a collection, from its first revision on."""
 
     token: str
     segments: tuple[Listed, ...]
@@ -39,7 +52,7 @@ class Manifest:
 
 
 def read(directory: Path, token: str) -> Manifest | None:
-    """Read a directory's manifest; None if there is none yet, ValueError if it is broken."""
+    """Read a directory's manifest; None without one, ValueError if broken."""
     try:
         text = (directory / NAME).read_text()
     except FileNotFoundError:
@@ -93,3 +106,52 @@ def _parse_listed(row: dict[str, Any]) -> Listed:
 
 def _checksum(content: object) -> str:
     return xxhash.xxh3_64_hexdigest(json.dumps(content, sort_keys=True).encode())
+
+
+def open_chain(
+    listed: Sequence[Listed], directory: Path, mapped: dict[Path | None, Segment]
+) -> list[Segment]:
+    """Open the listed segments before the first broken one.
+
+    Those in `mapped` stay.
+    A damaged one is marked, so that the follower builds it again.
+    """
+    chain: list[Segment] = []
+    for entry in listed:
+        folder = directory / entry.folder
+        try:
+            if (folder / BROKEN).exists():
+                raise ValueError("it does not agree with the catalog, or is damaged")
+            if folder in mapped and folder.exists():
+                chain.append(mapped[folder])
+            else:
+                chain.append(map_folder(folder, entry.span, entry.sums))
+        except (OSError, ValueError) as broken:
+            # Only its text: handlers keep records, and an exception would keep the segments.
+            log.warning("segment %s is built again: %s", entry.folder, str(broken))
+            if isinstance(broken, ValueError | FileNotFoundError):
+                mark_broken(folder)
+            break
+    return chain
+
+
+def choose_valid(chain: Sequence[Segment], view: CatalogView) -> tuple[Segment, ...]:
+    """Choose the leading segments without a gap and of this history.
+
+    Rows that were retired since then are no longer live.
+    """
+    mark, retired = cache(view.mark), cache(view.list_retired)
+    valid: list[Segment] = []
+    for segment in chain:
+        if segment.span.after != (valid[-1].span.until if valid else 0):
+            break
+        # A catalog with the same change has the segment's mark.
+        revision = segment.span.seen
+        if revision > view.revision or mark(revision) != segment.span.mark:
+            log.warning("segment %s is of another history; it is built again", segment.folder)
+            break
+        if revision < view.floor:
+            valid.append(segment.only(view.revisions()))
+        else:
+            valid.append(segment.without(retired(revision)))
+    return tuple(valid)

@@ -1,4 +1,4 @@
-"""The follower process: one for each data folder, for all of its collections.
+"""The follower process: one for all collections of a data folder.
 
 It holds the lock of the data folder, which the operating system releases when the process ends in
 any way.
@@ -35,8 +35,9 @@ log = logging.getLogger(__name__)
 
 
 def elect(folder: Path) -> int | None:
-    """Take the follower's lock of a data folder: its handle, or None where another has it.
+    """Take the follower's lock of a data folder, or return None.
 
+    Returns its handle; None where another process has it.
     The operating system releases it when the process ends in any way.
     """
     handle = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
@@ -49,7 +50,7 @@ def elect(folder: Path) -> int | None:
 
 
 class Followers:
-    """The followers of all collections of a data folder, re-embedded ones in the making too."""
+    """The followers of all collections, re-embedded ones in the making too."""
 
     def __init__(self, catalog: Catalog, folder: Path, sizes: Sizes | None = None) -> None:
         self._catalog, self._folder, self._sizes = catalog, folder, sizes
@@ -60,7 +61,7 @@ class Followers:
         self.failure: Exception | None = None  # the last one
 
     def step(self) -> bool:
-        """Do a piece of work for every collection; False if none had any.
+        """Do some work for every collection; False if none had any.
 
         A failure is logged, and the collection is retried later.
         """
@@ -169,7 +170,7 @@ def catch_up(catalog: Catalog, folder: Path) -> None:
 
 
 def start(storage: Storage, module: str = __name__) -> subprocess.Popen[bytes]:
-    """Start a follower process, which waits for the lock and ends with this process.
+    """Start a follower process; it ends with this process.
 
     `module` is the module that it runs, which calls `main`.
     """
@@ -197,7 +198,7 @@ def is_free(folder: Path) -> bool:
 
 
 def main() -> None:
-    """Follow the storage in the first line of standard input, until its end."""
+    """Follow the storage in standard input's first line, until its end."""
     os.nice(5)  # searches come first
     fields = json.loads(sys.stdin.buffer.readline())
     places = {"folder": Path(fields["folder"]), "buckets": Buckets(**fields["buckets"])}

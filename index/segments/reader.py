@@ -1,5 +1,6 @@
-"""Readers: a collection's rows as of a revision, from published segments and a tail.
+"""Readers: a collection's rows as of a revision.
 
+They are published segments and a tail.
 Published segments are mapped; newer rows are read from the catalog and kept in
 memory. Readers and writers do not wait for each other.
 """
@@ -7,9 +8,7 @@ memory. Readers and writers do not wait for each other.
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from pathlib import Path
 from threading import Event, Lock, Thread
 
@@ -19,7 +18,6 @@ from index.catalog.views import CatalogView
 from index.items import Collection, ModelMismatch
 from index.segments import manifest
 from index.segments import segment as segments
-from index.segments.manifest import Listed
 from index.segments.segment import RevisionSpan, Segment
 from models.scores.scoring import Score
 
@@ -34,8 +32,9 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class SegmentChain:
-    """A collection's segments as of a revision, safe to read while newer ones are made.
+    """A collection's segments as of a revision.
 
+    They are safe to read while newer ones are made.
     `newest` is the catalog's revision when the chain was made, and `mark`
     identifies its history (see CatalogView.mark). `histories` counts those that
     were undone, so that data derived from one is not used for another.
@@ -77,7 +76,8 @@ class SegmentReader:
     """The newest segment chain of one collection. Safe for many threads.
 
     Until `start`, every `current` reads all changes of the catalog. From then on a thread of its
-    own does, and `current` only waits for changes of this process.
+    own does, and `current` only waits for changes of this process. `latest` is the chain in
+    memory, without any check.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class SegmentReader:
         self._catalog, self._collection, self._score = catalog, collection, score
         self._directory = directory
         self._lock, self._publishing = Lock(), Lock()
-        self._snapshot = SegmentChain()
+        self.latest = SegmentChain()
         self._version, self._doubted = (-1, -1), False
         self._faults = page_faults.count()
         self._stopped = Event()
@@ -110,47 +110,45 @@ class SegmentReader:
         """Return the newest chain; ModelMismatch after a re-embedding by another model."""
         if self._thread is not None and self._thread.is_alive():
             needed = self._catalog.read_acknowledged(self._collection)
-            while self._snapshot.revision < needed and self.advance():
+            while self.latest.revision < needed and self.advance():
                 pass
         else:
             self.publish()
             while self._has_moved() and self.advance():
                 pass
-        return self._snapshot
+        return self.latest
 
     def _has_moved(self) -> bool:
-        """Return whether the catalog is newer than the chain, or of another history."""
-        snapshot = self._snapshot
+        """Return whether the catalog is newer, or of another history."""
+        snapshot = self.latest
         with self._catalog.reading(self._collection) as view:
             newer = view.revision != snapshot.revision
             return newer or view.mark(view.revision) != snapshot.mark
 
     def at(self, revision: int) -> tuple[SegmentChain, bool]:
-        """Return the chain as of a past revision, and whether rows have gone since.
+        """Return the chain as of a revision, and whether rows went.
 
         The chain's revision is lower if a few steps did not reach it.
         """
         for _ in range(CATCH_UP):
-            if self._snapshot.revision >= revision or not self.advance():
+            if self.latest.revision >= revision or not self.advance():
                 break
-        snapshot = self._snapshot
+        snapshot = self.latest
         if snapshot.newest <= revision:
             return snapshot, False
         with self._catalog.reading(self._collection) as view:
             gone = revision < view.floor or bool((view.list_retired(revision) <= revision).any())
         return snapshot.until(revision), gone
 
-    @property
-    def latest(self) -> SegmentChain:
-        """The chain in memory, without any check."""
-        return self._snapshot
-
     def advance(self) -> bool:
-        """Read some newer changes of the catalog; False if there are none, or no room."""
+        """Read some newer changes of the catalog.
+
+        Returns False if there are none, or no room.
+        """
         with self._lock, self._catalog.reading(self._collection) as view:
-            previous = self._check_history(self._snapshot, view)
-            self._snapshot = self._extend(previous, view)
-            return self._snapshot.revision > previous.revision
+            previous = self._check_history(self.latest, view)
+            self.latest = self._extend(previous, view)
+            return self.latest.revision > previous.revision
 
     def publish(self) -> None:
         """Read segments that the follower has published since the last time."""
@@ -165,17 +163,17 @@ class SegmentReader:
             except ValueError as broken:
                 log.warning("%s; it is built again", broken)
                 listed = None
-            mapped = {segment.folder: segment for segment in self._snapshot.published}
-            chain = open_chain(listed.segments if listed else (), self._directory, mapped)
+            mapped = {segment.folder: segment for segment in self.latest.published}
+            chain = manifest.open_chain(listed.segments if listed else (), self._directory, mapped)
             with self._lock, self._catalog.reading(self._collection) as view:
-                published = choose_valid(chain, view)
-                previous = replace(self._check_history(self._snapshot, view), published=published)
-                self._snapshot = self._extend(previous, view)
+                published = manifest.choose_valid(chain, view)
+                previous = replace(self._check_history(self.latest, view), published=published)
+                self.latest = self._extend(previous, view)
             self._version = version
 
     def _has_broken(self) -> bool:
-        """Return whether any process has marked a segment of the chain as broken."""
-        folders = [segment.folder for segment in self._snapshot.published if segment.folder]
+        """Return whether a segment of the chain is marked as broken."""
+        folders = [segment.folder for segment in self.latest.published if segment.folder]
         return any((folder / segments.BROKEN).exists() for folder in folders)
 
     def _check_pages(self) -> None:
@@ -184,7 +182,7 @@ class SegmentReader:
         if faults == self._faults:
             return
         self._faults = faults
-        for segment in self._snapshot.published:
+        for segment in self.latest.published:
             if segment.folder is not None:
                 try:
                     segments.check(segment.folder, segment.sums)
@@ -193,11 +191,11 @@ class SegmentReader:
                     segments.mark_broken(segment.folder)
 
     def report(self, revision: int) -> None:
-        """Report a row that differs from the catalog, so that its segment is built again.
+        """Report a row unlike the catalog's: its segment is built again.
 
         From the next `publish` on, its rows are read from the catalog.
         """
-        for segment in self._snapshot.published:
+        for segment in self.latest.published:
             if segment.folder and segment.holds(revision):
                 log.error("segment %s does not agree with the catalog", segment.folder.name)
                 segments.mark_broken(segment.folder)
@@ -218,7 +216,7 @@ class SegmentReader:
             self._stopped.wait(wait)
 
     def _check_history(self, snapshot: SegmentChain, view: CatalogView) -> SegmentChain:
-        """Return the chain, or an empty one if the database has another history."""
+        """Return the chain, or an empty one for another history."""
         forgotten = snapshot.newest < view.floor  # marks may be deleted too
         if not snapshot.newest or forgotten or view.mark(snapshot.newest) == snapshot.mark:
             return snapshot
@@ -227,7 +225,7 @@ class SegmentReader:
         return SegmentChain(histories=snapshot.histories + 1)
 
     def _extend(self, snapshot: SegmentChain, view: CatalogView) -> SegmentChain:
-        """Extend a chain by a step; its tail begins where the segments end."""
+        """Extend a chain by a step; its tail begins behind segments."""
         until = snapshot.published[-1].span.until if snapshot.published else 0
         tail = [segment.since(until) for segment in snapshot.tail if segment.span.until > until]
         if tail and tail[0].span.after != until:
@@ -251,54 +249,6 @@ class SegmentReader:
         return SegmentChain(
             published, tuple(_merge_tail(tail)), reached, view.revision, mark, snapshot.histories
         )
-
-
-def open_chain(
-    listed: Sequence[Listed], directory: Path, mapped: dict[Path | None, Segment]
-) -> list[Segment]:
-    """Open the listed segments up to the first broken one; keep those in `mapped`.
-
-    A damaged one is marked, so that the follower builds it again.
-    """
-    chain: list[Segment] = []
-    for entry in listed:
-        folder = directory / entry.folder
-        try:
-            if (folder / segments.BROKEN).exists():
-                raise ValueError("it does not agree with the catalog, or is damaged")
-            if folder in mapped and folder.exists():
-                chain.append(mapped[folder])
-            else:
-                chain.append(segments.map_folder(folder, entry.span, entry.sums))
-        except (OSError, ValueError) as broken:
-            # Only its text: handlers keep records, and an exception would keep the segments.
-            log.warning("segment %s is built again: %s", entry.folder, str(broken))
-            if isinstance(broken, ValueError | FileNotFoundError):
-                segments.mark_broken(folder)
-            break
-    return chain
-
-
-def choose_valid(chain: Sequence[Segment], view: CatalogView) -> tuple[Segment, ...]:
-    """Choose the leading segments without a gap and of this history.
-
-    Rows that were retired since then are no longer live.
-    """
-    mark, retired = cache(view.mark), cache(view.list_retired)
-    valid: list[Segment] = []
-    for segment in chain:
-        if segment.span.after != (valid[-1].span.until if valid else 0):
-            break
-        # A catalog with the same change has the segment's mark.
-        revision = segment.span.seen
-        if revision > view.revision or mark(revision) != segment.span.mark:
-            log.warning("segment %s is of another history; it is built again", segment.folder)
-            break
-        if revision < view.floor:
-            valid.append(segment.only(view.revisions()))
-        else:
-            valid.append(segment.without(retired(revision)))
-    return tuple(valid)
 
 
 def _merge_tail(tail: list[Segment]) -> list[Segment]:

@@ -1,4 +1,4 @@
-"""Rows: compact arrays of stored bags, from which a search finds the best.
+"""Rows: compact arrays of stored bags, to find the best in.
 
 The catalog has the bags themselves; shown parts and final scores come from there.
 """
@@ -27,8 +27,9 @@ LARGEST = np.finfo(np.float16).max
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Bags of one side by revision; row b has the fragments offsets[b : b + 2].
+    """Bags of one side; row b has fragments offsets[b : b + 2].
 
+    In the order of revisions.
     A row's fragments are v_i = base + scale · code_i + noise. An image's base is its summary and a
     sentence's is 0, so that with an image's summary f (models.scores.scoring)
     v_i · s = f · s + scale · code_i · s. Every number of the noise is at most scale / 2. The
@@ -117,7 +118,7 @@ def of_vectors(
     score: Score,
     dimension: int,
 ) -> Rows:
-    """Make rows in memory of bags (F_b, D) in the order of revisions."""
+    """Make rows in memory of bags (F_b, D) in revision order."""
     if not bags:
         return empty(dimension)
     vectors = np.concatenate(bags)  # (N, D)
@@ -158,7 +159,10 @@ def empty(dimension: int) -> Rows:
 
 
 def join(parts: Sequence[Rows], allocate: Allocate) -> Rows:
-    """Join live rows of all parts; `allocate` makes arrays from (name, shape, dtype)."""
+    """Join the live rows of parts.
+
+    `allocate` makes arrays from (name, shape, dtype).
+    """
     live_rows = [np.flatnonzero(rows.live) for rows in parts]
     offsets = offsets_of(
         np.concatenate([rows.sizes[live] for rows, live in zip(parts, live_rows, strict=True)])
@@ -198,7 +202,7 @@ def in_memory(_name: str, shape: tuple[int, ...], kind: Any) -> NDArray[Any]:
 
 
 def freeze(arrays: dict[str, NDArray[Any]]) -> Rows:
-    """Make rows of arrays, now read-only; ValueError if they do not fit together."""
+    """Make rows of arrays, now read-only; ValueError for contradicting ones."""
     for name, array in arrays.items():
         # Like mapped files: a kernel would be compiled twice, for each kind.
         array.flags.writeable = False
@@ -222,5 +226,5 @@ def freeze(arrays: dict[str, NDArray[Any]]) -> Rows:
 
 
 def offsets_of(lengths: Sequence[int] | Numbers) -> Numbers:
-    """Compute the starts of runs from their lengths, and the end of the last: (B + 1,)."""
+    """Compute starts and end of runs from their lengths: (B + 1,)."""
     return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])

@@ -9,7 +9,7 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -41,7 +41,7 @@ PIECE = 2**24  # bytes that are read at a time
 
 @dataclass(frozen=True, slots=True)
 class RevisionSpan:
-    """The span of a segment: items put by the revisions in (after, until].
+    """The span of a segment: items of revisions in (after, until].
 
     Its rows were live at revision `seen`, whose `mark` tells one history of a catalog from another.
     """
@@ -54,11 +54,10 @@ class RevisionSpan:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """Rows of both sides, in memory or mapped from a folder of files."""
+    """Rows of both sides, in memory or mapped from files."""
 
     span: RevisionSpan
-    images: Rows
-    sentences: Rows
+    sides: Mapping[Side, Rows]
     structures: dict[Side, Structure] = field(default_factory=dict)
     folder: Path | None = None
     hold: Hold | None = None  # keeps the files while the segment is used
@@ -67,59 +66,54 @@ class Segment:
     @property
     def size(self) -> int:
         """Bytes of both sides."""
-        return self.images.size + self.sentences.size
+        return sum(rows.size for rows in self.sides.values())
 
     @property
     def count(self) -> int:
         """The number of rows, live or not."""
-        return len(self.images) + len(self.sentences)
+        return sum(map(len, self.sides.values()))
 
     @property
     def wasted(self) -> bool:
         """Whether most rows are no longer live."""
-        return bool(2 * (self.images.live.sum() + self.sentences.live.sum()) < self.count)
+        return 2 * sum(int(rows.live.sum()) for rows in self.sides.values()) < self.count
 
     def holds(self, revision: int) -> bool:
         """Return whether it has rows of a revision."""
-        sides = (self.images.revisions, self.sentences.revisions)
-        return any(bool((revisions == revision).any()) for revisions in sides)
+        return any(bool((rows.revisions == revision).any()) for rows in self.sides.values())
 
     def seen_at(self, revision: int, mark: str) -> Segment:
         """Return the segment with the live rows' newest known revision."""
         return replace(self, span=replace(self.span, seen=revision, mark=mark))
 
-    def side(self, side: Side) -> Rows:
-        """Return the rows of one side."""
-        return self.images if side == "images" else self.sentences
-
     def without(self, retired: Numbers) -> Segment:
         """Return the segment after some revisions were retired."""
         covered = retired[(retired > self.span.after) & (retired <= self.span.until)]
-        images, sentences = self.images.without(covered), self.sentences.without(covered)
-        if images is self.images and sentences is self.sentences:
+        sides = {side: rows.without(covered) for side, rows in self.sides.items()}
+        if all(sides[side] is rows for side, rows in self.sides.items()):
             return self
-        return replace(self, images=images, sentences=sentences)
+        return replace(self, sides=sides)
 
     def only(self, current: Numbers) -> Segment:
         """Return the segment with only rows of current revisions, given in order."""
-        revisions = np.union1d(self.images.revisions, self.sentences.revisions)
-        return self.without(np.setdiff1d(revisions, current, assume_unique=True))
+        return self.without(np.setdiff1d(self._revisions(), current, assume_unique=True))
 
     def until(self, revision: int) -> Segment:
         """Return the segment without rows after a revision."""
         if self.span.until <= revision:
             return self
-        revisions = np.union1d(self.images.revisions, self.sentences.revisions)
+        revisions = self._revisions()
         return self.without(revisions[revisions > revision])
 
     def since(self, revision: int) -> Segment:
         """Return the rows of a segment in memory after a revision."""
-        return replace(
-            self,
-            span=replace(self.span, after=max(revision, self.span.after)),
-            images=self.images.since(revision),
-            sentences=self.sentences.since(revision),
-        )
+        span = replace(self.span, after=max(revision, self.span.after))
+        sides = {side: rows.since(revision) for side, rows in self.sides.items()}
+        return replace(self, span=span, sides=sides)
+
+    def _revisions(self) -> Numbers:
+        """List the different revisions of its rows, in order."""
+        return np.unique(np.concatenate([rows.revisions for rows in self.sides.values()]))
 
 
 class Hold:
@@ -143,7 +137,7 @@ class Hold:
 
 
 def discard(folder: Path) -> bool:
-    """Delete a segment's folder unless it is in use; return whether it is gone."""
+    """Delete a segment's folder unless in use; return whether it went."""
     try:
         handle = os.open(folder / LOCK, os.O_RDONLY)
     except OSError:
@@ -172,16 +166,16 @@ def of_bags(bags: Sequence[BagRow], span: RevisionSpan, score: Score, dimension:
             score,
             dimension,
         )
-    return Segment(span, sides["images"], sides["sentences"])
+    return Segment(span, sides)
 
 
 def join(parts: Sequence[Segment], seen: RevisionSpan) -> Segment:
     """Join the live rows of neighbours, as of `seen`, in memory."""
     span = RevisionSpan(parts[0].span.after, parts[-1].span.until, seen.seen, seen.mark)
-    images, sentences = (
-        rows.join([part.side(side) for part in parts], rows.in_memory) for side in SIDES
-    )
-    return Segment(span, images, sentences)
+    sides = {
+        side: rows.join([part.sides[side] for part in parts], rows.in_memory) for side in SIDES
+    }
+    return Segment(span, sides)
 
 
 def write(parts: Sequence[Segment], directory: Path) -> tuple[Path, Sums]:
@@ -194,7 +188,7 @@ def write(parts: Sequence[Segment], directory: Path) -> tuple[Path, Sums]:
     try:
         (folder / LOCK).touch()
         for side in SIDES:
-            joined = rows.join([part.side(side) for part in parts], _on_disk(folder, side))
+            joined = rows.join([part.sides[side] for part in parts], _on_disk(folder, side))
             if side == "images":
                 heads.build(
                     joined.codes, joined.offsets, joined.scales, _on_disk(folder, f"{side}-heads")
@@ -232,7 +226,7 @@ def map_folder(folder: Path, span: RevisionSpan, sums: Sums) -> Segment:
     except BaseException:
         hold.close()
         raise
-    return Segment(span, sides["images"], sides["sentences"], structures, folder, hold, sums)
+    return Segment(span, sides, structures, folder, hold, sums)
 
 
 def _map_heads(folder: Path, side: Side, sums: Sums, rows: dict[str, NDArray[Any]]) -> Heads | None:
@@ -265,7 +259,7 @@ def checksum(path: Path) -> str:
 
 
 def checksum_slowly(path: Path, piece: int, pace: Callable[[int], bool]) -> str | None:
-    """Compute a checksum; `pace` gets the bytes of each piece, and stops it by False."""
+    """Compute a checksum; `pace` gets each piece's bytes, and may stop."""
     digest = xxhash.xxh3_64()
     with path.open("rb", buffering=0) as file:
         while data := file.read(piece):

@@ -1,4 +1,4 @@
-"""The shipped captioner: an LSTM with attention to regions and a matcher's evidence.
+"""The shipped captioner: an LSTM with attention and a matcher's evidence.
 
 The multimodal RNN of Karpathy & Fei-Fei (2015), eq. 13-15, as a long short-term memory with
 attention over the boxes (Xu et al. 2015; Anderson et al. 2018). A matcher's joint space adds two
@@ -17,11 +17,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from models.captions.captioning import FIRST_WORD, Captioner, Language
+from models.captions.captioning import FIRST_WORD, Language, LanguageCaptioner
 from models.captions.decoding import State
 from models.captions.evidence import Evidence, reliability, usual, written
 from models.captions.kinds import ThingKind, ThingKinds
-from models.matcher import Matcher, TowerOptions, build_tower
+from models.matcher import TowerOptions, TwoTowerMatcher, build_tower
 from models.types import PaddedBags
 from models.vision.backbones import CLASSES
 
@@ -143,7 +143,7 @@ class Attentive(Language):
         return features
 
     def familiarity(self, inputs: PaddedBags) -> Tensor | None:
-        """Likeness (K,) of photos to train's, or None if kinds did not measure it."""
+        """Likeness (K,) of photos to train's; None if not measured."""
         return self.kinds.familiarity(self.whole(inputs)) if self.config.kinds else None
 
     def classes(self, inputs: PaddedBags) -> Tensor:
@@ -221,7 +221,7 @@ class Attentive(Language):
     @torch.no_grad()
     def prepare(
         self,
-        matcher: Matcher,
+        matcher: TwoTowerMatcher,
         photos: Sequence[Tensor],
         sentences: Sequence[Sequence[Tensor]],
         texts: Tensor,
@@ -251,7 +251,7 @@ class Attentive(Language):
         self.evidence.texts.copy_(usual(self.evidence.of_texts(sample.to(device))))
 
 
-class Model(Captioner):
+class Model(LanguageCaptioner):
     """The image tower's sight, and a language over its features."""
 
     language: Attentive
@@ -279,7 +279,7 @@ def without_sight(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
     return {key: value for key, value in state.items() if not key.startswith("sight.")}
 
 
-def text_vectors(matcher: Matcher, texts: Sequence[str], joint: int) -> Tensor:
+def text_vectors(matcher: TwoTowerMatcher, texts: Sequence[str], joint: int) -> Tensor:
     """Unit vectors (N, D) of texts in the joint space: sums of words."""
     bags = matcher.embed_sentences(texts)
     sums = torch.stack([bag.vectors[:, :joint].sum(0) for bag in bags])

@@ -1,4 +1,7 @@
-"""Captioner: the multimodal RNN of Karpathy & Fei-Fei (2015), of whole photos or of regions."""
+"""Captioner: the multimodal RNN of Karpathy & Fei-Fei (2015).
+
+It describes whole photos or regions.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from models.captions.captioning import FIRST_WORD, Captioner, Language
+from models.captions.captioning import FIRST_WORD, Language, LanguageCaptioner
 from models.captions.decoding import State
 from models.types import PaddedBags
 from models.vision.sight import ViewSight
@@ -114,7 +117,7 @@ class MultimodalRNN(Language):
         return logits
 
 
-class Model(Captioner):
+class Model(LanguageCaptioner):
     """The shipped matcher's last view, and a language over its rows."""
 
     def __init__(self, config: Config) -> None:

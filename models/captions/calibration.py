@@ -1,4 +1,4 @@
-"""Calibration of captions: the probability of a caption, from the matcher and the captioner."""
+"""Calibration of captions: a probability from the matcher and the captioner."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class CaptionCalibration:
         return (log_odds(match), fluency, caption.familiarity, count, 1.0)
 
     def find_things(self, tree: ParsedSentence) -> Iterator[Word]:
-        """The words for things in a caption; of a compound the last one."""
+        """The words for things in a caption; a compound's last one."""
         for word in tree.words:
             noun = word.tag.startswith("NN") and word.relation != "compound"
             if noun and word.lemma.lower() in self.things:

@@ -1,4 +1,7 @@
-"""Captioners: from the frozen features of photos to sentences, for every language model."""
+"""Captioners: from the frozen features of photos to sentences.
+
+Each language model gives the likeliest next words.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +61,7 @@ class Language(nn.Module, ABC):
         return None
 
 
-class Captioner(nn.Module):
+class LanguageCaptioner(nn.Module):
     """A frozen sight and a language to describe its features: a registry.Captioner."""
 
     stored_in_half = ("language.",)
@@ -89,7 +92,7 @@ class Captioner(nn.Module):
         return next(self.language.parameters()).device
 
     def start(self, inputs: Sequence[Tensor], *, doubting: bool = True) -> tuple[Step, State]:
-        """The step function and first state of a search, for inputs of K photos.
+        """The step function and a search's first state, for K photos.
 
         The state is the language's, and the doubts about each photo's words.
         """
@@ -125,12 +128,12 @@ class Captioner(nn.Module):
         return captions
 
     def familiarity(self, inputs: Sequence[Tensor]) -> Sequence[float | None]:
-        """Each photo's likeness to train's, or None where it was not measured."""
+        """Each photo's likeness to train's, or None if not measured."""
         familiarity = self.language.familiarity(PaddedBags.of(list(inputs)).to(self.device))
         return [None] * len(inputs) if familiarity is None else familiarity.tolist()
 
     def find_absent_words(self, inputs: Tensor) -> frozenset[str]:  # noqa: ARG002
-        """Words to leave out of all captions of a photo, by its inputs (F, C)."""
+        """Words to leave out of a photo's captions, by its inputs (F, C)."""
         return frozenset()
 
     def limits(self, generation: Generation) -> CaptionLimits:

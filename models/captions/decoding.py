@@ -157,7 +157,7 @@ def _best(grown: Tensor, width: int) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def _of_parents(part: Tensor, parents: Tensor) -> Tensor:
-    """Rows of a (K·B, ...) tensor, taken where parents (K, B) says, beams counted within K."""
+    """Rows of a (K·B, ...) tensor for parents (K, B), counted within K."""
     first = torch.arange(len(parents), device=parents.device)[:, None] * parents.shape[1]
     return part[(parents + first).flatten()]
 

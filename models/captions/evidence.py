@@ -1,4 +1,4 @@
-"""Evidence for words: a photo's or sentence's similarity to each word, compared with the usual."""
+"""Evidence for words: their similarity to a photo, against the usual."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def usual(similarities: Tensor) -> Tensor:
 
 
 def written(sentences: Sequence[Sequence[Tensor]], like: Tensor) -> Tensor:
-    """Return which words (N, W) are in the sentences of each photo."""
+    """Mark the words (N, W) of each photo's sentences."""
     has = torch.zeros(len(like), like.shape[1] + FIRST_WORD, dtype=torch.bool, device=like.device)
     for row, photo_sentences in zip(has, sentences, strict=True):
         row[torch.cat(list(photo_sentences)).to(like.device)] = True

@@ -1,4 +1,7 @@
-"""Kinds of things, such as persons: which of them a photo lacks, by ImageNet's classes."""
+"""Kinds of things, such as persons, in a photo.
+
+ImageNet's classes tell which of them it lacks.
+"""
 
 from __future__ import annotations
 

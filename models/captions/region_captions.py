@@ -46,7 +46,9 @@ class RegionCaption:
 def describe_regions(
     captioner: Captioner, inputs: Tensor, boxes: Tensor, generation: Generation
 ) -> list[tuple[Box, Caption]]:
-    """All candidate captions of a photo's regions, without the frame, in one batch.
+    """All candidate captions of a photo's regions, in one batch.
+
+    The frame has none.
 
     Shapes: inputs (F, C) and boxes (R, 4) are the sight's; the last R inputs are those of the
     boxes, the whole frame's first. Captions without a noun, such as "a large", are left out.
@@ -115,7 +117,7 @@ def nearest(image: FragmentBag, box: Box) -> FragmentBag:
 def distinct(
     regions: Sequence[RegionCaption], count: int, least: float | None = None
 ) -> list[RegionCaption]:
-    """The first `count` captions without repetitions, of a probability of at least `least`."""
+    """The first `count` captions of probability `least` without repetitions."""
     chosen: list[RegionCaption] = []
     for region in regions:
         if len(chosen) == count:

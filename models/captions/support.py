@@ -1,4 +1,4 @@
-"""Support of captions: the matcher's evidence in a photo for each word of a caption."""
+"""Support of captions: the matcher's evidence for each word."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ WORD_REWARD = 0.03
 
 @dataclass(frozen=True, slots=True)
 class Attention:
-    """The box with most of a captioner's attention for a word, and its share."""
+    """A word's most attended box, and its share of attention."""
 
     box: Box
     share: float
@@ -60,7 +60,7 @@ class SupportedWord:
 
 @dataclass(frozen=True, slots=True)
 class SupportedCaption:
-    """A caption with its score as a query, and its probability of being right.
+    """A caption, its score as a query, and its probability.
 
     The contributions of its words add up to `score`, without the part of a fragment for the whole
     sentence. `match` is the matcher's probability of the caption for the photo; `probability` is
@@ -88,7 +88,10 @@ class SupportedCaption:
         return rank(self.caption, self.match, WORD_REWARD)
 
     def unsure(self, below: float | None) -> bool:
-        """Return whether it is a guess: less probable than `below`, or without a thing."""
+        """Return whether the caption is a guess.
+
+        A guess is less probable than `below`, or names no thing.
+        """
         return self.probability is not None and (self.empty or self.probability < (below or 0))
 
 
@@ -230,7 +233,10 @@ class Support:
         return Attention(Box(*self.boxes[best].tolist()), float(word.attention[best]))
 
     def probability(self, query: Query) -> float | None:
-        """The probability of a query for the photo, or None without a calibration."""
+        """The probability of a query for the photo.
+
+        None without a calibration.
+        """
         if self.calibration is None:
             return None
         return self.calibration.of_pair(self.image, query, self.matcher.score)

@@ -1,4 +1,4 @@
-"""Blocks of pretrained transformers: attention and an MLP, each after a norm and added on."""
+"""Blocks of pretrained transformers: attention and an MLP, each after a norm."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CLIP (Radford et al. 2021): a class token of a photo, and the last token of a text."""
+"""CLIP (Radford et al. 2021): class tokens of photos, last tokens of texts."""
 
 from __future__ import annotations
 
@@ -51,7 +51,10 @@ class Photos(ClassToken):
 
 
 class Texts(TextHalf):
-    """Texts: the normed and projected state at the end token, with causal attention."""
+    """Texts: the normed, projected state of the last token.
+
+    Attention is causal.
+    """
 
     def __init__(self, folder: Path, precision: str) -> None:
         library = transformers()

@@ -1,4 +1,4 @@
-"""Halves of a dual encoder: one for photos and one for texts, each from its folder."""
+"""Halves of a dual encoder, for photos and for texts."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def grid_of(network: Any) -> tuple[int, int]:
 
 
 class PhotoHalf(nn.Module, ABC):
-    """The half for photos: the encoder's vector of a photo, and vectors of boxes.
+    """The half for photos: vectors of photos and of boxes.
 
     The photo's vector is the official one. A box's is made by a recipe outside the encoder's
     training, so the best recipe is measured (`tessera tune`):
@@ -156,7 +156,10 @@ def averages(weights: Tensor) -> Tensor:
 
 
 class ClassToken(PhotoHalf):
-    """A half with a class token, pooled by its last block, before the patches."""
+    """A half with a class token before the patches.
+
+    Its last block pools it.
+    """
 
     before: int  # tokens before the patches
 
@@ -216,7 +219,7 @@ class ClassToken(PhotoHalf):
 
 
 class TextHalf(nn.Module, ABC):
-    """The half for texts: each word's part of a text's vector of length one."""
+    """The half for texts: each word's part of the vector."""
 
     def __init__(self, network: nn.Module, dimension: int, spelling: Spelling) -> None:
         super().__init__()

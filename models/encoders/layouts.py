@@ -1,4 +1,4 @@
-"""Layouts of folders of weights: the files of settings, weights, tokenizer and processor."""
+"""Layouts of folders of weights, by settings, weights, tokenizer and processor."""
 
 from __future__ import annotations
 
@@ -87,11 +87,14 @@ class FolderLayout:
         return f"{self.folder} lacks {name}; the layout of {self.publisher} has it"
 
     def state(self) -> dict[str, Tensor] | None:
-        """The weights by their names in transformers, or None if it reads them itself."""
+        """The weights by their names in transformers.
+
+        None if it reads them itself.
+        """
         return None
 
     def corner(self, at: float) -> int:
-        """The first pixel of a centre crop, rounded as the image processor does."""
+        """The first pixel of a centre crop, rounded as processors do."""
         return int(at)
 
     def image_processor(self) -> Any:
@@ -101,7 +104,10 @@ class FolderLayout:
         )
 
     def tokenizer(self) -> Any:
-        """The tokenizer of transformers for texts; ImportError where it needs another package."""
+        """The tokenizer of transformers.
+
+        ImportError if it needs another package.
+        """
         return transformers().AutoTokenizer.from_pretrained(
             self.folder, local_files_only=True, trust_remote_code=False
         )

@@ -1,4 +1,4 @@
-"""The library of pretrained encoders, imported only when one is loaded: it takes seconds."""
+"""The library of pretrained encoders, imported late: it takes seconds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Occlusion: a photo's vector without the pixels of a box, for every box.
+"""Occlusion: a photo's vector without the pixels of each box.
 
 It works for every encoder, and costs a pass a box. (Zeiler & Fergus 2014 cover squares of a photo
 to see the change of a class's score.)

@@ -1,4 +1,4 @@
-"""The layout of open_clip: its settings and weights as those of CLIP in transformers."""
+"""The layout of open_clip, read as CLIP in transformers."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ class OpenClipLayout(FolderLayout):
         return round(at)
 
     def preprocessors(self) -> list[str]:
-        """No files: preparation is in the settings, which are checked here."""
+        """No files: the settings describe preparation; they are checked here."""
         self.preprocessing()
         return []
 

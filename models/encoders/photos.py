@@ -1,4 +1,4 @@
-"""Photos as an encoder sees them: prepared by its own processor, boxes as weights of patches."""
+"""Photos for an encoder: prepared, boxes as weights of patches."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from models.types import WHOLE_FRAME, Box
 
 @dataclass(frozen=True, slots=True)
 class Preparation:
-    """From photos to an encoder's pixels, by the image processor of its folder.
+    """From photos to pixels, by the folder's image processor.
 
     `corner` rounds where a crop in the middle begins, as that processor does.
     """
@@ -26,7 +26,7 @@ class Preparation:
 
     @classmethod
     def of(cls, folder: Path) -> Preparation:
-        """The processor of a folder; ValueError if its photos have no common size."""
+        """The processor of a folder; ValueError without a common size of photos."""
         where = layout(folder)
         processor = where.image_processor()
         size = processor.size
@@ -42,7 +42,7 @@ class Preparation:
         return pixels
 
     def visible_part(self, height: int, width: int) -> Box:
-        """The part of a photo within the pixels, in fractions of the photo.
+        """The visible part of the photo, in its fractions.
 
         All of it where photos are squashed, its middle where they are cropped; beyond 0 and 1
         where a crop is larger than the photo and padded.

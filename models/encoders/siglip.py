@@ -110,7 +110,9 @@ def pad(parts: Sequence[Tensor]) -> Tensor:
 
 
 class Texts(TextHalf):
-    """Texts: the last of a fixed number of positions, normed and mapped affinely.
+    """Texts: the last of a fixed number of positions.
+
+    It is normed and mapped affinely.
 
     It was trained on lower case, and on padding. Padding is read like words, and carries their
     meaning from layer to layer.
@@ -151,5 +153,8 @@ class Texts(TextHalf):
 
 
 def scale(folder: Path) -> float:
-    """The encoder's factor of cosines; its offset is the same for all pairs."""
+    """The encoder's factor of cosines.
+
+    Its offset is the same for all pairs.
+    """
     return math.exp(number(folder, "logit_scale"))

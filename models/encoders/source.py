@@ -1,4 +1,4 @@
-"""Sources of pretrained encoders: folders of weights, known by the SHA-256 of their files."""
+"""Sources of pretrained encoders: folders of weights and their SHA-256."""
 
 from __future__ import annotations
 
@@ -68,7 +68,9 @@ class EncoderSource:
 
 
 def layout(folder: Path) -> FolderLayout:
-    """The layout of a folder: transformers' if its weights are there, else open_clip's.
+    """The layout of a folder.
+
+    transformers' if its weights are there, else open_clip's.
 
     Raises LookupError where there is no folder.
     """

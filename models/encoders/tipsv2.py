@@ -1,4 +1,4 @@
-"""TIPSv2 (google-deepmind/tips): a class token of a photo, the mean of a text's tokens."""
+"""TIPSv2 (google-deepmind/tips): photos' class token, texts' mean token."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def seeing_block(layer: Any) -> TransformerBlock:
 
 
 class Texts(TextHalf):
-    """Texts: the mean of the final tokens, so words have their own tokens' parts.
+    """Texts: the mean of final tokens, and words' parts of it.
 
     No rest is left: there are no marks of start or end, and padding is not in the mean.
     """

@@ -31,7 +31,9 @@ class Tokens:
 
 @dataclass(frozen=True, slots=True)
 class Spelling:
-    """An encoder's tokenizer, of at most `length` tokens; exactly as many if `padded`.
+    """An encoder's tokenizer, of at most `length` tokens.
+
+    Of exactly as many if `padded`.
 
     Texts are lower-cased for encoders that were trained on such: some published tokenizers of
     SigLIP 2 leave that out. Runs of spaces count as one.
@@ -44,7 +46,7 @@ class Spelling:
 
     @classmethod
     def of(cls, folder: Path, length: int, *, padded: bool, lower: bool) -> Spelling:
-        """The tokenizer of a folder; ValueError if it does not give tokens' places."""
+        """The tokenizer of a folder; ValueError without places of tokens."""
         blind = (
             f"the tokenizer of {folder} is SentencePiece's, which does not tell where its tokens "
             "are: take SigLIP 2 instead of SigLIP, or a model with a tokenizer.json of its own"
@@ -112,7 +114,7 @@ def in_text(offsets: Sequence[Token], places: Sequence[int]) -> list[Token]:
 
 
 def owners_of(tokens: Sequence[Token], words: Sequence[Span], nowhere: int) -> list[int]:
-    """The word of each token: the first to overlap it, else the previous one.
+    """The word of each token: the first overlap, else the previous.
 
     So punctuation goes with its word. Tokens without a place in the text belong to `nowhere`.
 

@@ -1,1 +1,1 @@
-"""Grounders of the registry: boxes of a photo for the phrases of a text."""
+"""Grounders of the registry: boxes of a text's phrases in photos."""

@@ -66,7 +66,10 @@ class Model(nn.Module):
         self.phrases = Branch(2 * MINILM_HIDDEN, *sizes, config.phrase_dropout)
 
     def train(self, mode: bool = True) -> Model:
-        """Switch dropout and batch norms of the branches; frozen parts stay as they are."""
+        """Switch dropout and batch norms of the branches.
+
+        Frozen parts stay as they are.
+        """
         super().train(mode)
         for frozen in (self.sight, self.proposer, self.words):
             if isinstance(frozen, nn.Module):
@@ -151,7 +154,7 @@ class Model(nn.Module):
 
 
 def words_in(sentence: ParsedSentence, span: Span) -> list[int]:
-    """The words in a span of a sentence; ValueError if it has none."""
+    """The words in a span of a sentence; ValueError without any."""
     places = [
         at
         for at, word in enumerate(sentence.words)

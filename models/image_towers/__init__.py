@@ -1,4 +1,4 @@
-"""Image towers of the registry: photos to bags of fragments in the joint space.
+"""Image towers of the registry: photos to bags of fragments.
 
 `regions_in_context` ships, `pretrained` serves adopted encoders, the others are those of papers.
 """

@@ -1,4 +1,4 @@
-"""Image tower of one vector a photo: a branch of a two-branch network over its CNN feature."""
+"""Image tower of one vector a photo, by a two-branch network."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Image tower of one vector a photo: CNN features along directions correlated with sentences."""
+"""Image tower of one vector a photo, correlated with sentences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Image tower of one vector a photo: principal components of a CNN feature, mapped affinely."""
+"""Image tower of one vector a photo, by principal components."""
 
 from __future__ import annotations
 

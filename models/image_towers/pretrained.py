@@ -1,4 +1,4 @@
-"""Image tower of a pretrained dual encoder: its vector of the photo, and boxes in its space."""
+"""Image tower of a pretrained dual encoder: photo and boxes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Image tower of CNN features of regions, mapped affinely into the joint space."""
+"""Image tower of regions' CNN features, mapped affinely."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Image tower of the shipped matcher: regions as the photo's vector plus an addition each."""
+"""Image tower of the shipped matcher: the photo, plus its regions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FEATURES = 4.0  # the length from which features start, where the names of class
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """Sizes, and what each part of the tower uses.
+    """Sizes and switches of the tower's parts.
 
     `views` are backbones with a size, such as "lite2@260"; boxes are seen in the last view.
     `proposals` names the boxes, see models.vision.proposals; their order is their likelihood.
@@ -183,7 +183,7 @@ class ClassNames(nn.Module):
 
     vectors: Tensor
     packaged = ("heads.", "region_head.")
-    known = ("project.",)
+    known_start = ("project.",)
 
     def __init__(self, config: Config, embedding: int) -> None:
         super().__init__()

@@ -72,7 +72,7 @@ class Residual(nn.Module):
 
 
 class Neck(nn.Module):
-    """From a fine and a coarse map to one map on the coarse grid.
+    """One map from a fine and a coarse map.
 
     Four cells of the fine map stand side by side in one of the coarse. Rectified features have
     few large values, so they enter by their square roots.
@@ -186,7 +186,7 @@ class Model(nn.Module):
 
 
 def proposal_network(config: Config) -> RegionProposalNetwork:
-    """The first stage: anchors in every cell, of which the best 150 go on."""
+    """The first stage: anchors in every cell, cut to 150."""
     shapes = len(config.anchors) * len(RATIOS)
     return RegionProposalNetwork(
         AnchorGenerator((config.anchors,), (RATIOS,)),
@@ -202,7 +202,7 @@ def proposal_network(config: Config) -> RegionProposalNetwork:
 
 
 def refining_heads(config: Config) -> RoIHeads:
-    """The second stage: refined boxes and their objectness, from the cells of each."""
+    """The second stage: refined boxes and their objectness."""
     return RoIHeads(
         MultiScaleRoIAlign(["0"], CELLS, sampling_ratio=2),
         BoxHead(config),

@@ -57,20 +57,12 @@ class Group:
         return Group(self.fragments + other.fragments, self.heads + other.heads)
 
 
-def links(image: FragmentBag, sentence: FragmentBag, score: str = "sum_of_max") -> tuple[Link, ...]:
-    """The terms of a score; their sum is the score.
-
-    LookupError for an unknown score.
-    """
-    return score_named(score).links(image, sentence)
-
-
 def query_links(image: FragmentBag, query: Query, score: str = "sum_of_max") -> tuple[Link, ...]:
-    """The terms of a query's score; their fragments count in `query.bag`."""
+    """The terms of a query's score, whose sum is the score; fragments count in `query.bag`."""
     terms: list[Link] = []
     start = 0
     for part, weight, floored in zip(query.parts, query.weights, query.floored, strict=True):
-        part_links = links(image, part, score)
+        part_links = score_named(score).links(image, part)
         plain = weight == 1 and not start
         terms += (
             part_links if plain else [weigh(link, start, weight, floored) for link in part_links]
@@ -98,7 +90,8 @@ def weigh_similarity(similarity: float, weight: float, floored: bool) -> float:
 def part_score(image: FragmentBag, part: FragmentBag, score: str, *, floored: bool) -> float:
     """S_p of a query's part, without its weight."""
     return sum(
-        weigh_similarity(link.similarity, 1.0, floored) for link in links(image, part, score)
+        weigh_similarity(link.similarity, 1.0, floored)
+        for link in score_named(score).links(image, part)
     )
 
 

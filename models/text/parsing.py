@@ -135,7 +135,11 @@ def parse(text: str) -> ParsedSentence:
     refuse_huge(text)
     with forgetting(tokenizer()):
         placed = tokens(tokenizer(), text)
-        words = (word(token, start) for token, start in placed if is_word(token))
+        words = (
+            Word(token.text, Span(start, start + len(token.text)))
+            for token, start in placed
+            if is_word(token)
+        )
         return ParsedSentence(text, tuple(words))
 
 
@@ -180,11 +184,6 @@ def tokens(nlp: Language, text: str) -> list[Placed]:
 def is_word(token: Token) -> bool:
     """Whether a token has a letter or a digit."""
     return any(character.isalnum() for character in token.text)
-
-
-def word(token: Token, start: int) -> Word:
-    """A token's text and where it is."""
-    return Word(token.text, Span(start, start + len(token.text)))
 
 
 def without_spaces(nlp: Language, token_list: Sequence[Token]) -> Doc:

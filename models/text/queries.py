@@ -252,7 +252,9 @@ class QueryDraft:
 
     def query(self, bags: Sequence[FragmentBag]) -> Query:
         """The query of the texts' bags."""
-        parts = tuple(move(bag, by) for bag, by in zip(bags, self.starts, strict=True))
+        parts = tuple(
+            move(bag, by) if by else bag for bag, by in zip(bags, self.starts, strict=True)
+        )
         notes = self.notes if parts else (*self.notes, NOTHING_KNOWN)
         return Query(parts, self.weights, self.text, notes)
 

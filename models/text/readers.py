@@ -12,13 +12,13 @@ from models.text.edges import Edge, alone, bigrams, dependencies, join_edges, pl
 from models.text.parsing import parse, parse_trees, parser_key, require
 from models.text.trees import columns
 from models.text.words import Vocabulary, WordVectors
-from models.towers import Place, TextReader
+from models.towers import FragmentPlace, TextReader
 from models.types import WHOLE_SENTENCE, ParsedSentence, Span
 
 PAIRS = ("dependencies", "bigrams", "words")
 
 
-def whole(sentence: ParsedSentence) -> list[Place]:
+def whole(sentence: ParsedSentence) -> list[FragmentPlace]:
     """The place of a sentence's only fragment, from first word to last."""
     words = sentence.words
     return [(WHOLE_SENTENCE, Span(words[0].span.start, words[-1].span.end))]
@@ -51,7 +51,7 @@ class WordReader(SentenceReader):
         """Word vectors are the same for every tower."""
         return json.dumps(["word vectors"])
 
-    def places(self, sentence: ParsedSentence) -> list[Place]:
+    def places(self, sentence: ParsedSentence) -> list[FragmentPlace]:
         """A fragment a word, or the whole sentence."""
         return whole(sentence) if self.whole else super().places(sentence)
 
@@ -71,7 +71,7 @@ class NumberReader(SentenceReader):
         """The vocabulary."""
         return json.dumps(["word numbers", self.words])
 
-    def places(self, sentence: ParsedSentence) -> list[Place]:
+    def places(self, sentence: ParsedSentence) -> list[FragmentPlace]:
         """The whole sentence."""
         return whole(sentence)
 
@@ -109,7 +109,7 @@ class PairReader(WordReader):
         trees = [parser_key(), self.relations] if self.pairs == "dependencies" else []
         return json.dumps(["word vectors", self.pairs, *trees])
 
-    def places(self, sentence: ParsedSentence) -> list[Place]:
+    def places(self, sentence: ParsedSentence) -> list[FragmentPlace]:
         """A fragment a pair, at its dependent word."""
         return places(sentence, self.edges(sentence))
 

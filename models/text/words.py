@@ -15,8 +15,7 @@ from tokenizers import Encoding, Tokenizer
 from torch import Tensor, nn
 
 from models import packaged
-from models.text.passes import passes
-from models.types import PaddedBags, ParsedSentence, Span, Word
+from models.types import PaddedBags, ParsedSentence, Span, Word, plan_passes
 
 MINILM_HIDDEN = 384
 MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
@@ -176,7 +175,7 @@ class LowerMiniLM(nn.Module):
         """
         pieces = [piece(sentence) for sentence in sentences]
         states: dict[int, Tensor] = {}
-        for batch in passes([len(encoding.ids) for encoding in pieces], len(pieces), SQUARED):
+        for batch in plan_passes([len(encoding.ids) for encoding in pieces], len(pieces), SQUARED):
             states |= zip(batch, self.states([pieces[at] for at in batch]), strict=True)
         return [states[at] for at in range(len(pieces))]
 

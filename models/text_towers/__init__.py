@@ -1,4 +1,4 @@
-"""Text towers of the registry: sentences to bags of fragments in the joint space.
+"""Text towers of the registry: sentences to bags of fragments.
 
 `minilm` ships, `pretrained` serves adopted encoders, the others are those of papers.
 """

@@ -1,4 +1,4 @@
-"""Text tower of one vector a sentence: a branch of a two-branch network over its words."""
+"""Text tower of one vector a sentence, by a two-branch network."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Text tower of words in the context of their sentence, by a bidirectional recurrent network."""
+"""Text tower of words in context, by a bidirectional recurrent network."""
 
 from __future__ import annotations
 

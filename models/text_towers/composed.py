@@ -1,4 +1,7 @@
-"""Text tower of one vector a sentence: composed from its words along a tree, or in a row."""
+"""Text tower of one vector a sentence, composed along a tree.
+
+Or along the row of its words.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,7 @@ SEQUENCES = ("average", "sequence")  # compositions that need no tree
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """Sizes, and the composition of words: the paper's two models and its comparisons.
+    """Sizes, and the paper's compositions of words.
 
     composition: "relation" is SDT-RNN, "position" DT-RNN, "constituency" CT-RNN, "sequence" the
     recurrent network, "average" the bag of words. `relations` are train's frequent ones; all others

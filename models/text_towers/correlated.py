@@ -1,4 +1,4 @@
-"""Text tower of one vector a sentence: its words along directions correlated with photos."""
+"""Text tower of one vector a sentence, correlated with photos."""
 
 from __future__ import annotations
 

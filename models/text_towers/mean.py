@@ -1,4 +1,4 @@
-"""Text tower of one vector a sentence: its mean word vector as it is."""
+"""Text tower of one vector a sentence: its mean word vector."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Text tower of the shipped matcher: words of a tuned MiniLM, with a sum of length one."""
+"""Text tower of the shipped matcher: words of a tuned MiniLM."""
 
 from __future__ import annotations
 
@@ -90,14 +90,14 @@ class Model(TextTower):
     def __init__(self, config: Config) -> None:
         dimension = config.embedding + config.conse + (config.prior > 0)
         super().__init__(config, WeightedWords(config), dimension)
-        self.known = ("upper.", "project.") if config.names else ("upper.",)
+        self.known_start = ("upper.", "project.") if config.names else ("upper.",)
         self.upper = upper_minilm(config.frozen_layers, config.layer_dropout)
         self.dropout = nn.Dropout(config.word_dropout)
         self.project = nn.Linear(MINILM_HIDDEN, config.embedding, bias=False)
         self.conse = NamedTexts(config.conse, config.frozen_layers) if config.conse else None
 
     def begin(self) -> None:
-        """Map words along the names of classes, where the options say so."""
+        """Map words along the names of classes, if options say so."""
         if self.config.names:
             with torch.no_grad():
                 self.project.weight.copy_(classes.directions(self.config.embedding).T)

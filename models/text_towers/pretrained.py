@@ -1,4 +1,4 @@
-"""Text tower of a pretrained dual encoder: each word's part of its vector of the text."""
+"""Text tower of a pretrained dual encoder: parts of words."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from models.encoders.adapter import Adapter
 from models.encoders.halves import TextHalf
 from models.encoders.source import EncoderSource, Files, family
 from models.text.readers import SentenceReader
-from models.towers import Place, TextTower
+from models.towers import FragmentPlace, TextTower
 from models.types import WHOLE_SENTENCE, PaddedBags, ParsedSentence, Span
 
 LEAST_REST = 1e-5  # of a text's length: a larger rest is a fragment
@@ -59,7 +59,7 @@ class EncoderReader(SentenceReader):
         self.texts: TextHalf = module.Texts(folder, config.precision)
         self.config = config
 
-    def forward(self, texts: Sequence[str]) -> tuple[list[Tensor], list[list[Place]]]:
+    def forward(self, texts: Sequence[str]) -> tuple[list[Tensor], list[list[FragmentPlace]]]:
         """Parts (T, D) of each text, and their places; errors as in `parse`."""
         sentences = self.parse(texts)
         inputs = self.inputs(sentences)
@@ -82,7 +82,7 @@ class EncoderReader(SentenceReader):
             for vectors, sentence, has_rest in zip(parts, sentences, rests.tolist(), strict=True)
         ]
 
-    def places(self, sentence: ParsedSentence) -> list[Place]:
+    def places(self, sentence: ParsedSentence) -> list[FragmentPlace]:
         """Words, then the whole sentence."""
         whole = (WHOLE_SENTENCE, Span(0, len(sentence.text)))
         return [*super().places(sentence), whole]

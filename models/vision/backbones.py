@@ -55,8 +55,8 @@ CLASSES = 1000  # of ImageNet, in the order of torchvision's metadata
 CLASSIFIER = "_fc."  # its name in the packages
 Shared = TypeVar("Shared", bound=nn.Module)
 
-ENGINES = ("torch", "openvino")
-engine = "torch"  # the runtime of frozen Lites on a CPU, in this process
+INFERENCES = ("torch", "openvino")
+inference = "torch"  # the runtime of frozen Lites on a CPU, in this process
 
 
 def read_packaged_weights(name: str) -> dict[str, Tensor]:
@@ -95,17 +95,17 @@ def load_pretrained(name: str) -> Pretrained:
     return Pretrained(fold(network.eval()), head)
 
 
-def choose_engine(name: str) -> None:
-    """Run later loaded frozen Lites on another engine, on a CPU.
+def choose_inference(name: str) -> None:
+    """Run later loaded frozen Lites by another library, on a CPU.
 
-    LookupError for openvino where it is not installed, ValueError for a name not in ENGINES.
+    LookupError for openvino where it is not installed, ValueError for a name not in INFERENCES.
     """
-    global engine  # of the process, as torch's number of threads is
-    if name not in ENGINES:
-        raise ValueError(f"no engine {name!r}; there are: {', '.join(ENGINES)}")
+    global inference  # of the process, as torch's number of threads is
+    if name not in INFERENCES:
+        raise ValueError(f"unknown inference {name!r}; there are: {', '.join(INFERENCES)}")
     if name == "openvino":
         openvino.library()
-    engine = name
+    inference = name
 
 
 @cache
@@ -141,7 +141,7 @@ def load(name: str, tuned: bool = False) -> Backbone:
     weights: all of torchvision's train, or those of Lite.tune. Others share frozen weights. Raises
     ValueError for an unknown name.
     """
-    by_openvino = engine == "openvino" and not tuned
+    by_openvino = inference == "openvino" and not tuned
     if name in shipped.BACKBONES:
         network = load_retrained(shipped.BACKBONES[name])
         network.compiled = openvino.DeferredPyramid(network) if by_openvino else None

@@ -1,4 +1,6 @@
-"""ConSE: names of classes as further numbers of fragments, used in texts of few words.
+"""ConSE: names of classes as further numbers of fragments.
+
+They are used in texts of few words.
 
 A convex combination of semantic embeddings (Norouzi et al. 2014) describes a photo by its
 classifiers' names. Whole sentences are answered better by trained vectors, one or two words outside
@@ -20,7 +22,9 @@ SCALE = 8.0  # ε: photos have ε e and texts q / ε, so that both are of the si
 
 
 class NamedPhotos(nn.Module):
-    """ε e_k, with e_k the unit vector along Bᵀ Σ_c p_kc names_c for E directions B (384, E).
+    """ε e_k, a unit vector along names by their probabilities.
+
+    e_k lies along Bᵀ Σ_c p_kc names_c for E directions B (384, E).
 
     Shapes: probabilities p (K, 1000) give (K, E).
     """

@@ -22,7 +22,9 @@ class Photo:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DisplayCopy(Photo):
-    """The stored copy of a photo: a JPEG without metadata, and its pixels.
+    """The stored copy of a photo: a JPEG, and its pixels.
+
+    It has no metadata.
 
     Embedding these pixels makes a later re-embedding from the JPEG give the same answers.
     """

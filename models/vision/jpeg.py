@@ -1,4 +1,4 @@
-"""JPEG files as rows of segments: their scans, and whether they have an end."""
+"""JPEG files as rows of segments: their scans and end."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _MARKER = re.compile(rb"\xff+([^\x00\x01\xd0-\xd8\xff])", re.DOTALL)
 
 
 def scans(data: bytes) -> tuple[int, bool]:
-    """The number of a JPEG's scans, and whether its end marker is there.
+    """The number of a JPEG's scans, and whether it has an end.
 
     Decodes nothing.
 

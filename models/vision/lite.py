@@ -28,7 +28,10 @@ TUNED_BATCH = 8  # the same where gradients are wanted: each pass adds to those 
 
 
 class SameConv(nn.Conv2d):
-    """Convolution with TensorFlow's SAME padding, as in the training of the packaged weights."""
+    """Convolution with TensorFlow's SAME padding.
+
+    The packaged weights were trained so.
+    """
 
     def __init__(self, inputs: int, outputs: int, kernel: int, stride: int = 1, groups: int = 1):
         super().__init__(inputs, outputs, kernel, stride, groups=groups, bias=False)

@@ -81,7 +81,7 @@ def library() -> Any:
         import openvino.opset15
     except ImportError as missing:
         raise LookupError(
-            "the engine openvino is not installed: pip install 'tessera[openvino]', or use torch"
+            "openvino is not installed: pip install 'tessera[openvino]', or choose torch"
         ) from missing
     return openvino
 

@@ -74,7 +74,9 @@ def decode(
     most_pixels: int = MOST_PIXELS,
     longest: int | None = None,
 ) -> Decoded:
-    """The photo in a file's bytes, its long side at most `longest` pixels.
+    """The photo in a file's bytes, with a limit of size.
+
+    Its long side has at most `longest` pixels.
 
     Limits hold before anything is decoded. Transparency is laid over white, the first frame of an
     animation is taken. Raises ImageTooLarge, NotAnImage, and ImageError for a broken file.
@@ -218,7 +220,7 @@ def _in_bytes(image: Image.Image) -> tuple[Image.Image, tuple[str, ...]]:
 
 
 def _flatten(image: Image.Image, longest: int | None, orientation: int) -> Image.Image:
-    """Upright sRGB without transparency, shrunk where it is too long."""
+    """Upright sRGB without transparency, shrunk if it is too long."""
     profile = image.info.get("icc_profile")
     image = _reduce(image, max(image.size) // (GAP * longest) if longest else 1)
     if longest and max(image.size) > longest:

@@ -112,7 +112,7 @@ class ViewSight(Sight):
         return coarse.mean((2, 3)), pool(coarse, boxes[:, 1:]), boxes
 
     def share(self, other: Sight) -> None:
-        """Take another sight's networks and proposer where they are the same."""
+        """Share networks and the proposer of an equal sight."""
         if not isinstance(other, ViewSight):
             return
         for name in self.backbones.keys() & other.backbones.keys():
@@ -158,7 +158,7 @@ def maps_of(network: Backbone, images: Sequence[Tensor], size: int) -> tuple[Ten
 
 
 def parse_view(view: str) -> tuple[str, int]:
-    """The backbone and size in pixels of a view; ValueError shows the form."""
+    """The backbone and size of a view; ValueError shows the form."""
     name, _, size = view.partition("@")
     if not size.isdigit() or int(size) < 32:
         raise ValueError(f"no view {view!r}: write a backbone and a size in pixels, lite0@224")

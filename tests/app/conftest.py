@@ -1,8 +1,7 @@
-"""A browser, a site that is filled with photos, and what tests do on its page."""
+"""A browser, a site full of photos, and steps on its page."""
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from io import BytesIO
@@ -11,16 +10,18 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-import uvicorn
 from PIL import Image
 from starlette.testclient import TestClient
 
 from app import demos
 from app.engine.drafts import Draft
 from app.engine.engine import Engine
+from app.http.server import OPTIONS
 from app.main import create_app
 from app.settings import Settings
 from tests import shops
+from tests.listening import listen
+from tests.storing import put
 
 CHROMIUM = Path("/usr/bin/chromium")
 FLAGS = (
@@ -59,7 +60,7 @@ def jpeg(path: Path, shift: int = 0) -> bytes:
 
 
 def filled(engine: Engine) -> Engine:
-    """Five sample photos by default, thirty items in `many`, and one collection that was emptied.
+    """Sample photos by default, thirty items in `many`, an empty collection.
 
     One of the thirty has two photos.
     """
@@ -71,13 +72,13 @@ def filled(engine: Engine) -> Engine:
         )
         for name in names
     ]
-    engine.put("default", drafts)
+    put(engine, "default", drafts)
     many = [
         Draft(f"cat {shift}", {"kind": "cat"}).with_photo(jpeg(CAT, shift)) for shift in range(30)
     ]
     many[0] = many[0].with_photo(jpeg(CAT, 31))
-    engine.put("many", many)
-    engine.put("empty", drafts[:1])
+    put(engine, "many", many)
+    put(engine, "empty", drafts[:1])
     engine.catalog.delete(engine.open("empty"), "astronaut")
     return engine
 
@@ -115,15 +116,8 @@ def site(tmp_path_factory: pytest.TempPathFactory, small_matcher: Path) -> Itera
     )
     engine = filled(Engine.load(settings))
     app = create_app(settings, engine)
-    config = uvicorn.Config(app, port=0, log_level="warning", loop="asyncio", http="h11", ws="none")
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    while not server.started and thread.is_alive():
-        thread.join(0.05)
-    yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
-    server.should_exit = True
-    thread.join()
+    with listen(app, **OPTIONS) as address:
+        yield address
     engine.catalog.close()
 
 
@@ -146,13 +140,13 @@ def page(browser, site) -> Iterator[SimpleNamespace]:
 
 @pytest.fixture
 def watched() -> Callable[..., AbstractContextManager[SimpleNamespace]]:
-    """Opens a page that asks no other host and reports no error, of a browser and a site."""
+    """Opens a watched page, see `watched_page`, of browser and site."""
     return watched_page
 
 
 @pytest.fixture
 def asked(browser, address, png) -> Iterator[SimpleNamespace]:
-    """A page of a service with a captioner and a grounder, asked with a photo."""
+    """A page of a service with all models, and a photo's answer."""
     with watched_page(browser, address) as opened:
         opened.goto("/")
         photo = {"name": "red.png", "mimeType": "image/png", "buffer": png("red")}
@@ -162,7 +156,7 @@ def asked(browser, address, png) -> Iterator[SimpleNamespace]:
 
 @contextmanager
 def watched_page(browser, site, **form) -> Iterator[SimpleNamespace]:
-    """A page that asks no other host and reports no error; `form` is what the browser is like."""
+    """A page without foreign requests and errors; `form` describes the browser."""
     form = {"viewport": {"width": 1100, "height": 800}} | form
     context = browser.new_context(base_url=site, **form)
     opened = context.new_page()
@@ -181,7 +175,7 @@ def watched_page(browser, site, **form) -> Iterator[SimpleNamespace]:
 
 @pytest.fixture
 def markup() -> str:
-    """A sentence of the site that holds markup."""
+    """A sentence of the site with markup."""
     return MARKUP
 
 
@@ -212,7 +206,7 @@ def ask_with_photo() -> Callable[..., None]:
 
 @pytest.fixture
 def changed() -> Callable[..., None]:
-    """Lets a function edit the service's answers at a path, as another matcher might give them."""
+    """Edits the service's answers at a path by a function."""
 
     def do(page: Any, path: str, change: Callable[[Any], object]) -> None:
         def answer(route: Any) -> None:
@@ -243,7 +237,7 @@ def with_probabilities(changed) -> Callable[..., None]:
 
 @pytest.fixture
 def with_phrases(changed) -> Callable[..., None]:
-    """Gives every hit these phrases; what is left out of one is as in "a cup"."""
+    """Gives every hit these phrases, completed from "a cup"."""
 
     def do(page: Any, *phrases: dict[str, Any]) -> None:
         def change(body: Any) -> None:
@@ -257,5 +251,5 @@ def with_phrases(changed) -> Callable[..., None]:
 
 @pytest.fixture
 def cup_at_night(page, with_phrases) -> None:
-    """Every hit answers "a cup" by its middle and "at night" by the whole photo."""
+    """Hits for "a cup" in the middle and "at night" everywhere."""
     with_phrases(page, CUP, NIGHT)

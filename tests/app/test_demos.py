@@ -1,4 +1,4 @@
-"""Demonstrations name their authors, are small, and their example queries find their items."""
+"""Demonstrations are small, credited, and found by their examples."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from app.settings import Settings
 from models import shipped
 from models.vision import images
 
-# What a person may try beside the examples, and the id of the photo that they mean.
+# What a person may try next to the examples, and the id of the photo that they mean.
 WORDS = {
     "cup": "coffee",
     "cat": "chelsea",
@@ -61,7 +61,7 @@ def test_every_product_has_a_title_a_kind_and_a_photo() -> None:
     for source in sources:
         assert source.photos == (PRODUCTS.folder / f"{source.id}.jpg",)
         assert {"title", "kind", "aisle", "description", "credit"} <= source.metadata.keys()
-        assert "price" not in source.metadata  # nobody knows it
+        assert "price" not in source.metadata  # no one knows it
     groups = Counter(source.metadata.get("group") for source in sources)
     assert min(groups.values()) > 1
 
@@ -99,7 +99,7 @@ def test_examples_are_offered_for_sample_photos_and_for_no_namesake(
 
 @contextmanager
 def serving(settings: Settings, demo: Demo = PHOTOS) -> Iterator[TestClient]:
-    """A service that holds a demonstration."""
+    """A service with a demonstration."""
     engine = Engine.load(settings)
     outcomes = import_sources(
         engine, demo.collection, demo.sources(), batch=16, most_bytes=settings.upload_bytes
@@ -112,7 +112,7 @@ def serving(settings: Settings, demo: Demo = PHOTOS) -> Iterator[TestClient]:
 
 @pytest.fixture(scope="module")
 def sampled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
-    """A service with the shipped matcher that holds the sample."""
+    """A service with the shipped matcher and the sample."""
     with serving(Settings(data=tmp_path_factory.mktemp("sampled"))) as client:
         yield client
 

@@ -1,4 +1,4 @@
-"""The application as a whole: its reference, its health, its page, and its headers."""
+"""The whole application: reference, health, page, headers."""
 
 from __future__ import annotations
 
@@ -142,6 +142,28 @@ def test_settings_are_read_from_the_environment(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv("TESSERA_CORS_ORIGINS", '["https://a.example"]')
     assert Settings().port == 9999
     assert Settings().cors_origins == ("https://a.example",)
+
+
+def test_former_name_of_a_setting_still_works(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TESSERA_ENGINE", "openvino")
+    assert Settings().inference == "openvino"
+    assert Settings(inference="torch").inference == "torch"
+    monkeypatch.setenv("TESSERA_INFERENCE", "torch")
+    assert Settings().inference == "torch"
+
+
+def test_service_logs_former_names_of_settings(
+    settings: Settings,
+    engine: Engine,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    create_app(settings, engine)
+    assert caplog.messages == []
+    monkeypatch.setenv("tessera_engine", "torch")
+    create_app(settings, engine)
+    [message] = caplog.messages
+    assert message.startswith("TESSERA_ENGINE is now TESSERA_INFERENCE")
 
 
 def test_every_setting_is_described() -> None:

@@ -1,4 +1,4 @@
-"""Work that nobody waits for leaves the processor to searches."""
+"""Background work leaves the processor to searches."""
 
 from __future__ import annotations
 

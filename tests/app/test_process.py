@@ -1,4 +1,4 @@
-"""What photos take of memory is used again while they are worked on, and then given back."""
+"""Photos' memory is reused during work, then given back."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ before = megabytes()
 kept = [work()]
 first = faults()
 kept += [work() for _ in range(8)]
-assert faults() < first + 8 * 2**8 * 5, "mapped anew"  # 5 MB of 105, a page has 4 KB
+assert faults() < first + 8 * 2**8 * 5, "mapped again"  # 5 MB of 105, a page has 4 KB
 memory.give_back()
 assert megabytes() < before + 20, (before, megabytes())
 """

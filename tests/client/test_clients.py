@@ -1,4 +1,7 @@
-"""The client over HTTP and in one process gives the same answers, for threads and for asyncio."""
+"""The client gives equal answers over HTTP and in-process.
+
+For threads and for asyncio.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,7 @@ def local(tmp_path: Path, small_matcher: Path) -> Iterator[Client]:
 
 @pytest.fixture
 def unused() -> Iterator[str]:
-    """An address at which nothing listens: its port is taken."""
+    """An address without a listener: its port is taken."""
     with socket() as taken:
         taken.bind(("127.0.0.1", 0))
         yield f"http://127.0.0.1:{taken.getsockname()[1]}"

@@ -1,4 +1,4 @@
-"""A client that a foreign tool generates from the OpenAPI document works against a service."""
+"""A foreign tool's client of the OpenAPI document works."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The client's models are those that `make client` makes of the OpenAPI document."""
+"""The client's models are the output of `make client`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A sync makes a collection what a list says, embeds only what is new, and deletes with care."""
+"""A sync makes a collection equal to a list, with care."""
 
 from __future__ import annotations
 
@@ -268,7 +268,7 @@ def test_a_full_disk_ends_the_sync_and_the_next_one_goes_on(
 
 
 def interleaved(shop: Client, ours: list[NewItem], theirs: Callable[[], object]) -> Report:
-    """A sync into which another one comes after it has read an item that it is to patch."""
+    """A sync with another one between its read and its patch."""
     work, answer, came = sync(ours), None, False
     while True:
         try:

@@ -66,7 +66,7 @@ def sentence_bag(random: torch.Generator) -> MakeBag:
 
 @pytest.fixture
 def entry(image_bag: MakeBag, sentence_bag: MakeBag, random: torch.Generator) -> MakeEntry:
-    """An item of the given id with some photos and sentences, of random sizes."""
+    """An item of an id, random photos and sentences."""
 
     def make(item: str, *, sentences: int = 2, photos: int = 1, **fields: Any) -> Entry:
         sizes = torch.randint(1, 6, (photos + sentences,), generator=random).tolist()
@@ -83,7 +83,7 @@ def entry(image_bag: MakeBag, sentence_bag: MakeBag, random: torch.Generator) ->
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run tests of what speaks SQL on both databases, but for those marked as SQLite's own."""
+    """Run tests of SQL on both databases, except SQLite's own."""
     both = metafunc.module.__name__.rpartition(".")[2] in SPEAK_SQL
     if both and "catalog" in metafunc.fixturenames and not _only_sqlite(metafunc):
         metafunc.parametrize("catalog", ["sqlite", "postgresql"], indirect=True)
@@ -144,7 +144,7 @@ def follow(follower: Follower) -> Callable[[], None]:
 
 @pytest.fixture
 def brute_force(catalog: Catalog, collection: Collection) -> Callable[[Request], list[Row]]:
-    """All hits that a request asks for, best first, scored one by one from the catalog's bags."""
+    """A request's hits by scores one by one, best first."""
 
     def score(request: Request, bag: FragmentBag) -> float:
         query = request.query
@@ -182,7 +182,7 @@ def brute_force(catalog: Catalog, collection: Collection) -> Callable[[Request],
 
 @pytest.fixture
 def right(brute_force: Callable[[Request], list[Row]]) -> Callable[[Request, Answer], bool]:
-    """Says whether an answer has the best rows that there are, in order, with their scores."""
+    """Says whether an answer has the best rows in order."""
 
     def check(request: Request, answer: Answer) -> bool:
         truth = brute_force(request)

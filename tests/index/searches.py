@@ -1,4 +1,4 @@
-"""Searches that several kinds of indexes must answer alike."""
+"""Searches with equal answers by several kinds of indexes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ CALIBRATION = Calibration(
 
 
 def requests_of(sentence_bag: MakeBag, image_bag: MakeBag) -> list[Request]:
-    """Requests of both directions, with and without filters, negation and a least probability."""
+    """Requests of both directions, with and without options.
+
+    Filters, negation and a least probability.
+    """
     query = Query((sentence_bag(3), sentence_bag(2)), (1.0, -0.4))
     return [
         Request("images", query, limit=7),
@@ -39,7 +42,10 @@ def requests_of(sentence_bag: MakeBag, image_bag: MakeBag) -> list[Request]:
 
 
 def pages(index: Index, request: Request) -> tuple[list[Any], Any]:
-    """All pages of a request: keys, probabilities and links of hits, and what was searched."""
+    """All pages of a request.
+
+    Keys, probabilities and links of hits, and what was searched.
+    """
     hit: Hit | None = None
     found: list[Any] = []
     while True:
@@ -53,6 +59,6 @@ def pages(index: Index, request: Request) -> tuple[list[Any], Any]:
 
 
 def stored(entry: MakeEntry, count: int, start: int = 0) -> list[Entry]:
-    """Entries, of which a quarter are alike but for their ids."""
+    """Entries, a quarter of them alike but for ids."""
     new = [entry(f"{i:03}", metadata={"n": i % 4}) for i in range(start, start + count)]
     return new + [replace(one, id=f"again {one.id}") for one in new[: count // 4]]

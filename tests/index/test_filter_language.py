@@ -1,4 +1,4 @@
-"""One language of filters: SQL, bitmaps and columns let through what a literal loop does."""
+"""One language of filters: SQL, bitmaps and columns agree."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ filters = st.recursive(
 
 
 def passes(where: dict[str, Any], item: dict[str, Any]) -> bool:
-    """What a filter means, as its documentation says it."""
+    """A filter's documented meaning."""
     for key, wanted in where.items():
         if key == "$not":
             held = not passes(wanted, item)

@@ -1,4 +1,4 @@
-"""Filters as values: what each form means, and which forms are refused."""
+"""Filters as values: meanings, and refused forms."""
 
 from __future__ import annotations
 

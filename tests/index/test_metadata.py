@@ -1,4 +1,4 @@
-"""Metadata has one depth for every way in, and what was stored deeper is still read."""
+"""Metadata has one depth; deeper stored data is still read."""
 
 from __future__ import annotations
 

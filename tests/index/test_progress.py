@@ -9,7 +9,7 @@ from index.progress import duration, follow, show
 
 @pytest.fixture
 def clock(monkeypatch):
-    """Seconds that go by when a test says so."""
+    """Seconds by the test's own clock."""
     seconds = [0.0]
     monkeypatch.setattr(progress, "monotonic", lambda: seconds[0])
     return seconds
@@ -22,7 +22,7 @@ def worked(clock, seconds, total, console):
 
 
 def lines(clock, seconds, total=None):
-    """What is said, without a terminal, of parts that take so many seconds."""
+    """Lines without a terminal, for parts of some seconds."""
     console = Console(file=StringIO(), width=20)
     worked(clock, seconds, total, console)
     return console.file.getvalue().splitlines()

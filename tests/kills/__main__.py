@@ -21,7 +21,7 @@ import torch
 
 from app.engine.inference import Models
 from models import checkpoint
-from models.matcher import Config, Matcher, TowerOptions
+from models.matcher import Config, TowerOptions, TwoTowerMatcher
 from tests.kills.rounds import SHARES, Rounds
 from tests.kills.service import Site
 from tests.servers import server
@@ -36,7 +36,7 @@ def matchers(folder: Path) -> list[Path]:
     for seed in range(2):
         torch.manual_seed(seed)
         paths.append(folder / f"{seed}.safetensors")
-        checkpoint.save(paths[-1], "matchers", "dvsa", Matcher(Config(image, text)), {})
+        checkpoint.save(paths[-1], "matchers", "dvsa", TwoTowerMatcher(Config(image, text)), {})
     return paths
 
 
@@ -54,7 +54,7 @@ def database(kind: str, folder: Path) -> Iterator[str]:
 
 
 def run(kind: str, count: int, folder: Path) -> Counter[str]:
-    """Run rounds on a database of a kind; returns counts by kind of round."""
+    """Run rounds on a kind of database; returns counts."""
     paths = matchers(folder / "matchers")
     counts: Counter[str] = Counter()
     with database(kind, folder) as url:

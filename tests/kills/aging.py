@@ -31,7 +31,9 @@ UNDONE = {
 
 
 def age(connection: Connection, version: str) -> None:
-    """Turn the newest tables into an older version's, for items of one photo.
+    """Turn the tables into a former version's.
+
+    For items of one photo.
 
     ValueError for a version that is not in UNDONE.
     """

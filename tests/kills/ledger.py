@@ -16,7 +16,7 @@ COLOURS = ("red", "green", "blue", "yellow", "white", "black", "orange")
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """The content of an item, all made from its version, so torn items show."""
+    """The content of an item, all made from its version."""
 
     version: int
     patches: int = 0

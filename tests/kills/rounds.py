@@ -1,4 +1,4 @@
-"""Rounds: a process at work is killed, and everything it had acknowledged must be there."""
+"""Rounds: kills at work, and a check of all acknowledged."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ class Rounds:
         return len(snapshots)
 
     def _verify(self) -> dict[str, object]:
-        """Compare a new service's items and searches with the ledger, and check all."""
+        """Compare a new service with the ledger, and check all."""
         service = self.service = KilledService(self.site)
         service.wait()
         states = truth.list_states(service.client)

@@ -57,7 +57,7 @@ class Site:
         self.seconds[arguments[0]] = time.monotonic() - began
 
     def run_killed(self, *arguments: str) -> bool:
-        """Run a command and kill it late; returns whether it was still running."""
+        """Run a command and kill it late; returns whether it ran."""
         process = self.command(*arguments)
         try:
             status = process.wait(self.seconds.get(arguments[0], 2.0) * random.uniform(0.4, 1.0))

@@ -1,4 +1,4 @@
-"""Writers: clients to put, import, patch and delete items, and to make snapshots."""
+"""Writers: clients to put, import, patch, delete and snapshot."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def import_lines(client: httpx2.Client, ledger: Ledger) -> None:
 
 
 def delete_many(client: httpx2.Client, ledger: Ledger) -> None:
-    """Import a batch of items, then delete it by ids or a filter."""
+    """Import a batch, then delete it by ids or a filter."""
     while True:
         batch = random.randrange(1, 10**6)
         states = {f"many {n}": State(n, batch=batch) for n in range(LINES)}

@@ -7,7 +7,7 @@ from safetensors.torch import load_file, save_file
 from torch import nn
 
 from models import checkpoint, header
-from models.matcher import Matcher
+from models.matcher import TwoTowerMatcher
 from models.scores.calibration import Calibration
 
 IMAGE = {"name": "regions", "options": {"sizes": [96], "embedding": 8}}
@@ -117,7 +117,7 @@ def test_weights_that_do_not_fit_are_named(rewritten, change, said):
 def test_an_unchanged_file_loads_ready_to_answer(rewritten):
     loaded = checkpoint.load(rewritten(facts={"seed": 7}))
     assert (loaded.kind, loaded.name, loaded.facts) == ("matchers", "dvsa", {"seed": 7})
-    assert isinstance(loaded.model, Matcher)
+    assert isinstance(loaded.model, TwoTowerMatcher)
     assert not loaded.model.training
 
 

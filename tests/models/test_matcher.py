@@ -1,4 +1,4 @@
-"""The contract that every pair of towers keeps."""
+"""The contract of every pair of towers."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from models import checkpoint, header, registry
-from models.matcher import Config, Matcher
+from models.matcher import Config, TwoTowerMatcher
 from models.scores.scoring import SCORES
 from models.text.parsing import parse
 from models.types import WHOLE_FRAME, WHOLE_PHOTO, Box, PaddedBags
@@ -50,11 +50,11 @@ def paired(image, text):
     module = registry.find(kind, sides[kind]["name"])
     size = module.Model(module.Config(**sides[kind]["options"])).dimension
     sides[quick]["options"]["embedding"] = size
-    return Matcher(Config(image=sides["image_towers"], text=sides["text_towers"]))
+    return TwoTowerMatcher(Config(image=sides["image_towers"], text=sides["text_towers"]))
 
 
 def built(image, text):
-    """An untrained matcher that has seen a little data, its regions moved away from zero."""
+    """An untrained matcher after a little data, regions off zero."""
     torch.manual_seed(0)
     model = paired(image, text)
     for weight in model.parameters():
@@ -223,7 +223,7 @@ def test_scores_are_those_of_the_papers(score, photos):
     """Equation 8 of Karpathy & Fei-Fei 2015 and equation 6 of Karpathy et al. 2014, literally."""
     torch.manual_seed(1)
     sides = part("image_towers", "regions"), part("text_towers", "pairs")
-    matcher = Matcher(Config(*sides, score=score)).eval()
+    matcher = TwoTowerMatcher(Config(*sides, score=score)).eval()
     torch.nn.init.normal_(matcher.image.regions.project.weight, std=0.1)
     images, sentences = matcher.embed_images(photos), matcher.embed_sentences(TEXTS)
     scores = SCORES[matcher.score](
@@ -256,7 +256,7 @@ def test_the_shipped_score_is_the_match_of_the_wholes_plus_what_regions_add(phot
 
 def test_a_prior_makes_every_word_of_alike_regions_take_the_likeliest_box(photos):
     image = part("image_towers", "regions_in_context", likelihood=True)
-    matcher = Matcher(Config(image, part("text_towers", "minilm", prior=2.0))).eval()
+    matcher = TwoTowerMatcher(Config(image, part("text_towers", "minilm", prior=2.0))).eval()
     (image,), (sentence,) = matcher.embed_images(photos[:1]), matcher.embed_sentences(TEXTS[:1])
     assert (sentence.vectors @ image.vectors.T).argmax(dim=1).tolist() == [1] * 6
 
@@ -264,8 +264,8 @@ def test_a_prior_makes_every_word_of_alike_regions_take_the_likeliest_box(photos
 def test_euclidean_scores_are_negative_squared_distances(photos):
     sides = part("image_towers", "frame", unit=False), part("text_towers", "composed", unit=False)
     torch.manual_seed(0)
-    plain = Matcher(Config(*sides)).eval()
-    model = Matcher(Config(*sides, euclidean=True)).eval()
+    plain = TwoTowerMatcher(Config(*sides)).eval()
+    model = TwoTowerMatcher(Config(*sides, euclidean=True)).eval()
     checkpoint.restore(model, checkpoint.collect_weights(plain))
     v, y = (
         torch.cat([bag.vectors for bag in bags])
@@ -279,7 +279,7 @@ def test_euclidean_scores_are_negative_squared_distances(photos):
 
 def test_a_correlation_is_solved_for_on_all_pairs_of_train(photos):
     sides = part("image_towers", "correlated"), part("text_towers", "correlated")
-    matcher = Matcher(Config(*sides, correlation={"ridge": 0.01, "power": 0.0}))
+    matcher = TwoTowerMatcher(Config(*sides, correlation={"ridge": 0.01, "power": 0.0}))
     with torch.inference_mode():
         inputs = matcher.image_inputs(photos), matcher.sentence_inputs(TEXTS)
     matcher.prepare(*inputs, [0, 1, 2, 2])
@@ -294,7 +294,7 @@ def test_a_correlation_is_solved_for_on_all_pairs_of_train(photos):
 
 def test_a_correlation_needs_two_views():
     with pytest.raises(ValueError, match=r"towers regions \+ brnn have no views to correlate"):
-        Matcher(
+        TwoTowerMatcher(
             Config(part("image_towers", "regions"), part("text_towers", "brnn"), correlation={})
         )
 
@@ -304,7 +304,7 @@ def test_towers_of_different_sizes_are_refused():
     with pytest.raises(
         ValueError, match="regions makes vectors of 12 numbers, text tower brnn of 13"
     ):
-        Matcher(Config(part("image_towers", "regions"), text))
+        TwoTowerMatcher(Config(part("image_towers", "regions"), text))
 
 
 def test_an_unknown_tower_or_score_is_refused_with_those_there_are():
@@ -317,8 +317,8 @@ def test_an_unknown_tower_or_score_is_refused_with_those_there_are():
 
 def test_a_tuned_cnn_trains_and_is_in_the_checkpoint():
     text = part("text_towers", "brnn")
-    tuned = Matcher(Config(part("image_towers", "regions", tuned=True), text)).train()
-    frozen = Matcher(Config(part("image_towers", "regions"), text)).train()
+    tuned = TwoTowerMatcher(Config(part("image_towers", "regions", tuned=True), text)).train()
+    frozen = TwoTowerMatcher(Config(part("image_towers", "regions"), text)).train()
     assert (tuned.tuned, frozen.tuned) == (True, False)
     for model in (tuned, frozen):
         assert not model.image.sight.features.training  # batch norms keep their means
@@ -330,5 +330,5 @@ def test_a_tuned_cnn_trains_and_is_in_the_checkpoint():
 
 def test_learned_proposals_are_in_the_checkpoint_and_the_packaged_cnn_is_not():
     image = part("image_towers", "regions", proposals="learned")
-    stored = checkpoint.collect_weights(Matcher(Config(image, part("text_towers", "brnn"))))
+    stored = checkpoint.collect_weights(TwoTowerMatcher(Config(image, part("text_towers", "brnn"))))
     assert {key.split(".")[2] for key in stored if "sight" in key} == {"proposer"}

@@ -3,7 +3,7 @@ import dataclasses
 import pytest
 
 from models import registry
-from models.matcher import Config, Matcher
+from models.matcher import Config, TwoTowerMatcher
 
 
 @pytest.mark.parametrize("kind", registry.KINDS)
@@ -16,7 +16,7 @@ def test_every_model_exports_a_frozen_config_and_a_model(kind):
 
 
 def test_a_matcher_is_built_by_one_class_whatever_its_name():
-    assert registry.find("matchers", "tessera").Model is Matcher
+    assert registry.find("matchers", "tessera").Model is TwoTowerMatcher
     assert registry.find("matchers", "mine").Config is Config
 
 

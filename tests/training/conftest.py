@@ -9,7 +9,7 @@ from training.data import synthetic
 from training.data.corpus import Corpus
 from training.evaluation.captions import descriptions
 from training.matchers.preset import parse
-from training.runs.folder import Place
+from training.runs.folder import RunPlace
 from training.runs.loop import Trainer
 
 EPOCHS = 8
@@ -17,7 +17,7 @@ EPOCHS = 8
 
 @pytest.fixture(scope="module", autouse=True)
 def cells():
-    """The folder is the registry: a second one adds small towers to those that ship."""
+    """Add small towers to the registry, by a second folder."""
     with pytest.MonkeyPatch.context() as patched:
         for towers in (models.image_towers, models.text_towers):
             here = str(Path(__file__).parent / towers.__name__.removeprefix("models."))
@@ -27,7 +27,7 @@ def cells():
 
 @pytest.fixture
 def without_meteor(monkeypatch):
-    """To read METEOR's five million paraphrases takes a minute; test_meteor.py has a few."""
+    """Replace METEOR's paraphrases, a minute's reading; test_meteor.py has some."""
 
     def absent():
         raise LookupError("install it")
@@ -54,12 +54,12 @@ def cache(tmp_path_factory):
 
 @pytest.fixture
 def place(tmp_path, cache):
-    return Place(tmp_path / "runs", cache)
+    return RunPlace(tmp_path / "runs", cache)
 
 
 @pytest.fixture
 def interrupt():
-    """Runs a training that is interrupted in its second epoch."""
+    """Interrupts a training in its second epoch."""
 
     def run(train):
         learn = Trainer.learn

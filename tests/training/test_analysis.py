@@ -12,7 +12,7 @@ from tests.training.commands import tessera
 from training.data import synthetic
 from training.evaluation.captions.wordnet import FOLDER
 from training.matchers import train as run
-from training.runs.folder import Place
+from training.runs.folder import RunPlace
 
 SIGHT = {"views": ("lite0@64",), "proposals": "windows"}
 CAPTIONER = multimodal_rnn.Config(("a", "red", "circle"), **SIGHT, embedding=8, hidden=8, longest=5)
@@ -28,7 +28,7 @@ def few(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def matcher(preset, corpus, cache, tmp_path_factory):
-    return run.train(preset.with_epochs(1), corpus, Place(tmp_path_factory.mktemp("run"), cache))
+    return run.train(preset.with_epochs(1), corpus, RunPlace(tmp_path_factory.mktemp("run"), cache))
 
 
 def test_a_matcher_is_measured_in_every_way(matcher, scenes, tmp_path):

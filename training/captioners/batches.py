@@ -35,7 +35,10 @@ class CaptionBatch:
     positions: Sequence[int]
 
     def state(self, language: Language, device: str) -> State:
-        """Return the first state of each sentence; features are read once a photo."""
+        """Return the first state of each sentence.
+
+        Features are read once a photo.
+        """
         owners = self.owners.to(device)
         state = language.look(PaddedBags.of(list(self.photos)).to(device))
         return tuple(part[owners] for part in state)
@@ -54,7 +57,10 @@ class TextBatch:
     targets: Tensor
 
     def state(self, language: Language, device: str) -> State:
-        """Return the first state of each sentence, which stands for a photo itself."""
+        """Return the first state of each sentence.
+
+        The sentence stands for a photo itself.
+        """
         assert isinstance(language, Attentive)
         return language.look_at_texts(self.vectors.to(device))
 
@@ -116,7 +122,10 @@ class MixedDataset:
         return self.photos.steps
 
     def batches(self, epoch: int) -> Iterator[Batches]:
-        """Give texts in a new order; after the first epochs, every photo too."""
+        """Give texts in a new order.
+
+        After the first epochs, every photo too.
+        """
         if epoch <= self.epochs:
             yield from ((batch,) for batch in islice(self.draw(self.alone), self.steps))
         elif not self.beside:

@@ -11,14 +11,14 @@ from torch import Tensor
 
 from models import checkpoint, registry
 from models.captioners.attentive import Attentive
-from models.captions.captioning import FIRST_WORD, Captioner
+from models.captions.captioning import FIRST_WORD, LanguageCaptioner
 from models.shipped import PRETRAINED
 from training.captioners import language
 from training.captioners.batches import Batches, CaptionDataset, MixedDataset, word_indices
 from training.captioners.captions import count_words, vocabulary
 from training.captioners.preset import CaptionerPreset, TextOptions
 from training.data.corpus import Example
-from training.runs.folder import Place
+from training.runs.folder import RunPlace
 from training.runs.loop import Dataset
 from training.runs.progress import Progress
 
@@ -30,12 +30,14 @@ class TrainingData:
     inputs: Sequence[Tensor]
     examples: Sequence[Example]
     sentences: Sequence[str]
-    place: Place
+    place: RunPlace
     progress: Progress
 
 
-def build(preset: CaptionerPreset, sentences: Sequence[str], start: Path | None) -> Captioner:
-    """Build a preset's model with the vocabulary of sentences, or load a trained one.
+def build(
+    preset: CaptionerPreset, sentences: Sequence[str], start: Path | None
+) -> LanguageCaptioner:
+    """Build a preset's model with a vocabulary, or load it trained.
 
     ValueError for a start of another model.
     """
@@ -45,7 +47,7 @@ def build(preset: CaptionerPreset, sentences: Sequence[str], start: Path | None)
             raise ValueError(
                 f"{start} is a {loaded.name} of the {loaded.kind}; the preset trains {preset.model}"
             )
-        trained: Captioner = loaded.model
+        trained: LanguageCaptioner = loaded.model
         return trained
     module, words = (
         registry.find("captioners", preset.model),
@@ -55,12 +57,18 @@ def build(preset: CaptionerPreset, sentences: Sequence[str], start: Path | None)
     if preset.text:
         image = load_teacher(preset.text).model.config.image
         text_options = {"image": image, "joint": image.options.embedding}
-    model: Captioner = module.Model(module.Config(words=words, **preset.options, **text_options))
+    model: LanguageCaptioner = module.Model(
+        module.Config(words=words, **preset.options, **text_options)
+    )
     return model
 
 
-def make_dataset(model: Captioner, preset: CaptionerPreset, data: TrainingData) -> Dataset[Batches]:
-    """Make the dataset of a model; a new model is also prepared with it.
+def make_dataset(
+    model: LanguageCaptioner, preset: CaptionerPreset, data: TrainingData
+) -> Dataset[Batches]:
+    """Make the dataset of a model, and prepare a new model.
+
+    A new model learns from the dataset's inputs first.
 
     ValueError for text with a model that does not take sentences instead of photos.
     """
@@ -87,5 +95,5 @@ def make_dataset(model: Captioner, preset: CaptionerPreset, data: TrainingData) 
 
 
 def load_teacher(options: TextOptions) -> checkpoint.Checkpoint:
-    """Load the matcher of the joint space in which sentences stand for photos."""
+    """Load the matcher of sentences' vectors, used for photos."""
     return checkpoint.load(PRETRAINED / f"{options.matcher}.safetensors")

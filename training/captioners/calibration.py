@@ -1,4 +1,4 @@
-"""Calibration of a captioner: the probability that a caption is right."""
+"""Calibration of a captioner: the probability of a right caption."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from training.evaluation.reliability import Reliability, reliability
 from training.matchers.calibration import SEED
 from training.matchers.frozen import precision_of
 from training.matchers.regression import logistic
-from training.runs.folder import Place
+from training.runs.folder import RunPlace
 from training.runs.progress import Progress
 
 RIGHT = 0.7  # of the captions that are not marked as guesses
@@ -58,10 +58,12 @@ def calibrate(
     loaded: Checkpoint,
     judge: Checkpoint | None,
     corpora: Sequence[Corpus],
-    place: Place,
+    place: RunPlace,
     progress: Progress,
 ) -> tuple[CaptionCalibration, dict[str, Reliability]]:
-    """Fit on half of the first corpus's val; measure on the other and the others' val.
+    """Fit on half of val; measure on the other half.
+
+    Val is the first corpus's; the others' val is measured, too.
 
     ValueError without a calibrated matcher, or for a captioner without kinds; LookupError for a
     corpus without val, or without WordNet.
@@ -94,11 +96,14 @@ def judge_captions(
     judge: Checkpoint,
     examples: Sequence[Example],
     start: CaptionCalibration,
-    place: Place,
+    place: RunPlace,
     progress: Progress,
     wordnet: WordNet,
 ) -> JudgedCaptions:
-    """Describe each photo as a service does, and judge captions by its sentences."""
+    """Describe photos as a service does, and judge the captions.
+
+    A photo's sentences judge.
+    """
     inputs, judge_inputs = (
         frozen_inputs(source.model, examples, place, precision_of(source), progress)
         for source in (loaded, judge)
@@ -133,7 +138,7 @@ def fit(sample: JudgedCaptions, start: CaptionCalibration) -> CaptionCalibration
 
 
 def choose_threshold(probabilities: NDArray[np.float64], right: NDArray[np.bool_]) -> float:
-    """Choose the least probability at which RIGHT of the captions are right.
+    """Choose the least probability with RIGHT of captions right.
 
     ValueError where there is none.
 

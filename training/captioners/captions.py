@@ -17,13 +17,18 @@ WORD = re.compile(r"[a-z0-9]+(?:['-][a-z0-9]+)*")
 
 
 def caption_words(text: str) -> list[str]:
-    """Split a text into a caption's lower-case words, such as "t-shirt" and "man's"."""
+    """Split a text into words of captions, such as "t-shirt".
+
+    They are in lower case; "man's" is another.
+    """
     joined = SPACED_ENDING.sub("", SPACED_HYPHEN.sub("-", text.lower()))
     return WORD.findall(joined)
 
 
 def vocabulary(sentences: Iterable[str], least_count: int) -> tuple[str, ...]:
-    """List the words that sentences hold at least least_count times.
+    """List the frequent words of sentences.
+
+    They come at least least_count times.
 
     The filter of Karpathy & Fei-Fei 2015, section 4; the most frequent word comes first.
     ValueError if no word is left.
@@ -36,7 +41,7 @@ def vocabulary(sentences: Iterable[str], least_count: int) -> tuple[str, ...]:
 
 
 def count_words(sentences: Sequence[Sequence[Tensor]], size: int) -> Tensor:
-    """Count how often each of V words (V,) is a target, END among them."""
+    """Count each of V words (V,) as a target, END among them."""
     lines = [line for indices in sentences for line in indices]
     frequencies = torch.bincount(torch.cat(lines), minlength=size)
     frequencies[END] += len(lines)

@@ -1,4 +1,4 @@
-"""Descriptions of a split's photos by a captioner, as a service makes them."""
+"""A captioner's descriptions of a split's photos, as a service's."""
 
 from __future__ import annotations
 
@@ -33,7 +33,9 @@ def describe(
     judge_inputs: Sequence[Tensor] | None = None,
     calibrated: CaptionCalibration | None = None,
 ) -> list[GeneratedCaption]:
-    """Describe each photo by its best caption; by default of a beam of BEAM.
+    """Describe each photo by its best caption.
+
+    By default of a beam of BEAM.
 
     `inputs` are the sight's features (F, C) of each photo, if they are known: then the photos are
     not read, and words have no boxes. `judge` is the matcher by which a service ranks candidates
@@ -82,7 +84,7 @@ def caption_with_judge(
     options: Generation,
     calibrated: CaptionCalibration | None,
 ) -> list[GeneratedCaption]:
-    """Describe photos by the candidates that captioner and matcher rank first."""
+    """Describe photos by a captioner's candidates and a matcher's ranks."""
     beams = captioner.describe(photos[0], options.candidates)
     return [
         judge_candidates(
@@ -120,7 +122,7 @@ def judge_candidates(
     boxes: Tensor | None,
     calibrated: CaptionCalibration | None = None,
 ) -> GeneratedCaption:
-    """Choose the candidate that captioner and matcher rank first, with its boxes.
+    """Choose the best candidate of captioner and matcher, with boxes.
 
     `bag` is the photo's by the matcher, `boxes` (R, 4) are the captioner's.
     """
@@ -137,7 +139,7 @@ def judge_candidates(
 
 
 def locate_words(caption: Caption, boxes: Tensor | None) -> Iterator[tuple[Span, Box]]:
-    """Give the place of each attending word, and its box of most attention."""
+    """Give each attending word's place and most attended box."""
     start = 0
     for word in caption.words:
         if word.attention is not None and boxes is not None:

@@ -1,4 +1,4 @@
-"""Endings of captions: words such as "a" and "in", which end no caption."""
+"""Endings of captions: words such as "a" and "in" are none."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from models.captions.captioning import Captioner
+from models.captions.captioning import LanguageCaptioner
 from models.checkpoint import Checkpoint
 from models.registry import find
 from models.text.parsing import parse_trees
@@ -22,8 +22,8 @@ RELATIONS = frozenset(
 )
 
 
-def with_endings(loaded: Checkpoint, examples: Sequence[Example]) -> Captioner:
-    """Copy a checkpoint's captioner so that no caption ends with an unfinished word.
+def with_endings(loaded: Checkpoint, examples: Sequence[Example]) -> LanguageCaptioner:
+    """Copy a checkpoint's captioner without unfinished words at captions' ends.
 
     The words are measured on sentences of train. ValueError for another kind of model.
     """
@@ -32,7 +32,7 @@ def with_endings(loaded: Checkpoint, examples: Sequence[Example]) -> Captioner:
     trained: Any = loaded.model
     trees = parse_trees([text for example in examples for text in example.sentences])
     words = unfinished(trees, trained.config.words)
-    model: Captioner = find("captioners", loaded.name).Model(
+    model: LanguageCaptioner = find("captioners", loaded.name).Model(
         replace(trained.config, unfinished=words)
     )
     model.load_state_dict(trained.state_dict())
@@ -40,7 +40,7 @@ def with_endings(loaded: Checkpoint, examples: Sequence[Example]) -> Captioner:
 
 
 def unfinished(trees: Iterable[ParsedSentence], words: Sequence[str]) -> tuple[str, ...]:
-    """List words that mostly stand before their head, such as "a" and "in".
+    """List words with a head after them in most sentences.
 
     >>> trees = parse_trees(["A large dog runs in the grass ."]) * 5
     >>> unfinished(trees, ("a", "dog", "in", "large"))

@@ -1,4 +1,7 @@
-"""Kinds of a captioner, persons and animals: their classes and words by WordNet."""
+"""Kinds of a captioner, persons and animals, by WordNet.
+
+They have classes and words.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ from training.captioners.train import frozen_inputs
 from training.data.corpus import Example
 from training.evaluation.captions.wordnet import PERSONS, WordNet
 from training.matchers.frozen import precision_of
-from training.runs.folder import Place
+from training.runs.folder import RunPlace
 from training.runs.progress import Progress
 
 # The kinds that captions invent most, with values of decision 0012.
@@ -32,7 +35,7 @@ Nouns = dict[str, str]  # words that are nouns more often than not, to their sin
 
 
 def add_kinds(
-    loaded: Checkpoint, examples: Sequence[Example], place: Place, progress: Progress
+    loaded: Checkpoint, examples: Sequence[Example], place: RunPlace, progress: Progress
 ) -> Model:
     """A checkpoint's captioner with KINDS, measured on examples of train.
 
@@ -52,7 +55,9 @@ def fit_kinds(
     wordnet: WordNet,
     kinds: tuple[ThingKind, ...] = KINDS,
 ) -> Model:
-    """Give a captioner kinds; its captions name none that a photo does not show.
+    """Give a captioner kinds.
+
+    Its captions name none that a photo does not show.
 
     `inputs` are the sight's features (F, C) of train's photos, `examples` the same photos with
     sentences.
@@ -78,7 +83,7 @@ def fit_kinds(
 
 
 def replace_kinds(captioner: Model, kinds: tuple[ThingKind, ...]) -> Model:
-    """Copy a captioner with other kinds, which are not fitted yet."""
+    """Copy a captioner with other kinds, not yet fitted."""
     model = Model(replace(captioner.config, kinds=kinds)).eval()
     weights = captioner.state_dict().items()
     model.load_state_dict(
@@ -93,7 +98,7 @@ def measure_shares(
     kinds: Sequence[ThingKind],
     wordnet: WordNet,
 ) -> Tensor:
-    """Measure the share (N, G) of each photo's sentences with a noun of each kind."""
+    """Measure the share (N, G) of sentences with each kind's nouns."""
     unread = iter(parsed)
     trees = [[next(unread) for _ in example.sentences] for example in examples]
     return torch.tensor(
@@ -114,7 +119,7 @@ def find_members(
 
 
 def find_nouns(trees: Iterable[ParsedSentence]) -> Nouns:
-    """Find the words that are mostly nouns, and their singular."""
+    """Find mostly used nouns and their singular."""
     readings: dict[str, Counter[str]] = {}
     for tree in trees:
         for word in tree.words:
@@ -146,7 +151,7 @@ def classes_of(kinds: Sequence[ThingKind]) -> Tensor:
 def find_usual_words(
     examples: Sequence[Example], words: Sequence[str], kind_shares: Tensor
 ) -> Tensor:
-    """Find the words (G, W) that mostly stand with photos of a kind.
+    """Find the usual words (G, W) for photos of a kind.
 
     So "branch", a group of persons in WordNet, is no person. Words that no sentence has pass, too.
     """

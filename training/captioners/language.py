@@ -1,4 +1,7 @@
-"""Texts for a captioner's language, and their vectors in a matcher's joint space."""
+"""Texts for a captioner's language, and their vectors.
+
+The vectors are in a matcher's joint space.
+"""
 
 from __future__ import annotations
 

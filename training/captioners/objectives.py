@@ -1,4 +1,4 @@
-"""Objectives of captioners: the likelihood of true words, and a reward of whole captions."""
+"""Objectives of captioners: likelihood of words, reward of captions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from models.captions.captioning import FIRST_WORD, UNKNOWN, Captioner
+from models.captions.captioning import FIRST_WORD, UNKNOWN, LanguageCaptioner
 from models.captions.decoding import END, CaptionLimits, sample
 from training.captioners.batches import PADDING, Batches, CaptionBatch, TextBatch
 from training.captioners.captions import caption_words
@@ -21,7 +21,7 @@ from training.runs.precision import half_precision
 class CrossEntropy:
     """The mean −log p of true words; sentences without photos count `text_weight`."""
 
-    model: Captioner
+    model: LanguageCaptioner
     device: str
     precision: str
     label_smoothing: float = 0.0
@@ -32,7 +32,10 @@ class CrossEntropy:
         return torch.stack([self.weigh(batch, len(batches)) for batch in batches]).sum()
 
     def weigh(self, batch: CaptionBatch | TextBatch, batches: int) -> Tensor:
-        """Compute the loss of a batch; text weighs 1 if it is alone in its step."""
+        """Compute the loss of a batch.
+
+        Text weighs 1 if it is alone in its step.
+        """
         with half_precision(self.device, self.precision):
             predicted, targets = logits(self.model, batch, self.device)
         loss = F.cross_entropy(predicted.float(), targets, label_smoothing=self.label_smoothing)
@@ -50,7 +53,7 @@ class SelfCritical:
     def __init__(
         self, truth: CrossEntropy, references: Sequence[Sequence[str]], samples: int
     ) -> None:
-        """Take the sentences of each photo, and the number of captions drawn of each."""
+        """Take photos' sentences and the number of captions to draw."""
         if samples < 2:
             raise ValueError(f"[reward] samples is {samples}; use at least 2, to compare them")
         self.truth, self.samples, self.model = truth, samples, truth.model
@@ -97,7 +100,7 @@ class SelfCritical:
         return [torch.tensor(hypothesis.words) for hypothesis in hypotheses]
 
     def advantages(self, captions: Sequence[Tensor], positions: Sequence[int]) -> Tensor:
-        """Compute how much better (N,) each caption is than its photo's others."""
+        """Compare each caption (N,) with its photo's others."""
         words = self.model.config.words
         texts = [
             mark_end([words[at - FIRST_WORD] for at in caption.tolist()]) for caption in captions
@@ -109,11 +112,16 @@ class SelfCritical:
 
 
 def mark_end(words: Sequence[str]) -> list[str]:
-    """Add a mark of the end to words; a caption without an end is worth less."""
+    """Mark the end of words.
+
+    A caption without an end is worth less.
+    """
     return [*words, str(END)]
 
 
-def logits(model: Captioner, batch: CaptionBatch | TextBatch, device: str) -> tuple[Tensor, Tensor]:
+def logits(
+    model: LanguageCaptioner, batch: CaptionBatch | TextBatch, device: str
+) -> tuple[Tensor, Tensor]:
     """Compute logits (W, V) of a batch's W real words, END included, and targets (W,)."""
     language = model.language
     inputs, targets = batch.given.to(device), batch.targets.to(device)  # (N, T) each

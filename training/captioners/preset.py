@@ -17,7 +17,9 @@ PRESETS = "captioners"  # the folder of captioners' presets
 
 @dataclass(frozen=True, slots=True)
 class TextOptions:
-    """Language from text alone, where sentences stand for photos in a joint space.
+    """Language from text alone.
+
+    Sentences stand for photos in a joint space.
 
     The first `epochs` have `alone` sentences a step and no photo. Later ones have `beside`
     sentences next to the photos, and their loss counts `weight`. With `names`, the texts include
@@ -70,7 +72,7 @@ PARTS = {"snippets": SnippetOptions, "text": TextOptions, "reward": Reward}
 
 
 def read(preset: str) -> CaptionerPreset:
-    """Read a preset in presets/captioners, or a path that ends in .toml.
+    """Read a preset of presets/captioners, or a .toml path.
 
     LookupError for an absent preset, ValueError for an unknown option.
     """

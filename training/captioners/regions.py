@@ -10,9 +10,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from models.captions.captioning import Captioner
+from models.captions.captioning import LanguageCaptioner
 from models.checkpoint import Checkpoint
-from models.matcher import Matcher
+from models.matcher import TwoTowerMatcher
 from models.registry import BEAM, Generation
 from models.towers import ImageTower
 from models.types import Box, PaddedBags
@@ -26,7 +26,7 @@ from training.evaluation.captions.bleu import Bleu, bleu
 from training.evaluation.embedding import read_pixels
 from training.matchers.frozen import precision_of
 from training.runs.cache import load_or_compute
-from training.runs.folder import Place
+from training.runs.folder import RunPlace
 from training.runs.precision import half_precision
 from training.runs.progress import Progress, silent
 
@@ -82,10 +82,10 @@ def group_phrases(sentences: Sequence[GroundedSentence]) -> dict[Box, tuple[str,
 
 
 def see_true_regions(
-    model: Captioner | ImageTower,
+    model: LanguageCaptioner | ImageTower,
     examples: Sequence[Example],
     truth: GroundTruth,
-    place: Place,
+    place: RunPlace,
     precision: str,
     progress: Progress = silent,
 ) -> Regions:
@@ -123,9 +123,9 @@ def see_true_regions(
     return Regions(true, torch.cat(list(rows)), inputs)
 
 
-def require_regions(model: Captioner | ImageTower) -> ViewSight:
+def require_regions(model: LanguageCaptioner | ImageTower) -> ViewSight:
     """Return the sight of a model of regions; ValueError for another model."""
-    describes = not isinstance(model, Captioner) or model.of_regions
+    describes = not isinstance(model, LanguageCaptioner) or model.of_regions
     if not (describes and isinstance(model.sight, ViewSight)):
         raise ValueError(
             "this captioner describes whole photos by more than a region's features: give one of "
@@ -135,9 +135,9 @@ def require_regions(model: Captioner | ImageTower) -> ViewSight:
 
 
 def describe_regions(
-    captioner: Captioner, regions: Regions, progress: Progress = silent, beam: int = BEAM
+    captioner: LanguageCaptioner, regions: Regions, progress: Progress = silent, beam: int = BEAM
 ) -> list[str]:
-    """Describe each box by its features alone, as if they were a photo's."""
+    """Describe each box alone, as if it were a photo."""
     starts = range(0, len(regions.rows), DESCRIBED)
     return [
         best[0].text
@@ -150,9 +150,9 @@ def describe_regions(
 
 @torch.inference_mode()
 def retrieve_texts(
-    matcher: Matcher, regions: Regions, sums: Tensor, texts: Sequence[str]
+    matcher: TwoTowerMatcher, regions: Regions, sums: Tensor, texts: Sequence[str]
 ) -> list[str]:
-    """Retrieve the text that a matcher finds most compatible with each box.
+    """Retrieve a matcher's best text for each box.
 
     v_i · Σ_t s_t, with the sums (S, D) of the texts' fragments: the ranking baseline of Karpathy &
     Fei-Fei (2015), section 4.3. Each box is seen in its photo, as its likeliest region.
@@ -213,7 +213,7 @@ def measure_region_captions(
     corpus: Corpus,
     truth: GroundTruth,
     split: str,
-    place: Place,
+    place: RunPlace,
     progress: Progress = silent,
     beam: int = BEAM,
 ) -> tuple[Bleu, dict[str, Any]]:
@@ -252,10 +252,10 @@ def retrieve_snippets(
     loaded: Checkpoint,
     regions: Regions,
     train: Sequence[Example],
-    place: Place,
+    place: RunPlace,
     progress: Progress = silent,
 ) -> list[str]:
-    """Retrieve the snippet of train that a matcher finds nearest to each box."""
+    """Retrieve a matcher's nearest snippet of train for each box."""
     precision = precision_of(loaded)
     inputs = captioning.frozen_inputs(loaded.model.image, train, place, precision, progress)
     sums, texts = embed_snippets(loaded, train, inputs, place.cache, progress)

@@ -22,7 +22,7 @@ from training.data.digests import digest, file_digest
 from training.evaluation.embedding import encode_inputs
 from training.matchers.frozen import FrozenInputs, precision_of
 from training.runs.cache import load_or_compute
-from training.runs.folder import Place
+from training.runs.folder import RunPlace
 from training.runs.progress import Progress, silent
 
 
@@ -46,7 +46,10 @@ class SnippetOptions:
 
 @dataclass(frozen=True, slots=True)
 class Snippet:
-    """A part of a sentence and its region of the photo; 0 is the frame."""
+    """A part of a sentence and its region.
+
+    Region 0 is the frame.
+    """
 
     region: int
     span: Span
@@ -74,7 +77,7 @@ def describe_by_snippets(
         )
     by_matcher = inputs
     if sight.key() != other.key():
-        frozen = FrozenInputs(loaded.model, Place(cache, cache), precision_of(loaded), progress)
+        frozen = FrozenInputs(loaded.model, RunPlace(cache, cache), precision_of(loaded), progress)
         by_matcher = frozen.photos(examples, "snippets")
     rows: list[Tensor] = []
     described: list[Example] = []
@@ -118,7 +121,9 @@ def align(sentence: FragmentBag, beta: float) -> list[Snippet]:
 
 
 def trim(sentence: FragmentBag, fragments: Sequence[int]) -> Span | None:
-    """Cut function words off both ends of a segment; None if no other is left.
+    """Cut function words off both ends of a segment.
+
+    None if no other is left.
 
     Determiners before the first content word stay: "in the grass" becomes "the grass".
     """

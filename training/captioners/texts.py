@@ -1,4 +1,4 @@
-"""Sentences without photos: lines of a file, and the names of classes in plain sentences."""
+"""Sentences without photos: lines of a file, names of classes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LIFELESS = ("{a} on a table", "{a} on a white background", "{a} lies on the grou
 
 
 def read_lines(file: Path) -> list[str]:
-    """Read the lines of a text file, gzipped or not, without empty ones.
+    """Read the non-empty lines of a text file, gzipped or not.
 
     LookupError for a missing file, ValueError for a file that is no text or has no sentence.
     """
@@ -35,7 +35,7 @@ def read_lines(file: Path) -> list[str]:
 
 
 def drop_held_out(texts: Iterable[str], corpus: Corpus) -> list[str]:
-    """Drop texts that are sentences of other splits, in any case or punctuation."""
+    """Drop sentences of other splits, in any case or punctuation."""
     held_out = {
         tuple(caption_words(sentence))
         for split, examples in corpus.splits.items()
@@ -47,7 +47,7 @@ def drop_held_out(texts: Iterable[str], corpus: Corpus) -> list[str]:
 
 
 def name_classes(vocabulary: Set[str]) -> list[str]:
-    """Write plain sentences that name ImageNet's classes and broader terms.
+    """Write plain sentences with ImageNet's classes and broader terms.
 
     So the captioner learns the names that a matcher may find, if all their words are known.
     """

@@ -1,4 +1,4 @@
-"""Training of a captioner, from a corpus to a checkpoint measured on val."""
+"""Training of a captioner, from a corpus to a measured checkpoint."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from models import header
-from models.captions.captioning import Captioner
+from models.captions.captioning import LanguageCaptioner
 from models.registry import BEAM, Caption, Generation
 from models.towers import ImageTower
 from training.captioners import build as building
@@ -27,7 +27,7 @@ from training.evaluation.captions.cider import cider
 from training.evaluation.captions.treebank import treebank_words
 from training.evaluation.embedding import read_pixels
 from training.runs.cache import Inputs, load_or_compute
-from training.runs.folder import SILENT, Place, Reporter, RunFolder, fit
+from training.runs.folder import SILENT, Reporter, RunFolder, RunPlace, fit
 from training.runs.loop import Trainer, TrainingTask, ValidationResult
 from training.runs.precision import half_precision
 from training.runs.progress import Progress
@@ -46,7 +46,7 @@ class CaptionScores:
 
 def train(
     corpus: Corpus,
-    place: Place,
+    place: RunPlace,
     preset: CaptionerPreset,
     *,
     text: Path | None = None,
@@ -79,9 +79,9 @@ def train(
 
 
 def claim_folder(
-    corpus: Corpus, place: Place, preset: CaptionerPreset, text: Path | None, resume: bool
+    corpus: Corpus, place: RunPlace, preset: CaptionerPreset, text: Path | None, resume: bool
 ) -> RunFolder:
-    """Claim the run's folder; ValueError for options that exclude each other."""
+    """Claim the run's folder; ValueError for a conflict of options."""
     if bool(preset.reward) != bool(place.start):
         raise ValueError("[reward] and --start need each other: give both, or neither")
     if text and not preset.text:
@@ -97,7 +97,10 @@ def claim_folder(
 
 
 def validate_captions(
-    model: Captioner, inputs: Sequence[Tensor], examples: Sequence[Example], progress: Progress
+    model: LanguageCaptioner,
+    inputs: Sequence[Tensor],
+    examples: Sequence[Example],
+    progress: Progress,
 ) -> ValidationResult:
     """Measure a model's captions of val; it is left in evaluation mode."""
     model.eval()
@@ -108,7 +111,7 @@ def validate_captions(
 
 
 def make_objective(
-    model: Captioner, preset: CaptionerPreset, examples: Sequence[Example], device: str
+    model: LanguageCaptioner, preset: CaptionerPreset, examples: Sequence[Example], device: str
 ) -> Callable[[Batches, int], Tensor]:
     """Make the objective of a preset."""
     truth = CrossEntropy(
@@ -124,10 +127,10 @@ def make_objective(
 
 
 def gather_inputs(
-    model: Captioner,
+    model: LanguageCaptioner,
     preset: CaptionerPreset,
     examples: Sequence[Example],
-    place: Place,
+    place: RunPlace,
     progress: Progress,
 ) -> tuple[Sequence[Tensor], Sequence[Example]]:
     """Gather the frozen inputs (F, C) to describe, and their examples.
@@ -143,9 +146,9 @@ def gather_inputs(
 
 
 def frozen_inputs(
-    model: Captioner | ImageTower,
+    model: LanguageCaptioner | ImageTower,
     examples: Sequence[Example],
-    place: Place,
+    place: RunPlace,
     precision: str,
     progress: Progress,
 ) -> Inputs:
@@ -175,7 +178,7 @@ def measure_captions(
     examples: Sequence[Example],
     progress: Progress,
 ) -> CaptionScores:
-    """Measure the best captions that `describe` gives for slices of examples."""
+    """Measure the best captions by `describe`, in slices of examples."""
     starts = range(0, len(examples), DESCRIBED)
     captions = [
         best[0].text

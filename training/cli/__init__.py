@@ -1,4 +1,4 @@
-"""Commands of training: of matchers, parts, analyses, the results page and lists of words.
+"""Commands of training, of measurements, and of lists.
 
 As in app.cli, a command imports what it needs when it runs.
 """

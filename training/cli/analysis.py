@@ -1,4 +1,7 @@
-"""Commands that measure a checkpoint or look inside: evaluate, calibrate, magnitudes, regions."""
+"""Commands to measure a checkpoint or to look inside.
+
+They are evaluate, calibrate, magnitudes, compositions, regions.
+"""
 
 from __future__ import annotations
 
@@ -45,21 +48,21 @@ FrozenFeatures = Annotated[
     bool,
     typer.Option(
         "--frozen",
-        help="Take photos from --cache, or into it: a matcher's ranks or captions, without boxes.",
+        help="Cache photos' features in --cache; for ranks or captions, without boxes.",
     ),
 ]
 Unwritten = Annotated[
     bool,
     typer.Option(
         "--no-sentences",
-        help="Say what captions name of photos of a .jsonl or .csv that no sentence describes.",
+        help="List the things in captions of a .jsonl or .csv of photos without sentences.",
     ),
 ]
 Judge = Annotated[
     Path | None,
     typer.Option(
         "--matcher",
-        help="Measure captions as a service gives them: this matcher ranks them and finds boxes.",
+        help="Measure captions as a service does: this matcher ranks them and finds boxes.",
     ),
 ]
 
@@ -101,7 +104,9 @@ def evaluate(
     device: Device = "cpu",
     parser: Parser = None,
 ) -> None:
-    """Measure a checkpoint on a split: retrieval and links, captions, phrases' boxes or proposals.
+    """Measure a checkpoint on a split.
+
+    Retrieval and links, captions, phrases' boxes or proposals.
 
     With --field or --queries, measure a matcher's search over photos that need no sentences.
 
@@ -159,7 +164,9 @@ def calibrate(
     device: Device = "cpu",
     parser: Parser = None,
 ) -> None:
-    """Give a matcher, or a captioner, probabilities: fit on half of val, measure on the other.
+    """Give a matcher or a captioner probabilities.
+
+    They are fitted on half of val and measured on the other.
 
     A captioner's probabilities are for captions that --matcher ranks, as in a service.
 
@@ -172,11 +179,11 @@ def calibrate(
         from training.data import readers as folders
         from training.evaluation import reliability, tables
         from training.runs import progress
-        from training.runs.folder import Place
+        from training.runs.folder import RunPlace
 
         loaded = checkpoint.load(file, device)
         corpora = [folders.read(data, images), *map(folders.read, check or ())]
-        ranking, place = analysis.load_judge(loaded, judge, device), Place(file, cache, device)
+        ranking, place = analysis.load_judge(loaded, judge, device), RunPlace(file, cache, device)
         curves, facts = analysis.calibrate(
             loaded, ranking, corpora, place, out or file, progress.on(console)
         )
@@ -202,7 +209,9 @@ def show_magnitudes(
     device: Device = "cpu",
     parser: Parser = None,
 ) -> None:
-    """Show which words and regions weigh most: mean |s| a word, the regions of the largest |v|.
+    """Show the words and regions of most weight.
+
+    Mean |s| a word, and the regions of the largest |v|.
 
     Example: tessera magnitudes models/pretrained/matcher.safetensors --data flickr8k/
     """
@@ -229,7 +238,9 @@ def show_magnitudes(
 
 
 def show_compositions(file: File, json_file: Numbers = None) -> None:
-    """List the relations of an SDT-RNN, or positions of a DT-RNN, by their matrices' norms.
+    """List an SDT-RNN's relations by their matrices' norms.
+
+    Of a DT-RNN, the positions.
 
     Example: tessera compositions runs/sdtrnn-0/matcher.safetensors
     """
@@ -252,7 +263,9 @@ def show_compositions(file: File, json_file: Numbers = None) -> None:
 
 def show_regions(
     file: File,
-    snippet: Annotated[str, typer.Argument(metavar="TEXT", help="As short as “red bus”.")],
+    snippet: Annotated[
+        str, typer.Argument(metavar="TEXT", help="Text of the phrase, such as “red bus”.")
+    ],
     data: Data,
     images: Images = None,
     split: str = "val",
@@ -262,7 +275,7 @@ def show_regions(
     device: Device = "cpu",
     parser: Parser = None,
 ) -> None:
-    """Show the regions of a split's photos that answer a text best.
+    """Show the best regions of a split's photos for a text.
 
     Example: tessera regions models/pretrained/matcher.safetensors "red bus" --data flickr8k/
     """

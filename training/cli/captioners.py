@@ -1,4 +1,4 @@
-"""Commands that train, change and measure captioners."""
+"""Commands to train, change and measure captioners."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from training.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from models.captions.captioning import Captioner
+    from models.captions.captioning import LanguageCaptioner
     from models.checkpoint import Checkpoint
     from training.data.corpus import Example
 
@@ -62,11 +62,11 @@ def train_captioner(
         from training.captioners import train as captioning
         from training.data import readers as folders
         from training.markdown import slashed
-        from training.runs.folder import Place
+        from training.runs.folder import RunPlace
 
         score = captioning.train(
             folders.read(data, images),
-            Place(out, cache, device, seed, start),
+            RunPlace(out, cache, device, seed, start),
             captioner_presets.read(preset),
             text=text,
             resume=resume,
@@ -83,7 +83,9 @@ def add_kinds(
     cache: Cache = FEATURES,
     device: Device = "cpu",
 ) -> None:
-    """Teach a captioner on which photos to name no person and no animal.
+    """Teach a captioner to see photos without persons or animals.
+
+    It names none in their captions.
 
     Measured on split train, with WordNet's nouns. The captions change, so the checkpoint loses the
     results of `tessera calibrate`.
@@ -94,9 +96,9 @@ def add_kinds(
     with plain_errors(console):
         from training.captioners import kinds
         from training.runs import progress
-        from training.runs.folder import Place
+        from training.runs.folder import RunPlace
 
-        place, bars = Place(file, cache, device), progress.on(console)
+        place, bars = RunPlace(file, cache, device), progress.on(console)
         rewrite(
             file,
             out,
@@ -114,7 +116,7 @@ def add_endings(
     out: ChangedOut = None,
     device: Device = "cpu",
 ) -> None:
-    """Teach a captioner which words end no caption, such as "a" and "large".
+    """Teach a captioner unfinished endings, such as "a" and "large".
 
     Measured on split train. The captions change, so the checkpoint loses the results of `tessera
     calibrate`.
@@ -133,9 +135,9 @@ def rewrite(
     data: Path,
     images: Path | None,
     device: str,
-    change: Callable[[Checkpoint, Sequence[Example]], Captioner],
+    change: Callable[[Checkpoint, Sequence[Example]], LanguageCaptioner],
 ) -> None:
-    """Change a captioner by the examples of train, and write it to `out`.
+    """Change a captioner by train's examples, and write `out`.
 
     Without `out` it replaces the file.
     """
@@ -160,7 +162,9 @@ def evaluate_regions(
     ] = None,
     device: Device = "cpu",
 ) -> None:
-    """Measure captions of true boxes, or the texts that a matcher retrieves for them.
+    """Measure captions of true boxes.
+
+    With a matcher, the texts that it retrieves for them.
 
     A matcher retrieves parts of train's sentences. BLEU is against the phrases of a box.
 
@@ -175,7 +179,7 @@ def evaluate_regions(
         from training.data import readers as folders
         from training.markdown import slashed
         from training.runs import progress
-        from training.runs.folder import Place
+        from training.runs.folder import RunPlace
 
         loaded, corpus = checkpoint.load(file, device), folders.read(data, images)
         score, numbers = region_captions.measure_region_captions(
@@ -183,7 +187,7 @@ def evaluate_regions(
             corpus,
             read_boxes(data, boxes),
             split,
-            Place(cache, cache, device),
+            RunPlace(cache, cache, device),
             progress.on(console),
             beam or BEAM,
         )

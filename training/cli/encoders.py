@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
+from rich.console import Console, Group
+from rich.table import Table
 
 from training.cli.options import ChangedOut, Data, Device, Images, Numbers, plain_errors
+
+if TYPE_CHECKING:
+    from training.encoders.tune import Tuning
 
 
 def adopt(
@@ -26,14 +30,14 @@ def adopt(
     regions: Annotated[
         float,
         typer.Option(
-            "--lambda", min=0, max=1, help="How much boxes count; 0 leaves the encoder's own score."
+            "--lambda", min=0, max=1, help="Weight of boxes; 0 leaves the encoder's own score."
         ),
     ] = 0.2,
     recipe: Annotated[
         str | None,
         typer.Option(
-            help="What makes boxes' vectors: masked, value, tokens, contributed, or occluded, "
-            "the surest, a pass a box. [default: value for CLIP, else contributed]"
+            help="Recipe of boxes' vectors: masked, value, tokens, contributed, or occluded, "
+            "the most reliable, a pass for each box. [default: value for CLIP, else contributed]"
         ),
     ] = None,
     against: Annotated[
@@ -43,13 +47,15 @@ def adopt(
         str, typer.Option(help="Boxes: windows, or learned (from data for research only).")
     ] = "windows",
     precision: Annotated[
-        str, typer.Option(help="Of the weights: float32 or bfloat16.")
+        str, typer.Option(help="Precision of the weights: float32 or bfloat16.")
     ] = "float32",
     revision: Annotated[
         str | None, typer.Option(help="A commit, tag or branch of the hub's repository.")
     ] = None,
 ) -> None:
-    """Serve a pretrained CLIP, SigLIP or TIPSv2: write a small checkpoint that names its weights.
+    """Adopt a pretrained CLIP, SigLIP or TIPSv2.
+
+    Writes a small checkpoint that names its weights.
 
     If the folder has moved, adopt it again into the same --out: tuned options, maps and calibration
     stay.
@@ -79,7 +85,10 @@ def adopt(
 
 def tune(
     file: Annotated[
-        Path, typer.Argument(metavar="CHECKPOINT", help="Of `tessera adopt`, not yet trained.")
+        Path,
+        typer.Argument(
+            metavar="CHECKPOINT", help="A checkpoint of `tessera adopt`, not yet trained."
+        ),
     ],
     data: Data,
     images: Images = None,
@@ -88,7 +97,8 @@ def tune(
         int, typer.Option(min=2, help="Photos, drawn at random if there are more.")
     ] = 1000,
     cost: Annotated[
-        float, typer.Option(min=0, help="Points of the sum of six recalls that boxes may cost.")
+        float,
+        typer.Option(min=0, help="Largest loss by boxes, in points of the sum of six recalls."),
     ] = 3.0,
     out: ChangedOut = None,
     json_file: Numbers = None,
@@ -122,6 +132,19 @@ def tune(
             loaded, examples, cost, progress.on(console), device, recipe or ()
         )
         tuning.store(out or file, loaded, matcher, tuned, f"{corpus.name} {part}")
-        Console().print(tuning.make_tables(tuned))
+        Console().print(make_tables(tuned))
         analysis.store(json_file, asdict(tuned) | {"data": f"{corpus.name} {part}"})
         typer.echo(out or file)
+
+
+def make_tables(tuned: Tuning) -> Group:
+    """All ways and weights as tables, the chosen one marked."""
+    ways = Table("boxes", "against", "cosine lost with the box grey", "with another box grey")
+    for way in tuned.ways:
+        ways.add_row(way.recipe, way.against, f"{way.fall:.4f}", f"{way.elsewhere:.4f}")
+    trials = Table("boxes", "against", "λ", "image → text R@1", "text → image R@1", "sum", "")
+    for trial in tuned.tried:
+        cells = (f"{value:.1f}" for value in (trial.annotation_1, trial.search_1, trial.recall_sum))
+        mark = f"chosen, scale {tuned.scale:.0f}" if trial == tuned.chosen else ""
+        trials.add_row(trial.recipe, trial.against, f"{trial.regions:g}", *cells, mark)
+    return Group(ways, trials)

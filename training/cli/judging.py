@@ -1,4 +1,4 @@
-"""The command `judge`: runs of a search against judgements, and against each other."""
+"""The command `judge`: runs of a search against judgements."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def judge(
     judged: Annotated[
         Path, typer.Argument(metavar="JUDGEMENTS", help=".csv, .jsonl, or TREC's qrels.")
     ],
-    run: Annotated[Path, typer.Argument(help="What `tessera rank` wrote, or TREC's run.")],
+    run: Annotated[Path, typer.Argument(help="A run of `tessera rank`, or TREC's.")],
     other: Annotated[
         Path | None, typer.Argument(help="The run of another configuration, to compare.")
     ] = None,
@@ -55,7 +55,10 @@ def judge(
 
 
 def make_table(compared: list[Comparison], files: list[Path]) -> Table:
-    """Make a table of measures, a column a run; two runs have their difference too."""
+    """Make a table of measures, a column a run.
+
+    Two runs have their difference too.
+    """
     columns = ["", *(file.stem for file in files)]
     grid = Table(*columns, *(["difference", "better", "worse", "p"] if len(files) > 1 else []))
     for comparison in compared:

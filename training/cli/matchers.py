@@ -1,4 +1,4 @@
-"""Commands that make matchers and a corpus to try them on: train, average, scenes."""
+"""Commands to make matchers, and a corpus: train, average, scenes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from training.cli.options import (
 if TYPE_CHECKING:
     from training.data.corpus import Corpus
     from training.matchers.preset import Preset
-    from training.runs.folder import Place
+    from training.runs.folder import RunPlace
 
 
 def train(
@@ -58,7 +58,9 @@ def train(
         typer.Option(min=1, help="Processes that share each batch, a GPU each where there are."),
     ] = 1,
 ) -> None:
-    """Train a matcher, from the start or another's weights; its preset's teachers first.
+    """Train a matcher, its preset's teachers first.
+
+    It begins from the start, or from another's weights.
 
     Examples: tessera train scenes --data scenes/ --epochs 5
 
@@ -67,22 +69,25 @@ def train(
     console = Console(stderr=True)
     with plain_errors(console, parser):
         from training.matchers import preset as presets
-        from training.runs.folder import Place
+        from training.runs.folder import RunPlace
         from training.runs.workers import launch
 
         chosen = presets.read(preset, start=start).with_epochs(epochs)
         catalogue = Catalogue(tuple(field or ()), clicks)
         corpus = read_corpus(chosen, data, images, catalogue, console)
-        arguments = chosen, corpus, Place(out, cache, device, seed, start), resume, parser
+        arguments = chosen, corpus, RunPlace(out, cache, device, seed, start), resume, parser
         typer.echo(
             launch(workers, train_in, *arguments) if workers > 1 else train_in(False, *arguments)
         )
 
 
 def train_in(
-    again: bool, preset: Preset, corpus: Corpus, place: Place, resume: bool, parser: str | None
+    again: bool, preset: Preset, corpus: Corpus, place: RunPlace, resume: bool, parser: str | None
 ) -> Path:
-    """Train in this process, perhaps a worker; `again` after a worker was lost."""
+    """Train in this process, perhaps a worker.
+
+    `again` after a worker was lost.
+    """
     from models.text import parsing
     from training.matchers import train as run
     from training.matchers.folders import open_folder
@@ -109,7 +114,7 @@ def train_in(
 
 @dataclass(frozen=True, slots=True)
 class Catalogue:
-    """The reading of a catalogue: fields for texts, and a file of customers' queries."""
+    """The reading of a catalogue: its fields and customers' queries."""
 
     fields: tuple[str, ...] = ()
     clicks: Path | None = None
@@ -118,7 +123,7 @@ class Catalogue:
 def read_corpus(
     preset: Preset, data: Path, images: Path | None, options: Catalogue, console: Console
 ) -> Corpus:
-    """Read the corpus of a preset, and report the roles of a catalogue's fields."""
+    """Read a preset's corpus, and report the fields' roles."""
     from training.data import catalogue
     from training.data import readers as folders
 
@@ -162,7 +167,7 @@ def write_average(
     cache: Cache = FEATURES,
     device: Device = "cpu",
 ) -> None:
-    """Average matchers that differ in their seed, and validate the average.
+    """Average matchers of different seeds, and validate the average.
 
     With --embedding, --conse and --reference-sentences its vectors get another shape; a single
     checkpoint may be given.
@@ -174,13 +179,13 @@ def write_average(
         from training.data import readers as folders
         from training.matchers import average as averaging
         from training.runs import progress
-        from training.runs.folder import Place
+        from training.runs.folder import RunPlace
 
         validation = averaging.write(
             files,
             folders.read(data, images),
             start,
-            Place(out, cache, device),
+            RunPlace(out, cache, device),
             progress.on(console),
             averaging.VectorSizes(embedding, conse, reference_sentences),
         )
@@ -196,7 +201,7 @@ def scenes(
     val: Annotated[int, typer.Option(min=2, help="Scenes to validate on.")] = 100,
     seed: int = 0,
 ) -> None:
-    """Write a corpus of synthetic scenes with true boxes, to try training on.
+    """Write a corpus of synthetic scenes with true boxes.
 
     Example: tessera scenes scenes/ && tessera train scenes --data scenes/
     """

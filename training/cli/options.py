@@ -1,4 +1,4 @@
-"""Options that commands of training share, and one-sentence messages for mistakes."""
+"""Options of several training commands, and messages for mistakes."""
 
 from __future__ import annotations
 
@@ -19,9 +19,11 @@ RUNS = Path("runs")
 FEATURES = Path(".tessera/features")
 
 Data = Annotated[Path, typer.Option(help="Folder, .json or .jsonl of photos and sentences.")]
-Images = Annotated[Path | None, typer.Option(help="Where the photos are, if not next to the data.")]
-Runs = Annotated[Path, typer.Option(help="Runs are kept in here.")]
-Cache = Annotated[Path, typer.Option(help="Frozen features are kept in here.")]
+Images = Annotated[
+    Path | None, typer.Option(help="Folder of the photos, if it is not next to the data.")
+]
+Runs = Annotated[Path, typer.Option(help="Folder of the runs.")]
+Cache = Annotated[Path, typer.Option(help="Folder of frozen features.")]
 Device = Annotated[str, typer.Option(help="cpu, cuda, cuda:1, …")]
 Parser = Annotated[
     str | None,
@@ -31,10 +33,11 @@ Parser = Annotated[
     ),
 ]
 Resume = Annotated[
-    bool, typer.Option("--resume", help="Go on with a broken-off run, by the same options.")
+    bool, typer.Option("--resume", help="Resume an interrupted run; give the same options.")
 ]
 TrueBoxes = Annotated[
-    Path | None, typer.Option(help="True boxes; entities.json.gz next to the data is found.")
+    Path | None,
+    typer.Option(help="File of true boxes. [default: entities.json.gz next to the data]"),
 ]
 
 
@@ -60,7 +63,10 @@ def plain_errors(console: Console, parser: str | None = None) -> Iterator[None]:
 
 
 def find_boxes(data: Path, boxes: Path | None) -> Path | None:
-    """Find the file of true boxes: the given one, or the one next to the data."""
+    """Find the file of true boxes.
+
+    The given one, or the one next to the data.
+    """
     from training.data import entities
 
     return boxes or entities.find(data if data.is_dir() else data.parent)
@@ -78,7 +84,7 @@ def make_reporter(console: Console) -> Reporter:
 
 
 def read_boxes(data: Path, boxes: Path | None) -> GroundTruth:
-    """Read the true boxes of a corpus; LookupError where there are none."""
+    """Read the true boxes of a corpus; LookupError without any."""
     from training.data import entities
 
     file = find_boxes(data, boxes)

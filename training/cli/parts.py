@@ -1,4 +1,4 @@
-"""Commands that train and measure the parser, the proposals and the grounder."""
+"""Commands of the parser, the proposals and the grounder."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def train_parser(
     out: Annotated[Path, typer.Argument(help="The pipeline's folder to write.")],
     seed: int = 0,
 ) -> None:
-    """Train the parser of sentences with spaCy, and measure it on split test.
+    """Train the parser with spaCy, and measure it on test.
 
     Example: tessera train-parser ud_english_ewt/ parser/
     """
@@ -48,7 +48,7 @@ def evaluate_parser(
     ],
     pipeline: Annotated[Path, typer.Option(help="A pipeline's folder.")] = shipped.PARSER,
 ) -> None:
-    """Measure a parser on a treebank's gold tokens: tags, lemmas, UAS and LAS.
+    """Measure a parser on a treebank: tags, lemmas, UAS and LAS.
 
     Example: tessera evaluate-parser ud_english_ewt/en_ewt-ud-test.conllu
     """
@@ -80,12 +80,12 @@ def train_proposals(
         from training.data import readers as folders
         from training.proposers import preset as proposer_presets
         from training.proposers import train as proposals
-        from training.runs.folder import Place
+        from training.runs.folder import RunPlace
 
         recalls = proposals.train(
             folders.read(data, images),
             read_boxes(data, boxes),
-            Place(out, cache, device, seed),
+            RunPlace(out, cache, device, seed),
             proposer_presets.read(preset),
             resume=resume,
             reporter=make_reporter(console),
@@ -98,7 +98,7 @@ def extract_backbone(
     file: Annotated[Path, typer.Argument(metavar="CHECKPOINT", help="A matcher with its own CNN.")],
     out: CheckpointOut,
 ) -> None:
-    """Write the CNN that a matcher tuned to a file of its own, for other matchers.
+    """Write a matcher's tuned CNN to a file, for others.
 
     Example: tessera extract-backbone runs/lite2-tuned-0/matcher.safetensors
     models/pretrained/lite2-sentences.safetensors
@@ -126,7 +126,7 @@ def train_grounder(
     device: Device = "cpu",
     resume: Resume = False,
 ) -> None:
-    """Train which box a phrase means, and measure it on split val.
+    """Train the choice of a phrase's box, and measure val.
 
     Example: tessera train-grounder grounder.safetensors --data flickr8k/
     """
@@ -135,13 +135,13 @@ def train_grounder(
         from training.data import readers as folders
         from training.grounders import preset as grounder_presets
         from training.grounders import train as grounding
-        from training.runs.folder import Place
+        from training.runs.folder import RunPlace
 
         recipe = grounder_presets.read(preset)
         localisation = grounding.train(
             folders.read(data, images),
             read_boxes(data, boxes),
-            Place(out, cache, device, seed),
+            RunPlace(out, cache, device, seed),
             recipe,
             resume=resume,
             reporter=make_reporter(console),

@@ -1,4 +1,4 @@
-"""Commands that make the results page: reproduce, report."""
+"""Commands of the results page: reproduce, report."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def reproduce_rows(
     device: Device = "cpu",
     parser: Parser = None,
 ) -> None:
-    """Train the rows of the results page that are left, and write the page.
+    """Train the results page's missing rows, and write the page.
 
     An interrupted run continues at the next call.
 
@@ -61,11 +61,11 @@ def reproduce_rows(
         from training.report import reproduce
         from training.report.systems import SYSTEMS
         from training.runs import progress
-        from training.runs.folder import Place
+        from training.runs.folder import RunPlace
 
         rows = [presets.read(name) for name in only or (system.preset for system in SYSTEMS)]
         corpus = folders.read(data, images)
-        trainings = reproduce.plan(rows, corpus, Place(out, cache, device), seeds)
+        trainings = reproduce.plan(rows, corpus, RunPlace(out, cache, device), seeds)
         paces = reproduce.measure_paces(
             [
                 *(json.loads(file.read_text("utf-8")) for file in out.glob("*/run.json")),
@@ -116,7 +116,7 @@ def write_report(
 
 
 def describe_plan(trainings: Sequence[Training], paces: Mapping[str, float]) -> str:
-    """Describe the trainings that are left, and their time."""
+    """Describe the trainings to do, and their time."""
     from index.progress import duration
     from training.report import reproduce
 

@@ -1,4 +1,4 @@
-"""Commands that write the shipped lists of words: class-names, lexicon."""
+"""Commands of the shipped lists of words: class-names, lexicon."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Data of training: readers of corpora and catalogues, true boxes, and synthetic scenes.
+"""Data of training: corpora, catalogues, true boxes, synthetic scenes.
 
 `corpus` has the examples, `readers` finds the reader of a folder, `batches` mixes pairs,
 `templates` makes texts of a catalogue's fields, and `vocabulary` counts words.

@@ -1,4 +1,4 @@
-"""Batches of images and sentences that are learned together."""
+"""Batches of images and sentences."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import torch
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """The part of a split that an epoch takes, and its mixing.
+    """An epoch's part of a split, and its mixing.
 
     rounds: sentences of each photo, repeated if it has fewer; 0 for all. alike: photos of one kind
     in a row in a batch, so that shirts are told from shirts and not only from shoes.

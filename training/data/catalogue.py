@@ -1,4 +1,4 @@
-"""Catalogues: photos with fields such as kind or colour, to search in or to learn from."""
+"""Catalogues: photos with fields such as kind or colour."""
 
 from __future__ import annotations
 
@@ -38,7 +38,9 @@ class CatalogueCorpus:
 
 
 def read(path: Path, images: Path | None = None) -> Corpus:
-    """Read photos and fields from a .jsonl or .csv file, or a corpus of `folders`.
+    """Read photos and fields from a file, or a corpus.
+
+    The file is a .jsonl or a .csv; the corpus is one of `folders`.
 
     A row has an `image`; `id`, `split` and all other keys are optional. Other keys and the keys of
     a `metadata` object are the photo's fields. A row without a split belongs to val. Ids are unique
@@ -62,7 +64,7 @@ def training_corpus(
     fields: Sequence[str] = (),
     clicks: Path | None = None,
 ) -> CatalogueCorpus:
-    """Read a catalogue to learn from: photos with texts made of their fields.
+    """Read a catalogue as a corpus, with texts of its fields.
 
     `clicks` is a file of products' queries with weights; a text of the fields weighs 1. Rows
     without a split are divided by groups of products, so that train has no variant of a product in
@@ -80,7 +82,7 @@ def training_corpus(
 
 
 def drop_measured(rows: Sequence[tuple[str, Example]]) -> list[tuple[str, Example]]:
-    """Drop from train the photos that another split has too.
+    """Drop train's photos of other splits.
 
     A measurement on learned photos says nothing of new ones.
     """
@@ -137,7 +139,10 @@ def read_rows(file: Path, images: Path | None) -> Iterator[tuple[str | None, Exa
 
 
 def read_csv(file: Path, folder: Path) -> Iterator[tuple[str | None, Example]]:
-    """Read the rows of a .csv with a heading; empty cells are no fields."""
+    """Read the rows of a .csv with a heading.
+
+    Empty cells are no fields.
+    """
     with file.open(encoding="utf-8-sig", newline="") as lines:
         for number, row in enumerate(csv.DictReader(lines), start=2):
             try:

@@ -45,7 +45,7 @@ class Corpus:
 
     @classmethod
     def of(cls, name: str, rows: Iterable[tuple[str, Example]]) -> Corpus:
-        """Gather (split, example) rows; ValueError for an id that comes twice."""
+        """Gather (split, example) rows; ValueError for a repeated id."""
         splits: dict[str, list[Example]] = {}
         ids: set[str] = set()
         for split, example in rows:
@@ -85,7 +85,7 @@ class Corpus:
 
 
 def sentences_of(row: Mapping[str, Any], key: str) -> tuple[str, ...]:
-    """Return the sentences of a JSON row; ValueError unless they are texts with words."""
+    """Return a JSON row's sentences; ValueError for others than texts."""
     sentences = row.get(key)
     if not isinstance(sentences, list) or not sentences:
         raise ValueError(f"{key!r} must be a list of at least one sentence, got {sentences!r:.60}")
@@ -96,7 +96,10 @@ def sentences_of(row: Mapping[str, Any], key: str) -> tuple[str, ...]:
 
 
 def text_of(row: Mapping[str, Any], key: str) -> str:
-    """Return a text of a JSON row; ValueError if it is absent, empty or no text."""
+    """Return a text of a JSON row.
+
+    ValueError if it is absent, empty or no text.
+    """
     text = row.get(key)
     if not isinstance(text, str) or not text:
         raise ValueError(f"{key!r} must be a text, got {text!r:.60}; the row has {sorted(row)}")

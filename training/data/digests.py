@@ -1,4 +1,4 @@
-"""Digests of texts and files, which identify the contents of caches and runs."""
+"""Digests of texts and files, to identify caches and runs."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def find(folder: Path) -> Path | None:
 
 
 def read(file: Path) -> dict[str, tuple[GroundedSentence, ...]]:
-    """Read grounded sentences by the photo's file name; ValueError names a bad photo.
+    """Read grounded sentences by file; ValueError names a bad photo.
 
     The file maps a file name to {w, h, boxes: {id: [[x1, y1, x2, y2], …] in pixels}, sentences:
     [{tokens, phrases: [{id, start, end}]}]}, where tokens[start:end] is the phrase.
@@ -67,7 +67,10 @@ def read(file: Path) -> dict[str, tuple[GroundedSentence, ...]]:
 
 
 def fractions(box: Sequence[float], width: float, height: float) -> Box:
-    """Turn a box in pixels into fractions; ValueError if it is empty or outside."""
+    """Turn a box in pixels into fractions.
+
+    ValueError if it is empty or outside.
+    """
     left, top, right, bottom = box
     if not (0 <= left < right <= width and 0 <= top < bottom <= height):
         raise ValueError(f"the box {list(box)} is empty or leaves a {width}×{height} photo")

@@ -1,4 +1,7 @@
-"""Reader of captions.json: a list of {filename, split, captions} with photos in images/."""
+"""Reader of captions.json: a list of {filename, split, captions}.
+
+Its photos are in images/.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Reader of plain .jsonl corpora: one {image, sentences, metadata?, split?, id?} a line."""
+"""Reader of .jsonl corpora: one photo a line.
+
+A line is {image, sentences, metadata?, split?, id?}.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,9 @@ Split = TypeVar("Split", str, str | None)
 
 
 def read(file: Path, images: Path | None = None) -> Corpus:
-    """Read a .jsonl; the default split is train, the default id the image.
+    """Read a .jsonl.
+
+    The default split is train, the default id the image.
 
     Raises ValueError with the file, the line's number and the mistake.
     """

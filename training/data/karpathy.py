@@ -24,7 +24,10 @@ def read(file: Path, images: Path | None = None) -> Corpus:
 
 
 def find_photos(file: Path, rows: list[dict[str, Any]]) -> Path:
-    """Find the first usual folder with one of the first photos, else images/."""
+    """Find the usual folder of the photos, else images/.
+
+    The first with one of the first photos.
+    """
     names = [Path(row.get("filepath", "")) / row.get("filename", "") for row in rows[:20]]
     for folder in FOLDERS:
         if any((file.parent / folder / name).is_file() for name in names):

@@ -9,7 +9,9 @@ from training.data.corpus import Corpus
 
 
 def read(path: Path, images: Path | None = None) -> Corpus:
-    """Read a corpus from its folder, or from its .json or .jsonl file.
+    """Read a corpus from its folder or its file.
+
+    The file is a .json or .jsonl.
 
     A folder holds captions.json, one dataset_*.json in Karpathy's format, or one .jsonl file.
     `images` is the photos' folder if it is not next to the file. Raises LookupError for a path

@@ -60,7 +60,10 @@ class Scene:
 
 
 def make_scene(seed: int) -> Scene:
-    """Make the scene of a seed: two unlike shapes in two of four cells."""
+    """Make a seed's scene: two shapes in two of four cells.
+
+    The shapes are unlike.
+    """
     random = Random(seed)  # noqa: S311 - scenes, not secrets
     kinds = random.sample([(colour, kind) for colour in COLOURS for kind in KINDS], 2)
     shapes = []
@@ -98,7 +101,7 @@ def cover(shape: Shape) -> Tensor:
 
 
 def relate(scene: Scene) -> tuple[str, str]:
-    """Name the relation of the first shape to the second, and its inverse."""
+    """Name the first shape's relation to the second, and its inverse."""
     if scene.first.x != scene.second.x:
         pair = ("left of", "right of")
         return pair if scene.first.x < scene.second.x else pair[::-1]

@@ -1,4 +1,7 @@
-"""Short texts as people type them, from the fields of a catalogue: "navy blue shirt", "sandals"."""
+"""Short texts of a catalogue's fields, as people type them.
+
+Such as "navy blue shirt", or "sandals".
+"""
 
 from __future__ import annotations
 
@@ -53,7 +56,9 @@ class Roles:
 
 
 def guess_roles(examples: Sequence[Example], fields: Sequence[str] = ()) -> Roles:
-    """Guess the roles of `fields`, or of all, from their names and values.
+    """Guess the roles of `fields` by their names and values.
+
+    By default of all fields.
 
     A field of short texts that repeat is an attribute, or a kind if its name says so. The kind with
     most values is the finest. ValueError where no field can become a text.
@@ -79,7 +84,7 @@ def guess_roles(examples: Sequence[Example], fields: Sequence[str] = ()) -> Role
 
 
 def list_fields(examples: Sequence[Example]) -> list[str]:
-    """List the fields that may describe a product, in the file's order."""
+    """List fields with descriptions of products, in the file's order."""
     every = dict.fromkeys(field for example in examples for field in example.metadata)
     return [field for field in every if field.lower() not in NO_LOOKS]
 
@@ -90,7 +95,7 @@ def count_values(examples: Sequence[Example], field: str) -> Counter[str]:
 
 
 def is_repeated_text(values: Counter[str]) -> bool:
-    """Return whether values are short texts that each come several times."""
+    """Return whether values are short, repeated texts."""
     return is_repeated(values) and max(len(text.split()) for text in values) <= MOST_WORDS
 
 
@@ -100,7 +105,10 @@ def is_repeated(values: Counter[str]) -> bool:
 
 
 def value(metadata: Mapping[str, Any], field: str) -> str:
-    """Return a field's value as people type it; empty without one, or for a number."""
+    """Return a field's value as people type it.
+
+    Empty without one, or for a number.
+    """
     text = metadata.get(field)
     if not isinstance(text, str) or not re.search(r"[^\W\d]", text):
         return ""
@@ -152,7 +160,10 @@ def forms_of_term(term: str) -> tuple[str, ...]:
 
 @cache
 def _english() -> inflect.engine:
-    """Load the rules of English nouns, which takes seconds."""
+    """Load the rules of English nouns.
+
+    This takes seconds.
+    """
     import inflect
 
     return inflect.engine()

@@ -1,4 +1,4 @@
-"""Truth of pairs: photos and their own sentences, and equal sentences of others."""
+"""Truth of pairs: own sentences, and equal ones of others."""
 
 from __future__ import annotations
 

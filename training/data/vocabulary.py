@@ -14,7 +14,7 @@ LEAST_RELATION = 0.01  # a share of all relations (Karpathy et al. 2014, section
 
 
 def vocabulary(examples: Iterable[Example], least_count: int = LEAST_COUNT) -> tuple[str, ...]:
-    """List the lower-cased words that train holds at least least_count times.
+    """List train's lower-case words by their least count.
 
     The filter of Karpathy & Fei-Fei 2015, section 4; the most frequent word comes first. The paper
     deletes all characters but letters and digits. Here words are split as a query's are ("man's" is
@@ -27,7 +27,7 @@ def vocabulary(examples: Iterable[Example], least_count: int = LEAST_COUNT) -> t
 def frequencies(
     examples: Iterable[Example], least_share: float = LEAST_SHARE
 ) -> tuple[tuple[str, float], ...]:
-    """List the most frequent words of train, and their shares of all words."""
+    """List train's most frequent words, and their shares."""
     counted = count_words(examples)
     total = counted.total()
     frequent = [(-n, word) for word, n in counted.items() if n >= least_share * total]
@@ -35,7 +35,9 @@ def frequencies(
 
 
 def relations(examples: Iterable[Example], least_share: float = LEAST_RELATION) -> tuple[str, ...]:
-    """List the relations of at least a share of all, the most frequent first.
+    """List frequent relations, the most frequent first.
+
+    They have at least a share of all.
 
     Each image's first sentence is parsed: shares of one in a hundred need no more.
     """

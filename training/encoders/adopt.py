@@ -1,4 +1,7 @@
-"""Adoption of pretrained dual encoders: a small checkpoint that names a folder of weights."""
+"""Adoption of pretrained dual encoders, by a small checkpoint.
+
+It names a folder of weights.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from torch import Tensor
 
 from models import checkpoint, header, registry
 from models.encoders.source import EncoderSource, family, layout
-from models.matcher import Config, Matcher, TowerOptions
+from models.matcher import Config, TowerOptions, TwoTowerMatcher
 from models.vision.proposals import REGIONS
 from training.encoders import licences
 
@@ -76,7 +79,7 @@ def fetch(name: str, revision: str | None) -> tuple[Path, str]:
 
 
 def check_licence(folder: Path, name: str) -> licences.Licence:
-    """Return the licence of a folder, which must be adoptable.
+    """Return the licence of a folder; ValueError unless adoptable.
 
     Errors are those of models.encoders.source.
     """
@@ -88,7 +91,7 @@ def check_licence(folder: Path, name: str) -> licences.Licence:
 def adopt(
     folder: Path, out: Path, choice: Choice, licence: str, name: str, revision: str = ""
 ) -> Adopted:
-    """Write a checkpoint of a folder's weights, or update the folder of an old one.
+    """Write a checkpoint of a folder's weights, or update one.
 
     An old checkpoint keeps its tuned options, trained maps, calibration and fingerprint. ValueError
     if it is of other weights.
@@ -99,7 +102,7 @@ def adopt(
     module = family(folder)
     with torch.random.fork_rng([]):
         torch.manual_seed(0)  # the maps that training adds begin alike wherever a folder is adopted
-        model = Matcher(make_config(source, choice)).eval()
+        model = TwoTowerMatcher(make_config(source, choice)).eval()
     facts = {"data": {"name": f"{NAMED[module]}, pretrained"}, "licence": licence}
     write(out, name, model, facts)
     return Adopted(out, header.fingerprint(out), describe(model, licence))
@@ -120,8 +123,11 @@ def make_config(source: EncoderSource, choice: Choice) -> Config:
     )
 
 
-def write(path: Path, name: str, model: Matcher, facts: dict[str, Any]) -> None:
-    """Save a matcher with a fingerprint that does not depend on the weights' folder."""
+def write(path: Path, name: str, model: TwoTowerMatcher, facts: dict[str, Any]) -> None:
+    """Save a matcher with a fingerprint of its weights.
+
+    It does not depend on their folder.
+    """
     state = checkpoint.collect_weights(model)
     mark = fingerprint(asdict(model.config), state)
     checkpoint.save(path, registry.MATCHERS, name, model, facts, mark)
@@ -157,7 +163,7 @@ def relocate(out: Path, source: EncoderSource) -> Adopted:
     return Adopted(out, header.fingerprint(out), (message,))
 
 
-def describe(model: Matcher, licence: str) -> tuple[str, ...]:
+def describe(model: TwoTowerMatcher, licence: str) -> tuple[str, ...]:
     """Describe an adopted model: licence, sizes, and the explanation of a score."""
     options: Any = model.config.image.options
     numbers = sum(weight.numel() for weight in model.parameters())

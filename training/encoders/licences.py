@@ -20,14 +20,17 @@ UNCLEAR = ("other", "unknown")
 
 @dataclass(frozen=True, slots=True)
 class Licence:
-    """The licence that a folder states, empty without one, and warnings."""
+    """A folder's licence, or an empty one, with warnings."""
 
     name: str
     warnings: tuple[str, ...]
 
 
 def find_licence(folder: Path, name: str) -> Licence:
-    """Find the licence of a folder of weights with a name, such as a hub's id."""
+    """Find the licence of a folder of weights.
+
+    Its name is such as a hub's id.
+    """
     licence = read_licence(folder)
     called = " ".join((name, folder.name, str(layout(folder).config().get("_name_or_path", ""))))
     return Licence(licence, list_warnings(licence, called.lower()))

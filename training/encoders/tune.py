@@ -1,4 +1,6 @@
-"""Tuning of an adopted encoder on captioned photos: boxes' recipe and weight, and the temperature.
+"""Tuning of an adopted encoder on photos with captions.
+
+Of boxes' recipe and weight, and of the temperature.
 
 Nothing is learned by gradient. With v_i = f + λ a_i, where f is the photo's vector and a_i the
 difference of a box, a score is S = fᵀ Σ_t u_t + λ Σ_t max_i u_tᵀ a_i (a_0 = 0). Two matrices,
@@ -17,14 +19,12 @@ from typing import Any
 import numpy as np
 import torch
 import torch.nn.functional as F
-from rich.console import Group
-from rich.table import Table
 from torch import Tensor
 
 from models import checkpoint
 from models.checkpoint import Checkpoint
 from models.image_towers.pretrained import AGAINST, differences
-from models.matcher import Matcher
+from models.matcher import TwoTowerMatcher
 from training.data.corpus import Example
 from training.encoders.adopt import TOWER, write
 from training.evaluation.embedding import BATCH, read_pixels
@@ -97,7 +97,7 @@ def tune(
     progress: Progress,
     device: str,
     recipes: Sequence[str] = (),
-) -> tuple[Matcher, Tuning]:
+) -> tuple[TwoTowerMatcher, Tuning]:
     """Choose the boxes, λ and scale for photos and their sentences.
 
     Chosen are the boxes whose best one costs the encoder's own score most when it is grey. λ is the
@@ -107,7 +107,7 @@ def tune(
     for a recipe that its encoder lacks.
     """
     refuse_others(loaded)
-    matcher: Matcher = loaded.model
+    matcher: TwoTowerMatcher = loaded.model
     owners = [k for k, example in enumerate(examples) for _ in example.sentences]
     words = embed_words(matcher, examples, progress)
     ways, terms = compare_methods(
@@ -127,7 +127,7 @@ def tune(
 
 
 def compare_methods(
-    matcher: Matcher,
+    matcher: TwoTowerMatcher,
     examples: Sequence[Example],
     words: Sequence[Tensor],
     owners: Sequence[int],
@@ -135,7 +135,7 @@ def compare_methods(
     progress: Progress,
     device: str,
 ) -> tuple[list[BoxMethod], dict[tuple[str, str], ScoreTerms]]:
-    """Make boxes by each recipe, and compare them with each thing to compare with.
+    """Make boxes by each recipe, and compare them with others.
 
     Give the falls of cosines with boxes grey, and both terms of all scores.
     """
@@ -157,7 +157,7 @@ def compare_methods(
     return ways, terms
 
 
-def list_recipes(matcher: Matcher) -> list[str]:
+def list_recipes(matcher: TwoTowerMatcher) -> list[str]:
     """List the recipes of one pass, and the matcher's own."""
     sight: Any = matcher.image.sight
     costly = {"occluded"} - {sight.config.recipe}
@@ -173,8 +173,10 @@ def refuse_others(loaded: Checkpoint) -> None:
         raise ValueError(f"{loaded.name} was trained after its adoption: tune first, then train")
 
 
-def replace_options(matcher: Matcher, image: dict[str, Any], scale: float | None = None) -> Matcher:
-    """Copy an encoder with other options of its image tower, or another scale."""
+def replace_options(
+    matcher: TwoTowerMatcher, image: dict[str, Any], scale: float | None = None
+) -> TwoTowerMatcher:
+    """Copy an encoder with other tower options, or another scale."""
     scaled = {} if scale is None else {"scale": scale}
     parts = {"image": matcher.config.image, "text": matcher.config.text}
     options = {"image": image | scaled, "text": scaled}
@@ -185,7 +187,7 @@ def replace_options(matcher: Matcher, image: dict[str, Any], scale: float | None
             for side, part in parts.items()
         },
     )
-    model = Matcher(config).eval()
+    model = TwoTowerMatcher(config).eval()
     state = checkpoint.collect_weights(matcher)
     if scale is not None:
         for name in ("image.log_scale", "text.log_scale"):
@@ -194,7 +196,9 @@ def replace_options(matcher: Matcher, image: dict[str, Any], scale: float | None
     return model
 
 
-def embed_words(matcher: Matcher, examples: Sequence[Example], progress: Progress) -> list[Tensor]:
+def embed_words(
+    matcher: TwoTowerMatcher, examples: Sequence[Example], progress: Progress
+) -> list[Tensor]:
     """Embed the parts of every sentence; they add up to length one."""
     texts = [text for example in examples for text in example.sentences]
     starts = range(0, len(texts), BATCH)
@@ -207,7 +211,7 @@ def embed_words(matcher: Matcher, examples: Sequence[Example], progress: Progres
 
 
 def embed_boxes(
-    matcher: Matcher, examples: Sequence[Example], progress: Progress
+    matcher: TwoTowerMatcher, examples: Sequence[Example], progress: Progress
 ) -> tuple[list[Tensor], list[Tensor]]:
     """Embed every photo and its boxes (R, D), length one; also return boxes (R, 4)."""
     paths = [example.image for example in examples]
@@ -252,7 +256,7 @@ def measure_trial(
 
 
 def choose(ways: Sequence[BoxMethod], tried: Sequence[Trial], cost: float) -> Trial:
-    """Choose the way whose boxes matter most, and its largest cheap λ.
+    """Choose the best way of boxes, and its largest cheap λ.
 
     >>> ways = [BoxMethod("masked", "photo", 0.1, 0.0), BoxMethod("value", "boxes", 0.2, 0.0)]
     >>> sums = {0.0: 500, 0.1: 499, 0.2: 480}
@@ -271,7 +275,7 @@ def choose(ways: Sequence[BoxMethod], tried: Sequence[Trial], cost: float) -> Tr
 
 
 def likeliest_scale(scores: Floats, owners: Sequence[int]) -> float:
-    """Find the factor of scores that makes softmax over photos likeliest.
+    """Find the likeliest factor of scores, by softmax over photos.
 
     The softmax is over all photos for each sentence, as in contrastive training.
     """
@@ -281,20 +285,9 @@ def likeliest_scale(scores: Floats, owners: Sequence[int]) -> float:
     return float(SCALES[int(np.argmin(losses))])
 
 
-def store(path: Path, loaded: Checkpoint, matcher: Matcher, tuned: Tuning, corpus: str) -> None:
+def store(
+    path: Path, loaded: Checkpoint, matcher: TwoTowerMatcher, tuned: Tuning, corpus: str
+) -> None:
     """Write the tuned matcher, without a calibration of the old scores."""
     chosen = asdict(tuned.chosen) | {"scale": tuned.scale, "photos": tuned.photos, "data": corpus}
     write(path, loaded.name, matcher, loaded.facts | {"tuned": chosen})
-
-
-def make_tables(tuned: Tuning) -> Group:
-    """All ways and weights as tables, the chosen one marked."""
-    ways = Table("boxes", "against", "cosine lost with the box grey", "with another box grey")
-    for way in tuned.ways:
-        ways.add_row(way.recipe, way.against, f"{way.fall:.4f}", f"{way.elsewhere:.4f}")
-    trials = Table("boxes", "against", "λ", "image → text R@1", "text → image R@1", "sum", "")
-    for trial in tuned.tried:
-        cells = (f"{value:.1f}" for value in (trial.annotation_1, trial.search_1, trial.recall_sum))
-        mark = f"chosen, scale {tuned.scale:.0f}" if trial == tuned.chosen else ""
-        trials.add_row(trial.recipe, trial.against, f"{trial.regions:g}", *cells, mark)
-    return Group(ways, trials)

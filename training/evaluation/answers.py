@@ -1,4 +1,4 @@
-"""True answers to a text: photos whose sentences together name all its nouns."""
+"""True answers to a text: photos with all its nouns."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SENTENCES, SHORT = 2, 4  # texts of each photo
 
 @dataclass(frozen=True, slots=True)
 class AskedText:
-    """A text as people type it, its nouns, and the photo it is about.
+    """A text as people type it, its nouns and photo.
 
     `short` texts have one to three words. `photo` is None for a text about no photo of the split.
     """
@@ -65,7 +65,7 @@ def find_nouns(tree: ParsedSentence) -> frozenset[str]:
 
 
 def draw_texts(photos: ParsedPhotos, random: Random) -> list[AskedText]:
-    """Draw texts of every photo: sentences, and short ones of nouns with modifiers.
+    """Draw texts of every photo: sentences, and short ones.
 
     A text of several photos comes once: otherwise a few frequent nouns would be most of all.
     """
@@ -80,7 +80,7 @@ def draw_texts(photos: ParsedPhotos, random: Random) -> list[AskedText]:
 
 
 def find_heads(tree: ParsedSentence) -> list[int]:
-    """Find the nouns of a sentence that are no part of another noun."""
+    """Find a sentence's nouns outside other nouns."""
     return [
         i
         for i, word in enumerate(tree.words)
@@ -105,7 +105,7 @@ def shorten(tree: ParsedSentence, head: int, modifiers: int, photo: int) -> Aske
 def find_answers(
     named: Sequence[frozenset[str]], queries: Sequence[AskedText]
 ) -> NDArray[np.bool_]:
-    """Find the photos (K, L) that answer each text, its own photo included."""
+    """Find the photos (K, L) with each text's answer, and its own."""
     columns = {
         noun: np.array([noun in photo_nouns for photo_nouns in named])
         for noun in frozenset().union(*(text.nouns for text in queries))
@@ -120,7 +120,7 @@ def find_answers(
 
 
 def find_alike(photos: ParsedPhotos) -> NDArray[np.bool_]:
-    """Find photos (K, K) that answer a sentence of each other photo."""
+    """Find the photos (K, K) with answers to others' sentences."""
     named = photos.list_nouns()
     truth = np.zeros((len(photos), len(photos)), np.bool_)
     for position, trees in enumerate(photos.trees):

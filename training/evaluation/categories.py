@@ -1,4 +1,7 @@
-"""Category search: each value of a field, such as a kind of product, is a query over all photos."""
+"""Category search: each value of a field is a query.
+
+Such as a kind of product, over all photos.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +41,9 @@ class CategorySearch:
 def category_search(
     field: str, scores: Floats, members: Sequence[Sequence[int]], rare: int = 0
 ) -> CategorySearch:
-    """Rank all photos for each category; members[l] are the photos of category l.
+    """Rank all photos for each category.
+
+    members[l] are the photos of category l.
 
     Shapes: scores (K, L). ValueError for another shape, or for a NaN score.
 

@@ -34,7 +34,7 @@ def embed_photos(
 
 @torch.inference_mode()
 def encode_inputs(
-    matcher: composed.Matcher, inputs: Sequence[Tensor], progress: Progress = silent
+    matcher: composed.TwoTowerMatcher, inputs: Sequence[Tensor], progress: Progress = silent
 ) -> list[Tensor]:
     """Encode photos' frozen inputs (F, C) as vectors (R, D), without boxes."""
     starts = range(0, len(inputs), BATCH)

@@ -10,8 +10,7 @@ from statistics import mean
 import torch
 from torch import Tensor
 
-from models.scores.alignment import links
-from models.scores.scoring import SCORES
+from models.scores.scoring import SCORES, score_named
 from models.types import FragmentBag, Link, PaddedBags
 
 
@@ -49,7 +48,7 @@ class MaskedPair:
 def faithfulness(
     pairs: Iterable[tuple[FragmentBag, FragmentBag]], score: str = "sum_of_max"
 ) -> Faithfulness | None:
-    """Sum up pairs of photo and sentence bags; None without a region to lose.
+    """Sum up pairs of bags; None without a region to lose.
 
     Pairs without links, and photos of one region, are left out. LookupError for a score that
     models.scores.scoring lacks.
@@ -57,7 +56,7 @@ def faithfulness(
     masked_pairs = [
         mask_region(image, sentence, sentence_links, score)
         for image, sentence in pairs
-        if len(image) > 1 and (sentence_links := links(image, sentence, score))
+        if len(image) > 1 and (sentence_links := score_named(score).links(image, sentence))
     ]
     if not masked_pairs:
         return None
@@ -70,7 +69,7 @@ def faithfulness(
 def mask_region(
     image: FragmentBag, sentence: FragmentBag, sentence_links: Sequence[Link], score: str
 ) -> MaskedPair:
-    """Take the region with the largest sum of links out of a pair."""
+    """Take the region with most links out of a pair."""
     shares: dict[int, float] = defaultdict(float)
     for link in sentence_links:
         shares[link.region] += link.similarity

@@ -1,4 +1,7 @@
-"""Outstanding regions among all photos, for a snippet of text or by their own length."""
+"""Outstanding regions among all photos.
+
+For a snippet of text, or by their own length.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ from training.evaluation.scores import score_matrix
 
 @dataclass(frozen=True, slots=True)
 class RankedRegion:
-    """A part of the photo at a position, and its value in the ranking."""
+    """A part of the photo at a position, and its value."""
 
     photo: int
     box: Box

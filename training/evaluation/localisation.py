@@ -18,7 +18,7 @@ IOU = 0.5
 
 
 def fragments_in(sentence: FragmentBag, span: Span) -> list[int]:
-    """Find the fragments that overlap a span, except the whole sentence."""
+    """Find the fragments of a span, without the whole sentence."""
     return [
         position
         for position, (place, label) in enumerate(
@@ -66,7 +66,9 @@ class Localisation:
 
 
 def locate(image: FragmentBag, sentence: FragmentBag, phrase: TruePhrase) -> LocatedPhrase:
-    """Score a photo's boxes for a phrase by a matcher's links, summed over fragments.
+    """Score boxes for a phrase by a matcher's links.
+
+    Links are summed over fragments.
 
     Without a fragment in the phrase all boxes score alike, and the first is best.
     """
@@ -77,7 +79,7 @@ def locate(image: FragmentBag, sentence: FragmentBag, phrase: TruePhrase) -> Loc
 
 
 def localisation(located_phrases: Iterable[LocatedPhrase]) -> Localisation:
-    """Sum up phrases; ValueError if there are none or a score is not a number."""
+    """Sum up phrases; ValueError without any, or without numbers."""
     phrases = list(located_phrases)
     if not phrases:
         raise ValueError("no phrase with a box to be found; are the boxes of these photos?")

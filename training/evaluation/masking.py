@@ -1,4 +1,4 @@
-"""Masking: the loss of an encoder's own score with the explaining box grey.
+"""Masking: an encoder's score without its explaining box.
 
 The referee knows nothing of boxes, so that it can tell which boxes explain best.
 """
@@ -13,7 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from models.matcher import Matcher
+from models.matcher import TwoTowerMatcher
 from models.types import Box
 from training.data.corpus import Example
 from training.evaluation.embedding import read_pixels
@@ -28,7 +28,7 @@ class Masking:
     Results are stored in `cached`.
     """
 
-    matcher: Matcher
+    matcher: TwoTowerMatcher
     examples: Sequence[Example]
     photos: Tensor
     sentences: Sequence[Tensor]
@@ -36,7 +36,9 @@ class Masking:
     cached: dict[tuple[int, Box], float] = field(default_factory=dict)
 
     def falls(self, apart: Iterable[Tensor]) -> tuple[float, float]:
-        """Compute mean falls with the best box grey, and with an equal box far away.
+        """Compute mean falls with the best or another box grey.
+
+        The other box is equal and far away.
 
         The second box lies in the farthest corner. `apart` (K, R, D) are the boxes' differences.
         The best box adds most to all words together.
@@ -47,7 +49,7 @@ class Masking:
         return mean(at_best), mean(elsewhere)
 
     def best(self, k: int, apart: Tensor) -> Box:
-        """Find the box of photo k that adds most to its linked words."""
+        """Find the box with the most for photo k's linked words."""
         similarities, linked = (self.sentences[k] @ apart.T).max(dim=1)  # (T,)
         added = torch.zeros(len(apart)).index_add(0, linked, similarities)
         added[0] = -1  # the photo is no box
@@ -55,7 +57,7 @@ class Masking:
 
     @torch.inference_mode()
     def fall(self, k: int, box: Box) -> float:
-        """Compute the fall of photo k's cosine with its sentence with a box grey."""
+        """Compute the fall of photo k's cosine without a box."""
         if (k, box) not in self.cached:
             photo = grey(read_pixels(self.examples[k].image), box)
             vector = F.normalize(self.matcher.image_inputs([photo])[0][0].cpu(), dim=-1)

@@ -1,4 +1,4 @@
-"""All measurements of a matcher on a split, by the path of a service."""
+"""All measurements of a matcher on a split, as served."""
 
 from __future__ import annotations
 
@@ -30,7 +30,9 @@ from training.runs.progress import Progress, silent
 
 @dataclass(frozen=True, slots=True)
 class MatcherMeasures:
-    """A split's metrics; None for those that do not apply.
+    """A split's metrics, some of them None.
+
+    None for those that do not apply.
 
     starred: retrieval with the first sentence of each photo alone. similarity: sentences ranked by
     sentences, if every photo has several. grounding: if phrases have true boxes. faithfulness: of
@@ -57,7 +59,7 @@ def measure(
     device: str = "cpu",
     occluded: int = 0,
 ) -> MatcherMeasures:
-    """Embed a split's photos and sentences, score all pairs exactly, and rank them.
+    """Embed a split, score all pairs exactly, and rank them.
 
     `boxes` maps file names to grounded sentences. `occluded` photos are embedded again without one
     of their regions. ValueError names a photo or sentence that the matcher cannot take.
@@ -90,7 +92,7 @@ def measure_ranks(
     progress: Progress = silent,
     device: str = "cpu",
 ) -> MatcherMeasures:
-    """Measure what needs photos' vectors (R_k, D) alone: all but grounding and links.
+    """Measure photos' vectors (R_k, D), without grounding and links.
 
     `bags` are the sentences' bags by their texts, if known.
     """

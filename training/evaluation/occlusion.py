@@ -25,7 +25,7 @@ GREY = 127  # the middle of the range of a pixel's values
 
 @dataclass(frozen=True, slots=True)
 class RegionClaim:
-    """A region of a photo and the words (fragments) that link to it.
+    """A region of a photo and its linked words (fragments).
 
     linked: the sum of the links. added: the region's part of it, beyond the whole photo's. removed:
     the fall of the links without the region's vector in the bag.
@@ -40,7 +40,7 @@ class RegionClaim:
 
 @dataclass(frozen=True, slots=True)
 class Occlusion:
-    """Linked regions, one a photo, and the fall of their links without them.
+    """Linked regions, one a photo, and their links' fall.
 
     linked, added, removed: means of `RegionClaim`. greyed: the mean fall when the box's pixels are
     grey and the photo is embedded again. elsewhere: the same for a box of this size in the farthest
@@ -102,7 +102,7 @@ def occlusion(
 
 
 def find_claims(image: FragmentBag, sentence: FragmentBag) -> list[RegionClaim]:
-    """Find the regions that words link to; none without the whole photo."""
+    """Find the linked regions; none without the whole photo."""
     if WHOLE_FRAME not in image.places:
         return []
     similarity = sentence.vectors @ image.vectors.T  # (T, R)
@@ -139,7 +139,7 @@ def measure_falls(
     box_of: Callable[[RegionClaim], Box],
     progress: Progress,
 ) -> list[float]:
-    """Measure the fall of each claim's links with a box of its photo grey."""
+    """Measure the fall of each claim with its box grey."""
     bags = embed(
         lambda part: matcher.embed_images(
             [grey(read_pixels(pair.photo), box_of(claim)) for pair, claim in part]
@@ -182,7 +182,7 @@ def far_corner(box: Box) -> Box:
 
 
 def correlation(first: Sequence[float], second: Sequence[float]) -> float | None:
-    """Compute Pearson's r; None where it is not defined.
+    """Compute Pearson's r, or None if undefined.
 
     It is not defined for fewer than two values, or equal ones.
 

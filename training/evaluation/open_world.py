@@ -35,7 +35,7 @@ def open_world(
     device: str = "cpu",
     vectors: Callable[[], Sequence[Tensor]] | None = None,
 ) -> OpenWorld:
-    """Embed photos once, and rank them for each field's value and each query.
+    """Embed photos once; rank them for each value and query.
 
     `vectors` gives the photos' vectors, (R_k, D) each, if they are already known. LookupError for
     an absent field or photo, ValueError for a text that the matcher cannot take.

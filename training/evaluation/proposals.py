@@ -1,4 +1,4 @@
-"""Recall of proposals: the share of phrases whose box is among the first N."""
+"""Recall of proposals: phrases with a box among the first N."""
 
 from __future__ import annotations
 
@@ -31,6 +31,6 @@ def recalls(
 
 
 def first_hit(proposed: Tensor, truth: Tensor, least: float) -> Tensor:
-    """Find the first proposal (P,) that overlaps each true box; R without one."""
+    """Find each true box's first proposal (P,); R without one."""
     hits = box_iou(truth, proposed) >= least  # (P, R)
     return torch.where(hits.any(dim=1), hits.int().argmax(dim=1), len(proposed))

@@ -24,7 +24,10 @@ class NaturalQuery:
 
 @dataclass(frozen=True, slots=True)
 class RankedAnswer:
-    """The rank of a query's photo, from 1, and the id of the first photo."""
+    """The rank of a query's photo, and the first photo.
+
+    Ranks count from 1.
+    """
 
     text: str
     id: str
@@ -34,7 +37,7 @@ class RankedAnswer:
 
 @dataclass(frozen=True, slots=True)
 class QuerySearch:
-    """The percentages of queries whose photo comes first, or among five."""
+    """Percentages of queries with their photo first, or among five."""
 
     photos: int
     right_1: float
@@ -94,7 +97,7 @@ def read(file: Path | None) -> tuple[NaturalQuery, ...]:
 
 
 def read_content(file: Path) -> Any:
-    """Read a .toml, .jsonl or .json file; ValueError if it is not well formed."""
+    """Read a .toml, .jsonl or .json; ValueError if malformed."""
     text = file.read_text(encoding="utf-8")
     if file.suffix == ".toml":
         return tomllib.loads(text)

@@ -18,7 +18,9 @@ RESAMPLES = 9_999
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """One measure of one or two runs: its mean over queries, as a fraction.
+    """One measure of one or two runs, over queries.
+
+    A mean, as a fraction.
 
     `p` is the probability of a difference as large as this one if both runs were equally good. It
     is None for one run, or without any difference.

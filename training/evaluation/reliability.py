@@ -16,7 +16,7 @@ INKS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """The pairs of one bin of probabilities: their mean, and their share of truth."""
+    """The pairs of one bin: mean probability, and share of truth."""
 
     probability: float
     share: float

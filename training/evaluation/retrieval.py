@@ -31,7 +31,10 @@ class Retrieval:
 
     @property
     def recall_sum(self) -> float:
-        """The sum of all six recalls, at most 600; the best epoch has the largest."""
+        """The sum of all six recalls, at most 600.
+
+        The best epoch has the largest.
+        """
         directions = (self.annotation, self.search)
         return sum(side.recall_1 + side.recall_5 + side.recall_10 for side in directions)
 

@@ -1,4 +1,4 @@
-"""Score matrices of all images and sentences, without all links in memory at once."""
+"""Score matrices of images and sentences, without all links in memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Objectives of phrases and the regions of photos: full supervision by boxes, or weak."""
+"""Objectives of phrases and regions: full or weak supervision."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def supervised_loss(
 
 
 def hard_negatives(inside: Tensor, right: Tensor, margin: float) -> Tensor:
-    """Add up the advantage of wrong proposals over a phrase's nearest right one.
+    """Add up wrong proposals' advantage over the nearest right one.
 
     Shapes: distances of proposals (N, R), right (N, R) bool; gives a scalar, a mean over phrases.
     """

@@ -58,7 +58,7 @@ OBJECTIVES = {"supervised": Supervision, "weak": Weak}
 
 
 def read(preset: str) -> GrounderPreset:
-    """Read a preset in presets/grounders, or a path that ends in .toml.
+    """Read a preset of presets/grounders, or a .toml path.
 
     LookupError for an absent preset, ValueError for an unknown option.
     """

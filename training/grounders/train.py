@@ -20,7 +20,7 @@ from training.evaluation.localisation import Localisation, LocatedPhrase, locali
 from training.grounders.objectives import PhraseMatch, supervised_loss, weak_loss
 from training.grounders.preset import GrounderPreset, Weak
 from training.runs.cache import Inputs, load_or_compute
-from training.runs.folder import SILENT, Place, Reporter, RunFolder, fit
+from training.runs.folder import SILENT, Reporter, RunFolder, RunPlace, fit
 from training.runs.loop import Trainer, TrainingTask, ValidationResult, shuffle
 from training.runs.precision import half_precision
 from training.runs.progress import Progress
@@ -89,7 +89,7 @@ class PhraseDataset:
 def train(
     corpus: Corpus,
     truth: GroundTruth,
-    place: Place,
+    place: RunPlace,
     preset: GrounderPreset,
     *,
     resume: bool = False,
@@ -205,7 +205,10 @@ def describe_phrases(sentence: GroundedSentence) -> str:
 def compute_loss(
     model: two_branch.Model, preset: GrounderPreset, device: str, batch: PhraseBatch, epoch: int
 ) -> Tensor:
-    """Compute the loss of a batch, with true boxes or without; a scalar."""
+    """Compute the loss of a batch, a scalar.
+
+    With true boxes or without.
+    """
     embedded, options = embed(model, batch, device), preset.objective
     if isinstance(options, Weak):
         preference = model.preference(batch.regions.shape[1])

@@ -1,1 +1,1 @@
-"""Language resources that ship: the parser, the lexicon, and the names of ImageNet's classes."""
+"""Language resources: the parser, the lexicon, ImageNet's class names."""

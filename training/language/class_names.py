@@ -102,7 +102,7 @@ def read_nouns(file: Path) -> Iterator[tuple[int, Synset]]:
 
 
 def synsets_of_classes(classes: Sequence[str], nouns: Mapping[int, Synset]) -> list[int]:
-    """Find the offset of each class's synset by name; classes are sorted by offset.
+    """Find each class's synset by name, in the offsets' order.
 
     A name may have many meanings; the longest increasing row of offsets picks one for each class.
     ValueError if a class is missing from the row.

@@ -1,4 +1,4 @@
-"""Training and measurement of the parser of English sentences, on a CoNLL-U treebank."""
+"""Training and measurement of the parser on a CoNLL-U treebank."""
 
 from __future__ import annotations
 
@@ -36,7 +36,10 @@ NO_OVERRIDES: Mapping[str, Any] = {}
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """A sentence of a treebank, one entry a word; a root is its own head."""
+    """A sentence of a treebank, one entry a word.
+
+    A root is its own head.
+    """
 
     words: tuple[str, ...]
     spaces: tuple[bool, ...]
@@ -47,7 +50,10 @@ class Tree:
 
 
 def read(path: Path) -> Iterator[Tree]:
-    """The trees of a CoNLL-U file, gzipped or not; tags are its XPOS."""
+    """Read the trees of a CoNLL-U file, gzipped or not.
+
+    Tags are its XPOS.
+    """
     opener = gzip.open if path.suffix == ".gz" else open
     with opener(path, "rt", encoding="utf-8") as file:
         for block in file.read().strip().split("\n\n"):
@@ -56,7 +62,10 @@ def read(path: Path) -> Iterator[Tree]:
 
 
 def make_tree(rows: list[list[str]]) -> Tree:
-    """The tree of a sentence's rows, one a word, in CoNLL-U's ten columns."""
+    """Make the tree of a sentence's rows, one a word.
+
+    Rows have CoNLL-U's ten columns.
+    """
     _, words, lemmas, _, tags, _, heads, relations, _, misc = zip(*rows, strict=True)
     above = (int(head) - 1 for head in heads)
     return Tree(
@@ -70,7 +79,7 @@ def make_tree(rows: list[list[str]]) -> Tree:
 
 
 def imitate_caption(tree: Tree, chance: random.Random) -> Tree:
-    """Drop the final full stop at times, and lower the case at times."""
+    """Drop the final full stop and the case at times."""
     last = len(tree.words) - 1
     if tree.words[last] == "." and last not in tree.heads and chance.random() < 0.3:
         tree = Tree(*(getattr(tree, part)[:last] for part in Tree.__slots__))
@@ -154,7 +163,7 @@ def train(
 
 
 def write(nlp: Language, out: Path) -> None:
-    """Write a trained pipeline to a folder, as small as it can be."""
+    """Write a trained pipeline to a small folder."""
     nlp.config["paths"].update(train=None, dev=None)  # of this machine
     nlp.meta.update(name="tessera_parser", license="CC BY-SA 4.0")
     spell_out(nlp.vocab)
@@ -163,7 +172,10 @@ def write(nlp: Language, out: Path) -> None:
 
 
 def spell_out(vocab: Vocab) -> None:
-    """Give "Dog" and "DOG" the vector of "dog", as spaCy stores exact keys."""
+    """Give "Dog" and "DOG" the vector of "dog".
+
+    spaCy stores exact keys.
+    """
     vectors = vocab.vectors
     for key, row in list(vectors.key2row.items()):
         for spelling in (vocab.strings[key].capitalize(), vocab.strings[key].upper()):
@@ -210,7 +222,10 @@ class Accuracy:
 
 
 def evaluate(file: Path, pipeline: Path = shipped.PARSER) -> Accuracy:
-    """Compare a pipeline's trees with a treebank's, on its gold tokens and sentences."""
+    """Compare a pipeline's trees with a treebank's.
+
+    On its gold tokens and sentences.
+    """
     nlp = parser(str(pipeline))
     examples = list(treebank(file)(nlp))
     docs = nlp.pipe(example.predicted for example in examples)

@@ -14,13 +14,13 @@ from torch import Tensor
 from models import checkpoint, registry
 from models.checkpoint import Checkpoint, collect_prefixes
 from models.image_towers.regions_in_context import Model as Contextual
-from models.matcher import Config, Matcher
+from models.matcher import Config, TwoTowerMatcher
 from models.text_towers.minilm import Model as MiniLM
 from training.data.corpus import Corpus
 from training.evaluation.retrieval import Retrieval
 from training.matchers.frozen import FrozenInputs
 from training.matchers.matching import Pairs, encode_all, refer, validate
-from training.runs.folder import Place
+from training.runs.folder import RunPlace
 from training.runs.progress import Progress
 
 # The weights whose outputs are in the joint space.
@@ -37,7 +37,7 @@ MADE_ANEW = ("image.conse.", "text.conse.", "offsets.")  # by `begin` and `refer
 
 @dataclass(frozen=True, slots=True)
 class VectorSizes:
-    """Sizes of the averaged matcher's vectors: of the joint space, and of names.
+    """Sizes of the averaged vectors: the joint space, and names.
 
     None keeps the size, see `reduce_vectors`; `conse` is models.vision.conse's. With
     `reference_sentences` photos have offsets, see models.scores.offsets.
@@ -60,7 +60,7 @@ def write(
     files: Sequence[Path],
     corpus: Corpus,
     start: float,
-    place: Place,
+    place: RunPlace,
     progress: Progress,
     shape: VectorSizes = AS_TRAINED,
 ) -> Retrieval:
@@ -87,7 +87,7 @@ def write(
     return validation
 
 
-def require_alike(loaded: Sequence[Checkpoint]) -> list[Matcher]:
+def require_alike(loaded: Sequence[Checkpoint]) -> list[TwoTowerMatcher]:
     """Return the matchers of checkpoints; ValueError unless options and backbones agree.
 
     Tuned backbones may differ: they are averaged, too.
@@ -117,17 +117,19 @@ def refuse_other_starts(loaded: Sequence[Checkpoint]) -> None:
 
 
 @torch.no_grad()
-def average(models: Sequence[Matcher], start: float) -> Matcher:
-    """θ = (1 − α) mean_i θ_i + α θ_0, the second part for weights with a known start θ_0.
+def average(models: Sequence[TwoTowerMatcher], start: float) -> TwoTowerMatcher:
+    """θ = (1 − α) mean_i θ_i + α θ_0.
+
+    The second part is for weights with a known start θ_0.
 
     Model soups (Wortsman et al. 2022) and, with α = `start`, the line back to the pretrained
     weights (WiSE-FT, Wortsman et al. 2022). Weights that begin at random have no θ_0. The caller
     measures reference photos again.
     """
     mean = deepcopy(models[0])
-    untrained = Matcher(mean.config).to(mean.device)
+    untrained = TwoTowerMatcher(mean.config).to(mean.device)
     untrained.begin()
-    initial, pretrained = dict(untrained.named_parameters()), collect_prefixes(mean, "known")
+    initial, pretrained = dict(untrained.named_parameters()), collect_prefixes(mean, "known_start")
     trained = [dict(model.named_parameters()) for model in models]
     for name, weight in mean.named_parameters():
         if weight.requires_grad:
@@ -139,8 +141,8 @@ def average(models: Sequence[Matcher], start: float) -> Matcher:
 
 @torch.no_grad()
 def reduce_vectors(
-    matcher: Matcher, shape: VectorSizes, pairs: Pairs, device: str = "cpu"
-) -> Matcher:
+    matcher: TwoTowerMatcher, shape: VectorSizes, pairs: Pairs, device: str = "cpu"
+) -> TwoTowerMatcher:
     """Project a matcher's vectors by R^T, and set the size of its names.
 
     R has orthonormal columns: the directions that whole photos and sentences of `pairs` fill most,
@@ -180,7 +182,7 @@ def reduce_vectors(
     return build_with_weights(config, weights, matcher.device)
 
 
-def set_reference_sentences(matcher: Matcher, sentences: int) -> Matcher:
+def set_reference_sentences(matcher: TwoTowerMatcher, sentences: int) -> TwoTowerMatcher:
     """Copy a matcher with another number of reference sentences."""
     config = replace(matcher.config, reference_sentences=sentences)
     weights = {
@@ -193,9 +195,9 @@ def set_reference_sentences(matcher: Matcher, sentences: int) -> Matcher:
 
 def build_with_weights(
     config: Config, weights: Mapping[str, Tensor], device: torch.device
-) -> Matcher:
+) -> TwoTowerMatcher:
     """Build a matcher with some given weights, and the others from `begin`."""
-    model = Matcher(config).to(device)
+    model = TwoTowerMatcher(config).to(device)
     model.begin()
     model.load_state_dict(model.state_dict() | dict(weights))
     return model.eval()

@@ -9,7 +9,7 @@ from models.vision import backbones
 
 
 def extract(file: Path, out: Path) -> Path:
-    """Write a matcher's tuned CNN to a file of its own, in half precision.
+    """Write a matcher's tuned CNN to a file, in half precision.
 
     Matchers look for it in models.shipped.BACKBONES. ValueError if the checkpoint is no matcher or
     tuned no CNN, LookupError if it tuned one of torchvision's.

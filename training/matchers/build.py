@@ -11,7 +11,7 @@ import torch
 
 from models import registry
 from models.checkpoint import Checkpoint
-from models.matcher import Config, Matcher, TowerOptions
+from models.matcher import Config, TowerOptions, TwoTowerMatcher
 from models.text.parsing import parser_key
 from training.data.corpus import Example
 from training.data.vocabulary import frequencies, relations, vocabulary
@@ -26,7 +26,9 @@ LEARN: dict[str, Callable[[Sequence[Example]], Any]] = {
 LONGEST = 80  # characters of an option's value in a message
 
 
-def build(preset: Preset, examples: Sequence[Example], start: Checkpoint | None = None) -> Matcher:
+def build(
+    preset: Preset, examples: Sequence[Example], start: Checkpoint | None = None
+) -> TwoTowerMatcher:
     """Build a preset's model; its text tower learns words from the examples.
 
     With a start, its learned words and all its weights are taken. ValueError if they do not fit the
@@ -37,14 +39,14 @@ def build(preset: Preset, examples: Sequence[Example], start: Checkpoint | None 
         refuse_other_towers(preset, start)
         config = complete(config, start.model.config)
     learned = {name: LEARN[name](examples) for name in list_unset(config.text, "learned")}
-    model = Matcher(replace(config, text=replace_options(config.text, learned)))
+    model = TwoTowerMatcher(replace(config, text=replace_options(config.text, learned)))
     if start:
         begin(model, start.model)
     return model
 
 
 def complete(preset: Config, start: Config) -> Config:
-    """Complete a preset's options by the checkpoint's where the preset has none.
+    """Complete a preset's missing options by the checkpoint's.
 
     These are words learned from train, and sizes that an average gave to vectors.
     """
@@ -58,7 +60,10 @@ def complete(preset: Config, start: Config) -> Config:
 
 
 def list_unset(part: TowerOptions, kind: str) -> list[str]:
-    """List options of one `kind` of a tower's Config that have defaults."""
+    """List unset options of one `kind` with defaults.
+
+    They are of a tower's Config.
+    """
     defaults = {field.name: field.default for field in fields(part.options)}
     names = getattr(part.options, kind, ())
     return [name for name in names if getattr(part.options, name) == defaults[name]]
@@ -81,8 +86,8 @@ def refuse_other_towers(preset: Preset, start: Checkpoint) -> None:
         )
 
 
-def begin(model: Matcher, start: Matcher) -> None:
-    """Give a model another's weights; ValueError where they mean something else.
+def begin(model: TwoTowerMatcher, start: TwoTowerMatcher) -> None:
+    """Give a model another's weights; ValueError for other meanings.
 
     They include the networks and proposals that no package brings, so that the model sees as in
     their training, even if others ship by now. A model with another number of references than the
@@ -106,7 +111,7 @@ def begin(model: Matcher, start: Matcher) -> None:
         )
 
 
-def list_shapes(model: Matcher) -> dict[str, torch.Size]:
+def list_shapes(model: TwoTowerMatcher) -> dict[str, torch.Size]:
     """List the shapes of a matcher's weights, without its offsets' references."""
     return {
         name: weight.shape
@@ -115,13 +120,13 @@ def list_shapes(model: Matcher) -> dict[str, torch.Size]:
     }
 
 
-def input_keys(model: Matcher) -> tuple[str, str]:
+def input_keys(model: TwoTowerMatcher) -> tuple[str, str]:
     """Return the keys of a matcher's frozen inputs."""
     return model.image_key(), model.sentence_key()
 
 
 def describe_differences(preset: Config, start: Config) -> str:
-    """Describe the options that differ between a preset and a checkpoint."""
+    """Describe the different options of a preset and a checkpoint."""
     start_options = list_options(start)
     return "; ".join(
         f"{name} is {shorten(value)}, in the checkpoint {shorten(start_options[name])}"
@@ -138,6 +143,6 @@ def list_options(config: Config) -> dict[str, Any]:
 
 
 def shorten(value: Any) -> str:
-    """Write a value as TOML has it, cut off if it is long."""
+    """Write a value as in TOML, cut off if long."""
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"

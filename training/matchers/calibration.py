@@ -58,7 +58,7 @@ class LabelledPairs:
 
 @dataclass(frozen=True, slots=True)
 class SearchedSplit:
-    """Photos, texts that search them, and the bags of both."""
+    """Photos, their texts of searches, and the bags of both."""
 
     photos: ParsedPhotos
     images: list[FragmentBag]
@@ -73,7 +73,7 @@ def calibrate(
     progress: Progress,
     device: str = "cpu",
 ) -> tuple[Calibration, dict[str, Reliability]]:
-    """Fit on half of val's photos; measure on the other half and on the checks' val.
+    """Fit on half of val's photos; measure on the rest and the checks.
 
     Raises LookupError for a corpus without train or val, ValueError for photos or texts that cannot
     be embedded, and for a matcher with a catalogue's terms, whose calibration is its start's.
@@ -110,7 +110,7 @@ def calibrate(
 def fit_calibration(
     raw: Calibration, matcher: Matcher, fitted: SearchedSplit, device: str
 ) -> Calibration:
-    """Fit the coefficients of each kind of pair, and the threshold of weak hits."""
+    """Fit each kind's coefficients, and weak hits' threshold."""
     pairs = [choose_pairs(raw, matcher, fitted, kind, device) for kind in PairKind]
     calibrated = replace(raw, coefficients=torch.stack([fit(kind_pairs) for kind_pairs in pairs]))
     answered = pairs[PairKind.TEXT_IN_PHOTO.value]
@@ -139,7 +139,7 @@ def make_references(matcher: Matcher, train: Sequence[Example], progress: Progre
 
 
 def list_unknown_words(train: Sequence[Example]) -> list[str]:
-    """List the words of train that no lexicon has."""
+    """List the words of train without a place in lexicons."""
     word_counts = count_words(train).items()
     return sorted(
         word for word, count in word_counts if count >= LEAST_COUNT and not is_known(word)
@@ -168,7 +168,7 @@ def prepare_split(
 def choose_pairs(
     raw: Calibration, matcher: Matcher, val_split: SearchedSplit, kind: PairKind, device: str
 ) -> LabelledPairs:
-    """Choose the first hits of each text or photo, and others at random."""
+    """Choose first hits, and other pairs at random."""
     queries, rows, truth, short = choose_sides(val_split, kind)
     scores = score_all(matcher, queries, rows, device)
     random, chosen = Random(SEED), list[tuple[int, int]]()  # noqa: S311

@@ -7,10 +7,10 @@ from dataclasses import replace
 from models import header, registry
 from training.data.corpus import Corpus
 from training.matchers.preset import Preset
-from training.runs.folder import Place, RunFolder, gather_facts
+from training.runs.folder import RunFolder, RunPlace, gather_facts
 
 
-def open_folder(preset: Preset, corpus: Corpus, place: Place) -> RunFolder:
+def open_folder(preset: Preset, corpus: Corpus, place: RunPlace) -> RunFolder:
     """Name the folder of a training, <out>/<preset>-<seed>, and its facts."""
     path = place.out / f"{preset.name}-{place.seed}"
     start = header.fingerprint(place.start) if place.start else None
@@ -18,7 +18,7 @@ def open_folder(preset: Preset, corpus: Corpus, place: Place) -> RunFolder:
     return RunFolder(path, path / "matcher.safetensors", registry.MATCHERS, preset.name, facts)
 
 
-def plan_teachers(preset: Preset, place: Place) -> list[tuple[Preset, Place]]:
+def plan_teachers(preset: Preset, place: RunPlace) -> list[tuple[Preset, RunPlace]]:
     """List a preset's teachers and their places: seeds from its own on.
 
     They begin with the preset's first weights, if they have its towers.
@@ -31,7 +31,7 @@ def plan_teachers(preset: Preset, place: Place) -> list[tuple[Preset, Place]]:
 
 
 def explain_changes(folder: RunFolder) -> str:
-    """Why the run in a folder is no teacher."""
+    """Explain the reasons against the run in a folder as a teacher."""
     return (
         f"{folder.path} was made with another {', '.join(folder.changed)} and is no teacher here: "
         "delete it, or choose another --out"

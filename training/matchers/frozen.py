@@ -1,4 +1,4 @@
-"""Frozen inputs of a split, computed once by a matcher and kept on disk."""
+"""Frozen inputs of a split, computed once and kept on disk."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from pathlib import Path
 from torch import Tensor
 
 from models.checkpoint import Checkpoint
-from models.matcher import Matcher
+from models.matcher import TwoTowerMatcher
 from training.data.corpus import Example
 from training.data.digests import digest, file_digest
 from training.data.truth import PairTruth
 from training.evaluation.embedding import read_pixels
 from training.matchers.matching import Pairs
 from training.runs.cache import Computed, Repeated, load_or_compute
-from training.runs.folder import Place
+from training.runs.folder import RunPlace
 from training.runs.precision import half_precision
 from training.runs.progress import Progress, silent
 
 
 @dataclass(frozen=True, slots=True)
 class FrozenInputs:
-    """A matcher's frozen part, whose outputs are in the cache."""
+    """A matcher's frozen part, with outputs in the cache."""
 
-    matcher: Matcher
-    place: Place
+    matcher: TwoTowerMatcher
+    place: RunPlace
     precision: str
     progress: Progress = silent
 
@@ -55,7 +55,7 @@ class FrozenInputs:
     def photos(
         self, examples: Sequence[Example], split: str, *, mirrored: bool = False
     ) -> Sequence[Tensor]:
-        """Return the frozen inputs of a split's photos, or of their mirror images."""
+        """Return the frozen inputs of photos, or of mirror images."""
         paths = [example.image for example in examples]
         compute = self.mirror_inputs if mirrored else self.image_inputs
         if self.matcher.tuned:
@@ -89,7 +89,7 @@ class FrozenInputs:
 
 
 def precision_of(loaded: Checkpoint) -> str:
-    """Return the precision of the features that a checkpoint learned from."""
+    """Return the precision of a checkpoint's features in training."""
     facts = loaded.facts
     schedule = (facts.get("recipe") or facts.get("preset") or {}).get("schedule", {})
     return str(schedule.get("precision", "float32"))

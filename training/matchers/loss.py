@@ -1,4 +1,7 @@
-"""The loss of a matcher: a weighted sum of objectives, each found by the name of its module."""
+"""The loss of a matcher: a weighted sum of objectives.
+
+A module's name finds each.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +53,7 @@ class ObjectiveTerm:
 
 
 def total(terms: Sequence[ObjectiveTerm], match: Match, epoch: int) -> Tensor:
-    """Sum the weighted objectives that count in an epoch."""
+    """Sum the weighted objectives of an epoch."""
     return sum(
         (term.weight * find(term.name)(match, **term.options)
          for term in terms if term.rules(epoch)),

@@ -1,4 +1,4 @@
-"""Matchers in training: pairs as a dataset, objectives of a match, validation by retrieval."""
+"""Matchers in training: pairs, objectives, validation by retrieval."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from itertools import accumulate
 import torch
 from torch import Tensor
 
-from models.matcher import Matcher
+from models.matcher import TwoTowerMatcher
 from models.scores.scoring import SCORES, products
 from models.text import classes
 from models.towers import ImageTower, TextTower
@@ -68,7 +68,7 @@ class Pairs:
         return [image for image, count in enumerate(self.counts) for _ in range(count)]
 
     def at(self, images: Sequence[int]) -> Pairs:
-        """Select images with their sentences, where each sentence has one image."""
+        """Select images with their sentences, one sentence an image."""
         starts = [0, *accumulate(self.counts)]
         sentences = [place for k in images for place in range(starts[k], starts[k + 1])]
         return Pairs(
@@ -104,9 +104,9 @@ class PairDataset:
 
 @dataclass(frozen=True, slots=True)
 class MatchObjective:
-    """The objective of a batch of pairs: bags, all scores, and teachers' scores."""
+    """The objective of a batch: bags, scores, and teachers' scores."""
 
-    model: Matcher
+    model: TwoTowerMatcher
     pairs: Pairs
     objective: Objective
     device: str = "cpu"
@@ -114,7 +114,10 @@ class MatchObjective:
     taught: TeacherScores | None = None
 
     def __call__(self, batch: Batch, epoch: int) -> Tensor:
-        """Compute the loss of a batch, a scalar; scores are summed in full precision."""
+        """Compute the loss of a batch, a scalar.
+
+        Scores are summed in full precision.
+        """
         with half_precision(self.device, self.precision):
             regions = workers.encode(self.regions, batch.images)
             words = workers.encode(self.words, batch.sentences)
@@ -139,7 +142,7 @@ class MatchObjective:
 
 
 def validate_epoch(
-    model: Matcher, train_pairs: Pairs, validation: Pairs, device: str, share: float
+    model: TwoTowerMatcher, train_pairs: Pairs, validation: Pairs, device: str, share: float
 ) -> ValidationResult:
     """Measure retrieval over val, with references of the learned pairs.
 
@@ -151,8 +154,10 @@ def validate_epoch(
     return ValidationResult(asdict(measured), measured.recall_sum)
 
 
-def refer(model: Matcher, pairs: Pairs, device: str = "cpu") -> None:
-    """Give a matcher its reference photos and sentences; it is left in evaluation.
+def refer(model: TwoTowerMatcher, pairs: Pairs, device: str = "cpu") -> None:
+    """Give a matcher its references.
+
+    Photos and sentences; it is left in evaluation.
 
     They are spread evenly over train, some repeated if train has fewer. Half of the sentences name
     classes of ImageNet, so that photos unlike train's are compared with their content, too.
@@ -179,7 +184,7 @@ def spread(inputs: Sequence[Tensor], count: int) -> list[Tensor]:
     return take(inputs, torch.linspace(0, len(inputs) - 1, count).round().long().tolist())
 
 
-def validate(model: Matcher, pairs: Pairs, device: str = "cpu") -> Retrieval:
+def validate(model: TwoTowerMatcher, pairs: Pairs, device: str = "cpu") -> Retrieval:
     """Measure retrieval over a split's frozen inputs.
 
     The model is left in evaluation mode. Where several images answer a sentence, repeated sentences
@@ -209,7 +214,7 @@ def encode_all(
     return bags
 
 
-def defer_fixed(pairs: Pairs, model: Matcher, device: str) -> Pairs:
+def defer_fixed(pairs: Pairs, model: TwoTowerMatcher, device: str) -> Pairs:
     """Pass inputs through their tower's slow fixed part once.
 
     They pass at the first request, when a resumed run has its weights.

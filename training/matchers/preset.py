@@ -1,4 +1,7 @@
-"""Presets: model, objective, optimizer and schedule of a training, from a TOML file."""
+"""Presets of matchers: a training from a TOML file.
+
+Model, objective, optimizer and schedule.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ KEYS = {
 
 @dataclass(frozen=True, slots=True)
 class Teachers:
-    """The preset of the matchers that a preset learns from, and their number."""
+    """The preset of the teachers, and their number."""
 
     preset: Preset
     count: int = 2
@@ -39,7 +42,7 @@ class Teachers:
 
 @dataclass(frozen=True, slots=True)
 class StartOptions:
-    """The shipped checkpoint that a preset begins with, by its name.
+    """The shipped checkpoint to begin with, by its name.
 
     share: the share of these weights in the validated and stored ones.
     """
@@ -93,7 +96,7 @@ class Preset:
 
 
 def read(preset: str, learner: Path | None = None, start: Path | None = None) -> Preset:
-    """Read the preset of a name, or of a path that ends in .toml.
+    """Read the preset of a name, or of a .toml path.
 
     `learner` is the file of the preset that it teaches; paths are relative to its folder. `start`
     is the checkpoint to begin with instead of the preset's own. Raises LookupError for an absent
@@ -140,7 +143,7 @@ def parse(
 
 
 def refuse_conflicts(tables: Mapping[str, Any]) -> None:
-    """Raise ValueError for options of a wrong type, or that exclude each other."""
+    """Raise ValueError for options of a wrong type, or conflicts."""
     if "terms" in tables and not {"start", "catalogue"} <= tables.keys():
         raise ValueError("[terms] needs [start] and [catalogue]: give both")
     if "hold_out" in tables and tables.keys() & {"catalogue", "teachers"}:
@@ -175,12 +178,15 @@ def read_start_config(start: StartOptions, replacement: Path | None = None) -> C
 
 
 def find_start(start: StartOptions) -> Path:
-    """Find the shipped checkpoint that a preset begins with."""
+    """Find the shipped checkpoint at a preset's start."""
     return PRETRAINED / f"{start.checkpoint}.safetensors"
 
 
 def parse_model(table: Mapping[str, Any]) -> Config:
-    """Parse the [model] table: both towers by name with options, and the score."""
+    """Parse the [model] table: two towers and the score.
+
+    Towers are named, with options.
+    """
     refuse_unknown(table, {field.name for field in fields(Config)}, "[model]")
     parts: dict[str, Any] = {
         side: parse_tower(side, table.get(side, {})) for side in ("image", "text")

@@ -30,7 +30,7 @@ def ridge(x: Tensor, y: Tensor, penalty: float) -> tuple[Tensor, Tensor]:
 
 
 def predict_held_out(x: Tensor, y: Tensor, folds: Tensor, penalty: float) -> Tensor:
-    """Predict each fold (N,) by a ridge that learned from the others, (N, V)."""
+    """Predict each fold (N,) by a ridge of the others, (N, V)."""
     predicted = torch.zeros_like(y)
     for fold in set(folds.tolist()):
         in_fold = folds == fold

@@ -11,7 +11,7 @@ from typing import TypeVar
 import torch
 from torch import Tensor
 
-from models.matcher import Matcher
+from models.matcher import TwoTowerMatcher
 from models.scores.calibration import Calibration, PairKind
 from models.scores.terms import CatalogueTerms, words_of
 from training.data.corpus import Example
@@ -54,7 +54,7 @@ class ProductPhotos:
 
 
 def choose_texts(examples: Sequence[Example], terms: CatalogueTerms, least: int) -> list[str]:
-    """Choose texts of terms alone that `least` examples have.
+    """Choose texts of terms alone with `least` examples.
 
     All texts of one term come first, then some of several. A title with further words is left out:
     it may fit other products.
@@ -70,9 +70,14 @@ def choose_texts(examples: Sequence[Example], terms: CatalogueTerms, least: int)
 
 
 def learn_strengths(
-    matcher: Matcher, calibration: Calibration, shown: ProductPhotos, progress: Progress = silent
+    matcher: TwoTowerMatcher,
+    calibration: Calibration,
+    shown: ProductPhotos,
+    progress: Progress = silent,
 ) -> None:
-    """Learn the worth of terms next to the general score, for right probabilities.
+    """Learn the worth of terms next to the general score.
+
+    So that probabilities are right.
 
     A logistic regression of the truth on Σ_v n_lv z_kv, g_k and g_k Σ_v n_lv, on top of the
     calibration without terms. Its slope turns probabilities' logits back into scores.
@@ -95,7 +100,7 @@ def learn_strengths(
 
 
 def count_terms(terms: CatalogueTerms, texts: Sequence[str]) -> Tensor:
-    """Count how often each text names each term, (L, V)."""
+    """Count each text's mentions of each term, (L, V)."""
     counts = torch.zeros(len(texts), len(terms))
     for row, text in zip(counts, texts, strict=True):
         for _, _, number in terms.find(words_of(text)):
@@ -114,7 +119,7 @@ def first_and_random(sums: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def score_without_terms(
-    matcher: Matcher,
+    matcher: TwoTowerMatcher,
     calibration: Calibration,
     bags: Sequence[Tensor],
     texts: Sequence[str],

@@ -20,7 +20,7 @@ from training.data.digests import digest, file_digest
 from training.matchers.frozen import FrozenInputs
 from training.matchers.matching import Pairs, TeacherScores, encode_all, pad
 from training.runs.cache import load_or_compute, take
-from training.runs.folder import Place
+from training.runs.folder import RunPlace
 from training.runs.progress import Progress, silent
 
 Encode = Callable[[PaddedBags], PaddedBags]
@@ -44,7 +44,7 @@ class Teacher:
 def load_teachers(
     files: Sequence[Path],
     examples: Sequence[Example],
-    place: Place,
+    place: RunPlace,
     precision: str,
     progress: Progress = silent,
 ) -> TeacherScores:

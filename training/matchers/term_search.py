@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from models.matcher import Matcher
+from models.matcher import TwoTowerMatcher
 from models.scores.calibration import Calibration, PairKind
 from models.types import FragmentBag
 from training.data.corpus import Example
@@ -38,13 +38,16 @@ class TermSearch:
 
 
 def term_search(
-    matcher: Matcher,
+    matcher: TwoTowerMatcher,
     calibration: Calibration,
     examples: Sequence[Example],
     bags: Sequence[Tensor],
     progress: Progress = silent,
 ) -> TermSearch | None:
-    """Search bags (R_k, D) with terms for all terms; None where none has LEAST."""
+    """Search bags (R_k, D) with terms for all terms.
+
+    None if none has LEAST.
+    """
     assert matcher.terms is not None
     terms = [forms[0] for forms in matcher.config.terms]
     true = weights_of(examples, terms) > 0
@@ -65,7 +68,7 @@ def term_search(
 
 
 def measure_reliability(
-    matcher: Matcher,
+    matcher: TwoTowerMatcher,
     calibration: Calibration,
     examples: Sequence[Example],
     bags: Sequence[Tensor],
@@ -84,7 +87,7 @@ def measure_reliability(
 
 
 def score_texts(
-    matcher: Matcher, bags: Sequence[Tensor], queries: Sequence[FragmentBag], D: int
+    matcher: TwoTowerMatcher, bags: Sequence[Tensor], queries: Sequence[FragmentBag], D: int
 ) -> Floats:
     """Score photos for texts (K, L) by the first D numbers of their fragments."""
     vectors = [bag.vectors[:, :D] for bag in queries]

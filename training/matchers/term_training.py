@@ -1,4 +1,7 @@
-"""Training of a catalogue's terms on top of a general matcher: solved for, without epochs."""
+"""Training of a catalogue's terms on a general matcher.
+
+It solves for them, without epochs.
+"""
 
 from __future__ import annotations
 
@@ -15,19 +18,19 @@ from training.matchers.preset import Preset
 from training.matchers.term_search import TermSearch, term_search
 from training.matchers.terms import learn_terms
 from training.runs import workers
-from training.runs.folder import Place, Reporter, RunFolder
+from training.runs.folder import Reporter, RunFolder, RunPlace
 
 
 def train_terms(
     folder: RunFolder,
     preset: Preset,
     corpus: Corpus,
-    place: Place,
+    place: RunPlace,
     start: Checkpoint,
     reporter: Reporter,
     resume: bool,
 ) -> Path:
-    """Learn the terms of a catalogue; report searches of val before and after.
+    """Learn a catalogue's terms; report searches before and after.
 
     Frozen features are stored as they are computed, so that an interrupted run continues with them.
     """

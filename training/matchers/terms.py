@@ -1,4 +1,4 @@
-"""Learning of a catalogue's terms: their photos, and their worth in a score."""
+"""Learning of a catalogue's terms: their photos and worth."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from models.checkpoint import Checkpoint
-from models.matcher import Matcher
+from models.matcher import TwoTowerMatcher
 from models.scores.calibration import Calibration
 from models.scores.terms import CatalogueTerms, evidence, words_of
 from models.types import PaddedBags
@@ -29,7 +29,7 @@ ENCODED = 128  # photos encoded at once
 
 @dataclass(frozen=True, slots=True)
 class TermOptions:
-    """The [terms] of a preset: the least products of a term, the most terms.
+    """The [terms] of a preset: least products, most terms.
 
     least: the least products of a term; with fewer a photo's features say too little. most: the
     most frequent are taken, as every term is one more number of each fragment.
@@ -57,7 +57,7 @@ class EncodedPhotos:
 
 
 def choose_terms(examples: Sequence[Example], options: TermOptions) -> tuple[tuple[str, ...], ...]:
-    """Choose the terms of enough products, the most frequent first, in all forms.
+    """Choose frequent terms, the most frequent first, in all forms.
 
     Terms of nearly all products are left out. LookupError if there is no term.
     """
@@ -78,7 +78,7 @@ def learn_terms(
     examples: Sequence[Example],
     options: TermOptions,
     progress: Progress = silent,
-) -> tuple[Matcher, Calibration]:
+) -> tuple[TwoTowerMatcher, Calibration]:
     """Give a checkpoint's matcher terms of a catalogue, and extend its calibration.
 
     `inputs` are the frozen inputs of the examples' photos. The general part stays as it is, and so
@@ -101,9 +101,9 @@ def learn_terms(
     return matcher, extend(start.calibration, matcher)
 
 
-def add_terms(start: Matcher, terms: tuple[tuple[str, ...], ...]) -> Matcher:
+def add_terms(start: TwoTowerMatcher, terms: tuple[tuple[str, ...], ...]) -> TwoTowerMatcher:
     """Copy a matcher with terms, without any knowledge of them yet."""
-    matcher = Matcher(replace(start.config, terms=terms))
+    matcher = TwoTowerMatcher(replace(start.config, terms=terms))
     weights = {key: value for key, value in start.state_dict().items() if key[:6] != "terms."}
     matcher.load_state_dict(matcher.state_dict() | weights)
     return matcher.eval()
@@ -111,7 +111,7 @@ def add_terms(start: Matcher, terms: tuple[tuple[str, ...], ...]) -> Matcher:
 
 @torch.inference_mode()
 def encode_photos(
-    matcher: Matcher, inputs: Sequence[Tensor], progress: Progress = silent
+    matcher: TwoTowerMatcher, inputs: Sequence[Tensor], progress: Progress = silent
 ) -> EncodedPhotos:
     """Photos by their frozen inputs."""
     features, bags = list[Tensor](), list[Tensor]()
@@ -174,7 +174,7 @@ def learn_gate(terms: CatalogueTerms, ours: Tensor, references: Tensor) -> None:
     terms.gate_bias.copy_(-(ours.mean(0) + references.mean(0)) @ gate / 2)
 
 
-def extend(calibration: Calibration, matcher: Matcher) -> Calibration:
+def extend(calibration: Calibration, matcher: TwoTowerMatcher) -> Calibration:
     """Extend a calibration to longer vectors; it knows the terms' words."""
     assert matcher.terms is not None
     photos, sentences = (

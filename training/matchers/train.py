@@ -1,4 +1,7 @@
-"""Training of a matcher, from a preset to its checkpoint: prepare, fit, report."""
+"""Training of a matcher, from preset to checkpoint.
+
+It prepares, fits and reports.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ import torch
 
 from models import checkpoint, header
 from models.checkpoint import Checkpoint
-from models.matcher import Matcher
+from models.matcher import TwoTowerMatcher
 from training.data.batches import ALL, Batch
 from training.data.corpus import Corpus, Example
 from training.markdown import slashed
@@ -32,7 +35,7 @@ from training.matchers.preset import Preset, find_start
 from training.matchers.teachers import load_teachers
 from training.matchers.term_training import train_terms
 from training.runs import workers
-from training.runs.folder import SILENT, VAL, Place, Reporter, RunFolder, fit
+from training.runs.folder import SILENT, VAL, Reporter, RunFolder, RunPlace, fit
 from training.runs.loop import Trainer, TrainingTask
 from training.runs.optimization import make_optimizer
 
@@ -46,18 +49,18 @@ class MatcherRun:
 
     preset: Preset
     corpus: Corpus
-    place: Place
+    place: RunPlace
     folder: RunFolder
     examples: Sequence[Example]
     learned: Sequence[int]
     held_out: Sequence[int]
-    model: Matcher
+    model: TwoTowerMatcher
     start: Checkpoint | None
 
 
 @dataclass(frozen=True, slots=True)
 class Splits:
-    """Frozen inputs of learned photos, of those that choose the best epoch, of val."""
+    """Frozen inputs of photos to learn, to choose by, of val."""
 
     learned: Pairs
     choosing: Pairs
@@ -67,12 +70,12 @@ class Splits:
 def train(
     preset: Preset,
     corpus: Corpus,
-    place: Place,
+    place: RunPlace,
     *,
     resume: bool = False,
     reporter: Reporter = SILENT,
 ) -> Path:
-    """Train a preset on a corpus; return the path of the best epoch's checkpoint.
+    """Train a preset on a corpus; return the best checkpoint's path.
 
     The run's folder <out>/<preset>-<seed> gets run.json, last.pt and matcher.safetensors. Missing
     teachers are trained first, into folders next to it. ValueError if the run's folder holds a run
@@ -95,7 +98,7 @@ def train(
     return run.folder.best
 
 
-def prepare(preset: Preset, corpus: Corpus, place: Place) -> MatcherRun:
+def prepare(preset: Preset, corpus: Corpus, place: RunPlace) -> MatcherRun:
     """Build the model for its data, and name its folder.
 
     ValueError for what does not fit.
@@ -135,8 +138,8 @@ def train_teachers(run: MatcherRun, reporter: Reporter) -> TeacherScores:
     )
 
 
-def train_teacher(preset: Preset, corpus: Corpus, place: Place, reporter: Reporter) -> Path:
-    """Return the checkpoint of a teacher; train it, or resume its incomplete run.
+def train_teacher(preset: Preset, corpus: Corpus, place: RunPlace, reporter: Reporter) -> Path:
+    """Return a teacher's checkpoint; train or resume its run.
 
     ValueError if its folder holds a run of other options or data, LookupError if it lacks one.
     """
@@ -177,7 +180,10 @@ def fit_epochs(
 
 
 def make_trainer(run: MatcherRun, splits: Splits, teachers: TeacherScores | None) -> Trainer[Batch]:
-    """Make the trainer of a prepared matcher; inputs pass its fixed part once."""
+    """Make the trainer of a prepared matcher.
+
+    Inputs pass its fixed part once.
+    """
     preset, model, device = run.preset, run.model, run.place.device
     pairs, choosing = (
         defer_fixed(split, model, device) for split in (splits.learned, splits.choosing)
@@ -195,7 +201,7 @@ def make_trainer(run: MatcherRun, splits: Splits, teachers: TeacherScores | None
 def report_val(
     run: MatcherRun, splits: Splits, trainer: Trainer[Batch], reporter: Reporter
 ) -> None:
-    """Measure the best epoch's checkpoint on val, once, and write it to run.json."""
+    """Measure the best checkpoint on val once, for run.json."""
     folder, device = run.folder, run.place.device
     best = checkpoint.load(folder.best, device).model
     folder.facts[VAL] = validate_epoch(best, splits.learned, splits.val, device, share=0.0).values

@@ -1,1 +1,1 @@
-"""Proposals of boxes: presets, and the training of a detector on true boxes."""
+"""Proposals of boxes: presets, and a detector's training."""

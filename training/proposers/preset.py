@@ -24,7 +24,7 @@ class ProposerPreset:
 
 
 def read(preset: str) -> ProposerPreset:
-    """Read a preset in presets/proposers, or a path that ends in .toml.
+    """Read a preset of presets/proposers, or a .toml path.
 
     LookupError for an absent preset, ValueError for an unknown option.
     """

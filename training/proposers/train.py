@@ -29,7 +29,7 @@ from training.evaluation.embedding import read_pixels
 from training.evaluation.proposals import recalls
 from training.proposers.preset import ProposerPreset
 from training.runs.cache import Inputs, load_or_compute
-from training.runs.folder import SILENT, Place, Reporter, RunFolder, fit
+from training.runs.folder import SILENT, Reporter, RunFolder, RunPlace, fit
 from training.runs.loop import Trainer, TrainingTask, ValidationResult, shuffle
 from training.runs.precision import half_precision
 from training.runs.progress import Progress, silent
@@ -85,7 +85,7 @@ class BoxDataset:
 def train(
     corpus: Corpus,
     truth: GroundTruth,
-    place: Place,
+    place: RunPlace,
     preset: ProposerPreset,
     *,
     resume: bool = False,
@@ -158,7 +158,7 @@ def measure_recalls(
     cache: Path,
     progress: Progress,
 ) -> dict[int, float]:
-    """Measure percents of phrases whose box is among the first N proposals."""
+    """Measure percents of phrases with a box among N proposals."""
     folded = maps.of(examples, cache, progress)
     boxes = [phrase_boxes(truth.get(example.image.name, ())) for example in examples]
     return recalls(propose(model, maps, folded, progress), boxes)
@@ -181,7 +181,10 @@ def list_boxes(sentences: Iterable[GroundedSentence]) -> Tensor:
 
 @dataclass(frozen=True, slots=True)
 class Maps:
-    """The frozen backbone's maps in one tensor a photo: four fine cells, one coarse."""
+    """The frozen backbone's maps, one tensor a photo.
+
+    It has four fine cells, one coarse.
+    """
 
     config: detector.Config
     backbone: Backbone

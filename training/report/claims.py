@@ -1,4 +1,7 @@
-"""Checks of the papers' claims: the difference of two presets over seeds, with an interval."""
+"""Checks of the papers' claims: two presets' difference over seeds.
+
+With an interval.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ Result = Mapping[str, Any]  # both ways' metrics of a run on val
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A paper's finding, the preset that shows it, and the preset to beat."""
+    """A paper's finding, its preset, and the preset to beat."""
 
     says: str
     paper: str
@@ -120,7 +123,7 @@ CLAIMS = (
 
 
 def check_claim(claim: Claim, runs: Mapping[str, Mapping[int, Result]]) -> ClaimResult | None:
-    """Check a claim by results of presets and seeds; None without a pair."""
+    """Check a claim by presets' results; None without a pair."""
     compared = pair_results(claim, runs)
     if not compared:
         return None

@@ -28,7 +28,7 @@ def write(file: Path, crops: Sequence[Tensor]) -> None:
 
 
 def crop(pixels: Tensor, box: Box) -> Tensor:
-    """Cut the part of a photo (3, H, W) in a box, at least a pixel."""
+    """Cut a box out of a photo (3, H, W), a pixel at least."""
     height, width = pixels.shape[1:]
     left, top = int(box.left * width), int(box.top * height)
     right, bottom = round(box.right * width), round(box.bottom * height)

@@ -1,4 +1,7 @@
-"""The file of measurements: one JSON object a line, with the name of its run."""
+"""The file of measurements: one JSON object a line.
+
+Each has the name of its run.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,10 @@ Measurement = Mapping[str, Any]
 
 
 def read(file: Path) -> dict[str, dict[str, Any]]:
-    """Read all measurements by name, in the file's order; a missing file has none."""
+    """Read all measurements by name, in the file's order.
+
+    A missing file has none.
+    """
     if file.is_dir():
         raise ValueError(f"{file} is a folder: name a file of lines, such as {FILE}")
     if not file.exists():
@@ -31,7 +37,10 @@ def read(file: Path) -> dict[str, dict[str, Any]]:
 
 
 def add(file: Path, measurements: Mapping[str, Measurement]) -> None:
-    """Add lines, replacing equal names; the file is written whole or not at all."""
+    """Add lines instead of equal names.
+
+    The file is written whole or not at all.
+    """
     file.parent.mkdir(parents=True, exist_ok=True)
     with hold_lock(file.with_suffix(".lock"), wait=True):
         stored = read(file) | {name: shorten(row) for name, row in measurements.items()}
@@ -47,7 +56,7 @@ def name_of(file: Path) -> str:
 
 
 def name_data(row: Measurement) -> str:
-    """Name the data and split of a measurement, with a mark for stored features."""
+    """Name a measurement's data and split; mark stored features."""
     return f"{row['data']} {row['split']}{' ‡' if row.get('frozen') else ''}"
 
 
@@ -58,11 +67,14 @@ def name_with_options(row: Measurement) -> str:
 
 
 def refuse_same_seed(rows: Sequence[Measurement], system: str) -> None:
-    """Raise ValueError for two rows of one seed, which would pass for two seeds."""
+    """Raise ValueError for two rows of one seed.
+
+    They would pass for two seeds.
+    """
     if len({row.get("seed") for row in rows}) < len(rows):
         raise ValueError(f"two lines hold {system} with the same seed: delete one")
 
 
 def shorten(row: Measurement) -> dict[str, Any]:
-    """Keep only the last epoch of a run file; the page reads no other."""
+    """Keep only the last epoch, for the page."""
     return {**row, "epochs": row["epochs"][-1:]} if row.get("epochs") else dict(row)

@@ -118,7 +118,7 @@ def find_outdated(stored: Iterable[Measurement]) -> set[str]:
 
 
 def differ(run: Measurement, shipped: Measurement) -> bool:
-    """Return whether a run's preset trains or models otherwise than the shipped one."""
+    """Return whether a run trains or models unlike the shipped."""
     models = run.get("model"), json.loads(json.dumps(shipped["model"]))  # as run files have it
     return list_settings(run) != list_settings(shipped) or not agree(*models)
 

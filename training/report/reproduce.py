@@ -16,7 +16,7 @@ from training.matchers.preset import Preset
 from training.report import measurements
 from training.report import page as report
 from training.report.measurements import Measurement
-from training.runs.folder import Place, Reporter
+from training.runs.folder import Reporter, RunPlace
 from training.runs.loop import EpochRecord
 from training.runs.progress import Progress, silent
 
@@ -26,7 +26,7 @@ class Training:
     """One preset with one seed, and its progress."""
 
     preset: Preset
-    place: Place
+    place: RunPlace
     done: int  # epochs
     begun: bool  # there is a finished epoch to resume from
     changed: bool  # the run there is finished, but the preset was another then
@@ -39,7 +39,10 @@ class Training:
 
     @property
     def left(self) -> int:
-        """The number of epochs to do; a preset without epochs is validated once."""
+        """The number of epochs to do.
+
+        A preset without epochs is validated once.
+        """
         return max(0, max(1, self.preset.schedule.epochs) - self.done)
 
 
@@ -51,7 +54,7 @@ class Estimate:
     unknown: tuple[str, ...]  # presets without an earlier run, which come on top
 
 
-def plan(presets: Sequence[Preset], corpus: Corpus, place: Place, seeds: int) -> list[Training]:
+def plan(presets: Sequence[Preset], corpus: Corpus, place: RunPlace, seeds: int) -> list[Training]:
     """List every preset with every seed after its teachers, with their progress.
 
     A preset without epochs is the same with every seed, so it comes once. ValueError for a run of
@@ -88,7 +91,7 @@ def list_teachers(row: Training, corpus: Corpus) -> list[Training]:
     return trainings
 
 
-def inspect_training(preset: Preset, corpus: Corpus, place: Place) -> Training:
+def inspect_training(preset: Preset, corpus: Corpus, place: RunPlace) -> Training:
     """Inspect the progress of one training; ValueError as in plan."""
     folder = open_folder(preset, corpus, place)
     changed = folder.changed if folder.epochs or folder.resumable else []
@@ -113,7 +116,7 @@ def measure_paces(runs: Iterable[Measurement]) -> dict[str, float]:
 
 
 def estimate(trainings: Iterable[Training], paces: Mapping[str, float]) -> Estimate:
-    """Estimate the time of the epochs that are left."""
+    """Estimate the time of the epochs to do."""
     to_do = [job for job in trainings if job.left]
     seconds = [job.left * paces[job.preset.name] for job in to_do if job.preset.name in paces]
     unknown = {job.preset.name: None for job in to_do if job.preset.name not in paces}
@@ -148,7 +151,9 @@ def reproduce(
     starts: Callable[[Training], None] = lambda _: None,
     tells: Callable[[EpochRecord], None] = lambda _: None,
 ) -> dict[str, str]:
-    """Train the rows that are left, and publish each; return failures by name.
+    """Train the missing rows and publish each.
+
+    Returns failures by name.
 
     A loss that is not finite ends its own training alone.
     """

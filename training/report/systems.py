@@ -1,4 +1,7 @@
-"""Systems of the results table in the papers' order, with the published numbers."""
+"""Systems of the results table in the papers' order.
+
+With the published numbers.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ class PublishedRecalls:
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """A row: the preset that makes it here, its parts, its published numbers."""
+    """A row: its preset, its parts, its published numbers."""
 
     preset: str
     name: str

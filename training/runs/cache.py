@@ -1,4 +1,4 @@
-"""Cache of a frozen network's outputs, so that no epoch computes them twice."""
+"""Cache of a frozen network's outputs, computed once."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Inputs(Tensors):
 
 
 class Computed(Tensors):
-    """Tensors that are computed for each request: nothing is stored."""
+    """Tensors computed at each request, never stored."""
 
     def __init__(self, items: Sequence[Any], compute: Callable[[Sequence[Any]], list[Tensor]]):
         self.items, self.compute = items, compute
@@ -103,7 +103,7 @@ class Repeated(Tensors):
 
 
 class Deferred(Tensors):
-    """Inputs that are computed at the first request, and stay in memory."""
+    """Inputs computed at the first request, kept in memory."""
 
     def __init__(self, count: int, compute: Callable[[], Sequence[Tensor]]) -> None:
         self.size = count
@@ -151,7 +151,7 @@ def load_or_compute(
 def compute_shard(
     items: Sequence[Item], compute: Callable[[Sequence[Item]], list[Tensor]]
 ) -> list[Tensor]:
-    """Compute a shard's tensors, a batch at a time, in their stored form."""
+    """Compute a shard's tensors by batches, in stored form."""
     with torch.inference_mode():
         return [
             compress(tensor)

@@ -26,7 +26,7 @@ VAL = "val"  # results of the best epoch on val, if photos of train choose the e
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class RunPlace:
     """The place of a training: folders, device, and the seed."""
 
     out: Path  # the run's folder is made in here; of a part it is the checkpoint's file
@@ -49,9 +49,12 @@ class RunFolder:
 
     @classmethod
     def of(
-        cls, kind: str, name: str, corpus: Corpus, place: Place, facts: dict[str, Any]
+        cls, kind: str, name: str, corpus: Corpus, place: RunPlace, facts: dict[str, Any]
     ) -> RunFolder:
-        """Name the folder of a part's training, next to `out` and ending in .run."""
+        """Name the folder of a part's training.
+
+        It is next to `out` and ends in .run.
+        """
         facts = gather_facts(corpus, place) | facts
         return cls(place.out.with_suffix(".run"), place.out, kind, name, facts)
 
@@ -67,24 +70,30 @@ class RunFolder:
 
     @property
     def measured(self) -> bool:
-        """Whether val is measured, which comes last with held-out photos."""
+        """Whether val is measured.
+
+        It comes last with held-out photos.
+        """
         if not self.record.is_file():
             return False
         record = json.loads(self.record.read_text())
         return VAL in record or not record.get("preset", {}).get("hold_out")
 
     def finished(self, epochs: int) -> bool:
-        """Return whether run.json has all epochs; a preset without any is validated once."""
+        """Whether run.json has all epochs.
+
+        A preset without any is validated once.
+        """
         return self.epochs >= max(1, epochs) and self.measured
 
     @property
     def changed(self) -> list[str]:
-        """The facts in MADE_OF that differ from the run there."""
+        """The facts in MADE_OF with other values in the run."""
         before, now = json.loads(self.record.read_text()), json.loads(json.dumps(self.facts))
         return [key for key in MADE_OF if not is_same(before.get(key), now.get(key))]
 
     def claim(self, resume: bool) -> None:
-        """Make the folder, or check that the run to resume has the same facts."""
+        """Make the folder, or check the facts of its run."""
         if not resume:
             if self.resumable:
                 raise ValueError(f"{self.path} holds a run: resume it or choose another folder")
@@ -127,7 +136,10 @@ class RunFolder:
         self.write(trainer.history)
 
     def write(self, history: Sequence[EpochRecord]) -> None:
-        """Write run.json whole or not at all; of several workers the first does so."""
+        """Write run.json whole or not at all.
+
+        Of several workers the first does so.
+        """
         if not workers.is_first():
             return
         facts = self.facts | {"epochs": [asdict(record) for record in history]}
@@ -173,7 +185,7 @@ def is_same(before: Any, now: Any) -> bool:
     return bool(before == now)
 
 
-def gather_facts(corpus: Corpus, place: Place) -> dict[str, Any]:
+def gather_facts(corpus: Corpus, place: RunPlace) -> dict[str, Any]:
     """Gather the facts of every run."""
     packages = ("torch", "torchvision", "numpy")
     return {

@@ -1,4 +1,4 @@
-"""Training loop of every part: epochs, averages, validation, and resuming to the bit.
+"""Training loop: epochs, averages, validation, and exact resuming.
 
 A training brings a TrainingTask: a model, a dataset, an objective and a validation. See the files
 train.py of matchers, captioners, grounders and proposers.
@@ -32,7 +32,10 @@ class Dataset(Protocol[Batch_co]):
         ...
 
     def batches(self, epoch: int) -> Iterable[Batch_co]:
-        """Give the batches of an epoch, counted from 1; each may be drawn late."""
+        """Give an epoch's batches, perhaps drawn late.
+
+        Epochs count from 1.
+        """
         ...
 
 
@@ -101,7 +104,10 @@ class Trainer(Generic[Batch]):
 
     @property
     def at_best(self) -> bool:
-        """Whether the last epoch has the largest recall sum, or is the only one."""
+        """Whether the last epoch has the largest recall sum.
+
+        Also if it is the only one.
+        """
         if self.part.once:
             return self.finished
         sums = [record.recall_sum or 0.0 for record in self.history]
@@ -122,7 +128,10 @@ class Trainer(Generic[Batch]):
         return record
 
     def learn(self, progress: Progress = silent) -> float:
-        """Learn the dataset once; return the mean loss of a step, 0 without epochs."""
+        """Learn the dataset once; return the mean loss.
+
+        0 without epochs.
+        """
         if not self.schedule.epochs:
             return 0.0
         self.model.train()
@@ -146,7 +155,7 @@ class Trainer(Generic[Batch]):
         return self.descent.step(loss)
 
     def state(self) -> dict[str, Any]:
-        """Return the state with which a resumed run equals an unbroken one."""
+        """Return the state for an exactly equal resumed run."""
         return {
             "weights": checkpoint.collect_weights(self.model),
             "optimizer": self.descent.optimizer.state_dict(),

@@ -126,7 +126,10 @@ def rate_of(name: str, rates: Mapping[str, float]) -> float:
 
 
 def warm_up_then_cosine(step: int, total: int, warmup: float) -> float:
-    """Return the share of the peak rate: a line up to 1, then half a cosine."""
+    """Return the share of the peak rate: line, half cosine.
+
+    The line goes up to 1.
+    """
     warm = max(1, round(warmup * total))
     if step < warm:
         return (step + 1) / warm
@@ -134,7 +137,10 @@ def warm_up_then_cosine(step: int, total: int, warmup: float) -> float:
 
 
 def warm_up_then_drops(step: int, total: int, warmup: float, drops: Sequence[int]) -> float:
-    """Return the share of the peak rate: a line up to 1, then tenths by drops."""
+    """Return the share of the peak rate: line, then drops.
+
+    A drop leaves a tenth.
+    """
     warm = max(1, round(warmup * total))
     risen = min(1.0, (step + 1) / warm)
     return risen * 0.1 ** sum(step >= drop for drop in drops)
@@ -168,7 +174,10 @@ class Average:
 
     @torch.no_grad()
     def update(self) -> None:
-        """Add the parameters of a step; early steps count more, to forget the start."""
+        """Add the parameters of a step.
+
+        Early steps count more, to forget the start.
+        """
         self.steps += 1
         if not self.decay:
             return
@@ -214,7 +223,7 @@ class Descent:
         steps: int,
         start: float = 0.0,
     ) -> None:
-        """Take the steps of an epoch, and the share of first weights in averages."""
+        """Take an epoch's steps, and first weights' share in averages."""
         self.model, self.schedule = model, schedule
         self.optimizer = make_optimizer(model, options)
         self.rates = make_scheduler(self.optimizer, schedule, steps)

@@ -8,7 +8,7 @@ HALF = "bfloat16"
 
 
 def half_precision(device: str, precision: str) -> torch.autocast:
-    """Multiply in bfloat16 if asked for and the device has instructions for it.
+    """Multiply in bfloat16 if asked for and possible.
 
     Other processors compute these products many times slower than in float32, so they take float32,
     which agrees up to bfloat16's rounding.

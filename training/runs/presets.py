@@ -1,4 +1,4 @@
-"""Inheritance of presets: tables of a .toml file over those that it extends."""
+"""Inheritance of presets: tables over extended presets."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Options = TypeVar("Options")
 
 
 def list_names(part: str = "") -> list[str]:
-    """List the shipped presets of matchers, or of the part with this folder."""
+    """List the shipped presets of a folder, matchers by default."""
     return sorted(path.stem for path in (PRESETS / part).glob("*.toml"))
 
 
@@ -33,7 +33,9 @@ def read(part: str, preset: str, parse: Callable[[str, Mapping[str, Any]], Prese
 
 
 def locate(preset: str, folder: Path = Path(), part: str = "") -> Path:
-    """Find a shipped preset, or a path that ends in .toml, relative to a folder.
+    """Find a shipped preset, or a .toml path.
+
+    The path is relative to a folder.
 
     Parts other than matchers have a folder of presets. LookupError for an absent preset.
     """
@@ -47,7 +49,7 @@ def locate(preset: str, folder: Path = Path(), part: str = "") -> Path:
 
 
 def resolve(file: Path, heirs: tuple[Path, ...] = ()) -> dict[str, Any]:
-    """Read a preset's tables over those of all that it extends.
+    """Read a preset's tables over its ancestors'.
 
     The result has no `extends`. `heirs` are the files that extend it. ValueError for a file that
     extends itself.

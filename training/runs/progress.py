@@ -1,4 +1,4 @@
-"""Progress of training's long work, part by part: on a console, or nowhere."""
+"""Progress of training's long work, on a console or nowhere."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ Part = TypeVar("Part")
 
 
 class Progress(Protocol):
-    """Passes parts on, and shows under `what` how many of `count` are done."""
+    """Passes parts on, and shows their number.
+
+    Under `what`, out of `count`.
+    """
 
     def __call__(self, parts: Iterable[Part], count: int, what: str) -> Iterable[Part]:
         """Wrap the parts."""

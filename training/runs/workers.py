@@ -1,4 +1,4 @@
-"""Workers: processes that share every batch of a training and have equal weights.
+"""Workers: processes with parts of batches and equal weights.
 
 Each worker encodes a part of a batch. All bags are gathered, so that every worker sees the loss of
 the whole batch, with all of its negatives. Its gradient reaches a worker's weights through the
@@ -49,7 +49,10 @@ def is_first() -> bool:
 
 
 def take_part(items: Sequence[Value]) -> Sequence[Value]:
-    """Take this worker's part of a batch; parts differ by one item at most."""
+    """Take this worker's part of a batch.
+
+    Parts differ by one item at most.
+    """
     return items[part_start(len(items), rank()) : part_start(len(items), rank() + 1)]
 
 
@@ -59,7 +62,9 @@ def part_start(size: int, number: int) -> int:
 
 
 def encode(encode: Callable[[Sequence[int]], PaddedBags], positions: Sequence[int]) -> PaddedBags:
-    """Encode a batch, each position by its worker; return all bags in float32.
+    """Encode a batch, each position by its worker.
+
+    Returns all bags in float32.
 
     Gradients pass through this worker's own bags.
     """
@@ -135,7 +140,10 @@ def share_weights(model: nn.Module) -> None:
 
 
 def compute_on_first(compute: Callable[[], Value]) -> Value:
-    """Compute on the first worker for all; its mistakes are raised in all."""
+    """Compute on the first worker for all.
+
+    Its mistakes are raised in all.
+    """
     if count() == 1:
         return compute()
     box: list[Any] = [_catch_mistake(compute) if is_first() else None]
@@ -145,7 +153,10 @@ def compute_on_first(compute: Callable[[], Value]) -> Value:
 
 
 def compute_after_first(compute: Callable[[], Value]) -> Value:
-    """Compute on each worker after the first, as from a cache of files."""
+    """Compute on each worker after the first.
+
+    As from a cache of files.
+    """
     results: list[Value] = []
     compute_on_first(lambda: results.append(compute()))
     return results[0] if results else compute()

@@ -15,7 +15,10 @@ MEDIA_TYPES = {"png": "image/png", "svg": "image/svg+xml"}
 
 
 def align(text: str, *, id: str | None = None, image: Image | None = None) -> Call[Alignment]:  # noqa: A002
-    """Align the regions of a photo, stored or given, with a text's words."""
+    """Align the regions of a photo with a text's words.
+
+    The photo is stored or given.
+    """
     return _explain("/align", model_of(Alignment), {"text": text, "id": id}, image)
 
 
@@ -54,7 +57,9 @@ def caption(
     max_words: int | None = None,
     regions: int = 0,
 ) -> Call[Captions]:
-    """Describe a photo, and up to `regions` of its regions, the best sentence first.
+    """Describe a photo, the best sentence first.
+
+    And up to `regions` of its regions.
 
     With a `temperature` they are drawn at random, the same ones for the same `seed`.
     """
@@ -77,7 +82,7 @@ def caption_picture(
     beam: int | None = None,
     kind: Picture = "png",
 ) -> Call[bytes]:
-    """Draw the best caption and the boxes of its words as PNG or SVG."""
+    """Draw the best caption and its boxes, as PNG or SVG."""
     return _explain("/caption", content_of, {"id": id, "beam": beam}, image, MEDIA_TYPES[kind])
 
 

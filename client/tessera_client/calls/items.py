@@ -83,7 +83,10 @@ def delete_items(
     filter: Filter | None = None,  # noqa: A002 - the service's own name
     dry_run: bool = False,
 ) -> Call[Deletion]:
-    """Delete items by ids or by a filter; a dry run counts them."""
+    """Delete items by ids or by a filter.
+
+    A dry run counts them.
+    """
     fields = {
         "ids": None if ids is None else list(ids),
         "filter": None if filter is None else dict(filter),

@@ -26,7 +26,9 @@ def search_images(
     limit: int = 20,
     cursor: str | None = None,
 ) -> Call[ImageHits]:
-    """Search photos by a text, weighted phrases, a stored photo or an image.
+    """Search photos by text, phrases, or a photo.
+
+    Phrases have weights; the photo is stored or an upload.
 
     A text and a photo are searched together with a `photo_weight`. `fields` are the metadata keys
     that hits carry: all of them where it is None.
@@ -56,7 +58,9 @@ def search_sentences(
     limit: int = 20,
     cursor: str | None = None,
 ) -> Call[SentenceHits]:
-    """Search sentences by an image, a stored photo, a text or weighted phrases.
+    """Search sentences by text, phrases, or a photo.
+
+    Phrases have weights; the photo is stored or an upload.
 
     `fields` are the metadata keys that hits carry: all of them where it is None.
     """

@@ -1,4 +1,4 @@
-"""Checks of a data folder: what is damaged in it, and what repairs that.
+"""Checks of a data folder: damage, and its repair.
 
 `everything` runs the checks of the database, of items and of segments.
 """

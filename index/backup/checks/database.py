@@ -1,4 +1,4 @@
-"""Checks of the database: its file, its references, and the revisions of its collections."""
+"""Checks of the database: its file, its references, its collections' revisions."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _find_newest(view: CatalogView, table: Table) -> int:
 
 
 def _find_revived(view: CatalogView) -> str | None:
-    """Find the id of an existing item that counts as retired; else None."""
+    """Find an existing item that counts as retired; None without one."""
     current = select(items.c.revision).where(items.c.collection == view.collection)
     condition = retired.c.was.in_(current) & (retired.c.collection == view.collection)
     revived: str | None = view.connection.execute(

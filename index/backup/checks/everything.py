@@ -1,4 +1,4 @@
-"""The check of a whole data folder, part by part, while services run."""
+"""The check of a whole data folder, part by part, during operation."""
 
 from __future__ import annotations
 

@@ -12,7 +12,10 @@ RESTORE = "restore a snapshot"
 
 @dataclass(frozen=True, slots=True)
 class CheckFinding:
-    """A problem of stored data; the text ends with advice unless there is a `repair`."""
+    """A problem of stored data.
+
+    The text ends with advice unless there is a `repair`.
+    """
 
     part: str  # of stored data: database, revisions, items, pictures, segments
     subject: str  # the collection, and perhaps the item

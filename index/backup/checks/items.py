@@ -109,7 +109,7 @@ def _check(catalog: Catalog, collection: Collection, rows: ItemRows) -> Iterator
 def _check_metadata(
     catalog: Catalog, collection: Collection, rows: ItemRows
 ) -> Iterator[CheckFinding]:
-    """Check that facets agree with sound metadata, and that it is not too deep."""
+    """Check that facets agree with sound metadata of allowed depth."""
     item, subject = rows.item, name_subject(collection, rows.item.id)
     metadata, notes = read_metadata(item.metadata)
     expected = facets_of(metadata)
@@ -134,7 +134,10 @@ def _find_problems(rows: ItemRows, dimension: int) -> Iterator[str]:
 
 
 def _is_as_stored(rows: ItemRows) -> bool:
-    """Return whether an item's rows have their checksums, or none, as older rows."""
+    """Return whether an item's rows have their checksums, or none.
+
+    Older rows have none.
+    """
     item = rows.item._mapping
     if item["checksums"] is None:
         return True

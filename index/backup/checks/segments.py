@@ -12,8 +12,8 @@ from index.catalog.catalog import Catalog
 from index.catalog.views import CatalogView
 from index.items import Collection
 from index.segments import manifest
+from index.segments.manifest import choose_valid, open_chain
 from index.segments.process import SEGMENTS, catch_up
-from index.segments.reader import choose_valid, open_chain
 from index.segments.segment import Segment, mark_broken
 
 
@@ -49,9 +49,9 @@ def check_segments(
 
 
 def _agrees(segment: Segment, view: CatalogView) -> bool:
-    """Return whether a segment's live rows are those of the items in its span."""
+    """Return whether a segment's live rows are its span's items."""
     current, span = view.revisions(), segment.span
-    sides = (segment.images, segment.sentences)
+    sides = segment.sides.values()
     rows = np.concatenate([side.revisions[side.live] for side in sides])
     covered = current[(current > span.after) & (current <= span.until)]
     return np.array_equal(np.unique(rows), covered)

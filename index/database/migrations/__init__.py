@@ -21,7 +21,7 @@ FOLDER = Path(__file__).parent
 
 
 def version_of(connection: Connection) -> str | None:
-    """Read the version of a catalog's tables; None for a database without them.
+    """Read the version of a catalog's tables; None without tables.
 
     Raises ValueError for tables that are older than the first version.
     """
@@ -56,8 +56,9 @@ def versions() -> tuple[str, ...]:
 
 
 def upgrade(connection: Connection, version: str | None, target: str | None = None) -> None:
-    """Upgrade tables to the newest version, or a target, in the connection's transaction.
+    """Upgrade tables to the newest version, or a target.
 
+    It is part of the connection's transaction.
     Raises ValueError for a version of a newer Tessera.
     """
     if version is not None and version not in versions():
@@ -75,7 +76,7 @@ def upgrade(connection: Connection, version: str | None, target: str | None = No
 
 
 def refusal(version: str) -> str:
-    """Explain why a catalog of another version is not opened, and what to do."""
+    """Explain why a catalog of another version is not opened."""
     if version in versions():
         return (
             f"the tables of the catalog have version {version}, and this version of Tessera needs "

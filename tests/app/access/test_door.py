@@ -1,4 +1,4 @@
-"""Every route says what role it needs, and keys do what they say and no more."""
+"""Routes need roles, and keys open no more than theirs."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ import pytest
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 
+from app.access.credentials import COOKIE
 from app.access.door import Door
 from app.access.key_file import add_key, remove_key
 from app.access.keys import make_key
-from app.access.sessions import COOKIE, LONGEST, Sessions
+from app.access.sessions import LONGEST, Sessions
 from app.engine.drafts import Draft
 from app.engine.engine import Engine
 from app.main import create_app
@@ -23,6 +24,7 @@ from app.settings import Settings
 from index.catalog.catalog import Catalog
 from index.database.ended_sessions import EndedSessions
 from index.database.errors import Busy
+from tests.storing import put
 
 Png = Callable[..., bytes]
 
@@ -71,7 +73,7 @@ ROLES = {
 
 @pytest.fixture
 def keys(settings: Settings) -> dict[str, str]:
-    """A key of each role, and keys that are bound to the collection `shop`."""
+    """A key of each role, and keys of the collection `shop`."""
     made = {role.value: make_key(role.value, role) for role in Role}
     made["shop"] = make_key("shop", Role.ADMIN, collections=("shop",))
     for _, key in made.values():
@@ -81,9 +83,9 @@ def keys(settings: Settings) -> dict[str, str]:
 
 @pytest.fixture
 def locked(keys: dict[str, str], engine: Engine, client: TestClient, png: Png) -> TestClient:
-    """A service with keys and two collections, of which one is another's secret."""
+    """A service with keys and two collections, one of them secret."""
     for name in ("shop", "secret"):
-        engine.put(name, [Draft("a", sentences=("red",)).with_photo(png("red"))])
+        put(engine, name, [Draft("a", sentences=("red",)).with_photo(png("red"))])
     return client
 
 
@@ -299,7 +301,7 @@ def test_a_session_ends_by_signing_out_for_whoever_has_its_cookie(
 def test_signing_in_begins_another_session_and_ends_the_one_before(
     locked: TestClient, keys: dict[str, str]
 ) -> None:
-    """A cookie that someone else knows, or has put here, opens nothing afterwards."""
+    """A cookie known to others opens nothing afterwards."""
     sent = {"json": {"key": keys["read"]}}
     first, second = (locked.post("/session", **sent).headers["set-cookie"] for _ in range(2))
     cookies = [cookie.partition(";")[0] for cookie in (first, second)]

@@ -1,4 +1,4 @@
-"""Keys are read, found, added and removed, and changes of their file are seen at once."""
+"""Keys are read, added and removed; changes count at once."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_a_name_is_short_and_begins_with_no_space(name: str, words: str) -> None
 def test_a_key_whose_name_broke_the_file_works_and_can_be_removed(
     file: Path, separator: str
 ) -> None:
-    """As versions wrote it that read a line up to any character that ends one."""
+    """Former versions wrote it: they ended lines at more characters."""
     odd = ApiKey(name=f"a{separator}b", role=Role.READ, sha256=hash_key("odd"))
     otto = added(file, "otto")
     file.write_text(file.read_text() + odd.model_dump_json(exclude_none=True) + "\n", "utf-8")
@@ -141,7 +141,7 @@ def test_a_key_can_be_removed_next_to_damaged_lines_which_stay(file: Path) -> No
 
 
 def test_a_removed_key_opens_nothing_by_another_line(file: Path) -> None:
-    """Neither by a line of its name nor by one of its hash, whose turn would come now."""
+    """Neither by a line of its name nor by its hash's."""
     anna = added(file, "anna")
     (key,) = read_keys(file)
     twins = [

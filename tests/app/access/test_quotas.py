@@ -1,4 +1,4 @@
-"""Callers have limits of their own: so many requests in a while, and so many at once."""
+"""Callers have limits of rate and of requests at once."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Callable
 import pytest
 from starlette.testclient import TestClient
 
+from app.access.door import Quotas
 from app.access.key_file import add_key
 from app.access.keys import make_key
-from app.access.quotas import Quotas
 from app.engine.engine import Engine
 from app.http.errors import TooManyRequests
 from app.main import create_app

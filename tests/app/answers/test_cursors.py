@@ -1,4 +1,4 @@
-"""Cursors go on where a page ended, and only in the list and the service that gave them."""
+"""Cursors continue a page, in their list and service alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What answers say of filters that find nothing: keys and values that no item has."""
+"""Answers name the keys and values of filters without items."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ KINDS = ["products", "image", "text"]
 
 @pytest.fixture
 def notes(shop: TestClient):
-    """The notes of a search by a filter that finds nothing."""
+    """The notes of a search by a filter without items."""
     about = {"size": {"height": 3}, "parts": [{"name": "leg"}], "year": "2011", "none": []}
     sent = {"metadata": {"title": "Rug", **about}, "sentences": ["red wool"]}
     assert shop.put("/items/rug", json=sent).status_code == 201

@@ -50,6 +50,15 @@ def photos(tmp_path: Path, png: Png) -> Path:
     return folder
 
 
+def test_commands_warn_of_former_names_of_settings(
+    command: Callable[..., tuple[int, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TESSERA_ENGINE", "torch")
+    code, output = command("search", "a dog")
+    assert code == 0
+    assert output.startswith("warning: TESSERA_ENGINE is now TESSERA_INFERENCE: rename it")
+
+
 def test_indexed_photos_are_found_with_reasons(
     command: Callable[..., tuple[int, str]], photos: Path
 ) -> None:
@@ -69,7 +78,7 @@ def test_keep_is_never_ignored_silently(
     command: Callable[..., tuple[int, str]], photos: Path
 ) -> None:
     code, said = command("index", photos, "--keep")
-    assert (code, "--keep is for --reembed" in said) == (2, True)
+    assert (code, "--keep needs --reembed" in said) == (2, True)
     command("index", photos)
     code, said = command("index", "--reembed", "--keep")
     assert (code, said.splitlines()[0]) == (
@@ -283,7 +292,7 @@ def start(*arguments: object) -> subprocess.Popen[bytes]:
 
 
 def listed(port: int) -> list[str] | None:
-    """The ids that a server lists; None while it does not answer."""
+    """The ids in a server's list; None while it is silent."""
     try:
         answer = httpx2.get(f"http://127.0.0.1:{port}/items", timeout=60)
     except httpx2.ConnectError:

@@ -1,4 +1,4 @@
-"""Demonstrations are indexed while the service answers, stop when it does, and go on later."""
+"""Demonstrations are indexed next to the service, and resume later."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def sources() -> Sequence[ItemSource | ImportOutcome]:
 
 
 class Paused:
-    """Lets an engine embed so many batches, and then waits until it is told to go on."""
+    """An engine with a pause after some batches, until a signal."""
 
     def __init__(self, engine: Engine, monkeypatch: pytest.MonkeyPatch, batches: int = 1) -> None:
         self.left, self.reached, self.go_on = batches, Event(), Event()
@@ -65,7 +65,7 @@ def test_the_end_of_the_service_stops_it_and_the_next_start_goes_on(
     paused = Paused(engine, monkeypatch, batches=0)
 
     class Ending(Event):
-        """The end of the service, until which nothing is embedded."""
+        """The end of the service, before any embedding."""
 
         def set(self) -> None:
             super().set()

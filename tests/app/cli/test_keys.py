@@ -1,4 +1,4 @@
-"""Keys are made, listed and taken back by commands that never show a key twice."""
+"""Keys are made, listed and taken back, and shown once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Relevance is judged from end to end: photos are indexed, queries ranked, and the run measured."""
+"""Relevance from end to end: index, rank, judge."""
 
 from __future__ import annotations
 

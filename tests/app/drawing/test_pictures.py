@@ -1,4 +1,4 @@
-"""Alignment pictures show every link, keep labels inside, and are the same as PNG and SVG."""
+"""Pictures show every link, labels inside, equal as PNG and SVG."""
 
 from io import BytesIO
 from itertools import combinations

@@ -1,4 +1,4 @@
-"""The engine embeds, stores and explains, whatever web is around it."""
+"""The engine embeds, stores and explains without the web."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from models.text.queries import Query
 from models.types import Box, FragmentBag
 from models.vision import backbones
 from models.vision.images import decode
+from tests.storing import put
 
 Png = Callable[..., bytes]
 
@@ -68,10 +69,10 @@ def test_a_served_engine_has_compiled_what_searches_need(
     monkeypatch.setattr(SumOfMax, "kernel", staticmethod(kernel))
     engine.serve()
     versions = list(kernel.signatures)
-    engine.put("default", [Draft("a", sentences=("red",)).with_photo(png("red"))])
+    put(engine, "default", [Draft("a", sentences=("red",)).with_photo(png("red"))])
     query = engine.models.query("a red thing")
     for side in ("images", "sentences"):
-        assert engine.search("default", Request(side, query)).hits  # type: ignore[arg-type]
+        assert engine.search("default", Request(side, query))[0].hits  # type: ignore[arg-type]
     engine.indexes.close()
     assert versions == kernel.signatures
 
@@ -111,7 +112,7 @@ def test_a_bug_in_one_item_does_not_keep_others_out(
 
 def test_reembedding_gives_the_bags_that_a_fresh_import_would(engine: Engine, png: Png) -> None:
     photo = png("red", "blue", size=(1500, 900))
-    engine.put("default", [Draft("a", sentences=("red",)).with_photo(photo)])
+    put(engine, "default", [Draft("a", sentences=("red",)).with_photo(photo)])
     before = engine.catalog.entry(engine.open("default"), "a")
     engine.models.fingerprint = "another"
     with pytest.raises(ModelMismatch, match="reembed"):
@@ -126,18 +127,18 @@ def test_reembedding_gives_the_bags_that_a_fresh_import_would(engine: Engine, pn
 
 
 def test_engines_of_the_former_matcher_read_what_a_reembedding_keeps(engine: Engine) -> None:
-    engine.put("default", [Draft("a", sentences=("red",)), Draft("b", sentences=("blue",))])
+    put(engine, "default", [Draft("a", sentences=("red",)), Draft("b", sentences=("blue",))])
     red = Request("sentences", engine.models.query("red"))
     former = copy(engine)
     former.models = copy(engine.models)
     engine.models.fingerprint = "another"
     engine.reembed("default", lambda done, total: None, keep=True)
-    engine.put("default", [Draft("later", sentences=("red",))])
-    assert {hit.item for hit in engine.search("default", red).hits} == {"a", "b", "later"}
-    assert {hit.item for hit in former.search("default", red).hits} == {"a", "b"}
+    put(engine, "default", [Draft("later", sentences=("red",))])
+    assert {hit.item for hit in engine.search("default", red)[0].hits} == {"a", "b", "later"}
+    assert {hit.item for hit in former.search("default", red)[0].hits} == {"a", "b"}
     assert former.open("default", reading=True).name == f"default@{former.models.fingerprint}"
     with pytest.raises(ModelMismatch):
-        former.put("default", [Draft("lost", sentences=("red",))])
+        put(former, "default", [Draft("lost", sentences=("red",))])
     with pytest.raises(ModelMismatch):
         former.write("default", lambda home: former.catalog.delete(home, "a"))
     engine.catalog.names.drop(f"default@{former.models.fingerprint}")
@@ -150,15 +151,15 @@ def test_what_is_kept_is_not_read_after_a_roll_back_or_a_new_start(engine: Engin
     former = copy(engine)
     former.models = copy(engine.models)
     engine.models.fingerprint = "another"
-    former.put("default", [Draft("a", sentences=("red",))])
+    put(former, "default", [Draft("a", sentences=("red",))])
     engine.reembed("default", lambda done, total: None, keep=True)
     former.reembed("default", lambda done, total: None)
-    former.put("default", [Draft("b", sentences=("red",))])
+    put(former, "default", [Draft("b", sentences=("red",))])
     engine.reembed("default", lambda done, total: None)
     with pytest.raises(ModelMismatch):
         former.search("default", red)
     engine.catalog.names.drop("default")
-    engine.put("default", [Draft("c", sentences=("red",))])
+    put(engine, "default", [Draft("c", sentences=("red",))])
     with pytest.raises(ModelMismatch):
         former.search("default", red)
 
@@ -169,8 +170,8 @@ def test_engine_loads_from_files_and_does_without_a_captioner(
     engine = Engine.load(
         Settings(matcher=small_matcher, captioner=tmp_path / "none", data=tmp_path)
     )
-    engine.put("default", [Draft("a").with_photo(png("red", size=(200, 100)))])
-    hits = engine.search("default", Request("images", engine.models.query("a dog"))).hits
+    put(engine, "default", [Draft("a").with_photo(png("red", size=(200, 100)))])
+    hits = engine.search("default", Request("images", engine.models.query("a dog")))[0].hits
     assert [hit.item for hit in hits] == ["a"]
     assert sum(link.similarity for link in hits[0].links) == pytest.approx(hits[0].score, abs=1e-5)
     assert engine.models.captioner is None
@@ -179,8 +180,8 @@ def test_engine_loads_from_files_and_does_without_a_captioner(
 
 def test_settings_choose_what_runs_networks_on_cpus(monkeypatch: pytest.MonkeyPatch) -> None:
     chosen = list[str]()
-    monkeypatch.setattr(backbones, "choose_engine", chosen.append)
+    monkeypatch.setattr(backbones, "choose_inference", chosen.append)
     monkeypatch.setattr(Models, "load", lambda *_, **options: options["device"])
-    Models.of(Settings(engine="openvino"))
-    Models.of(Settings(engine="openvino", device="cuda"))
+    Models.of(Settings(inference="openvino"))
+    Models.of(Settings(inference="openvino", device="cuda"))
     assert chosen == ["openvino", "torch"]

@@ -1,4 +1,4 @@
-"""A service whose matcher has learned a catalogue's terms, beside the one that it started from."""
+"""A service with a catalogue's terms, next to the general one."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ from app.main import create_app
 from app.settings import Settings
 from models import checkpoint
 from models.checkpoint import Checkpoint
-from models.matcher import Config, Matcher
+from models.matcher import Config, TwoTowerMatcher
 from models.scores.calibration import Calibration
 from models.vision.images import decode
+from tests.storing import put
 from training.data.corpus import Example
 from training.matchers import terms
 
@@ -31,7 +32,7 @@ Hits = list[dict[str, Any]]
 
 
 def photo(colour: str, shade: int) -> bytes:
-    """A photo whose right half is lighter, so that its regions differ."""
+    """A photo with a lighter right half, for unlike regions."""
     image = Image.new("RGB", (96, 96), tuple(value + 2 * shade for value in COLOURS[colour]))
     image.paste(tuple(value + 20 + 2 * shade for value in COLOURS[colour]), (48, 0, 96, 96))
     image.save(file := BytesIO(), "PNG")
@@ -46,7 +47,7 @@ def general() -> Checkpoint:
     torch.manual_seed(0)
     image = {"views": ("lite0@96",), "embedding": 8, "region_scale": 1.0}
     text = {"embedding": 8, "hidden": 8}
-    matcher = Matcher(
+    matcher = TwoTowerMatcher(
         Config({"name": "regions_in_context", "options": image}, {"name": "brnn", "options": text})
     ).eval()
     torch.nn.init.normal_(matcher.image.regions.project.weight, std=0.5)
@@ -71,7 +72,7 @@ class Service:
 
 @pytest.fixture(scope="module")
 def services(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Service]]:
-    """One with the general matcher and one with the terms that it learned from the same photos."""
+    """Two services of the same photos: general, and with terms."""
     start = general()
     inputs = start.model.image_inputs([decode(photo).pixels for photo in PHOTOS.values()])
     examples = [
@@ -89,7 +90,7 @@ def services(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Ser
         settings = Settings(data=folder, matcher=file, captioner=None, grounder=None,
                             region_captioner=None, allowed_hosts=("testserver",))  # fmt: skip
         engine = Engine.load(settings)
-        engine.put("default", [
+        put(engine, "default", [
             Draft(name, {"title": f"thing {name[-1]}"}, sentences=(f"a {name.split()[0]} thing",))
             .with_photo(content)
             for name, content in PHOTOS.items()

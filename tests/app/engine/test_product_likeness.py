@@ -1,4 +1,4 @@
-"""Products that are like a photo and answer a text: "like this, but blue"."""
+"""Products like a photo and a text: "like this, but blue"."""
 
 from __future__ import annotations
 

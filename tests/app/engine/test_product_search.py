@@ -1,4 +1,4 @@
-"""Product search over HTTP: one ranking of words and looks, facets over all that is relevant."""
+"""Product search over HTTP: one ranking, and facets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever a client gets wrong, it reads a problem document that says what would work."""
+"""Each mistake of a client gets a helpful problem document."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SEARCH = "/search/image"
 
 
 def huge_png() -> bytes:
-    """A PNG that declares 50,000 × 50,000 pixels and brings next to none."""
+    """A PNG with 50,000 × 50,000 pixels in its head alone."""
 
     def chunk(kind: bytes, data: bytes) -> bytes:
         return (

@@ -1,4 +1,4 @@
-"""Names that lead here by trickery are refused, and so are writes from the pages of other sites."""
+"""Foreign host names and other sites' writes are refused."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import pytest
 from fastapi.routing import iter_route_contexts
 from starlette.testclient import TestClient
 
-from app.access.sessions import COOKIE
+from app.access.credentials import COOKIE
 from app.engine.engine import Engine
 from app.http.middleware import list_allowed_hosts
 from app.main import create_app
 from app.settings import Settings
+from tests.storing import put
 
 SEARCH = {"text": "red"}
 
@@ -50,7 +51,7 @@ def test_names_of_this_service_are_answered(settings: Settings, engine: Engine, 
 )
 def test_other_names_read_and_change_nothing(settings: Settings, engine: Engine, host: str) -> None:
     chosen = settings.model_copy(update={"allowed_hosts": ("*.shop.example",)})
-    engine.put("default", [])
+    put(engine, "default", [])
     with TestClient(create_app(chosen, engine)) as client:
         for method, path in (("GET", "/items"), ("DELETE", "/items/a"), ("GET", "/")):
             answer = client.request(method, path, headers={"host": host})
@@ -108,7 +109,7 @@ def test_a_trusted_page_may_ask_first(settings: Settings, engine: Engine) -> Non
 
 
 def test_no_route_is_changed_by_a_form_of_another_site(settings: Settings, engine: Engine) -> None:
-    """Neither where no key is needed, nor with the cookie of a session."""
+    """Neither without keys, nor with a session's cookie."""
     app = create_app(settings, engine)
     routes = [
         (method, context.path.format(id="a", name="a"))

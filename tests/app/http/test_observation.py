@@ -21,7 +21,7 @@ Lines = Callable[[], list[dict[str, Any]]]
 
 @pytest.fixture
 def lines(caplog: pytest.LogCaptureFixture) -> Iterator[Lines]:
-    """What the service has logged as JSON, in order."""
+    """The service's log lines of JSON, in order."""
     texts = list[str]()
 
     class Kept(logging.Handler):
@@ -111,7 +111,7 @@ def test_what_people_search_for_is_logged_only_if_asked(
 def test_a_failure_of_the_service_is_told_by_its_request_id(
     app: FastAPI, engine: Engine, lines: Lines, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(Engine, "search_items", lambda *_: 1 / 0)
+    monkeypatch.setattr(Engine, "search", lambda *_: 1 / 0)
     with TestClient(app, raise_server_exceptions=False) as client:
         answer = client.post(
             "/search/image", json={"text": "red"}, headers={"x-request-id": "proxy-17"}

@@ -1,4 +1,4 @@
-"""The OpenAPI document declares whatever the service sends, whatever it is sent."""
+"""The OpenAPI document declares all answers to all requests."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from app.engine.drafts import Draft
 from app.engine.engine import Engine
 from app.main import create_app
 from app.settings import Settings
+from tests.storing import put
 
 # A text without words and the id of nothing fit the schema and are refused all the same.
 EXCLUDED = ["positive_data_acceptance"]
@@ -32,7 +33,7 @@ OPERATIONS = [
 @pytest.fixture
 def app(engine: Engine, settings: Settings, png: Callable[..., bytes]) -> FastAPI:
     photo = png("red")
-    engine.put("default", [Draft("a", {"colour": "red"}, sentences=("red",)).with_photo(photo)])
+    put(engine, "default", [Draft("a", {"colour": "red"}, sentences=("red",)).with_photo(photo)])
     made = create_app(settings.model_copy(update={"admin_key": SecretStr(KEY)}), engine)
     made.openapi_schema = deepcopy(DOCUMENT)  # to make it takes longer than to use it
     return made
@@ -40,7 +41,7 @@ def app(engine: Engine, settings: Settings, png: Callable[..., bytes]) -> FastAP
 
 @pytest.fixture(scope="module")
 def checked() -> list[Any]:
-    """What is checked of each answer; imports schemathesis, which takes a second."""
+    """Checks of each answer; schemathesis takes a second to import."""
     import schemathesis
     from schemathesis.checks import CHECKS, load_all_checks
 

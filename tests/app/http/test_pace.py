@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from app.http.errors import TooSlow
-from app.http.pace import BodyPace
+from app.http.timeouts import BodyPace
 
 
 def test_bytes_buy_time_up_to_a_limit() -> None:

@@ -7,13 +7,12 @@ from contextlib import ExitStack
 import pytest
 
 from app.http.errors import TooManyRequests, Unavailable
-from app.http.lanes import Lanes
-from app.http.places import Places, network
+from app.http.lanes import Lanes, Places, network
 from app.settings import Settings
 
 
 def fill(places: Places, callers: list[str], stack: ExitStack) -> dict[str, int]:
-    """Have callers take one place after the other in turns until none gets another."""
+    """Callers in turns take places until none gets another."""
     held = dict.fromkeys(callers, 0)
     refused = set[str]()
     while len(refused) < len(callers):
@@ -37,8 +36,8 @@ def test_greedy_callers_leave_places_to_the_next_one(count: int, greedy: int, he
         assert max(filled.values()) <= held
         assert min(filled.values()) >= held - 1, "nor are they kept from what is free"
         with places.take("anna"):
-            assert places.taken <= count
-    assert places.taken == 0
+            assert places.taken.total() <= count
+    assert places.taken.total() == 0
 
 
 def test_who_has_its_share_is_told_so_and_others_are_not() -> None:
@@ -46,16 +45,17 @@ def test_who_has_its_share_is_told_so_and_others_are_not() -> None:
     with ExitStack() as stack:
         assert fill(places, ["the key 'a'"], stack) == {"the key 'a'": 3}
         with pytest.raises(TooManyRequests, match="'a' has 3 of the 4 places for photos"):
-            places.check("the key 'a'")
+            places.take("the key 'a'").__enter__()
         with places.take("the key 'b'"), pytest.raises(Unavailable, match="all 4 places"):
-            places.check("the key 'c'")
+            places.take("the key 'c'").__enter__()
 
 
 def test_one_place_is_for_whoever_comes_first() -> None:
     places = Places("photos", 1)
     with places.take("a"), pytest.raises(Unavailable, match="try again"):
-        places.check("b")
-    places.check("b")
+        places.take("b").__enter__()
+    with places.take("b"):
+        pass
 
 
 def test_a_host_is_one_caller_with_all_addresses_of_its_own() -> None:

@@ -1,4 +1,4 @@
-"""Whether the service is ready is found out once for all who ask, and they never wait for long."""
+"""Readiness is checked once for all callers, without long waits."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from index.items import Entry
 
 
 class Counted:
-    """A check that counts itself, waits until it may, and fails where it is told to."""
+    """A check with a count, a gate and failures on demand."""
 
     def __init__(self) -> None:
         self.count, self.may, self.failure = 0, Event(), list[Exception]()

@@ -1,9 +1,8 @@
-"""The HTTP server itself: connections, headers, pipelines, upgrades, and what is no HTTP."""
+"""The HTTP server: connections, headers, pipelines, upgrades, and noise."""
 
 from __future__ import annotations
 
 import socket
-import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
@@ -11,12 +10,12 @@ from urllib.parse import urlsplit
 
 import httpx2
 import pytest
-import uvicorn
 
 from app.engine.engine import Engine
 from app.http import server
 from app.main import create_app
 from app.settings import Settings
+from tests.listening import listen
 
 GET = b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n"
 CLOSE = (b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")
@@ -24,19 +23,11 @@ CLOSE = (b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")
 
 @pytest.fixture
 def small(settings: Settings, engine: Engine) -> Iterator[str]:
-    """Where a server listens that has few connections."""
+    """The address of a server with few connections."""
     chosen = settings.model_copy(update={"connections": 8})
     app = create_app(chosen, engine)
-    config = uvicorn.Config(app, port=0, log_level="error", **server.options(chosen))
-    running = uvicorn.Server(config)
-    thread = threading.Thread(target=running.run)
-    thread.start()
-    while not running.started:
-        thread.join(0.01)
-        assert thread.is_alive(), "the server did not start"
-    yield f"http://127.0.0.1:{running.servers[0].sockets[0].getsockname()[1]}"
-    running.should_exit = True
-    thread.join()
+    with listen(app, **server.options(chosen)) as address:
+        yield address
 
 
 def connect(address: str, source: str = "127.0.0.1") -> socket.socket:
@@ -47,7 +38,7 @@ def connect(address: str, source: str = "127.0.0.1") -> socket.socket:
 
 
 def ask(address: str, request: bytes) -> bytes:
-    """All that a server answers to a request, and to one that asks it to close the connection."""
+    """A server's whole answer to a request and a last one."""
     answer = b""
     with connect(address) as connection, suppress(ConnectionError):
         connection.sendall(request + GET.replace(*CLOSE))

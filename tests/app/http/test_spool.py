@@ -1,4 +1,4 @@
-"""Lines of a body that is still being sent wait on disk, and a client that pauses is told so."""
+"""Lines wait on disk, and pausing clients get an answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Clients that are slow, leave, or send nothing keep nobody waiting."""
+"""Slow, absent or silent clients keep no one waiting."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def impatient(
     monkeypatch: pytest.MonkeyPatch,
     request: pytest.FixtureRequest,
 ) -> Iterator[uvicorn.Server]:
-    """A server that waits for nothing longer than a second, or has other settings."""
+    """A server with limits of a second, or other settings."""
     chosen = getattr(request, "param", {"idle_seconds": 1, "body_rate": 0})
     monkeypatch.setattr(server, "HEADERS", 30.0 if hasattr(request, "param") else 1.0)
     app = create_app(settings.model_copy(update=chosen), engine)
@@ -56,7 +56,7 @@ def connect(running: uvicorn.Server) -> socket.socket:
 
 
 def all_of(connection: socket.socket) -> bytes:
-    """What comes until the server closes the connection."""
+    """All bytes until the server closes the connection."""
     return b"".join(iter(lambda: connection.recv(65536), b""))
 
 
@@ -68,7 +68,7 @@ def test_a_connection_without_a_whole_request_is_closed(impatient, sent: bytes) 
 
 
 def test_a_connection_that_was_answered_waits_for_the_next_request(impatient) -> None:
-    """A client that sends just as it is closed would not know whether that was done."""
+    """Otherwise a client would not know the fate of its request."""
     with connect(impatient) as connection:
         for pause in (1.5, 0):
             connection.sendall(b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -192,7 +192,7 @@ def test_a_line_that_comes_byte_by_byte_ends_an_import(impatient, engine: Engine
 
 @pytest.mark.parametrize("impatient", [{"idle_seconds": 1, "body_rate": 10**6}], indirect=True)
 def test_an_import_that_takes_its_time_between_lines_lives(impatient) -> None:
-    """A producer that computes its rows sends empty lines meanwhile."""
+    """Producers of slow rows send empty lines meanwhile."""
     with connect(impatient) as connection:
         connection.sendall(LINES + b"Transfer-Encoding: chunked\r\n\r\n")
         for _ in range(2):
@@ -209,7 +209,7 @@ def test_an_import_that_takes_its_time_between_lines_lives(impatient) -> None:
 
 
 def trickle(connection: socket.socket, byte: bytes) -> bytes:
-    """The answer to a body of which a byte comes now and then."""
+    """The answer to a body of slow, single bytes."""
     connection.settimeout(0.2)
     answer, end = b"", time.monotonic() + 60
     while time.monotonic() < end:
@@ -225,7 +225,7 @@ def trickle(connection: socket.socket, byte: bytes) -> bytes:
 
 
 def test_bodies_that_are_still_coming_keep_no_one_from_computing(impatient, png) -> None:
-    """More than any lane has places; the answers of others come all the same."""
+    """More bodies than places; others are answered all the same."""
     port = impatient.servers[0].sockets[0].getsockname()[1]
     heads = {
         path: (

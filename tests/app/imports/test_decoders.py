@@ -1,4 +1,4 @@
-"""Photos are decoded in processes that end where a photo costs too much."""
+"""Photos are decoded in processes of limited cost."""
 
 from __future__ import annotations
 

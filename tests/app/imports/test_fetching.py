@@ -1,4 +1,4 @@
-"""Photos come from the public internet alone, however an address is written or redirected."""
+"""Photos come from the public internet alone, by any address."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Answer = Callable[[BaseHTTPRequestHandler], None]
 
 
 class Site:
-    """A server on this machine, and a fetcher for whom its names are public."""
+    """A server on this machine, public for one fetcher."""
 
     def __init__(self, port: int, answers: dict[str, Answer]) -> None:
         self.port, self.answers = port, answers
@@ -305,7 +305,7 @@ def test_what_is_no_photo_is_refused(site: Site, answer: Answer, reason: str) ->
 
 
 def drip(handler: BaseHTTPRequestHandler, header: bool) -> None:
-    """Send a byte every now and then, of the headers or of the body, for a minute."""
+    """Send a slow byte of headers or body for a minute."""
     handler.send_response(200)
     handler.send_header("Content-Type", "image/png")
     if not header:

@@ -1,4 +1,4 @@
-"""Folders and .jsonl files become items once, and again only where they changed."""
+"""Folders and .jsonl files become items once, changed ones again."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MOST_BYTES = 10**6
 
 
 def run(engine: Engine, *paths: Path) -> dict[str, tuple[str, str]]:
-    """Import paths; what became of each place, by the place's name."""
+    """Import paths; each place's outcome, by its name."""
     outcomes = import_sources(engine, "default", find(paths), batch=2, most_bytes=MOST_BYTES)
     return {Path(one.place).name: (one.status, one.reason) for one in outcomes}
 

@@ -1,4 +1,4 @@
-"""Folders may hold anything: nothing of it hangs or ends an import, and each file is named."""
+"""Odd files in folders end no import, and each is named."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Png = Callable[..., bytes]
 
 
 def run(engine: Engine, *paths: Path) -> dict[str, ImportOutcome]:
-    """Import paths; what became of each place."""
+    """Import paths; each place's outcome."""
     outcomes = import_sources(engine, "default", find(paths), batch=2, most_bytes=10**6)
     return {outcome.place: outcome for outcome in outcomes}
 

@@ -1,4 +1,4 @@
-"""What running imports still have to bring is told by the service, and on the page."""
+"""Service and page tell the rest of running imports."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from app.engine.drafts import Draft
 from app.engine.engine import Engine
 from app.imports import progress
 from app.imports.folder import ImportOutcome
+from tests.storing import put
 
 Png = Callable[..., bytes]
 
@@ -144,7 +145,7 @@ def test_what_a_killed_import_was_writing_is_forgotten(tmp_path: Path) -> None:
 def test_the_index_tells_what_is_stored_and_what_is_coming(
     client: TestClient, engine: Engine, png: Png
 ) -> None:
-    engine.put("default", [Draft("a").with_photo(png("red"))])
+    put(engine, "default", [Draft("a").with_photo(png("red"))])
     (engine.folder / progress.FOLDER).mkdir()
     note = engine.folder / progress.FOLDER / "a.json"
     write(note, engine.open("default").token, 2)
@@ -153,7 +154,7 @@ def test_the_index_tells_what_is_stored_and_what_is_coming(
 
 
 def write(note: Path, collection: str, left: int) -> None:
-    """Note what is left, whole or not at all, as imports do."""
+    """Note the rest, whole or not at all, as imports do."""
     whole = note.with_suffix(".part")
     whole.write_text(json.dumps({"collection": collection, "left": left}))
     whole.replace(note)
@@ -173,7 +174,7 @@ def test_the_page_shows_progress_and_fills_by_itself(empty: Any, engine: Engine,
     empty.goto("/")
     empty.wait_for_selector("h2:has-text('Being indexed')")
     empty.wait_for_selector("#progress:has-text('Indexing: 0 of 3 searchable')")
-    engine.put("default", [Draft("a").with_photo(png("red"))])
+    put(engine, "default", [Draft("a").with_photo(png("red"))])
     write(note, token, 2)
     empty.wait_for_selector("button[title=a] img")
     empty.wait_for_selector("#progress:has-text('1 of 3 searchable')")

@@ -1,4 +1,4 @@
-"""Rows of tables that are too large are refused by their numbers, in bounded memory."""
+"""Too large rows are refused by number, in bounded memory."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def read(file: Path) -> tuple[dict[int, str], str]:
-    """What became of rows by their numbers, stored or why not; and why the rest is not read."""
+    """Rows' outcomes by number, and the reason for an early end."""
     with open_table(file, {}) as table:
         rows = {}
         for source in table.sources():

@@ -1,4 +1,4 @@
-"""Rows of tables become items: columns are guessed and told, and bad rows alone are refused."""
+"""Rows of tables become items, and bad rows alone are refused."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def shop(tmp_path: Path, png: Png) -> Path:
 
 
 def run(engine: Engine, file: Path, said: dict[str, Any] | None = None) -> dict[int, ImportOutcome]:
-    """Import a table; what became of each row, by its number."""
+    """Import a table; each row's outcome, by its number."""
     with open_table(file, said or {}) as table:
         outcomes = import_sources(engine, "default", table.sources(), batch=2, most_bytes=10**6)
         return {table.take_number(one): one for one in outcomes}

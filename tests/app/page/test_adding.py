@@ -1,4 +1,4 @@
-"""Photos that are added on the page, several at once, and which of them are refused."""
+"""Photos are added on the page, several at once."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ import pytest
 
 from app.engine.drafts import Draft
 from app.engine.engine import Engine
+from tests.storing import put
 
 
 @pytest.fixture
 def adding(
     browser: Any, address: str, watched: Any, engine: Engine, png: Callable[..., bytes]
 ) -> Iterator[Any]:
-    """The page's dialog, over a collection of photos that has one that is called blue."""
-    engine.put("default", [Draft("blue").with_photo(png("blue"))])
+    """The page's dialog over a collection with a photo `blue`."""
+    put(engine, "default", [Draft("blue").with_photo(png("blue"))])
     with watched(browser, address) as page:
         page.goto("/")
         page.wait_for_selector("button[title=blue] img")
@@ -77,7 +78,7 @@ def test_several_photos_of_a_product_belong_to_it(
     browser: Any, address: str, watched: Any, engine: Engine, png: Callable[..., bytes]
 ) -> None:
     lamps = [Draft(f"{number}", {"title": f"Lamp {number}", "brand": "Acme"}) for number in (1, 2)]
-    engine.put("default", [lamp.with_photo(png("white")) for lamp in lamps])
+    put(engine, "default", [lamp.with_photo(png("white")) for lamp in lamps])
     with watched(browser, address) as page:
         page.goto("/")
         page.wait_for_selector(".product")

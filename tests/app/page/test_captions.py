@@ -1,4 +1,4 @@
-"""Captions on the page: words light their boxes, doubts are marked, regions can be read."""
+"""Captions on the page: boxes of words, doubts, regions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def app(settings, describing):
 
 @pytest.fixture
 def seen(browser, address, png, watched):
-    """A page that was asked with a photo, red on the left and blue on the right."""
+    """A page with the answer to a red and blue photo."""
     with watched(browser, address) as opened:
         opened.goto("/")
         photo = {"name": "two.png", "mimeType": "image/png", "buffer": png("red", "blue")}

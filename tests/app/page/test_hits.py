@@ -1,4 +1,4 @@
-"""What the page says of hits: phrases, likelihood, weak matches and credits, in a real browser."""
+"""Hits on the page: phrases, likelihood, weak matches and credits."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The page where keys are needed: it asks for one, hides it from scripts, and forgets it."""
+"""The page asks for a key, hides and forgets it."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from app.engine.drafts import Draft
 from app.engine.engine import Engine
 from app.roles import Role
 from app.settings import Settings
+from tests.storing import put
 
 
 @pytest.fixture
@@ -39,9 +40,9 @@ def door(
     address: str,
     watched: Callable[..., Any],
 ) -> Iterator[SimpleNamespace]:
-    """The page of a service that needs a key, with a photo in two collections."""
+    """The page of a service with keys and one photo twice."""
     for collection, colour in (("default", "red"), ("shop", "blue")):
-        engine.put(collection, [Draft(colour).with_photo(png(colour))])
+        put(engine, collection, [Draft(colour).with_photo(png(colour))])
     with watched(browser, address) as opened:
         opened.goto("/")
         yield opened

@@ -1,10 +1,10 @@
-"""The page at / in a real browser, against the real service: searching, pointing, photos."""
+"""The page in a real browser: searching, pointing, photos."""
 
 import pytest
 
 
 def topmost(hit):
-    """The box of a hit that no other covers."""
+    """The topmost box of a hit."""
     boxes = hit.locator(".box").all()
     return max(reversed(boxes), key=lambda box: int(box.evaluate("box => box.style.zIndex")))
 

@@ -1,4 +1,4 @@
-"""The page of a shop in a real browser: fields, facets, chips, suggestions and items."""
+"""The page of a shop: fields, facets, chips, suggestions, items."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from app.engine.drafts import Draft
 from app.engine.engine import Engine
 from app.engine.inference import Models
 from models.scores.calibration import Calibration
+from tests.storing import put
 
 SHOP: dict[str, tuple[str, dict[str, Any]]] = {
     "AB-1": ("red", {"title": "Summer dress", "brand": "Nike", "price": 10, "group": "g"}),
@@ -34,19 +35,19 @@ CALIBRATION = Calibration(
 
 @pytest.fixture
 def engine(engine: Engine, png: Callable[..., bytes]) -> Engine:
-    """Two dresses of a group, furniture and curtains; a matcher that knows colours."""
+    """Two dresses of a group, furniture, curtains; a matcher of colours."""
     checkpoints = {name: one for name, one in engine.models.checkpoints.items() if one}
     checkpoints["matcher"] = replace(checkpoints["matcher"], calibration=CALIBRATION)
     synonyms = {"couch": ("sofa",)}
     calibrated = Engine(Models(**checkpoints), engine.catalog, engine.folder, "cpu", synonyms)
     drafts = [Draft(name, about).with_photo(png(colour)) for name, (colour, about) in SHOP.items()]
-    calibrated.put("shop", drafts)
+    put(calibrated, "shop", drafts)
     return calibrated
 
 
 @pytest.fixture
 def shop(browser: Any, address: str, watched: Any) -> Iterator[Any]:
-    """The page, opened without a word about collections: `default` has nothing in it."""
+    """The page without a named collection; `default` is empty."""
     with watched(browser, address) as page:
         page.goto("/")
         page.wait_for_selector(".product")
@@ -66,7 +67,7 @@ def titles(page: Any) -> list[str]:
 
 
 def until(page: Any, expression: str) -> None:
-    """Wait for what a page's policy lets no script of its own evaluate."""
+    """Wait for a condition outside the page's script policy."""
     for _ in range(100):
         if page.evaluate(expression):
             return
@@ -196,8 +197,10 @@ def test_typing_suggests_by_keyboard(shop):
 
 
 def test_a_part_of_a_photo_is_searched_with_and_survives_a_reload(shop, engine, png):
-    engine.put(
-        "shop", [Draft("D", {"title": "Flag", "brand": "Acme"}).with_photo(png("red", "lime"))]
+    put(
+        engine,
+        "shop",
+        [Draft("D", {"title": "Flag", "brand": "Acme"}).with_photo(png("red", "lime"))],
     )
     shop.goto("/?collection=shop&item=D")
     shop.get_by_role("dialog").get_by_role("button", name="Search in a part").click()

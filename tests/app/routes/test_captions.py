@@ -1,4 +1,4 @@
-"""Captions say where they look: words with boxes, doubts, regions, sampling and pictures."""
+"""Captions with boxes of words, doubts, regions, sampling and pictures."""
 
 from __future__ import annotations
 

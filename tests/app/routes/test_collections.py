@@ -1,4 +1,4 @@
-"""Collections are made, renamed and dropped, and a name moves from one to another at once."""
+"""Collections are made, renamed, dropped; names move at once."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from index.database.storage import Storage
 from index.search import indexes
 from index.segments import process as following
 from index.segments.process import Followers
+from tests import storing
 
 
 def put(client: TestClient, collection: str, *items: str) -> None:
@@ -61,7 +62,7 @@ def test_a_service_of_the_former_matcher_tells_of_what_it_serves(
     new.models = copy(engine.models)
     new.models.fingerprint = "another"
     new.reembed("default", lambda done, total: None, keep=True)
-    new.put("default", [Draft("later", sentences=("red",))])
+    storing.put(new, "default", [Draft("later", sentences=("red",))])
     for name in ("default", "shop"):
         assert client.get(f"/collections/{name}").json() == before
     kept = before | {"name": f"default@{engine.models.fingerprint}", "aliases": []}
@@ -129,7 +130,7 @@ def test_odd_change_of_names_is_refused(
 
 
 def test_searches_never_miss_a_name_while_it_is_reloaded(client: TestClient) -> None:
-    """A name is reloaded ten times under searches: each finds one of the loads, whole."""
+    """Ten reloads under searches: each finds one of them, whole."""
     put(client, "load 0", "a", "b")
     client.put("/aliases/shop", json={"collection": "load 0"})
     stopped = threading.Event()
@@ -198,7 +199,7 @@ def items_of(engine: Engine, name: str) -> int:
 
 @pytest.fixture
 def aliased(engine: Engine) -> Engine:
-    """An engine with the collections `a`, that has the alias `shop`, and `b`, both empty."""
+    """Empty collections `a`, with the alias `shop`, and `b`."""
     for name in ("a", "b"):
         engine.open(name, create=True)
     engine.catalog.names.point("shop", "a")

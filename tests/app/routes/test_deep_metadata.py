@@ -1,4 +1,4 @@
-"""Metadata that is too deep is refused by every way in, and what is stored of it breaks no page."""
+"""Too deep metadata is refused everywhere, and breaks no page."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LINES = {"content-type": "application/x-ndjson"}
 
 
 def nested(depth: int) -> str:
-    """The text of a list that makes metadata so deep."""
+    """The text of a list of a depth."""
     return "[" * (depth - 1) + "]" * (depth - 1)
 
 
@@ -40,7 +40,7 @@ def put_form(client: TestClient, depth: int) -> tuple[bool, str]:
 
 
 def patch(client: TestClient, depth: int) -> tuple[bool, str]:
-    """A patch that merges a part into what is there already."""
+    """A patch to merge a part into present metadata."""
     half = depth // 2
     for part in (half, depth):
         value: Any = {}
@@ -119,7 +119,7 @@ def test_lines_of_files_may_be_no_deeper(engine: Engine, tmp_path: Path, depth: 
 
 @pytest.fixture
 def damaged(client: TestClient, engine: Engine) -> TestClient:
-    """A service with an item from before the limit, one that is damaged, and a whole one."""
+    """A service with an old item, a damaged and a whole one."""
     for name in ("broken", "deep", "whole"):
         fields = {"sentences": ["red"], "metadata": {"title": "red", "colour": name}}
         assert client.put(f"/items/{name}", json=fields).is_success

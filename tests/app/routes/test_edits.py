@@ -1,4 +1,4 @@
-"""Metadata changes without its photo, many items go at once, and nobody overwrites another."""
+"""Metadata changes alone, deletions of many, and lost updates."""
 
 from __future__ import annotations
 
@@ -309,7 +309,7 @@ def test_text_that_no_database_holds_is_refused_everywhere(client: TestClient, o
 
 
 def test_put_patch_and_delete_race_without_a_server_error(shop: TestClient) -> None:
-    """Thirty requests a thread on one item: each is done, or refused for a reason."""
+    """Thirty requests a thread: each is done, or refused with reason."""
 
     def work(thread: int) -> set[int]:
         change: Callable[[], Any] = (
@@ -356,7 +356,7 @@ def test_patch_keeps_changes_or_removes_the_stamp(client: TestClient) -> None:
 
 
 def test_no_way_in_takes_more_than_an_item_may_have(shop: TestClient, engine: Engine) -> None:
-    """PUT, PATCH, a line of an import, and what `tessera index` brings."""
+    """PUT, PATCH, a line of an import, and `tessera index`."""
     many = {f"k{number}": number for number in range(MOST_KEYS + 1)}
     for answer in (
         shop.put("/items/new", json={"sentences": ["red"], "metadata": many}),

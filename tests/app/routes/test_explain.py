@@ -1,4 +1,4 @@
-"""Alignments add up, as JSON and as pictures; captions come with their probability."""
+"""Alignments add up in JSON and pictures; captions have probabilities."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Requests with texts that no one writes: each is answered, and says what would work."""
+"""Hostile texts are answered with a remedy."""
 
 from __future__ import annotations
 

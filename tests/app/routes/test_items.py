@@ -1,4 +1,4 @@
-"""Items are stored, replaced, listed and deleted, one at a time and in bulk."""
+"""Items are stored, replaced, listed and deleted, also in bulk."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Methods: HEAD is answered wherever GET is, and Allow names all that a path takes."""
+"""Methods: HEAD next to every GET, and Allow of each path."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Png = Callable[..., bytes]
 
 @pytest.fixture
 def stored(client: TestClient, png: Png) -> TestClient:
-    """A client of a service that has the item `coffee`."""
+    """A client of a service with the item `coffee`."""
     client.put("/items/coffee", files={"image": png("red")})
     return client
 

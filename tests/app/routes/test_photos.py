@@ -1,4 +1,4 @@
-"""Items of several photos over HTTP: put, imported, changed, found by their best one."""
+"""Items of several photos over HTTP, found by the best."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ def test_several_photos_may_be_larger_together_than_one(
 
 
 def noise(seed: int) -> bytes:
-    """A photo that no encoder makes small: some 120,000 bytes."""
+    """A photo of noise, 120,000 bytes in any encoding."""
     file = BytesIO()
     pixels = Random(seed).randbytes(3 * 200 * 200)
     Image.frombytes("RGB", (200, 200), pixels).save(file, "PNG")

@@ -1,4 +1,4 @@
-"""A calibrated matcher's hits, phrases and captions say how probable they are."""
+"""A calibrated matcher's hits, phrases and captions have probabilities."""
 
 from __future__ import annotations
 

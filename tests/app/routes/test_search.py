@@ -1,4 +1,4 @@
-"""Searches over HTTP find what they should, and every hit carries its proof."""
+"""Searches over HTTP find the right items, with proofs."""
 
 from __future__ import annotations
 

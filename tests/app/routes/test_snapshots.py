@@ -198,7 +198,7 @@ def command(
 
 @contextmanager
 def serving(data: Path) -> Iterator[tuple[httpx2.Client, subprocess.Popen[str]]]:
-    """A service of a data folder in a process of its own, whose sums are those of this process.
+    """A service in another process, with equal sums to this one's.
 
     With another number of threads they are made in another order, which changes last digits.
     """
@@ -232,7 +232,7 @@ def serving(data: Path) -> Iterator[tuple[httpx2.Client, subprocess.Popen[str]]]
 def test_restored_snapshot_answers_as_before_hit_for_hit(
     command: Command, png: Png, tmp_path: Path
 ) -> None:
-    """Into the same folder under a running service, and into a new one."""
+    """Into the same folder under a service, and a new one."""
     with serving(tmp_path / "data") as (client, _):
         fill(client, png)
         before = ask(client)
@@ -268,7 +268,7 @@ def test_restored_snapshot_answers_as_before_hit_for_hit(
 
 
 def keep_sending(base: str, method: str, path: str, body: object, done: list[str]) -> None:
-    """Send requests until the service is gone; notes those that were acknowledged."""
+    """Send requests until the service ends; note the acknowledged ones."""
     with httpx2.Client(base_url=base, timeout=60) as client:
         for number in range(10_000):
             address = path.format(number)

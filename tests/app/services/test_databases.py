@@ -1,4 +1,4 @@
-"""Services whose database is locked or away, and several processes that share one."""
+"""Services with a locked, absent or shared database."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.hosts import Host
 
 @pytest.fixture
 def impatient(engine, tmp_path):
-    """An engine that waits for the database for a moment only."""
+    """An engine with a moment's patience for the database."""
     catalog = Catalog(Storage(tmp_path, wait=0.5))
     made = Engine(engine.models, catalog, tmp_path)
     yield made

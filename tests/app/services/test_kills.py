@@ -1,4 +1,4 @@
-"""Services that are killed at random moments: a few of the rounds of tests.kills."""
+"""Services under random kills: some rounds of tests.kills."""
 
 from __future__ import annotations
 

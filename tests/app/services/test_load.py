@@ -1,4 +1,4 @@
-"""Many clients at once get right answers, and too many are told to wait."""
+"""Many clients get right answers, and too many are deferred."""
 
 from __future__ import annotations
 

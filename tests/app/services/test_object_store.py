@@ -1,4 +1,4 @@
-"""Services whose pictures lie in an object store, which may be away."""
+"""Services with pictures in an object store, perhaps absent."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from index.database.storage import Storage
 from tests.hosts import Host
 
 AWAY = "urn:tessera:problem:picture-store-away"
-NOBODY = "http://127.0.0.1:9"
+NO_ONE = "http://127.0.0.1:9"
 
 
 @pytest.fixture
 def serving(engine, settings, tmp_path, bucket):
-    """Makes clients of services on one catalog, with the store that the environment names."""
+    """Makes clients of services on one catalog and its store."""
     opened = []
 
     def start():
@@ -65,7 +65,7 @@ def test_photos_are_stored_shown_replaced_and_deleted(serving, png, object_store
 def test_store_that_is_away_refuses_photos_alone(serving, png, monkeypatch):
     with serving() as client:
         assert put(client, "a", png("red")).status_code == 201
-    monkeypatch.setenv("AWS_ENDPOINT", NOBODY)
+    monkeypatch.setenv("AWS_ENDPOINT", NO_ONE)
     with serving() as client:
         for answer in (put(client, "b", png("blue")), client.get("/items/a/image")):
             assert (answer.status_code, answer.json()["type"]) == (503, AWAY)
@@ -83,7 +83,7 @@ def test_store_that_is_away_refuses_photos_alone(serving, png, monkeypatch):
 @pytest.mark.parametrize(
     ("setting", "why"),
     [
-        (f"AWS_ENDPOINT={NOBODY}", "cannot be reached"),
+        (f"AWS_ENDPOINT={NO_ONE}", "cannot be reached"),
         ("AWS_SECRET_ACCESS_KEY=another", "refuses the credentials"),
         ("TESSERA_PICTURES=s3://missing/pictures", "has no bucket of this name"),
     ],

@@ -1,4 +1,4 @@
-"""Commands in the wrong shell cost no photo: another catalog's store and folder are left alone."""
+"""Commands with another catalog's store or folder cost no photo."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Shell:
         return output
 
     def refuse(self, *arguments: object) -> str:
-        """The one sentence with which a command is refused."""
+        """A command's one sentence of refusal."""
         code, output = self.run(*arguments)
         assert code == 1, output
         (line,) = [line for line in output.splitlines() if line.startswith("error: ")]
@@ -46,7 +46,7 @@ class Shell:
         return Shell(**{key: it for key, it in self.settings.items() if key != name})
 
     def photos(self) -> int:
-        """How many photos of its items are there; none is missing."""
+        """The number of its items' photos; none is missing."""
         settings = self.settings
         storage = Storage(
             Path(settings["data"]), settings.get("database", ""), settings.get("pictures", "")
@@ -78,7 +78,7 @@ def line(tmp_path):
 
 @pytest.fixture(params=["inside", "folder", "s3"])
 def pictures(request, tmp_path):
-    """Where pictures are: in the data folder, elsewhere, and in an object store."""
+    """Places of pictures: the data folder, elsewhere, an object store."""
     if request.param == "inside":
         return {}
     if request.param == "folder":
@@ -88,7 +88,7 @@ def pictures(request, tmp_path):
 
 @pytest.fixture
 def production(small_matcher, tmp_path, pictures, photos):
-    """Six photos, as SQLite has them at first; what is swept goes at once."""
+    """Six photos in SQLite, with sweeps at once."""
     shell = Shell(
         data=tmp_path / "data",
         matcher=small_matcher,
@@ -105,7 +105,7 @@ def production(small_matcher, tmp_path, pictures, photos):
 
 @pytest.fixture
 def moved(production, postgresql, tmp_path):
-    """Production after it has moved to PostgreSQL as the documentation says, and one photo more."""
+    """Production in PostgreSQL, moved as documented, and one photo more."""
     with postgresql.database() as url:
         production.succeed("snapshot", "--out", tmp_path / "all.tar")
         shell = production.but(database=url)

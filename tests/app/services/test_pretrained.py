@@ -1,4 +1,4 @@
-"""A service on an adopted encoder: photos are found, links add up, a collection moves to it."""
+"""A service on an adopted encoder: hits, sums, and migration."""
 
 import pytest
 from starlette.testclient import TestClient

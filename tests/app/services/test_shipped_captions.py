@@ -1,4 +1,4 @@
-"""What ships calls its captions of pictures that are no photos guesses, without persons."""
+"""Shipped captions of no photos are guesses, without persons."""
 
 from __future__ import annotations
 

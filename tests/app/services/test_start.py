@@ -1,4 +1,4 @@
-"""Commands start without what they do not need, and mistakes are told before models load."""
+"""Commands start lean, and mistakes come before models load."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ HEAVY = {"torch", "numba", "spacy", "torchvision", "transformers", "fastapi", "f
 
 
 def tessera(*arguments: object, **environment: str) -> tuple[int, str, set[str]]:
-    """A command in a fresh interpreter: its exit code, its output, and the heavy imports."""
+    """A fresh interpreter's command: exit code, output, heavy imports."""
     script = (
         "import sys, atexit, tessera\n"
         f"atexit.register(lambda: print('IMPORTED', *({HEAVY!r} & set(sys.modules))))\n"
@@ -38,7 +38,7 @@ def tessera(*arguments: object, **environment: str) -> tuple[int, str, set[str]]
 
 
 def printed(script: str) -> list[str]:
-    """The lines that a script prints in a fresh interpreter."""
+    """A script's output lines in a fresh interpreter."""
     ended = subprocess.run(  # noqa: S603 - our own command
         [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
     )

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from app.telemetry import logs
+from app.telemetry import logs, requests
 from index.catalog.catalog import Catalog
 from index.database.storage import Storage
 
@@ -56,11 +56,11 @@ def test_a_traceback_is_one_record_without_the_values_of_variables():
 
 
 def test_facts_are_noted_within_a_request_alone_and_cut():
-    logs.note(collection="lost")
-    with logs.collect_facts() as facts:
-        logs.note(collection="a" * 10_000)
-        logs.note(key="k")
-    assert facts == {"collection": "a" * logs.LONGEST, "key": "k"}
+    requests.note(collection="lost")
+    with requests.collect_facts() as facts:
+        requests.note(collection="a" * 10_000)
+        requests.note(key="k")
+    assert facts == {"collection": "a" * requests.LONGEST, "key": "k"}
 
 
 @pytest.mark.system

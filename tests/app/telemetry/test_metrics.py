@@ -28,7 +28,7 @@ def values(text: str) -> dict[str, float]:
 
 
 def names(engine: Engine) -> set[str]:
-    """The names of all series that there can be, of every label."""
+    """The names of all possible series, of every label."""
     return {
         f"{family.name}{suffix}"
         for family in text_string_to_metric_families(exposition(engine).decode())

@@ -43,7 +43,7 @@ with TestClient(app, raise_server_exceptions=False, base_url="http://localhost")
 
 @pytest.fixture
 def collector() -> Iterator[tuple[str, list[ExportTraceServiceRequest]]]:
-    """The address of something that OTLP is sent to, and what came."""
+    """The address of an OTLP receiver, and its messages."""
     came = list[ExportTraceServiceRequest]()
 
     class Handler(BaseHTTPRequestHandler):

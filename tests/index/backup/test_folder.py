@@ -1,4 +1,4 @@
-"""The folder of snapshots lists its own, names what is foreign, and touches nothing of others."""
+"""The folder of snapshots lists its own, and spares others."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def shelf(catalog, folder: Path) -> Snapshots:
 
 
 def head(**changed: object) -> bytes:
-    """An archive that ends behind its head."""
+    """An archive without anything behind its head."""
     whole = {"form": 1, "made": archives.now(), "collections": [], "pictures": 0}
     text = json.dumps(whole | changed).encode()
     return archives._member("snapshot.json", len(text)).tobuf() + text.ljust(512, b"\0")
@@ -141,7 +141,7 @@ def test_a_damaged_snapshot_of_ours_can_be_deleted(shelf, folder):
 
 
 def test_unfinished_work_of_others_stays(shelf, folder, catalog):
-    """What a killed process of ours left goes, and nothing that is only called as if."""
+    """A killed process's leftovers go, and nothing of a like name."""
     ours = "tessera-20260101T000000Z-00ff.tar"
     for name in ("holiday.partial", "photos.tar.partial", f"{ours}.partial"):
         (folder / name).mkdir()

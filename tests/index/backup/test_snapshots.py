@@ -51,7 +51,7 @@ def shown(entry):
 
 @pytest.fixture
 def filled(catalog, collection, shown):
-    """Twelve items, of which one was replaced and one deleted; another collection with one."""
+    """Twelve items after a replacement and a deletion; another collection."""
     catalog.put_many(collection, [shown(f"item {number}") for number in range(12)])
     catalog.replace(collection, shown("item 3", 1))
     catalog.delete(collection, "item 5")
@@ -73,7 +73,7 @@ def fresh(tmp_path):
 
 
 def contents(catalog: Catalog) -> dict[str, dict[str, tuple[Item, Picture]]]:
-    """Everything that is stored, by collection and id."""
+    """All stored content, by collection and id."""
     return {
         home.name: {
             item.id: (item, catalog.picture(home, item.id))
@@ -137,7 +137,7 @@ def test_catalog_that_holds_items_is_only_replaced_if_asked(filled, archive, tmp
 def test_index_of_what_was_replaced_answers_no_more(
     filled, archive, tmp_path, shown, follow, segments_folder, image_bag, right
 ):
-    """Changes after the snapshot were published as segments; none of their rows is found."""
+    """Segments of changes after the snapshot give no row."""
     home = filled.names.find("default")
     filled.put_many(home, [shown(f"later {number}") for number in range(20)])
     follow()
@@ -259,7 +259,7 @@ def test_file_that_is_there_is_not_written_over(filled, archive):
 
 @pytest.mark.sqlite
 def test_any_byte_that_is_wrong_or_missing_is_noticed(archive, fresh, tmp_path):
-    """Bytes of each part, of headers, and cuts; what holds no data may be wrong."""
+    """Bytes of parts and heads, and cuts; padding may be wrong."""
     whole = archive.read_bytes()
     with tarfile.open(archive) as tar:
         parts = tar.getmembers()
@@ -383,7 +383,7 @@ def test_headers_that_no_archive_has_are_refused_by_their_first_block(start, tmp
 
 
 def remade(archive: Path, target: Path, change) -> Path:
-    """An archive whose parts a function has changed, with checksums that are right."""
+    """An archive with changed parts and right checksums."""
     with tarfile.open(archive) as tar:
         parts = [(member.name, tar.extractfile(member).read()) for member in tar]
     parts = change(parts[:-1])
@@ -481,7 +481,7 @@ def test_file_with_another_size_of_pages_is_refused(size, archive, tmp_path):
 
 @pytest.mark.sqlite
 def test_a_page_in_the_place_of_another_ends_nothing_but_the_restore(archive, tmp_path):
-    """Circles and dead ends are told in a sentence; only an empty page may be as good."""
+    """Circles and dead ends have a sentence; empty pages may pass."""
     with tarfile.open(archive) as tar:
         rows = tar.extractfile("catalog.sqlite").read()
     pages = [rows[place : place + 4096] for place in range(0, len(rows), 4096)]
@@ -517,7 +517,10 @@ def test_text_that_is_no_utf8_is_told_and_nothing_is_stored(archive, filled, tmp
 
 @pytest.mark.sqlite
 def test_database_of_8_gib_and_more_can_be_read(tmp_path):
-    """As tarfile writes its size, next to the header. The file has holes, and no real bytes."""
+    """As tarfile writes its size.
+
+    The file has holes, and no real bytes.
+    """
     member = tarfile.TarInfo("catalog.sqlite")
     member.size = 9 * 2**30
     start = member.tobuf(tarfile.PAX_FORMAT)
@@ -557,7 +560,7 @@ def test_one_snapshot_is_made_at_a_time(filled, tmp_path):
 
 
 def killed_after(steps: int, work) -> bool:
-    """Run some work in a process that is killed when it reports its n-th progress."""
+    """Run work in a process, killed at its n-th progress."""
     child = os.fork()
     if child == 0:
         left = iter(range(steps))

@@ -1,4 +1,4 @@
-"""Flipped bits: answers stay right, or the damage is named when it is read, or by a check."""
+"""Flipped bits: answers stay right, or the damage is named."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Answers = list[object]
 
 @pytest.fixture
 def folder(tmp_path, entry):
-    """A data folder of twelve items, three of which were changed, that a killed process left."""
+    """A killed process's folder of twelve items, three changed."""
     folder, query = tmp_path / "template", entry("q").bags[0]
     entries = [entry(f"item {n}", metadata={"n": n, "colour": "red"}, stamp="1") for n in range(15)]
     for number, one in enumerate(entries):
@@ -57,7 +57,7 @@ def folder(tmp_path, entry):
 
 
 def answers(folder: Path, query: object) -> Answers:
-    """All that is stored, as it is shown and found; raises what says that it is damaged."""
+    """All stored content, as shown and found; raises named damage."""
     with closing(Catalog.in_folder(folder)) as catalog:
         home = catalog.names.find("default")
         index = Index(catalog, home, folder / following.SEGMENTS)
@@ -77,7 +77,7 @@ def answers(folder: Path, query: object) -> Answers:
 
 
 def outcome(folder: Path, query: object, truth: Answers) -> str:
-    """What comes of a damaged folder: right, refused, checked, or silent."""
+    """A damaged folder's outcome: right, refused, checked, or silent."""
     try:
         right = answers(folder, query) == truth
     except NAMED as named:

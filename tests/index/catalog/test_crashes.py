@@ -1,4 +1,4 @@
-"""A process that is killed at any step of its work loses nothing and tears nothing.
+"""A process killed at any step loses and tears nothing.
 
 A child does some work and is killed with SIGKILL before its n-th step, for every n: a step is an
 SQL statement, a commit, or a change of the picture store's folder.
@@ -87,7 +87,7 @@ def kill_at(step: int) -> None:
 
 @pytest.fixture
 def folder(tmp_path):
-    """A folder in memory where there is one: a killed process loses nothing that it wrote there."""
+    """A folder in memory if possible: kills lose no writes."""
     memory = Path("/dev/shm")  # noqa: S108 - the folder below has a name of its own
     if not memory.is_dir():
         yield tmp_path / "data"
@@ -97,7 +97,7 @@ def folder(tmp_path):
 
 
 def crash_everywhere(template: Path, folder: Path, work: Work, check: Work, every: int = 1) -> int:
-    """Kill the work before each of its steps, or every so many, and check what is left.
+    """Kill the work before its steps, and check the rest.
 
     Gives the step before which it had ended.
     """
@@ -124,7 +124,7 @@ def crash_everywhere(template: Path, folder: Path, work: Work, check: Work, ever
 
 
 def whole(catalog: Catalog) -> dict[str, int]:
-    """The version of each item, all parts of which must agree, and which the database is sound."""
+    """The version of each item, equal in all parts."""
     with catalog.reader.begin() as connection:
         assert connection.exec_driver_sql("PRAGMA integrity_check").scalar() == "ok"
         assert connection.exec_driver_sql("PRAGMA foreign_key_check").all() == []
@@ -143,13 +143,13 @@ def whole(catalog: Catalog) -> dict[str, int]:
 
 
 def sweep(catalog: Catalog, segments: Path | None = None) -> None:
-    """Sweep all that is garbage, however new and however much of it there is."""
+    """Sweep all garbage of any age and amount."""
     catalog.storage = replace(catalog.storage, sweep_after=0)
     catalog.sweep(segments, share=1.0)
 
 
 def clean(catalog: Catalog) -> None:
-    """After a sweep there is nothing that nothing needs."""
+    """Check the absence of garbage after a sweep."""
     with catalog.reader.begin() as connection:
         named = set(connection.execute(select(pictures.c.name)).scalars())
         named |= set(connection.execute(select(retired_pictures.c.name)).scalars())
@@ -159,7 +159,7 @@ def clean(catalog: Catalog) -> None:
 
 @pytest.fixture
 def template(tmp_path) -> Path:
-    """Six items of which two were replaced and one more was deleted."""
+    """Six items after two replacements and a deletion."""
     catalog = Catalog.in_folder(tmp_path / "template")
     home = {"fingerprint": "model-a", "dimension": 2, "score": "sum_of_max"}
     collection = catalog.names.make("default", **home)

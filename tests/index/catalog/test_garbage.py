@@ -1,4 +1,4 @@
-"""What nothing refers to is deleted, a little at a time, and nothing else is."""
+"""Unused pictures are deleted, a little at a time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every name means one collection at most, and moves to another one at once."""
+"""A name means at most one collection, and moves at once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MODEL = {"fingerprint": "model-a", "dimension": 8, "score": "sum_of_max"}
 
 @pytest.fixture
 def shop(catalog, entry):
-    """Two collections, `shop-1` with item a and `shop-2` with item b, and `shop` for the first."""
+    """Collections `shop-1` with a, `shop-2` with b, `shop` for the first."""
     for name, item in (("shop-1", "a"), ("shop-2", "b")):
         catalog.replace(catalog.names.make(name, **MODEL), entry(item))
     catalog.names.point("shop", "shop-1")

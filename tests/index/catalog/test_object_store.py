@@ -1,4 +1,7 @@
-"""Pictures in an object store, in memory, in a folder and over S3, are like FolderPictures'."""
+"""Pictures in an object store are like FolderPictures'.
+
+In memory, in a folder and over S3.
+"""
 
 import time
 

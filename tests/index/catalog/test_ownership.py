@@ -1,4 +1,4 @@
-"""A data folder and a picture store belong to one catalog, and others neither write nor delete."""
+"""A data folder and its pictures belong to one catalog."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def shared(request, tmp_path):
 
 @pytest.fixture
 def production(tmp_path, shared, entry):
-    """A storage with four photos in a store that others can reach."""
+    """A storage of four photos, in reach of others."""
     storage = Storage(tmp_path / "production", pictures=shared, sweep_after=0)
     with opened(storage) as catalog:
         fill(catalog, entry)

@@ -80,7 +80,7 @@ def test_partial_files_may_be_deleted_under_a_put(store, tmp_path, monkeypatch):
 
 @pytest.fixture
 def full_disk():
-    """Lets no file grow beyond half a megabyte, as a full disk would not."""
+    """Limits files to half a megabyte, like a full disk."""
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (500_000, limits[1]))
     yield

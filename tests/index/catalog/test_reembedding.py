@@ -17,7 +17,7 @@ WANTED = {"fingerprint": "model-b", "dimension": 3, "score": "sum_of_max"}
 
 
 def embedded(entries):
-    """What model-b makes of entries: all ones, in three dimensions."""
+    """The entries by model-b: all ones, in three dimensions."""
 
     def embed_again(bag):
         return None if bag is None else replace(bag, vectors=torch.ones(len(bag), 3))
@@ -115,7 +115,7 @@ def test_unfinished_work_of_a_third_model_is_dropped(filled):
 
 
 def test_what_another_process_has_done_meanwhile_is_not_done_again(filled, collection, entry):
-    """Two processes embed at once, and items change between the first's takeover and the end."""
+    """Two processes embed at once, with changes in between."""
     finished = []
 
     def overtaken(entries):

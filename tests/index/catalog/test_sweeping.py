@@ -1,4 +1,4 @@
-"""Sweeps delete what has been unnamed for long enough, a small share at most, and say so."""
+"""Sweeps delete old garbage, a small share, and report it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DAY = 86_400
 
 @pytest.fixture(params=["folder", "s3"])
 def catalog(request, tmp_path):
-    """A catalog of forty pictures, which notices three others that no item has."""
+    """A catalog of forty pictures and three without an item."""
     pictures = request.getfixturevalue("bucket") if request.param == "s3" else ""
     catalog = Catalog(Storage(tmp_path / "data", pictures=pictures))
     yield catalog

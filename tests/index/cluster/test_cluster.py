@@ -1,4 +1,4 @@
-"""Shards on a real Ray cluster of several nodes: exact, and there again after what is killed."""
+"""Shards on a real Ray cluster: exact, and restored after kills."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def requests(sentence_bag, image_bag):
 
 
 class Asking:
-    """A search that repeats during a test; its errors are raised in the end."""
+    """A repeated search during a test; errors come at the end."""
 
     def __init__(self, index: ShardedIndex, request: Request) -> None:
         self._index, self._request = index, request

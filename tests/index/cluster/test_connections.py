@@ -1,4 +1,4 @@
-"""Questions over connections: for who knows the key, and never longer than a time."""
+"""Questions over connections, with a key and a time limit."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def listening(answer: Callable[[bytes], bytes] = bytes.upper) -> Iterator[Listen
 
 @contextmanager
 def silent() -> Iterator[tuple[str, int]]:
-    """Where connections are accepted, and nothing is answered."""
+    """An address of connections without answers."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         yield server.getsockname()
 

@@ -1,4 +1,4 @@
-"""Search over shards of one catalog: as one index, as of one revision, and what is missing."""
+"""Search over shards of one catalog, equal to one index."""
 
 from __future__ import annotations
 
@@ -211,7 +211,7 @@ def test_a_shard_that_is_away_is_told_and_the_others_answer(
 
 
 def test_all_shards_answer_as_of_one_revision(catalog, collection, entry, servers, sharded, right):
-    """One shard has what the others have not yet: it does not show it."""
+    """One shard is ahead of the others, and does not show it."""
     catalog.put_many(collection, [entry(f"{i:03}") for i in range(30)])
     request = Request("images", Query.of(entry("q").bags[0]), limit=30)
     assert len(sharded.best(request).hits) == 30

@@ -1,4 +1,4 @@
-"""Rounds of questions: every shard answers once, whichever of its servers fails or is late."""
+"""Rounds of questions: one answer a shard, despite failures."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Answer = Callable[[Any], Any]
 
 @pytest.fixture
 def server() -> Iterator[Callable[..., Server]]:
-    """Servers by what they answer, all of which can be reached at first."""
+    """Servers by their answers, all of them in reach."""
     with ExitStack() as open_:
 
         def make(shard: int, answer: Answer) -> Server:

@@ -1,4 +1,4 @@
-"""Replicas: one that was lost is looked at again soon."""
+"""Replicas: a lost one is tried again soon."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was acknowledged and is gone is noticed: commits are counted outside of SQLite's files."""
+"""Lost acknowledged commits are noticed, by a count outside SQLite."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def file_of(folder: Path) -> Path:
 
 @pytest.fixture
 def killed(tmp_path, entry):
-    """A data folder whose log a killed process has left behind, with ten puts."""
+    """A killed process's folder with ten puts in its log."""
     folder, entries = tmp_path / "killed", [entry(f"item {n}") for n in range(10)]
     child = os.fork()
     if child == 0:

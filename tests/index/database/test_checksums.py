@@ -1,4 +1,4 @@
-"""Damaged rows are left out and named, wherever they are read; sound ones have their checksums."""
+"""Damaged rows are left out and named; sound ones have checksums."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def test_every_way_of_writing_leaves_checksums(filled, collection, entry):
 
 
 def unsound(catalog) -> list[str]:
-    """The items whose checksums are not those of their rows."""
+    """The items with other checksums than their rows'."""
     with catalog.reader.begin() as connection:
         wrong = []
         for row in connection.execute(select(items)).all():

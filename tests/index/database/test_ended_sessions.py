@@ -1,4 +1,4 @@
-"""Ended sessions are known to all that share a catalog, and take no room for ever."""
+"""Ended sessions are shared, and forgotten in time."""
 
 from __future__ import annotations
 

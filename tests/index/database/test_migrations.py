@@ -1,4 +1,4 @@
-"""Every released layout of the tables is migrated without loss, and the newest is what is used."""
+"""Every released layout of the tables is migrated without loss."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ VERSIONS = sorted((Path(migrations.__file__).parent / "versions").glob("[0-9]*.p
 
 
 def restored(layout: Path, folder: Path) -> Path:
-    """A data folder whose catalog has the statements of a file."""
+    """A data folder with a catalog of a file's statements."""
     folder.mkdir(exist_ok=True)
     with sqlite3.connect(folder / "catalog.sqlite") as connection:
         connection.executescript(layout.read_text("utf-8"))

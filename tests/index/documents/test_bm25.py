@@ -1,4 +1,4 @@
-"""BM25F over fields: its value, the parts that add up to it, and its order."""
+"""BM25F over fields: values, parts, and order."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_a_word_is_spelled_as_most_documents_have_it():
 
 
 def test_fields_of_other_documents_cost_a_document_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Else each of many items with keys of their own would look at all keys of the others."""
+    """Otherwise all keys of others would be looked at."""
     added, add = list[int](), Postings.add
     monkeypatch.setattr(
         Postings,

@@ -1,4 +1,4 @@
-"""Columns of one key: which documents fit, how they are sorted, and what is counted."""
+"""Columns of one key: filters, order, and counts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What words of a query are taken for."""
+"""Words of a query and their corrections."""
 
 from __future__ import annotations
 

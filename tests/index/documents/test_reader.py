@@ -1,4 +1,4 @@
-"""Documents follow the catalog: what is put, replaced, deleted or forgotten."""
+"""Documents follow the catalog: puts, replacements, deletions."""
 
 from __future__ import annotations
 

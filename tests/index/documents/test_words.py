@@ -1,4 +1,4 @@
-"""Words in the form in which they are compared."""
+"""Words in their form for comparison."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Completions of typed texts, by the items that they find."""
+"""Completions of typed texts, by their items."""
 
 from __future__ import annotations
 

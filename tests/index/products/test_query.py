@@ -1,4 +1,4 @@
-"""Product queries as they are read: what is asked for, what is refused, what photos are asked."""
+"""Product queries: wishes, refusals, and photos."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One ranking of words and looks: what is relevant, in which order, and what is counted."""
+"""One ranking of words and looks: relevance, order, counts."""
 
 from __future__ import annotations
 

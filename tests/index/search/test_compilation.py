@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from index.search import query as query_parts
-from index.search.estimates import Coded
 from index.search.query import QueryPart, SentenceRole
-from index.search.rescorer import Rescorer, compile_kernel
+from index.search.rescorer import Coded, Rescorer, compile_kernel
 from index.search.threads import Workers
 from index.segments import rows
 from models.scores import byte_dots

@@ -1,4 +1,4 @@
-"""Contenders: no row is left out that may be among the best."""
+"""Contenders: every row with a chance stays."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from models.text.queries import Query
 
 
 def contenders(totals: list[float], off: float, per_item: int = 1) -> Contenders:
-    """Rows of items that have so many photos each, whose scores may be off."""
+    """Rows of items' photos with errors of scores."""
     total = np.array(totals, np.float32)
     numbers = np.arange(len(total))
     error = np.full(len(total), off, np.float32)

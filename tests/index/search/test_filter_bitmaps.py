@@ -1,4 +1,4 @@
-"""Filters: the revisions that carry what is asked for, kept and brought up to date."""
+"""Filters: matching revisions, kept and brought up to date."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Rows on a device score as they do by their codes on the processor."""
+"""Rows on a device score as on the processor."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 import torch
 
-from index.search.estimates import Coded
 from index.search.gpu import Device
 from index.search.query import QueryPart, SentenceRole, exact
-from index.search.rescorer import Rescorer
+from index.search.rescorer import Coded, Rescorer
 from index.search.threads import Workers
 from index.segments.rows import Rows, Side, of_vectors
 from models.scores.kernels import Floats

@@ -1,4 +1,4 @@
-"""Search: the best rows that there are, with their exact scores, whatever is asked."""
+"""Search: the best rows with their exact scores."""
 
 import sqlite3
 from contextlib import closing
@@ -75,7 +75,7 @@ def collection(catalog, request):
 
 @pytest.fixture
 def shop(catalog, collection, entry):
-    """Items with metadata, of which some came, went and were replaced."""
+    """Items with metadata after some changes."""
     for start in range(0, 60, 20):
         catalog.put_many(
             collection,
@@ -153,7 +153,7 @@ def test_what_a_query_negates_is_subtracted_where_it_is_there(catalog, collectio
 
 @pytest.fixture
 def alike(catalog, collection, entry):
-    """Items whose bags are all the same."""
+    """Items with equal bags."""
     one = entry("x", sentences=2)
     same = replace(one, bags=(one.bags[0], one.bags[0]))
     ids = ["b", "ä", "a", "a/1", "Z", "10", "9"]
@@ -261,7 +261,7 @@ def test_hit_brings_its_own_boxes_and_labels(catalog, collection, index, entry):
     assert [box.right for box in hit.bag.places] == pytest.approx(
         [box.right for box in given_entry.images[0].places]
     )
-    assert (hit.position, hit.photo, hit.probability) == (-1, 0, None)
+    assert (hit.position, hit.probability) == (-1, None)
 
 
 def test_hit_tells_its_links_though_its_item_is_gone(catalog, collection, index, entry):
@@ -412,7 +412,7 @@ def test_photos_that_promise_most_are_the_best_hits(catalog, collection, segment
     first = list(dict.fromkeys(photos.revisions[order].tolist()))[:5]
     explained = index.explain("images", query, photos.of_items(first))
     hits = [explained[revision] for revision in first]
-    assert [(hit.item, hit.photo) for hit in hits] == [(hit.item, hit.photo) for hit in best]
+    assert [(hit.item, hit.position) for hit in hits] == [(hit.item, hit.position) for hit in best]
     assert [hit.score for hit in hits] == pytest.approx([hit.score for hit in best])
     top = [photos.probabilities[photos.revisions == revision].max() for revision in first]
     assert top == pytest.approx([hit.probability for hit in best], abs=0.01)

@@ -129,7 +129,7 @@ def test_nothing_is_as_probable_as_that(index, image_bag):
 def test_exact_search_misses_no_probable_hit_where_probabilities_are_steep(
     catalog, collection, index, calibration, segments_folder, image_bag, side
 ):
-    """The scores from codes are off by more than all probabilities that lie between 0 and 1."""
+    """Errors of codes' scores exceed the range of probabilities."""
     steep = replace(
         calibration, coefficients=calibration.coefficients * torch.tensor([99, 0, 0, 0])
     )

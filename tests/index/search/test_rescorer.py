@@ -1,4 +1,4 @@
-"""Scores from codes, how far they can be from exact ones, and the exact ones themselves."""
+"""Scores from codes, their error, and the exact scores."""
 
 from itertools import product
 
@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 from index.search import query as query_parts
 from index.search import rescorer
-from index.search.estimates import Coded, Estimates
 from index.search.query import QueryPart, SentenceRole
-from index.search.rescorer import Rescorer
+from index.search.rescorer import Coded, Estimates, Rescorer
 from index.search.threads import Workers
 from index.segments import rows
 from models.scores.scoring import SCORES
@@ -36,7 +35,10 @@ def stored(bags, side="images", score="sum_of_max"):
 
 
 def literal(score, bag, term, role):
-    """Eq. 8 of Karpathy & Fei-Fei 2015 or eq. 6 of 2014, product by product in double precision."""
+    """Eq. 8 of Karpathy & Fei-Fei 2015 or eq. 6 of 2014.
+
+    Product by product, in double precision.
+    """
     image, sentence = (
         (bag, term.vectors) if role is SentenceRole.QUERY_IS_SENTENCE else (term.vectors, bag)
     )

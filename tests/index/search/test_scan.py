@@ -1,4 +1,4 @@
-"""Scans: exact answers from heads equal brute force, and read few of the rows' codes."""
+"""Scans from heads equal brute force, and read few codes."""
 
 from dataclasses import replace
 
@@ -19,7 +19,7 @@ D, ITEMS, PER_ITEM, TAIL = 24, 300, 3, 40
 
 
 def bag(random, fragments, kind):
-    """Fragments that share something, and differ most in their first numbers."""
+    """Fragments with a common part, most unlike in first numbers."""
     spread = torch.logspace(0, -2, D)
     vectors = torch.randn(D, generator=random) + spread * torch.randn(
         fragments, D, generator=random
@@ -66,7 +66,7 @@ def index(catalog, collection, segments_folder, random, monkeypatch):
     catalog.put_many(collection, entries[:TAIL])
     index = Index(catalog, collection, segments_folder)
     snapshot = index.snapshot()
-    assert [one.images.heads is not None for one in snapshot.segments] == [True, False]
+    assert [one.sides["images"].heads is not None for one in snapshot.segments] == [True, False]
     yield index
     index.close()
 

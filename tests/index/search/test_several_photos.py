@@ -1,4 +1,4 @@
-"""Items with several photos: each is stored, found, copied and deleted with its item."""
+"""Items of several photos: stored, found, copied, deleted together."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from models.types import Box, FragmentBag, Span
 
 @pytest.fixture
 def album(catalog, collection, entry):
-    """An item of three photos, each with a picture of its own, and one of a single photo."""
+    """An item of three photos and pictures, and a single one."""
     jpegs = (b"front", b"back", b"sole")
     shown = tuple(Picture(jpeg, 4, 3, name_of(jpeg)) for jpeg in jpegs)
     shoe = replace(entry("shoe", photos=3, metadata={"n": 1}), pictures=shown)
@@ -39,7 +39,7 @@ def jpegs(catalog, collection, item="shoe"):
 
 
 def nothing(*_):
-    """Progress that nobody looks at."""
+    """Progress without a reader."""
 
 
 def test_photos_come_back_in_order_with_their_bags(album, collection):
@@ -74,7 +74,7 @@ def test_an_item_is_found_once_by_its_best_photo_page_after_page(
             after = request.behind(answer[-1], len(found))
         assert [hit.key for hit in found] == [hit.key for hit in every.hits]
         assert len({hit.item for hit in found}) == 30
-        assert len({hit.photo for hit in found}) > 1
+        assert len({hit.position for hit in found}) > 1
         for hit in found:
             assert sum(link.similarity for link in hit.links) == pytest.approx(hit.score, abs=1e-4)
 
@@ -110,7 +110,7 @@ def test_snapshot_and_reembedding_keep_every_photo(album, collection, tmp_path):
     home = other.names.find("default")
     assert jpegs(other, home) == [b"front", b"back", b"sole"]
 
-    def anew(entries):
+    def embed_again(entries):
         return [
             replace(
                 one,
@@ -121,7 +121,7 @@ def test_snapshot_and_reembedding_keep_every_photo(album, collection, tmp_path):
         ]
 
     options = {"fingerprint": "b", "dimension": 3, "score": "sum_of_max"}
-    new = reembedding.reembed(other, "default", embed=anew, progress=nothing, **options)
+    new = reembedding.reembed(other, "default", embed=embed_again, progress=nothing, **options)
     assert jpegs(other, new) == [b"front", b"back", b"sole"]
     assert not list(check_items(other, new, nothing))
     other.close()
@@ -159,4 +159,4 @@ def test_no_page_loses_an_item_whose_better_photo_is_not_probable_enough(
     (hit,) = index.best(first).hits
     rest = index.best(first.behind(hit, 1)).hits
     index.close()
-    assert [(one.item, one.photo) for one in (hit, *rest)] == [("b", 0), ("a", 1)]
+    assert [(one.item, photo_at(one.position)) for one in (hit, *rest)] == [("b", 0), ("a", 1)]

@@ -1,4 +1,4 @@
-"""Choice of rows: what passes a filter, and what negated parts take off what a row promises."""
+"""Choice of rows, by filters and less negated parts."""
 
 import numpy as np
 import pytest
@@ -34,7 +34,10 @@ def test_without_a_score_every_row_that_passes_is_chosen(snapshot, sentence_bag)
 def test_candidates_are_those_that_promise_most_less_what_is_negated(
     snapshot, sentence_bag, monkeypatch
 ):
-    """S = fᵀ Σ_t s_t − w Σ_t max(0, fᵀ n_t) of each photo's first fragment f, the ten highest."""
+    """S = fᵀ Σ_t s_t − w Σ_t max(0, fᵀ n_t).
+
+    Of each photo's first fragment f, the ten highest.
+    """
     monkeypatch.setattr(candidates, "SCANNED", 10)
     monkeypatch.setattr(candidates, "count_candidates", lambda *_: 10)
     asked, negated = sentence_bag(3), sentence_bag(2)

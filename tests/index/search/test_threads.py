@@ -1,4 +1,4 @@
-"""Workers: parts of work in order, within other work, and what happens when one fails."""
+"""Workers: ordered parts, nested work, and failures."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -27,7 +27,7 @@ def test_alone_means_the_thread_that_asks():
 
 
 def test_work_within_work_of_many_threads_comes_to_an_end():
-    """More threads ask than there are workers, from within the workers' own work, too."""
+    """More threads than workers ask, from workers, too."""
     workers = Workers(2)
 
     def outer(number):

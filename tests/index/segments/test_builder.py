@@ -32,7 +32,7 @@ def work(follower):
 
 @pytest.fixture(autouse=True)
 def without_power_cuts(monkeypatch):
-    """Nothing is flushed to the disk: no test here cuts the power, and waiting takes seconds."""
+    """Flush nothing to the disk: no test here cuts the power."""
     monkeypatch.setattr(segments, "sync", lambda path: None)
     monkeypatch.setattr(manifest, "sync", lambda path: None)
 
@@ -44,7 +44,7 @@ def directory(segments_folder, collection):
 
 @pytest.fixture
 def published(catalog, collection, directory):
-    """The segments that the manifest lists, opened again."""
+    """The manifest's segments, opened again."""
 
     def read():
         listed = manifest.read(directory, collection.token).segments
@@ -55,7 +55,7 @@ def published(catalog, collection, directory):
 
 @pytest.fixture
 def complete(catalog, collection, directory, published):
-    """Says whether published segments hold what the catalog has, row by row, and nothing else."""
+    """Says whether segments hold the catalog's rows, and no others."""
 
     def check():
         with catalog.reading(collection) as view:
@@ -70,9 +70,9 @@ def complete(catalog, collection, directory, published):
         assert [one.span.after for one in chain] == [0, *(one.span.until for one in chain[:-1])]
         assert chain[-1].span.until == newest
         for side in SIDES:
-            joined = rows.join([one.side(side) for one in chain], rows.in_memory)
+            joined = rows.join([one.sides[side] for one in chain], rows.in_memory)
             for name in rows.STORED:
-                assert getattr(joined, name).tolist() == getattr(truth.side(side), name).tolist()
+                assert getattr(joined, name).tolist() == getattr(truth.sides[side], name).tolist()
         return True
 
     return check
@@ -364,7 +364,7 @@ def test_segment_stays_while_a_reader_holds_it(
     fill(16, 16)
     follow()
     assert held.exists()
-    assert len(snapshot.published[0].images.codes) > 0
+    assert len(snapshot.published[0].sides["images"].codes) > 0
     assert right(everything, reader.best(everything))  # and now it has the newer one
     del snapshot
     follow()

@@ -1,4 +1,4 @@
-"""Candidates: what FAISS finds holds the best, and nothing that a filter keeps out."""
+"""Candidates: FAISS's hold the best, within filters."""
 
 from dataclasses import replace
 
@@ -28,7 +28,7 @@ def small(monkeypatch):
 
 
 class World:
-    """Photos and sentences that come in clusters, as those of albums do."""
+    """Photos and sentences in clusters, like albums'."""
 
     def __init__(self):
         self.random = torch.Generator().manual_seed(3)
@@ -77,7 +77,7 @@ def filled(catalog, collection, segments_folder, world):
 
 @pytest.fixture
 def asked(world):
-    """Requests of both directions that FAISS answers."""
+    """Requests of both directions for FAISS."""
     return [
         Request(side, Query.of(bag), limit=5)
         for cluster in range(CLUSTERS)
@@ -229,7 +229,7 @@ def test_no_more_rows_are_found_than_pass(world):
 
 
 def test_file_of_another_version_is_refused(tmp_path):
-    """Codes of 8 bits, as segments had them before: such a segment is built again."""
+    """Codes of 8 bits, as in former segments: they are rebuilt."""
     faiss = candidates.library()
     before = faiss.IndexScalarQuantizer(8, faiss.ScalarQuantizer.QT_8bit)
     before.train(np.eye(8, dtype=np.float32))

@@ -1,4 +1,4 @@
-"""Heads: bounds of scores that hold, components found, and files that are checked."""
+"""Heads: bounds of scores, components, and checked files."""
 
 from dataclasses import replace
 from itertools import product
@@ -9,9 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from index.search import query as query_parts
-from index.search.estimates import Coded
 from index.search.query import QueryPart, SentenceRole
-from index.search.rescorer import Rescorer
+from index.search.rescorer import Coded, Rescorer
 from index.search.threads import Workers
 from index.segments import heads, rows
 from models.scores.scoring import SCORES

@@ -1,4 +1,4 @@
-"""Followers as processes: elected, killed at random moments, out of room on the disk."""
+"""Followers as processes: elected, killed, out of disk."""
 
 import errno
 import os
@@ -69,7 +69,7 @@ def until(condition, seconds=60.0):  # where others keep the machine busy
 
 
 class Forking:
-    """The script above; `log` has what it and all its processes say of errors."""
+    """The script above, and its processes' errors in `log`."""
 
     def __init__(self):
         self.process = subprocess.Popen(  # noqa: S603 - our own lines above
@@ -137,7 +137,7 @@ def texts(count, start=0):
 
 @pytest.fixture
 def reached(collection, segments_folder):
-    """The newest revision that is published."""
+    """The newest published revision."""
 
     def read():
         found = manifest.read(segments_folder / collection.token, collection.token)
@@ -161,7 +161,7 @@ def put_at_random(catalog, collection, entry, chance):
 def survives_kills(
     times, catalog, collection, segments_folder, spawn, reached, right, entry, asked
 ):
-    """Kill followers while they follow; every search is right, and in the end all is published."""
+    """Kill working followers; searches are right, and all is published."""
     chance, reader = random.Random(times), Index(catalog, collection, segments_folder)
     for _ in range(times):
         child, moment = spawn(), time.monotonic() + chance.uniform(0.02, 0.6)

@@ -1,4 +1,4 @@
-"""Snapshots: what is published and what is newer, without a gap between them."""
+"""Snapshots: the published and the newer, without a gap."""
 
 import os
 import sqlite3
@@ -27,8 +27,9 @@ def reader(catalog, collection, segments_folder):
 
 
 def revisions(now):
-    """The revisions of the images that count."""
-    return [int(one) for part in now.segments for one in part.images.revisions[part.images.live]]
+    """The revisions of the counting images."""
+    sides = [part.sides["images"] for part in now.segments]
+    return [int(one) for rows in sides for one in rows.revisions[rows.live]]
 
 
 def spans(now):

@@ -1,4 +1,4 @@
-"""Rows: codes within half a step, and arrays that are refused where they do not fit."""
+"""Rows: codes within half a step, and refused arrays."""
 
 from itertools import pairwise
 

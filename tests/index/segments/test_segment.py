@@ -1,4 +1,4 @@
-"""Segments: what is written comes back, what is harmed is refused, what is held stays."""
+"""Segments: written and read, refused if harmed, held if open."""
 
 import errno
 import fcntl
@@ -38,7 +38,7 @@ def test_segment_comes_back_from_disk_as_it_was(in_memory, written):
     opened = segments.map_folder(written[0], SPAN, written[1])
     for side in SIDES:
         for name in segments.STORED:
-            ours, theirs = (getattr(one.side(side), name) for one in (in_memory, opened))
+            ours, theirs = (getattr(one.sides[side], name) for one in (in_memory, opened))
             assert ours.dtype == theirs.dtype
             assert ours.tolist() == theirs.tolist()
             assert not theirs.flags.writeable
@@ -109,7 +109,10 @@ def test_segment_is_deleted_only_once_no_one_holds_it(written):
     assert not segments.discard(folder)
     del first
     assert not segments.discard(folder)
-    assert second.images.codes.sum() == segments.map_folder(folder, SPAN, sums).images.codes.sum()
+    assert (
+        second.sides["images"].codes.sum()
+        == segments.map_folder(folder, SPAN, sums).sides["images"].codes.sum()
+    )
     del second
     assert segments.discard(folder)
     assert not folder.exists()
@@ -121,7 +124,7 @@ def test_segment_without_retired_rows_holds_its_files_too(written):
     part = whole.without(np.array([3]))
     del whole
     assert not segments.discard(folder)
-    assert part.images.live.sum() == 39
+    assert part.sides["images"].live.sum() == 39
 
 
 def test_hold_that_fails_lets_go_of_nothing_else(written):
@@ -175,16 +178,16 @@ def test_neighbours_are_joined_without_their_retired_rows(catalog, collection, e
         ]
     joined = segments.join(parts, RevisionSpan(0, 0, 9, "n"))
     assert joined.span == RevisionSpan(0, 6, 9, "n")
-    assert joined.images.revisions.tolist() == [1, 4, 5, 6]
-    assert joined.sentences.revisions.tolist() == [1, 1, 4, 4, 5, 5, 6, 6]
-    assert joined.sentences.positions.tolist() == [0, 1] * 4
+    assert joined.sides["images"].revisions.tolist() == [1, 4, 5, 6]
+    assert joined.sides["sentences"].revisions.tolist() == [1, 1, 4, 4, 5, 5, 6, 6]
+    assert joined.sides["sentences"].positions.tolist() == [0, 1] * 4
     later = joined.since(4)
-    assert (later.span.after, later.images.revisions.tolist()) == (4, [5, 6])
+    assert (later.span.after, later.sides["images"].revisions.tolist()) == (4, [5, 6])
 
 
 def test_only_current_rows_count(in_memory):
     current = np.array([1, 2, 39, 77])
-    assert np.flatnonzero(in_memory.only(current).images.live).tolist() == [0, 1, 38]
+    assert np.flatnonzero(in_memory.only(current).sides["images"].live).tolist() == [0, 1, 38]
     assert in_memory.only(current).wasted
     assert not in_memory.wasted
     everything = np.arange(1, 41)

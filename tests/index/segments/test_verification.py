@@ -1,4 +1,4 @@
-"""Segments that change on the disk while they are searched are noticed, let go of and rebuilt."""
+"""Segments changed on disk are noticed, dropped and rebuilt."""
 
 from __future__ import annotations
 

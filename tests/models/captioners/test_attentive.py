@@ -7,7 +7,7 @@ from models.captioners.attentive import Config, Model, text_vectors
 from models.captions.captioning import FIRST_WORD
 from models.captions.kinds import ThingKind
 from models.matcher import Config as MatcherConfig
-from models.matcher import Matcher
+from models.matcher import TwoTowerMatcher
 from models.registry import Generation
 from models.types import PaddedBags
 
@@ -29,7 +29,9 @@ CONFIG = Config(
 def matcher():
     torch.manual_seed(0)
     image = {"name": "regions_in_context", "options": TOWER}
-    return Matcher(MatcherConfig(image, {"name": "minilm", "options": {"embedding": 16}})).eval()
+    return TwoTowerMatcher(
+        MatcherConfig(image, {"name": "minilm", "options": {"embedding": 16}})
+    ).eval()
 
 
 @pytest.fixture(scope="module")

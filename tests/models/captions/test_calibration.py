@@ -1,4 +1,4 @@
-"""How probable captions are: a value worked by hand, and the features that it is made of."""
+"""Probabilities of captions: a worked value, and features."""
 
 from __future__ import annotations
 

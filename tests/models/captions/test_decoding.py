@@ -9,7 +9,7 @@ A, B, C, D = 1, 2, 3, 4
 
 
 def follow(table):
-    """A step over hand-built paths: the state is what was said, table gives the next chances.
+    """A step over paths by hand: words so far, next chances.
 
     Paths that the table lacks end.
     """
@@ -49,7 +49,7 @@ def walk(seed, sentences=3, vocabulary=7):
 
 
 def greedy(step, state, limits):
-    """The reference of a beam of one: the likeliest word at each step, sentence by sentence."""
+    """The reference of a beam of one: each likeliest word."""
     hypotheses = []
     for row in range(len(state[0])):
         one_state, words, total, last = tuple(part[row : row + 1] for part in state), [], 0.0, END

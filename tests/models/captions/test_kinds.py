@@ -8,7 +8,7 @@ PERSON, ANIMAL = ThingKind(("person",), 2.0, 0.0), ThingKind(("animal",), 1.0, 0
 
 @pytest.fixture
 def train():
-    """Three classes, the last of which no photo shows, and photos of two numbers each.
+    """Three classes, the last in no photo, and photos' numbers.
 
     Logits, features, what is named, classes, words. Photos vary along the first number.
     """

@@ -1,4 +1,4 @@
-"""Regions are described in one batch, judged by their own fragment, and told once."""
+"""Regions are described in one batch, judged by fragment."""
 
 from __future__ import annotations
 

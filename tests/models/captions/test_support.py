@@ -1,4 +1,4 @@
-"""Words of captions get what the matcher finds for them, and are marked where it finds nothing."""
+"""Words of captions get the matcher's evidence, or a mark."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def matcher(engine):
 
 @pytest.fixture
 def bag(matcher):
-    """A photo that is red on the left and blue on the right."""
+    """A photo of red on the left and blue on the right."""
     photo = torch.zeros(3, 30, 40, dtype=torch.uint8)
     photo[0, :, :20], photo[2, :, 20:] = 255, 255
     return matcher.embed_images([photo])[0]

@@ -1,4 +1,4 @@
-"""Contributions of words, against the same network written as one linear map by autograd."""
+"""Contributions of words equal one linear map by autograd."""
 
 import pytest
 import torch
@@ -10,7 +10,7 @@ from tests import encoders
 
 @pytest.fixture(scope="module")
 def texts():
-    """CLIP's text encoder in double precision: one layer more would only be slower."""
+    """CLIP's text encoder in double precision, of few layers."""
     from models.encoders import clip
 
     return clip.Texts(encoders.folder("clip"), "float64")
@@ -33,7 +33,7 @@ def split(texts, ids, groups, run=contributions):
 
 
 def each_token(ids):
-    """Every token a group of its own, but the last one, whose state is pooled."""
+    """Every token a group, except the last, pooled one."""
     L, T = ids.shape
     return torch.eye(T).expand(L, T, T)
 
@@ -105,7 +105,7 @@ def test_along_all_paths_they_add_up_too(texts):
 
 
 def test_along_all_paths_a_word_is_the_held_networks_answer_to_its_embedding(texts):
-    """Against autograd: with what is held detached, a part is the Jacobian times the embedding."""
+    """Parts equal the Jacobian times the embedding, by autograd."""
     ids = texts.spelling.tokenizer(["dog tree"], return_tensors="pt")["input_ids"]
     model = texts.network.text_model
     base = model.embeddings(input_ids=ids).detach()

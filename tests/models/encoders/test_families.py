@@ -1,4 +1,4 @@
-"""Every family compared with transformers' forward: the same scores, from the same files."""
+"""Every family has transformers' scores from the same files."""
 
 import importlib
 
@@ -9,7 +9,7 @@ from benchmarks.models import tiny_encoders
 from benchmarks.models.tiny_encoders import FAMILIES
 from models.encoders.halves import ADDED
 from models.encoders.photos import patch_weights
-from models.matcher import Config, Matcher, TowerOptions
+from models.matcher import Config, TowerOptions, TwoTowerMatcher
 from models.scores.scoring import SCORES
 from models.types import WHOLE_FRAME, WHOLE_SENTENCE, PaddedBags
 from tests import encoders
@@ -26,7 +26,7 @@ def matcher(family, **image):
     precision = image.get("precision", "float32")
     options = encoders.options(family) | {"scale": 1.0, "precision": precision}
     image = {"recipe": "masked", "against": "photo"} | image
-    return Matcher(
+    return TwoTowerMatcher(
         Config(
             TowerOptions.of("image_towers", "pretrained", options | image),
             TowerOptions.of("text_towers", "pretrained", options),
@@ -41,7 +41,7 @@ def plain(family):
 
 @pytest.fixture(scope="module")
 def official(family, photos):
-    """What transformers makes of photos that are not square, and of texts."""
+    """transformers' outputs for oblong photos, and for texts."""
     import transformers
 
     folder = encoders.folder(family)
@@ -155,7 +155,7 @@ def test_links_add_up_and_mix_the_cosine_with_the_late_interaction(family, photo
 
 @pytest.mark.parametrize("recipe", ["masked", "value"])
 def test_a_box_is_what_its_patches_show_and_nothing_else(family, recipe, tmp_path, photos):
-    """Where no block before the pooling one lets patches tell each other what they show."""
+    """For blocks before the pooling one without mixed patches."""
     size = tiny_encoders.Size(layers=0 if family == "siglip" else 1)
     tiny_encoders.make_untrained(family, tmp_path, TEXTS, size)
     module = importlib.import_module(f"models.encoders.{family}")
@@ -185,7 +185,7 @@ def test_boxes_of_the_same_size_give_together_what_one_around_them_gives(plain, 
 
 
 def test_what_a_patch_gave_changes_most_with_that_patch(family, tmp_path, photos):
-    """In an encoder whose only block pools; attention weights of all patches change a little."""
+    """In an encoder of one pooling block; all attention shifts."""
     size = tiny_encoders.Size(layers=0 if family == "siglip" else 1)
     tiny_encoders.make_untrained(family, tmp_path, TEXTS, size)
     vision = importlib.import_module(f"models.encoders.{family}").Photos(tmp_path, "float32")

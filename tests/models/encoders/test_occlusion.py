@@ -1,4 +1,4 @@
-"""What boxes add by what is lost without them, worked by hand and on a sum of pixels."""
+"""Boxes' additions by their loss, worked by hand."""
 
 from functools import partial
 
@@ -65,7 +65,7 @@ def test_a_pass_is_made_for_boxes_that_some_photo_has():
 
 
 def test_the_box_with_the_bright_patch_adds_it():
-    """A network that sees the sum of red and the sum of blue pixels."""
+    """A network of the sums of red and of blue pixels."""
     pixels = torch.full((1, 3, 8, 8), 0.1)
     pixels[0, 0, :4, :4] = 1.0  # red, top left
     pixels[0, 2, 4:, 4:] = 1.0  # blue, bottom right

@@ -13,7 +13,7 @@ from torchvision.transforms.functional import to_pil_image
 from models.encoders.layouts import FolderLayout
 from models.encoders.open_clip import OpenClipLayout, rename
 from models.encoders.source import EncoderSource, family, layout, number
-from models.matcher import Config, Matcher, TowerOptions
+from models.matcher import Config, TowerOptions, TwoTowerMatcher
 from models.scores.scoring import SCORES
 from models.types import PaddedBags
 from tests import encoders
@@ -40,13 +40,13 @@ def folder(tmp_path):
 
 @pytest.fixture(scope="module")
 def uneven(photos):
-    """Photos that are not square; of the last, a crop in the middle begins at pixel 17.5."""
+    """Oblong photos; the last's crop begins at pixel 17.5."""
     return [*photos, torch.arange(3 * 64 * 99).mul(7).to(torch.uint8).view(3, 64, 99)]
 
 
 def matcher(folder, regions):
     options = encoders.options_of(folder) | {"scale": 1.0}
-    return Matcher(
+    return TwoTowerMatcher(
         Config(
             TowerOptions.of("image_towers", "pretrained", options | {"regions": regions}),
             TowerOptions.of("text_towers", "pretrained", options),
@@ -141,7 +141,7 @@ def test_a_folder_with_both_layouts_is_read_in_that_of_transformers(folder):
 
 
 def test_settings_of_another_library_beside_it_do_not_matter(folder):
-    """As timm's repositories of dual encoders have them, with weights of the image tower alone."""
+    """As timm's repositories have them, with image weights alone."""
     (folder / "config.json").write_text('{"architecture": "vit_base_patch16_clip_224"}')
     (folder / "model.safetensors").write_bytes(b"")
     assert type(layout(folder)) is OpenClipLayout
@@ -186,7 +186,7 @@ def test_what_is_no_plain_clip_is_refused_with_the_option(folder, part, option, 
 
 @contextmanager
 def rewritten(folder):
-    """Within the context, the settings of a folder can be changed; then they are written."""
+    """Change the settings of a folder within the context."""
     file = folder / "open_clip_config.json"
     settings = json.loads(file.read_text())
     yield settings

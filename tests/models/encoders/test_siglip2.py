@@ -1,11 +1,11 @@
-"""SigLIP 2 NaFlex compared with transformers' forward, on photos of several shapes at a time."""
+"""SigLIP 2 NaFlex equals transformers', on photos of many shapes."""
 
 import pytest
 import torch
 import transformers
 
 from models.encoders.siglip2 import Patches
-from models.matcher import Config, Matcher, TowerOptions
+from models.matcher import Config, TowerOptions, TwoTowerMatcher
 from models.scores.scoring import SCORES
 from models.types import PaddedBags
 from tests import encoders
@@ -17,7 +17,7 @@ RECIPES = ("masked", "value", "contributed", "occluded")
 def matcher(**image):
     options = encoders.options("siglip2") | {"scale": 1.0}
     precision = {"precision": image.get("precision", "float32")}
-    return Matcher(
+    return TwoTowerMatcher(
         Config(
             TowerOptions.of("image_towers", "pretrained", options | image),
             TowerOptions.of("text_towers", "pretrained", options | precision),
@@ -27,7 +27,7 @@ def matcher(**image):
 
 @pytest.fixture(scope="module")
 def shapes():
-    """Photos that are wide, tall, narrow and square."""
+    """Photos of wide, tall, narrow and square shapes."""
     generator = torch.Generator().manual_seed(3)
     sizes = [(50, 80), (90, 30), (16, 200), (64, 64)]
     return [

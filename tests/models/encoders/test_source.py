@@ -1,4 +1,4 @@
-"""What can be adopted, and what is said of the rest."""
+"""Adoptable folders, and reasons against others."""
 
 import json
 import shutil

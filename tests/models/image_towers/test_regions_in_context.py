@@ -61,7 +61,10 @@ def test_names_are_the_mean_name_of_what_a_classifier_makes_of_a_photo():
 
 
 def test_classes_of_regions_have_their_share_in_the_names_of_a_photo():
-    """p = (1 − w) p(photo) + w mean_r p(region r) over what is there, by a literal loop."""
+    """p = (1 − w) p(photo) + w mean_r p(region r), by a loop.
+
+    Over what is there.
+    """
     config = Config(("lite0@32", "lite0@64"), ("lite0@32",), region_classes=0.25)
     torch.manual_seed(0)
     names = ClassNames(config, 8).eval()
@@ -91,7 +94,7 @@ def test_the_largest_of_each_feature_over_regions_is_one_more_view():
 
 
 def test_a_photo_starts_near_the_names_of_its_class():
-    """Before any training, along the directions that a text tower with `names` starts from."""
+    """Before training, along a text tower's `names`."""
     tower = built(replace(NAMED, embedding=64, names=100.0))
     inputs = torch.rand(1, 21, 1280)
     tower.prepare([inputs[0], 2 * inputs[0]])

@@ -3,7 +3,7 @@ from itertools import pairwise, product
 import pytest
 import torch
 
-from models.scores.alignment import EARNED, decode_chain, links, phrases, query_links, word_groups
+from models.scores.alignment import EARNED, decode_chain, phrases, query_links, word_groups
 from models.scores.scoring import SCORES
 from models.text.queries import Query
 from models.types import (
@@ -16,6 +16,11 @@ from models.types import (
     PaddedBags,
     Span,
 )
+
+
+def links(image, sentence, score="sum_of_max"):
+    """The links of a pair."""
+    return SCORES[score].links(image, sentence)
 
 
 def random_pair(seed, R=4, words=("a", "brown", "dog", "runs")):
@@ -38,7 +43,7 @@ def spoken(text, *vectors):
 
 
 def photo(*vectors):
-    """The bag of a photo whose first fragment is the whole."""
+    """A photo's bag with the whole as first fragment."""
     boxes = (WHOLE_FRAME, *(Box(0, 0, 1 / i, 1) for i in range(2, len(vectors) + 1)))
     labels = (WHOLE_PHOTO, *(f"region {i}" for i in range(1, len(vectors))))
     return FragmentBag(torch.tensor(vectors), boxes, labels)

@@ -1,4 +1,4 @@
-"""Products in 8 bits: the same integers by the processor's instruction, by numkong and by hand."""
+"""Products in 8 bits: equal by processor, numkong and hand."""
 
 import numpy as np
 import pytest
@@ -54,7 +54,7 @@ def test_the_instruction_gives_what_numkong_gives(T, D, monkeypatch):
 
 @native
 def test_stored_vectors_may_begin_anywhere_and_are_only_read():
-    """As rows of a mapped segment, cut where a block begins."""
+    """As rows of a mapped segment, from a block's start."""
     stored = extremes(100, 66, 0)
     stored.flags.writeable = False
     query = extremes(5, 66, 1)

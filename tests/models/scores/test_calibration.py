@@ -109,7 +109,7 @@ def test_terms_count_between_texts_and_photos_alone(calibration):
 
 
 def test_a_pair_has_the_same_probability_whatever_others_are_computed_with_it(calibration):
-    """As on shards, each of which knows a part of the hits, to the last bit."""
+    """As on shards with parts of the hits, to the last bit."""
     torch.manual_seed(0)
     scores, sums = 2 * torch.randn(1001), torch.tensor([[1.0, 2.0]])
     several = calibration.probabilities(PairKind.TEXT_IN_PHOTO, scores, sums, torch.tensor([4]))

@@ -17,7 +17,7 @@ def towers(request):
 
 
 def pairs(image, text):
-    """Photos whose features are those of a sentence, up to a rotation."""
+    """Photos with a sentence's features, up to a rotation."""
     generator = torch.Generator().manual_seed(0)
     sentences, _ = text.reader(TEXTS)
     means = torch.stack([words.mean(0) for words in sentences])  # (L, W)

@@ -1,4 +1,4 @@
-"""Kernels: what they compute, and that they need no folder to be kept in."""
+"""Kernels: values, and no need of a folder."""
 
 import importlib.util
 import shutil

@@ -92,7 +92,7 @@ def test_a_photos_offset_is_what_it_scores_with_reference_sentences(both):
 
 
 def test_scores_gain_the_offsets_of_both_sides_and_nothing_else(both):
-    """Whatever the number of words; links still add up, as the score is a sum over fragments."""
+    """For any number of words; links still add up."""
     images, sentences = bags(3, 2), bags(2, 4, 1)
     before = SCORES["sum_of_max"](images, sentences)
     with_numbers = both.images(images)

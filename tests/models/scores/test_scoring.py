@@ -6,7 +6,7 @@ from models.types import PaddedBags
 
 
 def bag(*vectors, real=None):
-    """One bag of vectors, of which the first `real` count."""
+    """A bag of vectors, the first `real` of them real."""
     mask = torch.arange(len(vectors)) < (len(vectors) if real is None else real)
     return PaddedBags(torch.tensor(vectors)[None], mask[None])
 

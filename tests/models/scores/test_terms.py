@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from models.matcher import Config, TowerOptions
-from models.scores import alignment
+from models.scores.alignment import phrases
 from models.scores.scoring import SCORES
 from models.scores.terms import LEAST, MOST, CatalogueTerms, share
 from models.text.queries import Query
@@ -96,10 +96,10 @@ def test_a_region_earns_its_box_without_what_the_whole_photo_shows_of_terms():
     vectors = torch.tensor([[1.0, 20.0], [2.0, 20.0]])  # the last number is of a term
     image = FragmentBag(vectors, boxes, ("whole photo", "region 1"))
     shirt = FragmentBag(torch.ones(1, 2), (Span(0, 5),), ("shirt",), of_terms=1)
-    links = alignment.links(image, shirt)
-    (phrase,) = alignment.phrases(image, Query.of(shirt), links)
+    links = SCORES["sum_of_max"].links(image, shirt)
+    (phrase,) = phrases(image, Query.of(shirt), links)
     assert (phrase.region, phrase.similarity, phrase.whole) == (1, 22, 21)
-    (plain,) = alignment.phrases(image, Query.of(replace(shirt, of_terms=0)), links)
+    (plain,) = phrases(image, Query.of(replace(shirt, of_terms=0)), links)
     assert plain.region is None  # 1 of 22 is no clear share
 
 

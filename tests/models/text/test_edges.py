@@ -40,7 +40,7 @@ def encoder(dtype=torch.float64, dropout=0.0, *, shared=True):
 
 
 def literal(made, vectors, edges):
-    """Eq. 1, one relation at a time; what is dropped makes nothing."""
+    """Eq. 1, one relation at a time, without dropped ones."""
     fragments = []
     for word, (head, relation) in enumerate(edges):
         if relation == DROPPED:

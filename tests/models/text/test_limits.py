@@ -1,4 +1,4 @@
-"""Limits of texts: what is refused, where runs are cut, and that time grows with the length."""
+"""Limits of texts: refusals, cut runs, and linear time."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_a_phrase_is_found_whole_first_and_whatever_its_case():
 
 
 def costs(text: str) -> dict[str, float]:
-    """What it costs to read a text, by what reads it."""
+    """Costs of reading a text, by reader."""
     half = text[2 : len(text) // 2]
     return {
         "parse": seconds(lambda: parse(text)),
@@ -110,7 +110,7 @@ def costs(text: str) -> dict[str, float]:
 
 
 def plain_cost() -> float:
-    """What LONGEST_TEXT of prose costs a tokenizer."""
+    """A tokenizer's cost for LONGEST_TEXT of prose."""
 
     def tokenize() -> None:
         with forgetting(tokenizer()):
@@ -120,7 +120,7 @@ def plain_cost() -> float:
 
 
 def check(texts: list[str]) -> None:
-    """No text may cost much more than as much prose; by the square they cost 100 to 1,000 ×."""
+    """Compare texts with prose; squares cost 100 to 1,000 ×."""
     plain = plain_cost()
     slow = {}
     for text in texts:

@@ -1,4 +1,4 @@
-"""Noun phrases: what a text names."""
+"""Noun phrases: the things in a text."""
 
 import pytest
 

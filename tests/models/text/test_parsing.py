@@ -159,7 +159,7 @@ def test_every_text_with_a_word_is_one_tree(tokens):
 
 @st.composite
 def forests(draw):
-    """Tokens, some of them punctuation, and heads that close no cycle."""
+    """Tokens, some punctuation, and heads without a cycle."""
     texts = draw(st.lists(st.sampled_from(["word", ","]), min_size=1, max_size=8))
     texts[draw(st.integers(0, len(texts) - 1))] = "word"
     order = draw(st.permutations(range(len(texts))))
@@ -211,7 +211,7 @@ def test_threads_get_the_same_trees():
 
 @pytest.fixture
 def another(tmp_path, monkeypatch):
-    """The pipeline that ships, without its tags, to be chosen."""
+    """The shipped pipeline without its tags."""
     monkeypatch.setattr("models.text.parsing.chosen", str(shipped.PARSER))
     spacy.load(shipped.PARSER, exclude=["tagger"]).to_disk(tmp_path / "another")
     return tmp_path / "another"

@@ -7,7 +7,7 @@ from models.types import FragmentBag
 
 
 class Lengths:
-    """A matcher that knows how long words are."""
+    """A matcher of words' lengths."""
 
     dimension = 1
     score = "sum_of_max"

@@ -58,7 +58,7 @@ def literal_dependencies(place, x, above, kinds, matrices):
 
 
 def literal_phrases(place, x, above, W):
-    """The phrase of a head: its right dependents merged outwards, then its left ones."""
+    """A head's phrase: right dependents merged, then left ones."""
     phrase = x[place]
     right = [j for j, head in enumerate(above) if head == place and j > place]
     left = [j for j, head in enumerate(above) if head == place and j < place]

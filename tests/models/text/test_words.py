@@ -35,7 +35,10 @@ def vectors():
 
 @pytest.fixture(scope="module")
 def hidden_states():
-    """Transformers' own states of every layer for one sentence: input, layer 1, layer 2 …"""
+    """transformers' own states of every layer for one sentence.
+
+    The input, layer 1, layer 2 …
+    """
 
     transformers = pytest.importorskip("transformers")
     config = transformers.BertConfig.from_json_file(minilm_folder() / "config.json")

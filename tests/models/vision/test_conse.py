@@ -5,7 +5,7 @@ import torch
 import torch.nn.functional as F
 
 from models.image_towers import regions_in_context
-from models.matcher import Config, Matcher, TowerOptions
+from models.matcher import Config, TowerOptions, TwoTowerMatcher
 from models.text import classes
 from models.text_towers import minilm
 from models.types import PaddedBags
@@ -18,7 +18,7 @@ LEXICON = (("a", 0.1), ("the", 0.1), ("on", 0.1))
 
 @pytest.fixture(scope="module")
 def matcher():
-    """A matcher that has learned nothing but knows the names of classes."""
+    """An untrained matcher with the names of classes."""
     torch.manual_seed(0)
     image = regions_in_context.Config(
         views=("lite0@32", "lite0@64"),
@@ -28,13 +28,15 @@ def matcher():
         conse=E,
     )
     text = minilm.Config(embedding=8, frozen_layers=5, frequencies=LEXICON, conse=E)
-    made = Matcher(Config(TowerOptions("regions_in_context", image), TowerOptions("minilm", text)))
+    made = TwoTowerMatcher(
+        Config(TowerOptions("regions_in_context", image), TowerOptions("minilm", text))
+    )
     made.begin()
     return made.eval()
 
 
 def asked(matcher, text):
-    """What a text asks for by name: its fragments' last numbers (T, E)."""
+    """A text's names: its fragments' last numbers (T, E)."""
     (bag,) = matcher.embed_sentences([text])
     return bag.vectors[:, -E:]
 
@@ -80,7 +82,7 @@ def test_all_fragments_of_a_photo_are_called_alike_so_that_no_box_is_meant(match
 
 
 def test_photos_are_called_what_the_whole_frame_shows(matcher):
-    """Classes of regions, which the joint space has with `region_classes`, are left out."""
+    """Classes of regions are left out, despite `region_classes`."""
     inputs = torch.rand(1, 6, 1280)  # two views, four boxes
     frame = torch.softmax(backbones.classifier("lite0")(inputs[0, 0]), 0)
     with torch.no_grad():

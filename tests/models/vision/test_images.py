@@ -32,7 +32,7 @@ def gradient(width: int = 40, height: int = 30) -> Image.Image:
 
 
 def png_header(width: int, height: int) -> bytes:
-    """A PNG that declares a size and brings next to no data."""
+    """A PNG with a size and almost no data."""
 
     def chunk(kind: bytes, data: bytes) -> bytes:
         body = kind + data

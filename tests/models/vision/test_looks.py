@@ -1,4 +1,4 @@
-"""A photo is looked at once by all models whose sights see alike."""
+"""Models with equal sights look at a photo once."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from models.vision.sight import Look, share_sight
 
 
 class Counting(Sight):
-    """Counts what it looks at; its key is its name."""
+    """A sight with a count; its key is its name."""
 
     def __init__(self, name: str, tuned: bool = False) -> None:
         super().__init__()

@@ -10,11 +10,11 @@ from models.vision import backbones
 @pytest.fixture
 def by_openvino():
     pytest.importorskip("openvino")
-    backbones.choose_engine("openvino")
+    backbones.choose_inference("openvino")
     try:
         yield backbones.load("lite2")
     finally:
-        backbones.choose_engine("torch")
+        backbones.choose_inference("torch")
 
 
 @pytest.mark.parametrize("size", [64, 97])
@@ -67,10 +67,12 @@ def test_where_gradients_are_wanted_torch_computes(by_openvino):
     assert by_openvino(torch.zeros(1, 3, 64, 64)).shape == (1, by_openvino.channels, 2, 2)
 
 
-def test_a_missing_engine_is_named(monkeypatch):
-    with pytest.raises(ValueError, match="no engine 'tensorrt'; there are: torch, openvino"):
-        backbones.choose_engine("tensorrt")
+def test_an_unknown_inference_is_named(monkeypatch):
+    with pytest.raises(
+        ValueError, match="unknown inference 'tensorrt'; there are: torch, openvino"
+    ):
+        backbones.choose_inference("tensorrt")
     monkeypatch.setitem(__import__("sys").modules, "openvino", None)
     backbones.openvino.library.cache_clear()
     with pytest.raises(LookupError, match="pip install 'tessera\\[openvino\\]'"):
-        backbones.choose_engine("openvino")
+        backbones.choose_inference("openvino")

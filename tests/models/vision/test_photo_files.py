@@ -1,4 +1,4 @@
-"""What a photo costs is counted before it is decoded, and odd files have a clear answer."""
+"""A photo's cost is known before decoding; odd files are named."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def noise(width: int, height: int, mode: str = "RGB") -> Image.Image:
 
 
 def with_scans(data: bytes, count: int) -> bytes:
-    """A progressive JPEG whose last scan comes again and again."""
+    """A progressive JPEG with a repeated last scan."""
     starts = [found.start() for found in re.finditer(b"\xff\xda", data)]
     last = data[starts[-1] : -2]
     return data[:-2] + last * (count - len(starts)) + jpeg.END

@@ -15,16 +15,16 @@ def test_words_outside_the_vocabulary_and_long_sentences_are_cut():
     assert caption.tolist() == [2, 3, UNKNOWN, 2, UNKNOWN]
 
 
-def mixed(epochs, beside):
+def mixed(epochs, with_photos):
     sentences = [[torch.tensor([2, 3]), torch.tensor([2])], [torch.tensor([3])]]
     photos = CaptionDataset(list(torch.rand(2, 4, 8)), sentences, size=1)
     texts = [torch.tensor([5]), torch.tensor([6, 7]), torch.tensor([8])]
-    return MixedDataset(photos, torch.eye(3), texts, epochs, 2, beside)
+    return MixedDataset(photos, torch.eye(3), texts, epochs, 2, with_photos)
 
 
 def test_text_comes_alone_first_and_then_beside_the_photos():
     torch.manual_seed(0)
-    dataset = mixed(epochs=1, beside=1)
+    dataset = mixed(epochs=1, with_photos=1)
     alone, later = list(dataset.batches(1)), list(dataset.batches(2))
     assert [len(step) for step in alone] == [1, 1]  # as many steps as the photos have
     assert [len(step[0].vectors) for step in alone] == [2, 1]

@@ -1,4 +1,4 @@
-"""Captions get probabilities that are right as often as they say, and a threshold of guesses."""
+"""Captions' probabilities are right, with a threshold of guesses."""
 
 from dataclasses import replace
 
@@ -11,7 +11,7 @@ from models.captioners import attentive
 from models.captions.calibration import CaptionCalibration
 from models.checkpoint import Checkpoint
 from training.captioners.calibration import RIGHT, JudgedCaptions, calibrate, choose_threshold, fit
-from training.runs.folder import Place
+from training.runs.folder import RunPlace
 from training.runs.progress import silent
 
 START = CaptionCalibration((0.0,) * 5, 0.0, "c0104a5000000000", frozenset({"dog"}))
@@ -62,4 +62,4 @@ def test_a_calibration_is_written_beside_the_weights(tmp_path):
 def test_a_calibrated_matcher_is_needed(corpus, tmp_path):
     captioner = Checkpoint("captioners", "attentive", None, "2a3e500000000000", {})
     with pytest.raises(ValueError, match="give one by --matcher"):
-        calibrate(captioner, None, [corpus], Place(tmp_path, tmp_path), silent)
+        calibrate(captioner, None, [corpus], RunPlace(tmp_path, tmp_path), silent)

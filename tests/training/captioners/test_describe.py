@@ -1,11 +1,11 @@
-"""Captions of a split as a captioner gives them, and as a service does, ranked by a matcher."""
+"""Captions of a split by a captioner, or as a service's."""
 
 import pytest
 import torch
 
 from models import checkpoint
 from models.captioners import attentive
-from models.matcher import Config, Matcher
+from models.matcher import Config, TwoTowerMatcher
 from training.captioners.describe import describe
 from training.evaluation.embedding import read_pixels
 
@@ -16,7 +16,9 @@ WORDS = ("a", "red", "blue", "circle", "square")
 def matcher(folder, **options):
     torch.manual_seed(0)
     image = {"name": "regions_in_context", "options": VIEWS | {"embedding": 8} | options}
-    made = Matcher(Config(image, {"name": "brnn", "options": {"embedding": 8, "hidden": 8}}))
+    made = TwoTowerMatcher(
+        Config(image, {"name": "brnn", "options": {"embedding": 8, "hidden": 8}})
+    )
     torch.nn.init.normal_(made.image.regions.project.weight, std=50.0)  # it begins at zero
     checkpoint.save(folder / "matcher.safetensors", "matchers", "tessera", made.eval(), {})
     return checkpoint.load(folder / "matcher.safetensors")

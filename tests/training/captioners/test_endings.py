@@ -1,4 +1,4 @@
-"""Words that wait for another one end no caption; which they are is measured on sentences."""
+"""Words before others end no caption; sentences tell them."""
 
 from pathlib import Path
 

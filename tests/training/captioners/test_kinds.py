@@ -1,4 +1,4 @@
-"""Which classes and words are of a kind, by WordNet, and what a captioner learns of it."""
+"""Classes and words of kinds, by WordNet, and their learning."""
 
 from pathlib import Path
 

@@ -3,7 +3,7 @@ import torch
 
 from models import checkpoint
 from models.captioners import attentive, multimodal_rnn
-from models.matcher import Config, Matcher
+from models.matcher import Config, TwoTowerMatcher
 from models.types import Box, PaddedBags, Span
 from training.captioners.regions import (
     Regions,
@@ -17,7 +17,7 @@ from training.captioners.regions import (
     see_true_regions,
 )
 from training.data.entities import GroundedSentence, TruePhrase
-from training.runs.folder import Place
+from training.runs.folder import RunPlace
 
 LEFT, RIGHT = Box(0, 0, 0.5, 1), Box(0.5, 0, 1, 1)
 VIEWS = {"views": ("lite0@64", "lite0@96"), "proposals": "windows"}
@@ -54,7 +54,7 @@ def matcher():
     torch.manual_seed(0)
     image = {"name": "regions_in_context", "options": VIEWS | {"embedding": 8}}
     text = {"name": "brnn", "options": {"embedding": 8, "hidden": 8}}
-    made = Matcher(Config(image, text)).eval()
+    made = TwoTowerMatcher(Config(image, text)).eval()
     torch.nn.init.normal_(made.image.regions.project.weight, std=50.0)  # it begins at zero
     return made
 
@@ -74,7 +74,7 @@ def test_photos_without_true_boxes_are_no_ground_to_measure_on(examples):
 
 
 def test_true_boxes_are_seen_as_regions_are_and_kept(captioner, examples, tmp_path, monkeypatch):
-    place = Place(tmp_path, tmp_path)
+    place = RunPlace(tmp_path, tmp_path)
     found = see_true_regions(captioner, examples, truth(examples), place, "float32")
     assert len(found.rows) == len(found.true) == 2 * len(examples)
     assert found.rows.shape == (2 * len(examples), 1280)
@@ -126,7 +126,7 @@ def test_captioners_describe_and_matchers_retrieve(
     file = tmp_path / "model.safetensors"
     checkpoint.save(file, kind, name, model, {"recipe": {"snippets": {"beta": 0.1}}})
     score, numbers = measure_region_captions(
-        checkpoint.load(file), few, truth(examples), "val", Place(tmp_path, tmp_path)
+        checkpoint.load(file), few, truth(examples), "val", RunPlace(tmp_path, tmp_path)
     )
     sources = {"captioners": "regions", "matchers": "nearest"}
     assert numbers["learned_from"] == sources[kind]
@@ -151,4 +151,4 @@ def test_a_captioner_that_looks_at_more_than_one_row_is_refused(examples, tmp_pa
     image = {"name": "regions_in_context", "options": VIEWS | {"embedding": 8}}
     model = attentive.Model(attentive.Config(("a",), image, joint=8, hidden=8))
     with pytest.raises(ValueError, match="describes whole photos by more than a region"):
-        see_true_regions(model, examples, truth(examples), Place(tmp_path, tmp_path), "float32")
+        see_true_regions(model, examples, truth(examples), RunPlace(tmp_path, tmp_path), "float32")

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from models import checkpoint
-from models.matcher import Config, Matcher
+from models.matcher import Config, TwoTowerMatcher
 from models.types import FragmentBag, PaddedBags, Span
 from models.vision.sight import RegionSight, ViewSight
 from training.captioners import snippets
@@ -22,7 +22,7 @@ TEXT = "A dog in the grass with a ball"
 
 
 def bag(text, similarities):
-    """A sentence whose words have the given similarities with two regions."""
+    """A sentence with given similarities of words to two regions."""
     words, places, at = text.split(), [], 0
     for word in words:
         places.append(Span(at, at + len(word)))
@@ -74,7 +74,7 @@ def test_snippets_of_a_region_are_those_of_all_sentences_but_for_long_ones():
 
 @pytest.fixture
 def shipped(tmp_path, monkeypatch):
-    """A small matcher that ships, and a photo's inputs."""
+    """A small shipped matcher, and a photo's inputs."""
     torch.manual_seed(0)
     image = {
         "name": "regions_in_context",
@@ -82,7 +82,7 @@ def shipped(tmp_path, monkeypatch):
     }
     text = {"name": "brnn", "options": {"embedding": 8, "hidden": 8}}
     monkeypatch.setattr(snippets, "PRETRAINED", tmp_path)
-    matcher = Matcher(Config(image, text))
+    matcher = TwoTowerMatcher(Config(image, text))
     checkpoint.save(tmp_path / "small.safetensors", "matchers", "small", matcher, {})
     return checkpoint.load(tmp_path / "small.safetensors")
 
@@ -110,7 +110,7 @@ def test_similarities_are_those_of_the_matchers_own_bags_and_are_kept(
     for own, bag, photo in zip(sentences, again, owners, strict=True):
         assert (own.places, own.labels) == (bag.places, bag.labels)
         torch.testing.assert_close(own.vectors, bag.vectors @ photos[photo].T, atol=2e-3, rtol=2e-3)
-    monkeypatch.setattr(Matcher, "embed_sentences", None)  # nothing is computed twice
+    monkeypatch.setattr(TwoTowerMatcher, "embed_sentences", None)  # nothing is computed twice
     kept = compare_sentences(shipped, examples, inputs, tmp_path)
     assert torch.equal(kept[0][0].vectors, first[0][0].vectors)
 

@@ -11,7 +11,7 @@ from training.captioners.preset import CaptionerPreset
 from training.data import readers as folders
 from training.data import synthetic
 from training.evaluation.captions.bleu import bleu
-from training.runs.folder import Place, Reporter
+from training.runs.folder import Reporter, RunPlace
 from training.runs.loop import Trainer, TrainingTask, ValidationResult
 from training.runs.optimization import Optimizer, Schedule
 
@@ -49,7 +49,7 @@ def test_from_a_corpus_to_a_checkpoint_that_scores_what_it_says(tmp_path):
     corpus = folders.read(tmp_path / "scenes")
     told = []
     file = tmp_path / "captioner.safetensors"
-    place, reporter = Place(file, tmp_path / "cache"), Reporter(report=told.append)
+    place, reporter = RunPlace(file, tmp_path / "cache"), Reporter(report=told.append)
     score = captioning.train(corpus, place, preset(20), reporter=reporter)
     assert [record.epoch for record in told] == [*range(1, 21)]
     loaded = checkpoint.load(file)

@@ -15,7 +15,7 @@ batch = 20
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory):
-    """A corpus that the command wrote, and a preset file."""
+    """A corpus by the command, and a preset file."""
     folder = tmp_path_factory.mktemp("world")
     tessera("scenes", folder / "scenes", "--train", 40, "--val", 10)
     (folder / "cells.toml").write_text(PRESET)

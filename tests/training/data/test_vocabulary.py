@@ -35,7 +35,7 @@ def test_every_kept_word_is_found_again_by_the_encoder():
 
 def test_rare_relations_have_no_name_of_their_own(monkeypatch):
     def parsed(text):
-        """The first word governs the others, whose relations are their names."""
+        """A sentence under its first word; relations are named so."""
         words = text.split()
         return ParsedSentence(
             text,

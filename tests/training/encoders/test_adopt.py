@@ -1,4 +1,4 @@
-"""Adoption by the command, from a folder, and what the checkpoint does afterwards."""
+"""Adoption by the command, and the checkpoint afterwards."""
 
 import shutil
 

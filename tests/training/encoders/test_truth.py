@@ -1,4 +1,4 @@
-"""Encoders that were trained to mean something find the scene, the box, and lose what links say."""
+"""Encoders of scenes find them, and lose links with boxes."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Tuning by the command, on scenes and a random encoder; its scores are those of the matcher."""
+"""Tuning by the command, on scenes and a random encoder."""
 
 import json
 import shutil

@@ -10,7 +10,7 @@ WORDS = {"red": [1.0, 0.0], "green": [0.0, 1.0]}
 
 
 class ColourMatcher:
-    """Embeds a photo and its two halves as their mean red and green, from 0 to 2.55."""
+    """Embeds a photo and its halves by mean red and green."""
 
     score = "sum_of_max"
     any_word = False
@@ -45,7 +45,7 @@ def colours():
 
 @pytest.fixture
 def two_colours(tmp_path):
-    """Writes a photo whose halves have these colours, and gives its file."""
+    """Writes a photo of two halves' colours; gives its file."""
 
     def write(name, left, right):
         halves = [torch.tensor(colour).expand(64, 32, 3) for colour in (left, right)]

@@ -9,7 +9,7 @@ BOXES = torch.tensor([[0.0, 0, 1, 1], [0.0, 0, 0.5, 1], [0.5, 0, 1, 1]])
 
 
 class Bright:
-    """An encoder whose vector is how bright the left and the right half are."""
+    """An encoder of the left and right halves' brightness."""
 
     def image_inputs(self, images):
         halves = [image.float().mean((0, 1)).view(2, -1).mean(1) for image in images]

@@ -10,7 +10,7 @@ PLACES = (WHOLE_FRAME, LEFT, RIGHT)
 
 
 def bags(photo, sentence):
-    """A photo's bag from the vectors of the frame and the halves, and a sentence's bag."""
+    """A photo's bag of frame and halves, and a sentence's."""
     words = tuple(Span(i, i + 1) for i in range(len(sentence)))
     return (
         FragmentBag(torch.tensor(photo), PLACES, ("", "", "")),

@@ -1,4 +1,4 @@
-"""An image tower of four cells: small enough to train in a test, whole enough to search with."""
+"""A small image tower of four cells, for training in tests."""
 
 from dataclasses import dataclass
 

@@ -6,7 +6,7 @@ from typer.testing import CliRunner
 
 from models import checkpoint
 from models.checkpoint import Checkpoint
-from models.matcher import Config, Matcher
+from models.matcher import Config, TwoTowerMatcher
 from models.text import classes
 from training.cli import app
 from training.evaluation.measure import measure
@@ -23,7 +23,7 @@ from training.matchers.average import (
     set_reference_sentences,
 )
 from training.matchers.matching import Pairs, encode_all, refer
-from training.runs.folder import Place
+from training.runs.folder import RunPlace
 
 CONFIG = {
     "image": {"name": "cells", "options": {"dimension": 8}},
@@ -32,9 +32,9 @@ CONFIG = {
 
 
 def moved(seed):
-    """A matcher whose weights have all moved away from their start."""
+    """A matcher with all weights moved from their start."""
     torch.manual_seed(seed)
-    matcher = Matcher(Config(**CONFIG))
+    matcher = TwoTowerMatcher(Config(**CONFIG))
     for weight in matcher.parameters():
         if weight.requires_grad:
             torch.nn.init.normal_(weight)
@@ -54,7 +54,7 @@ def test_known_weights_are_drawn_back_towards_their_start():
     start = classes.directions(8).T
     expected = 0.75 * (one.text.project.weight + other.text.project.weight) / 2 + 0.25 * start
     torch.testing.assert_close(mean.text.project.weight, expected)
-    pretrained = Matcher(Config(**CONFIG)).text.upper.state_dict()
+    pretrained = TwoTowerMatcher(Config(**CONFIG)).text.upper.state_dict()
     for name, weight in average([one], start=1).text.upper.state_dict().items():
         torch.testing.assert_close(weight, pretrained[name])
 
@@ -70,7 +70,8 @@ def test_matchers_of_different_options_are_refused():
     text = CONFIG["text"]
     other = Config(**CONFIG | {"text": text | {"options": text["options"] | {"rarity": 0.1}}})
     loaded = [
-        Checkpoint("matchers", "x", Matcher(config), "f", {}) for config in (moved(0).config, other)
+        Checkpoint("matchers", "x", TwoTowerMatcher(config), "f", {})
+        for config in (moved(0).config, other)
     ]
     with pytest.raises(ValueError, match="average runs of one preset and data"):
         require_alike(loaded)
@@ -106,7 +107,7 @@ def test_an_average_names_the_seeds_of_its_parts():
 
 def test_the_command_writes_a_checkpoint_that_is_evaluated(preset, corpus, scenes, cache, tmp_path):
     files = [
-        run.train(preset.with_epochs(2), corpus, Place(tmp_path, cache, seed=seed))
+        run.train(preset.with_epochs(2), corpus, RunPlace(tmp_path, cache, seed=seed))
         for seed in (0, 1)
     ]
     out = tmp_path / "mean.safetensors"
@@ -121,11 +122,11 @@ def test_the_command_writes_a_checkpoint_that_is_evaluated(preset, corpus, scene
 
 
 def contextual(**options):
-    """A matcher whose weights have all moved, with named classes."""
+    """A matcher with moved weights, and named classes."""
     torch.manual_seed(0)
     image = {"views": ("lite0@32", "lite0@64"), "classifiers": ("lite0@64",), "embedding": 8}
     text = {"embedding": 8, "frozen_layers": 5}
-    matcher = Matcher(
+    matcher = TwoTowerMatcher(
         Config(
             {"name": "regions_in_context", "options": image | options},
             {"name": "minilm", "options": text | options},
@@ -141,7 +142,7 @@ def contextual(**options):
 
 @pytest.fixture(scope="module")
 def few_pairs():
-    """Frozen inputs of photos and sentences, of which the first photo has two."""
+    """Frozen inputs of photos and sentences, the first with two."""
     torch.manual_seed(1)
     sentences = ["a dog", "a dog runs", "two cats sleep", "a red car"]
     matcher = contextual()

@@ -1,4 +1,4 @@
-"""A CNN that a matcher tuned is a file, and a view of other matchers."""
+"""A matcher's tuned CNN is a file, for other matchers."""
 
 from dataclasses import replace
 
@@ -6,14 +6,14 @@ import pytest
 import torch
 
 from models import checkpoint, shipped
-from models.matcher import Config, Matcher
+from models.matcher import Config, TwoTowerMatcher
 from models.vision import backbones
 from models.vision.sight import ViewSight
 from training.matchers import train as run
 from training.matchers.average import require_alike
 from training.matchers.backbones import extract
 from training.matchers.preset import parse
-from training.runs.folder import Place
+from training.runs.folder import RunPlace
 
 
 @pytest.fixture(scope="module")
@@ -26,14 +26,14 @@ TEXT = {"name": "minilm", "options": {"frozen_layers": 6}}
 
 
 def matcher(**image):
-    return Matcher(
+    return TwoTowerMatcher(
         Config({"name": "branch", "options": {"hidden": 0, "embedding": 256, **image}}, TEXT)
     )
 
 
 @pytest.fixture(scope="module")
 def tuned(tmp_path_factory):
-    """A matcher whose CNN is not as it was packaged, and its file."""
+    """A matcher with a tuned CNN, and its file."""
     torch.manual_seed(0)
     model = matcher(sizes=(64,), tuned=True)
     with torch.no_grad():
@@ -66,7 +66,7 @@ def test_an_extracted_backbone_sees_what_the_matcher_saw(shipped_backbone, photo
 def test_a_view_keeps_tuned_weights_in_the_checkpoint_and_names_them_in_its_key():
     views = ("lite0@32", "lite0-tuned@64")
     image = {"name": "regions_in_context", "options": {"views": views, "proposals": "windows"}}
-    model = Matcher(Config(image, TEXT))
+    model = TwoTowerMatcher(Config(image, TEXT))
     stored = {key for key in checkpoint.collect_weights(model) if "backbones" in key}
     assert stored
     assert all("backbones.lite0-tuned." in key for key in stored)
@@ -84,7 +84,7 @@ def test_a_stored_matcher_sees_by_its_own_weights_whatever_ships_later(tmp_path,
         "name": "regions_in_context",
         "options": {"views": ("lite0@32", "lite0-tuned@64"), "proposals": "windows"},
     }
-    model = Matcher(Config(image, TEXT)).eval()
+    model = TwoTowerMatcher(Config(image, TEXT)).eval()
     path = tmp_path / "matcher.safetensors"
     checkpoint.save(path, "matchers", "views", model, {})
     extract_of_other = backbones.load_retrained(shipped.BACKBONES["lite0-tuned"])
@@ -121,7 +121,7 @@ def test_of_torchvision_s_networks_none_is_extracted(tmp_path):
 
 @pytest.mark.usefixtures("shipped_backbone")
 def test_what_was_tuned_is_tuned_again_and_extracted(few, tmp_path):
-    place, image = Place(tmp_path, tmp_path / "features"), {"backbone": "lite0-tuned"}
+    place, image = RunPlace(tmp_path, tmp_path / "features"), {"backbone": "lite0-tuned"}
     start = run.train(branch("frozen", **image), few, place)
     tuned = branch("tuned", **image, tuned=True)
     best = run.train(tuned, few, replace(place, start=start))
@@ -151,7 +151,7 @@ def branch(name, **image):
 
 
 def cnn(path):
-    """The weights of the CNN that a matcher's checkpoint holds."""
+    """The weights of a matcher's CNN in its checkpoint."""
     return checkpoint.load(path).model.sight.features.backbone.state_dict()
 
 
@@ -168,7 +168,7 @@ IMAGES = [
 @pytest.mark.usefixtures("shipped_backbone")
 def test_a_tuned_backbone_is_stored_in_half_precision(image, tmp_path):
     path = tmp_path / "matcher.safetensors"
-    checkpoint.save(path, "matchers", "views", Matcher(Config(image, TEXT)), {})
+    checkpoint.save(path, "matchers", "views", TwoTowerMatcher(Config(image, TEXT)), {})
     stored, _ = checkpoint.read(path)
     network = {key: value for key, value in stored.items() if ".sight." in key}
     assert network

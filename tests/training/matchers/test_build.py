@@ -3,14 +3,14 @@ import torch
 
 from models import checkpoint, header, shipped
 from models.checkpoint import Checkpoint
-from models.matcher import Config, Matcher
+from models.matcher import Config, TwoTowerMatcher
 from models.shipped import PRETRAINED
 from models.vision import backbones
 from training.matchers import preset
 from training.matchers import train as run
 from training.matchers.build import build, complete
 from training.matchers.preset import parse
-from training.runs.folder import Place
+from training.runs.folder import RunPlace
 
 VIEWS = ["lite0@32", "lite0-tuned@32"]
 
@@ -35,7 +35,7 @@ def shipped_backbone(tmp_path, monkeypatch):
 
 
 def preset_of(epochs=1, shape=(("embedding", 8),), references=(), **image):
-    """A preset of the towers that ship, small; `shape` are options of both towers."""
+    """A small preset of shipped towers, with a `shape` for both."""
     options = {"views": VIEWS, **dict(shape)} | image
     tables = {
         "model": {
@@ -58,13 +58,13 @@ def test_a_start_goes_on_seeing_with_its_own_backbone_whatever_ships_by_now(
     shipped_backbone, few, tmp_path
 ):
     cache = tmp_path / "features"
-    start = run.train(preset_of(), few, Place(tmp_path / "old", cache))
+    start = run.train(preset_of(), few, RunPlace(tmp_path / "old", cache))
     features = set(cache.glob("images/*.pt"))
     ship(shipped_backbone, 1.1)
-    best = run.train(preset_of(), few, Place(tmp_path / "new", cache, start=start))
+    best = run.train(preset_of(), few, RunPlace(tmp_path / "new", cache, start=start))
     assert backbone(best) == backbone(start)
     assert set(cache.glob("images/*.pt")) == features  # it sees what the start saw
-    again = run.train(preset_of(), few, Place(tmp_path / "again", cache))
+    again = run.train(preset_of(), few, RunPlace(tmp_path / "again", cache))
     assert backbone(again) != backbone(start)
     assert len(set(cache.glob("images/*.pt"))) == 2 * len(features)
 
@@ -72,7 +72,7 @@ def test_a_start_goes_on_seeing_with_its_own_backbone_whatever_ships_by_now(
 def test_a_resumed_run_goes_on_seeing_with_its_own_backbone(
     shipped_backbone, few, tmp_path, interrupt
 ):
-    place = Place(tmp_path / "runs", tmp_path / "features")
+    place = RunPlace(tmp_path / "runs", tmp_path / "features")
     interrupt(lambda: run.train(preset_of(2), few, place))
     features = set(place.cache.glob("images/*.pt"))
     ship(shipped_backbone, 1.1)
@@ -93,7 +93,7 @@ def test_a_resumed_run_goes_on_seeing_with_its_own_backbone(
 )
 @pytest.mark.usefixtures("shipped_backbone")
 def test_a_start_with_other_options_is_refused_by_their_names(image, said, few):
-    start = Checkpoint("matchers", "views", Matcher(preset_of().model), "f", {})
+    start = Checkpoint("matchers", "views", TwoTowerMatcher(preset_of().model), "f", {})
     with pytest.raises(ValueError, match=f"the checkpoint to start from: {said}"):
         build(preset_of(**image), few.split("train"), start)
 
@@ -101,17 +101,17 @@ def test_a_start_with_other_options_is_refused_by_their_names(image, said, few):
 def test_the_shape_that_an_average_gave_to_vectors_stays_unless_the_preset_has_its_own():
     named = {"views": ["lite0@32"], "classifiers": ["lite0@32"]}
     averaged = preset_of(shape={"embedding": 6, "conse": 4}, **named)
-    start = Checkpoint("matchers", "views", Matcher(averaged.model), "f", {})
+    start = Checkpoint("matchers", "views", TwoTowerMatcher(averaged.model), "f", {})
     assert build(preset_of(shape={}, **named), [], start).dimension == 6 + 4
     with pytest.raises(ValueError, match=r"image\.embedding is 8, in the checkpoint 6"):
         build(preset_of(shape={"embedding": 8}, **named), [], start)
 
 
 def test_a_start_may_have_other_numbers_of_references_than_the_preset():
-    """They are measured again; where the numbers are the same, they stay until then."""
+    """They are measured again, or stay until then if equal."""
     torch.manual_seed(0)
     photos = {"references": 4}
-    former = Matcher(preset_of(views=["lite0@32"], references=photos).model)
+    former = TwoTowerMatcher(preset_of(views=["lite0@32"], references=photos).model)
     former.refer(torch.rand(4, former.dimension))
     start = Checkpoint("matchers", "views", former, "f", {})
     same = build(preset_of(views=["lite0@32"], references=photos), [], start)

@@ -1,7 +1,7 @@
 import pytest
 
 from models import checkpoint
-from models.matcher import Matcher
+from models.matcher import TwoTowerMatcher
 from models.shipped import PRETRAINED
 from training.matchers import preset
 from training.matchers.loss import ObjectiveTerm
@@ -167,13 +167,13 @@ def test_the_towers_of_every_preset_fit_together():
     presets = [preset.read(name) for name in inheritance.list_names()]
     models = {repr(one.model): one.model for one in presets}
     for model in models.values():
-        matcher = Matcher(model)
+        matcher = TwoTowerMatcher(model)
         assert matcher.dimension > 0
         assert matcher.config == model
 
 
 def test_a_preset_may_begin_with_a_checkpoint_and_take_its_model(tmp_path):
-    made = Matcher(parse("mine", TABLES).with_epochs(None).model)
+    made = TwoTowerMatcher(parse("mine", TABLES).with_epochs(None).model)
     checkpoint.save(tmp_path / "m.safetensors", "matchers", "cells", made, {})
     tables = {key: table for key, table in TABLES.items() if key != "model"}
     begun = parse(

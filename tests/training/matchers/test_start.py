@@ -9,7 +9,7 @@ from training.data.corpus import Corpus, Example
 from training.matchers import train as run
 from training.matchers.build import build
 from training.matchers.preset import parse
-from training.runs.folder import Place
+from training.runs.folder import RunPlace
 
 
 def weights(path):
@@ -27,7 +27,7 @@ def words_and_regions(image=(), text=()):
 def test_a_tuned_backbone_learns_from_where_another_run_ended_and_is_in_the_checkpoint(
     few, cache, tmp_path
 ):
-    place = Place(tmp_path, cache)
+    place = RunPlace(tmp_path, cache)
     schedule = {"epochs": 1, "batch": 4, "precision": "bfloat16"}
     objective = [{"name": "ranking", "margin": 0.1}]
     rates = {"learning_rate": 1e-3, "rates": {"image.sight": 0.1}}
@@ -49,8 +49,8 @@ def test_a_tuned_backbone_learns_from_where_another_run_ended_and_is_in_the_chec
 
 
 def test_a_checkpoint_that_does_not_fit_the_preset_is_no_start(preset, few, cache, tmp_path):
-    start = run.train(preset.with_epochs(1), few, Place(tmp_path, cache))
-    place = Place(tmp_path, cache, start=start)
+    start = run.train(preset.with_epochs(1), few, RunPlace(tmp_path, cache))
+    place = RunPlace(tmp_path, cache, start=start)
     with pytest.raises(ValueError, match="and cannot start from towers cells"):
         run.train(parse("other", {"model": words_and_regions()}), few, place)
     sides = {"image": "cells", "text": "known_words"}
@@ -68,7 +68,7 @@ def test_a_start_that_saw_other_regions_or_fragments_or_by_another_cnn_is_refuse
     train = few.split("train")
     tables = {"objective": [{"name": "ranking", "margin": 0.1}], "schedule": {"epochs": 1}}
     preset = parse("one", {"model": words_and_regions(), **tables})
-    loaded = checkpoint.load(run.train(preset, few, Place(tmp_path, cache)))
+    loaded = checkpoint.load(run.train(preset, few, RunPlace(tmp_path, cache)))
     others = [({"sizes": [64]}, {}), ({"proposals": "frame"}, {}), ({}, {"pairs": "dependencies"})]
     for other in others:
         with pytest.raises(ValueError, match="the checkpoint to start from"):
@@ -80,7 +80,9 @@ def test_a_start_that_saw_other_regions_or_fragments_or_by_another_cnn_is_refuse
 
 def test_a_missing_start_leaves_no_folder(preset, few, cache, tmp_path):
     with pytest.raises(LookupError, match="no checkpoint at"):
-        run.train(preset, few, Place(tmp_path / "runs", cache, start=tmp_path / "none.safetensors"))
+        run.train(
+            preset, few, RunPlace(tmp_path / "runs", cache, start=tmp_path / "none.safetensors")
+        )
     assert not (tmp_path / "runs").exists()
 
 
@@ -93,15 +95,15 @@ def test_learned_proposals_do_not_go_with_a_tuned_backbone(few):
 def test_a_run_that_is_drawn_back_to_its_start_is_resumed_as_if_never_broken_off(
     preset, few, cache, tmp_path, interrupt
 ):
-    first = run.train(preset.with_epochs(1), few, Place(tmp_path / "first", cache))
+    first = run.train(preset.with_epochs(1), few, RunPlace(tmp_path / "first", cache))
     tables = {
         "start": {"checkpoint": "matcher", "share": 0.5},
         "objective": {"name": "contrastive"},
         "schedule": {"epochs": 2, "batch": 10},
     }
     learner = parse("drawn", tables, start=first)
-    whole = run.train(learner, few, Place(tmp_path / "whole", cache, start=first))
-    broken = Place(tmp_path / "broken", cache, start=first)
+    whole = run.train(learner, few, RunPlace(tmp_path / "whole", cache, start=first))
+    broken = RunPlace(tmp_path / "broken", cache, start=first)
     interrupt(lambda: run.train(learner, few, broken))
     resumed = weights(run.train(learner, few, broken, resume=True))
     expected = weights(whole)
@@ -111,7 +113,7 @@ def test_a_run_that_is_drawn_back_to_its_start_is_resumed_as_if_never_broken_off
 def test_a_catalogue_is_learned_from_a_checkpoint_and_drawn_back_to_it(
     preset, scenes, corpus, cache, tmp_path
 ):
-    first = run.train(preset.with_epochs(2), corpus, Place(tmp_path / "first", cache))
+    first = run.train(preset.with_epochs(2), corpus, RunPlace(tmp_path / "first", cache))
     tables = {
         "start": {"checkpoint": "matcher", "share": 0.25},
         "catalogue": {"rounds": 2, "alike": 4},
@@ -125,7 +127,7 @@ def test_a_catalogue_is_learned_from_a_checkpoint_and_drawn_back_to_it(
         for kind in [("circle", "square")[n % 2]]
     ]
     lesson = Corpus("shop", {"train": tuple(shop[:30]), "val": tuple(shop[30:])})
-    best = run.train(learner, lesson, Place(tmp_path, cache, start=first))
+    best = run.train(learner, lesson, RunPlace(tmp_path, cache, start=first))
     state = torch.load(best.parent / "last.pt", weights_only=True)
     begun, learned, kept = weights(first), state["weights"], weights(best)
     trained = [name for name, mean in state["average"].items() if mean.ndim]

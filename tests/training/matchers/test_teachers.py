@@ -43,7 +43,7 @@ def stop(*_):
 
 
 class Diary:
-    """Keeps what a training reports."""
+    """Keeps a training's reports."""
 
     def __init__(self, stop_after=None):
         self.begun, self.epochs, self.stop_after = [], [], stop_after
@@ -56,7 +56,7 @@ class Diary:
 
 
 def expected_scores(file, examples, batch):
-    """What a checkpoint makes of a batch by the path that a service takes."""
+    """A checkpoint's scores of a batch, by a service's path."""
     model = checkpoint.load(file).model
     texts = [text for example in examples for text in example.sentences]
     images = model.embed_images([read_pixels(examples[k].image) for k in batch.images])
@@ -89,7 +89,7 @@ def test_a_changed_photo_is_looked_at_again(preset, few, place):
 
 
 def test_a_run_learns_what_its_teachers_say(taught, corpus, place, monkeypatch):
-    """The scores that an objective sees are those of its own batch, in the batch's order."""
+    """Teachers' scores are the batch's own, in its order."""
     seen = []
 
     def spy(terms, match, epoch):

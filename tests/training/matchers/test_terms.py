@@ -13,7 +13,7 @@ from training.matchers import terms
 from training.matchers import train as run
 from training.matchers.preset import parse
 from training.matchers.strengths import count_terms, spread
-from training.runs.folder import Place, Reporter
+from training.runs.folder import Reporter, RunPlace
 
 COLOURS = {"plum": (200, 30, 30), "lime": (30, 200, 30), "teal": (30, 30, 200)}
 TABLES = {
@@ -43,7 +43,7 @@ def shop(tmp_path_factory):
 @pytest.fixture
 def start(preset, corpus, cache, tmp_path):
     """A matcher of scenes with a calibration."""
-    file = run.train(preset.with_epochs(1), corpus, Place(tmp_path / "start", cache))
+    file = run.train(preset.with_epochs(1), corpus, RunPlace(tmp_path / "start", cache))
     model = checkpoint.load(file).model
     references = model.embed_images([torch.randint(0, 255, (3, 16, 16)).byte() for _ in range(60)])
     wholes = torch.stack([bag.vectors[0] for bag in references])
@@ -53,7 +53,7 @@ def start(preset, corpus, cache, tmp_path):
 
 
 def test_a_catalogue_is_found_by_its_terms_and_the_rest_stays(start, shop, cache, tmp_path):
-    learner, place = parse("shop", TABLES, start=start), Place(tmp_path, cache, start=start)
+    learner, place = parse("shop", TABLES, start=start), RunPlace(tmp_path, cache, start=start)
     told = []
     best = run.train(learner, shop, place, reporter=Reporter(begins=told.append))
     made, before = checkpoint.load(best), checkpoint.load(start)

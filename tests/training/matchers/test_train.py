@@ -16,7 +16,7 @@ from training.matchers import train as run
 from training.matchers.build import build
 from training.matchers.frozen import FrozenInputs
 from training.matchers.preset import parse
-from training.runs.folder import Place, Reporter
+from training.runs.folder import Reporter, RunPlace
 from training.runs.loop import Trainer
 
 
@@ -25,7 +25,7 @@ def weights(path):
 
 
 def test_from_scenes_to_a_grounded_hit(preset, corpus, scenes, cache, tmp_path):
-    best = run.train(preset, corpus, Place(tmp_path, cache))
+    best = run.train(preset, corpus, RunPlace(tmp_path, cache))
     loaded = checkpoint.load(best)
     truth = entities.read(entities.find(scenes))
     measured = measure(loaded.model, corpus.split("val"), truth)
@@ -42,8 +42,8 @@ def test_from_scenes_to_a_grounded_hit(preset, corpus, scenes, cache, tmp_path):
 
 def test_a_resumed_run_equals_an_unbroken_one(preset, few, cache, tmp_path, monkeypatch):
     preset = preset.with_epochs(3)
-    whole = run.train(preset, few, Place(tmp_path / "whole", cache))
-    broken, learn = Place(tmp_path / "broken", cache), Trainer.learn
+    whole = run.train(preset, few, RunPlace(tmp_path / "whole", cache))
+    broken, learn = RunPlace(tmp_path / "broken", cache), Trainer.learn
 
     def stop_in_the_second(trainer, progress):
         loss = learn(trainer, progress)
@@ -70,7 +70,7 @@ def test_a_resumed_run_equals_an_unbroken_one(preset, few, cache, tmp_path, monk
 def test_a_seed_makes_one_run_and_another_seed_another(preset, few, cache, tmp_path):
     preset = preset.with_epochs(1)
     first, again, other = (
-        weights(run.train(preset, few, Place(tmp_path / name, cache, seed=seed)))
+        weights(run.train(preset, few, RunPlace(tmp_path / name, cache, seed=seed)))
         for name, seed in (("first", 0), ("again", 0), ("other", 1))
     )
     assert all(torch.equal(one, again[name]) for name, one in first.items())
@@ -79,7 +79,7 @@ def test_a_seed_makes_one_run_and_another_seed_another(preset, few, cache, tmp_p
 
 def test_a_run_says_what_it_was_made_of(preset, few, cache, tmp_path):
     preset = preset.with_epochs(1)
-    best = run.train(preset, few, Place(tmp_path, cache, seed=4))
+    best = run.train(preset, few, RunPlace(tmp_path, cache, seed=4))
     assert best.parent.name == "cells-4"
     told = json.loads((best.parent / "run.json").read_text())
     assert (told["seed"], told["data"]["digest"]) == (4, few.digest())
@@ -93,7 +93,9 @@ def test_words_of_val_are_not_in_the_vocabulary(preset, corpus, cache, tmp_path)
     train = corpus.split("train")[:40]
     val = tuple(replace(one, sentences=("a zebra",) * 9) for one in corpus.split("val")[:5])
     best = run.train(
-        preset.with_epochs(1), Corpus("few", {"train": train, "val": val}), Place(tmp_path, cache)
+        preset.with_epochs(1),
+        Corpus("few", {"train": train, "val": val}),
+        RunPlace(tmp_path, cache),
     )
     words = checkpoint.load(best).model.text.config.words
     assert "zebra" not in words
@@ -108,25 +110,25 @@ def test_photos_that_are_held_out_choose_the_epoch_and_are_not_learned(
     train = (*train[:-1], replace(train[-1], sentences=("a zebra",) * 3))
     data = Corpus("few", {"train": train, "val": corpus.split("val")[:20]})
     chosen = replace(preset.with_epochs(2), hold_out=5)
-    best = run.train(chosen, data, Place(tmp_path, cache))
+    best = run.train(chosen, data, RunPlace(tmp_path, cache))
     told = json.loads((best.parent / "run.json").read_text())
     assert told["epochs"][0]["validation"]["search"]["mean_rank"] <= 5
     assert 5 < told["val"]["search"]["mean_rank"] <= 20
     assert "zebra" not in checkpoint.load(best).model.text.config.words
     del told["val"]  # as if it had been killed before val was measured
     (best.parent / "run.json").write_text(json.dumps(told))
-    run.train(chosen, data, Place(tmp_path, cache), resume=True)
+    run.train(chosen, data, RunPlace(tmp_path, cache), resume=True)
     assert "val" in json.loads((best.parent / "run.json").read_text())
     with pytest.raises(ValueError, match="hold_out is 59, and train has 60 photos: take fewer"):
-        run.train(replace(chosen, hold_out=59), data, Place(tmp_path / "most", cache))
+        run.train(replace(chosen, hold_out=59), data, RunPlace(tmp_path / "most", cache))
 
 
 def test_half_of_the_photos_are_learned_mirrored_and_a_resumed_run_equals_an_unbroken_one(
     preset, few, cache, tmp_path
 ):
     turned = replace(preset.with_epochs(2), mirrored=True)
-    whole = run.train(turned, few, Place(tmp_path / "whole", cache))
-    broken = Place(tmp_path / "broken", cache)
+    whole = run.train(turned, few, RunPlace(tmp_path / "whole", cache))
+    broken = RunPlace(tmp_path / "broken", cache)
 
     def stop(record):
         raise KeyboardInterrupt
@@ -137,7 +139,7 @@ def test_half_of_the_photos_are_learned_mirrored_and_a_resumed_run_equals_an_unb
     expected = weights(whole)
     resumed = weights(run.train(turned, few, broken, resume=True))
     assert all(torch.equal(one, expected[name]) for name, one in resumed.items())
-    plain = weights(run.train(preset.with_epochs(2), few, Place(tmp_path, cache)))
+    plain = weights(run.train(preset.with_epochs(2), few, RunPlace(tmp_path, cache)))
     assert not all(torch.equal(one, expected[name]) for name, one in plain.items())
 
     matcher = checkpoint.load(whole).model
@@ -169,12 +171,12 @@ def test_what_no_step_moves_is_computed_once_and_a_resumed_run_equals_an_unbroke
         return fixed(tower, inputs)
 
     monkeypatch.setattr(branch.Model, "precompute", counted)
-    whole = run.train(wanted, few, Place(tmp_path / "whole", cache))
+    whole = run.train(wanted, few, RunPlace(tmp_path / "whole", cache))
     sentences = [
         len(example.sentences) for split in ("train", "val") for example in few.split(split)
     ]
     assert sum(calls) == sum(sentences)  # each once, in two epochs
-    broken = Place(tmp_path / "broken", cache)
+    broken = RunPlace(tmp_path / "broken", cache)
 
     def stop(record):
         raise KeyboardInterrupt
@@ -202,11 +204,11 @@ def test_a_model_that_train_s_data_make_whole_needs_no_epoch(few, cache, tmp_pat
         "correlation": {"ridge": 0.7},
     }
     solved = parse("solved", {"model": model, "schedule": {"epochs": 0}})
-    best = run.train(solved, few, Place(tmp_path, cache))
+    best = run.train(solved, few, RunPlace(tmp_path, cache))
     (epoch,) = json.loads((best.parent / "run.json").read_text())["epochs"]
     assert (epoch["epoch"], epoch["loss"]) == (1, 0)
     assert checkpoint.load(best).model.text.sentence.mean.any()  # measured on train
-    assert run.train(solved, few, Place(tmp_path, cache), resume=True) == best
+    assert run.train(solved, few, RunPlace(tmp_path, cache), resume=True) == best
 
 
 def test_a_model_is_told_the_relations_of_train_unless_the_preset_names_them(few):
@@ -229,39 +231,39 @@ def test_a_model_is_told_the_relations_of_train_unless_the_preset_names_them(few
 
 def test_a_finished_folder_is_neither_overwritten_nor_mixed(preset, few, cache, tmp_path):
     one = preset.with_epochs(1)
-    run.train(one, few, Place(tmp_path, cache))
+    run.train(one, few, RunPlace(tmp_path, cache))
     with pytest.raises(ValueError, match="cells-0 holds a run"):
-        run.train(one, few, Place(tmp_path, cache))
+        run.train(one, few, RunPlace(tmp_path, cache))
     with pytest.raises(ValueError, match="made with another preset"):
-        run.train(preset.with_epochs(2), few, Place(tmp_path, cache), resume=True)
+        run.train(preset.with_epochs(2), few, RunPlace(tmp_path, cache), resume=True)
     with pytest.raises(LookupError, match="no run to resume: train without --resume"):
-        run.train(one, few, Place(tmp_path / "elsewhere", cache), resume=True)
+        run.train(one, few, RunPlace(tmp_path / "elsewhere", cache), resume=True)
     (tmp_path / "cells-0" / "last.pt").unlink()
     with pytest.raises(LookupError, match=r"has lost last\.pt and cannot be resumed"):
-        run.train(one, few, Place(tmp_path, cache), resume=True)
+        run.train(one, few, RunPlace(tmp_path, cache), resume=True)
 
 
 def test_a_run_of_before_an_option_is_resumed_where_the_option_is_off(preset, few, cache, tmp_path):
-    best = run.train(preset.with_epochs(1), few, Place(tmp_path, cache))
+    best = run.train(preset.with_epochs(1), few, RunPlace(tmp_path, cache))
     record = best.parent / "run.json"
     told = json.loads(record.read_text())
     del told["preset"]["model"]["reference_sentences"]
     record.write_text(json.dumps(told))
     longer = preset.with_epochs(1)
-    assert run.train(longer, few, Place(tmp_path, cache), resume=True) == best
+    assert run.train(longer, few, RunPlace(tmp_path, cache), resume=True) == best
     told["preset"]["model"]["euclidean"] = True
     record.write_text(json.dumps(told))
     with pytest.raises(ValueError, match="another preset"):
-        run.train(longer, few, Place(tmp_path, cache), resume=True)
+        run.train(longer, few, RunPlace(tmp_path, cache), resume=True)
 
 
 def test_a_loss_that_is_no_number_stops_the_run(preset, corpus, cache, tmp_path):
     wild = replace(preset, optimizer=replace(preset.optimizer, learning_rate=1e30))
     with pytest.raises(ArithmeticError, match="lower the learning rate"):
-        run.train(wild, corpus, Place(tmp_path, cache))
+        run.train(wild, corpus, RunPlace(tmp_path, cache))
 
 
 def test_half_precision_trains_too(preset, corpus, cache, tmp_path):
     half = replace(preset, schedule=replace(preset.schedule, precision="bfloat16", epochs=4))
-    best = run.train(half, corpus, Place(tmp_path, cache))
+    best = run.train(half, corpus, RunPlace(tmp_path, cache))
     assert checkpoint.load(best).facts["validation"]["search"]["recall_10"] > 40  # chance is 17

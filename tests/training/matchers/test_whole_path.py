@@ -1,4 +1,4 @@
-"""From photos and sentences on disk to a hit over HTTP whose box is where the word is."""
+"""From files to a hit over HTTP with the word's box."""
 
 from urllib.parse import quote
 
@@ -10,7 +10,7 @@ from app.settings import Settings
 from models.types import Box
 from training.data import entities
 from training.matchers import train as run
-from training.runs.folder import Place
+from training.runs.folder import RunPlace
 
 
 def intersection_over_union(one: Box, other: Box) -> float:
@@ -21,7 +21,7 @@ def intersection_over_union(one: Box, other: Box) -> float:
 
 
 def test_a_trained_matcher_serves_hits_whose_boxes_hold_the_words(preset, corpus, scenes, tmp_path):
-    matcher = run.train(preset, corpus, Place(tmp_path / "runs", tmp_path / "features"))
+    matcher = run.train(preset, corpus, RunPlace(tmp_path / "runs", tmp_path / "features"))
     settings = Settings(
         data=tmp_path / "served", matcher=matcher, captioner=None, region_captioner=None
     )

@@ -36,7 +36,7 @@ def test_a_mirror_swaps_left_and_right():
 
 
 class Still:
-    """A backbone whose maps are given."""
+    """A backbone of given maps."""
 
     def __init__(self, maps):
         self.maps = maps

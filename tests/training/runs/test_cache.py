@@ -7,7 +7,7 @@ from training.runs.cache import load_or_compute
 
 
 class Counting:
-    """A frozen network that remembers what it was asked."""
+    """A frozen network with a memory of requests."""
 
     def __init__(self, scale=1.0):
         self.scale, self.asked = scale, []

@@ -1,4 +1,4 @@
-"""Every part is trained by one loop: a run that broke off goes on, and equals an unbroken one."""
+"""One loop trains every part; broken runs resume exactly."""
 
 from dataclasses import replace
 
@@ -13,7 +13,7 @@ from training.grounders import preset as grounder_presets
 from training.grounders import train as grounding
 from training.proposers import preset as proposer_presets
 from training.proposers import train as proposals
-from training.runs.folder import Place, Reporter
+from training.runs.folder import Reporter, RunPlace
 from training.runs.optimization import Optimizer, Schedule
 
 SHORT = Schedule(2, batch=4, average=0.9)
@@ -40,7 +40,7 @@ def truth(scenes):
 
 
 def stop(record):
-    """As a user who ends the first epoch of a run."""
+    """Stop as a user at the first epoch's end."""
     raise KeyboardInterrupt(record.epoch)
 
 
@@ -49,7 +49,9 @@ def test_a_broken_off_run_of_any_part_goes_on_and_equals_an_unbroken_one(
     part, few, truth, cache, tmp_path
 ):
     train = PARTS[part]
-    whole, broken = (Place(tmp_path / f"{name}.safetensors", cache) for name in ("whole", "broken"))
+    whole, broken = (
+        RunPlace(tmp_path / f"{name}.safetensors", cache) for name in ("whole", "broken")
+    )
     measured = train(few, truth, whole)
     with pytest.raises(KeyboardInterrupt):
         train(few, truth, broken, reporter=Reporter(report=stop))
@@ -64,11 +66,11 @@ def test_a_broken_off_run_of_any_part_goes_on_and_equals_an_unbroken_one(
 
 
 def test_a_run_of_other_options_is_not_resumed(few, cache, tmp_path):
-    place = Place(tmp_path / "captioner.safetensors", cache)
+    place = RunPlace(tmp_path / "captioner.safetensors", cache)
     with pytest.raises(KeyboardInterrupt):
         captioning.train(few, place, CAPTIONER, reporter=Reporter(report=stop))
     other = replace(CAPTIONER, label_smoothing=0.2)
     with pytest.raises(ValueError, match=r"\.run was made with another recipe: start again"):
         captioning.train(few, place, other, resume=True)
     with pytest.raises(LookupError, match="holds no run to resume"):
-        captioning.train(few, Place(tmp_path / "x.safetensors", cache), CAPTIONER, resume=True)
+        captioning.train(few, RunPlace(tmp_path / "x.safetensors", cache), CAPTIONER, resume=True)

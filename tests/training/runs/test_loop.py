@@ -18,7 +18,10 @@ class Points:
 
 
 def trainer(sums=(), epochs=3, once=False, scale=1.0):
-    """A weight that learns to be the mean of 0 to 3; validation gives one of the sums an epoch."""
+    """A weight for the mean of 0 to 3.
+
+    Validation gives one of the sums an epoch.
+    """
     torch.manual_seed(0)
     model, left = nn.Linear(1, 1, bias=False), iter(sums)
 

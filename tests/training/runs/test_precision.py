@@ -1,4 +1,4 @@
-"""Tests of the precision that networks multiply in."""
+"""Tests of networks' precision of products."""
 
 import pytest
 import torch

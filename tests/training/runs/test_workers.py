@@ -1,4 +1,4 @@
-"""Workers learn what one process learns, survive the loss of one, and say what they cannot do."""
+"""Workers learn as one process, and survive a loss."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from training.data.corpus import Corpus
 from training.matchers import train as run
 from training.matchers.preset import Preset, parse
 from training.runs import workers
-from training.runs.folder import Place
+from training.runs.folder import RunPlace
 from training.runs.loop import Trainer
 from training.runs.progress import Progress
 
@@ -35,13 +35,13 @@ TABLES = {
 
 
 def trained(
-    again: bool, preset: Preset, corpus: Corpus, place: Place, resume: bool = False
+    again: bool, preset: Preset, corpus: Corpus, place: RunPlace, resume: bool = False
 ) -> tuple[Path, int]:
     return run.train(preset, corpus, place, resume=resume or again), workers.count()
 
 
 def trained_with_a_loss(
-    again: bool, preset: Preset, corpus: Corpus, place: Place
+    again: bool, preset: Preset, corpus: Corpus, place: RunPlace
 ) -> tuple[Path, bool]:
     """The second worker is killed in the second epoch, once."""
     if workers.rank() == 1 and not again:
@@ -75,8 +75,8 @@ def preset() -> Preset:
 def test_workers_learn_what_one_process_learns_with_the_same_batches(
     preset: Preset, few: Corpus, cache: Path, tmp_path: Path
 ) -> None:
-    alone = run.train(preset, few, Place(tmp_path / "alone", cache))
-    together, count = workers.launch(2, trained, preset, few, Place(tmp_path / "two", cache))
+    alone = run.train(preset, few, RunPlace(tmp_path / "alone", cache))
+    together, count = workers.launch(2, trained, preset, few, RunPlace(tmp_path / "two", cache))
     assert count == 2
     assert losses(together) == pytest.approx(losses(alone), rel=1e-4)
     expected = weights(alone)
@@ -89,8 +89,8 @@ def test_workers_learn_what_one_process_learns_with_the_same_batches(
 def test_a_lost_worker_costs_no_more_than_its_epoch(
     preset: Preset, few: Corpus, cache: Path, tmp_path: Path
 ) -> None:
-    whole, _ = workers.launch(2, trained, preset, few, Place(tmp_path / "whole", cache))
-    place = Place(tmp_path / "lost", cache)
+    whole, _ = workers.launch(2, trained, preset, few, RunPlace(tmp_path / "whole", cache))
+    place = RunPlace(tmp_path / "lost", cache)
     lost, again = workers.launch(2, trained_with_a_loss, preset, few, place)
     assert again
     assert losses(lost) == losses(whole)
@@ -106,7 +106,7 @@ def test_what_cannot_be_shared_says_so(few: Corpus, cache: Path, tmp_path: Path)
             "principal": 6}  # fmt: skip
     normalised = parse("branches", TABLES | {"model": {"image": branch, "text": text}})
     with pytest.raises(ValueError, match=r"normalises over a batch.*leave --workers out"):
-        workers.launch(2, trained, normalised, few, Place(tmp_path, cache))
+        workers.launch(2, trained, normalised, few, RunPlace(tmp_path, cache))
 
 
 def test_alone_a_batch_is_whole() -> None:
@@ -120,7 +120,7 @@ def test_alone_a_batch_is_whole() -> None:
 def test_a_folder_that_holds_a_run_is_refused_by_workers_as_by_one(
     preset: Preset, few: Corpus, cache: Path, tmp_path: Path
 ) -> None:
-    place = Place(tmp_path, cache)
+    place = RunPlace(tmp_path, cache)
     run.train(replace(preset, name="held"), few, place)
     with pytest.raises(ValueError, match="holds a run: resume it or choose another folder"):
         workers.launch(2, trained, replace(preset, name="held"), few, place)

@@ -56,7 +56,10 @@ def bleu(captions: Sequence[str], references: Sequence[Sequence[str]]) -> Bleu:
 def ngram_precision(
     candidates: Sequence[list[str]], references: Sequence[Sequence[list[str]]], order: int
 ) -> float:
-    """Compute the share of n-grams that a reference has at least as often."""
+    """Compute the share of n-grams in a reference.
+
+    A reference has them at least as often.
+    """
     matched = total = 0
     for caption, sentences in zip(candidates, references, strict=True):
         counts, allowed = ngrams(caption, order), Counter[tuple[str, ...]]()

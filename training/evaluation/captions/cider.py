@@ -1,4 +1,4 @@
-"""CIDEr-D of captions: tf-idf similarity of their n-grams to a photo's reference sentences."""
+"""CIDEr-D of captions: tf-idf similarity of n-grams to references."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Cider:
     """
 
     def __init__(self, references: Sequence[Sequence[Text]]) -> None:
-        """Count the n-grams of each photo's references; ValueError for a photo without any."""
+        """Count the n-grams of photos' references; ValueError without any."""
         if not references or not all(references):
             raise ValueError(
                 f"CIDEr-D needs reference sentences of every photo: {sum(map(bool, references))} "
@@ -122,5 +122,8 @@ def ngrams(text: Text) -> Counter[Ngram]:
 
 
 def cosine(product: float, norm: float, reference_norm: float) -> float:
-    """Divide a product by both norms; 0 where a norm is 0."""
+    """Divide a product by both norms.
+
+    0 if a norm is 0.
+    """
     return product / (norm * reference_norm) if product else 0.0

@@ -99,7 +99,7 @@ def descriptions(
 
 
 def find_installed(find: Callable[[], Found]) -> Found | None:
-    """Find data of another package, or None where they are not installed."""
+    """Find data of another package, or None without it."""
     try:
         return find()
     except LookupError:
@@ -111,7 +111,7 @@ def match_photos(
     examples: Sequence[Example],
     truth: Mapping[str, Sequence[GroundedSentence]],
 ) -> list[CaptionedPhoto]:
-    """Pair captions with all that is known of their photos."""
+    """Pair captions with the known facts of their photos."""
     return [
         CaptionedPhoto(
             caption.text,

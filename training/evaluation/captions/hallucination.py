@@ -17,7 +17,7 @@ from training.evaluation.localisation import IOU
 
 @dataclass(frozen=True, slots=True)
 class CaptionedPhoto:
-    """A caption, its photo's sentences, and boxes where they are known.
+    """A caption, its photo's sentences, and known boxes.
 
     attended and linked are the boxes of the caption's words, by their places, from the captioner's
     attention and from a matcher. names are more words for the photo's content. unsure says whether
@@ -113,7 +113,7 @@ def judge_boxes(
     photos: Sequence[NamedContent],
     boxes: Sequence[Mapping[Span, Box]],
 ) -> list[bool]:
-    """Judge the boxes of captions' nouns, where a true box is known."""
+    """Judge the boxes of captions' nouns with a true box."""
     return [
         right
         for caption_nouns, photo, noun_boxes in zip(things, photos, boxes, strict=True)
@@ -139,7 +139,7 @@ def compare_nouns(
 
 
 class NamedContent:
-    """The things that the sentences about a photo name."""
+    """The named things in the sentences about a photo."""
 
     def __init__(self, shown: CaptionedPhoto, wordnet: WordNet) -> None:
         self.shown, self.wordnet = shown, wordnet
@@ -164,7 +164,9 @@ class NamedContent:
         )
 
     def grounds(self, noun: Noun, boxes: Mapping[Span, Box]) -> bool | None:
-        """Return whether a noun's box is near a true one, or all of a phrase's together.
+        """Return whether a noun's box is near a true one.
+
+        Or near all of a phrase's together.
 
         None if one of them is unknown.
         """
@@ -178,7 +180,10 @@ class NamedContent:
         return bool((overlaps >= IOU).any())
 
     def true_boxes(self, noun: str) -> Iterator[Box]:
-        """Give the boxes of phrases whose last noun is this, a synonym or narrower."""
+        """Give the boxes of phrases about a noun.
+
+        Their last noun is this, a synonym or narrower.
+        """
         for sentence in self.shown.grounded:
             sentence_nouns = find_nouns(self.trees[sentence.text], self.wordnet)
             for phrase in sentence.phrases:
@@ -199,7 +204,7 @@ class NamedContent:
 
 
 def find_nouns(tree: ParsedSentence, wordnet: WordNet) -> Iterator[Noun]:
-    """Find the nouns of a caption that stand for themselves.
+    """Find a caption's nouns outside compounds.
 
     Not "front" in "in front of", nor "tennis" in "tennis ball". A compound has its own name if
     WordNet knows it: "ice cream" is no cream.

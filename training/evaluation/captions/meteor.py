@@ -1,4 +1,7 @@
-"""METEOR 1.5 of captions without Java, from the data of the installed package pycocoevalcap."""
+"""METEOR 1.5 of captions without Java.
+
+Its data are in the installed package pycocoevalcap.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +61,10 @@ def meteor(
 
 
 def find_package() -> Path:
-    """Find METEOR's folder in pycocoevalcap; LookupError says how to install it."""
+    """Find METEOR's folder in pycocoevalcap.
+
+    LookupError says how to install it.
+    """
     try:
         return packaged.folder("pycocoevalcap.meteor.meteor")
     except (LookupError, ModuleNotFoundError):

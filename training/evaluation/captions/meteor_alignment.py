@@ -83,7 +83,10 @@ class Aligner:
     def align(
         self, caption: Sequence[str], reference: Sequence[str]
     ) -> tuple[list[WordMatch], int]:
-        """Find the best alignment by a beam of 40: its matches, and number of chunks."""
+        """Find the best alignment by a beam of 40.
+
+        Returns its matches and number of chunks.
+        """
         all_matches = list(self.matches(caption, reference))
         by_start = [
             [match for match in all_matches if match.start == at] for at in range(len(reference))
@@ -114,7 +117,10 @@ class Aligner:
     def find_paraphrases(
         self, text: Sequence[str], other: Sequence[str]
     ) -> Iterator[tuple[int, Phrase, int, Phrase]]:
-        """Give phrases of a text with a paraphrase in another, and both starts."""
+        """Give phrases with a paraphrase in another text.
+
+        And both starts.
+        """
         phrases = list(list_runs(other))
         for start, phrase in list_runs(text):
             if replacements := self.data.paraphrases.get(phrase):
@@ -146,7 +152,7 @@ def match_words(
 def match_definite(
     by_start: Sequence[Sequence[WordMatch]], all_matches: Sequence[WordMatch]
 ) -> AlignmentPath:
-    """Make the first path, with all matches that no other one overlaps."""
+    """Make the first path, with all matches without overlaps."""
     path = AlignmentPath({}, 0, 0)
     for at, matches in enumerate(by_start):
         if len(matches) == 1 and not any(

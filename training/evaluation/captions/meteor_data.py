@@ -1,4 +1,4 @@
-"""Data of METEOR 1.5, read from the installed package pycocoevalcap: no copy of them is kept."""
+"""Data of METEOR 1.5, read from the installed package pycocoevalcap."""
 
 from __future__ import annotations
 
@@ -54,7 +54,10 @@ class Data:
 
 
 def read(package: Path, words: Collection[str]) -> Data:
-    """Read the data of a package's folder; paraphrases are made of `words` alone."""
+    """Read the data of a package's folder.
+
+    Paraphrases are made of `words` alone.
+    """
     with ZipFile(package / JAR) as jar:
         lines = {
             name: jar.read(f"{folder}/english.{name}").decode().splitlines()
@@ -78,7 +81,10 @@ def pair_lines(lines: list[str]) -> Iterable[tuple[str, str]]:
 
 
 def group_bases(rows: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
-    """Group the bases of irregular forms, from rows of a base and forms."""
+    """Group the bases of irregular forms.
+
+    Rows have a base and forms.
+    """
     bases = defaultdict[str, tuple[str, ...]](tuple)
     for base, forms in rows:
         for form in forms.split():

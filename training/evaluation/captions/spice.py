@@ -1,4 +1,7 @@
-"""SPICE of captions, by the Java program in the installed package pycocoevalcap and CoreNLP."""
+"""SPICE of captions, by its Java program and CoreNLP.
+
+The program is in the installed package pycocoevalcap.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ COMPLAINT = re.compile(r".*(?:Exception|Error).*")  # of Java, before where it h
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """Java and the folder of SPICE's program, with CoreNLP in its folder lib."""
+    """Java and SPICE's folder, with CoreNLP in lib."""
 
     java: str
     folder: Path

@@ -1,4 +1,4 @@
-"""Words of captions in the form of the Penn Treebank, for published metrics."""
+"""Words in the Penn Treebank's form, for published metrics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nouns of WordNet 3.0: their senses, broader terms, and whether they name things or persons."""
+"""Nouns of WordNet 3.0: senses, broader terms, things and persons."""
 
 from __future__ import annotations
 
@@ -46,7 +46,10 @@ class WordNet:
         return self.ancestors[synset]
 
     def is_thing(self, noun: str) -> bool:
-        """Return whether a photo can show a noun: no event, group or quality."""
+        """Return whether a photo can show a noun.
+
+        Events, groups and qualities are none.
+        """
         return self.things in self.broader(noun)
 
     def is_person(self, noun: str) -> bool:

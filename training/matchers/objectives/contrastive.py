@@ -1,4 +1,4 @@
-"""Contrastive objective: images pick their sentences out of a batch, and sentences images."""
+"""Contrastive objective: images pick their sentences, and the reverse."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ def contrastive(match: Match, temperature: float = 1.0, smoothing: float = 0.0) 
 
 
 def shares(weights: Tensor) -> Tensor:
-    """Scale weights (Q, C) to targets that add up to one in each row."""
+    """Scale weights (Q, C) to targets with a sum of one.
+
+    In each row.
+    """
     return weights / weights.sum(1, keepdim=True)
 
 

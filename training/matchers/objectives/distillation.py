@@ -9,7 +9,9 @@ from training.matchers.objectives.contrastive import cross_entropy
 
 
 def distillation(match: Match, temperature: float = 2.0) -> Tensor:
-    """D = −τ²/2 [mean_k Σ_l q_kl log p_kl + mean_l Σ_k q_lk log p_lk], p and q as below.
+    """D = −τ²/2 [mean_k Σ_l q_kl log p_kl + mean_l Σ_k q_lk log p_lk].
+
+    p and q are as below.
 
     p are the softmaxes of S / τ over sentences and over images, q those of the teachers' mean score
     (Hinton, Vinyals & Dean 2015, section 2). "A dog runs" is no plain mistake for another running

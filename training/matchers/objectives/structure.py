@@ -51,7 +51,9 @@ def vectors_of(bags: Tensor) -> Tensor:
 
 
 def violations(distances: Tensor, positive: Tensor, margin: float, top: int) -> Tensor:
-    """Σ over positive pairs (i, j) of the `top` largest [m + d_ij − d_ik]₊, k no positive of i.
+    """Σ over positives (i, j) of the `top` [m + d_ij − d_ik]₊.
+
+    The largest ones; k is no positive of i.
 
     Shapes: distances (A, B), positive (A, B) give a scalar. The largest are those of the nearest
     k, which all positives of i share.

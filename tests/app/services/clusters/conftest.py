@@ -50,7 +50,7 @@ def photos(tmp_path, png) -> Path:
 
 
 def _remove_actors() -> None:
-    """Give back what a site's actors reserve: the next site has actors of its own."""
+    """Give back the processors of a site's actors."""
     from index.cluster.cluster import groups, remove
 
     for group in groups():

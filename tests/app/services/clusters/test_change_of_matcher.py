@@ -1,4 +1,4 @@
-"""A service on a real Ray cluster that changes its matcher, searched all the time."""
+"""A service on a real Ray cluster under a change of matcher."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Scores = dict[str, float]  # by id
 
 
 class Asking:
-    """A client that searches all photos on and on; what was wrong is raised in the end."""
+    """A client in an endless search; errors are raised at the end."""
 
     def __init__(self, client: httpx.Client) -> None:
         self._client = client
@@ -44,7 +44,7 @@ class Asking:
             raise self.failure
 
     def more(self, count: int = 3) -> None:
-        """Wait for some answers that were asked for after this call."""
+        """Wait for some answers to newer questions."""
         until = len(self.answers) + count + 1
         eventually(lambda: self.failure or len(self.answers) >= until, STARTING)
 
@@ -111,25 +111,25 @@ def test_searches_go_on_while_the_matcher_changes_and_an_actor_is_killed(
 
 
 def near(value: Any) -> Any:
-    """What equals scores that differ by no more than the order of sums makes them."""
+    """Equal scores up to the order of sums."""
     return pytest.approx(value, rel=1e-3, abs=1e-7)
 
 
 def check(answers: list[Scores], truth: Scores, acknowledged: Set[str]) -> None:
-    """Fail unless answers hold all that was acknowledged, each scored by the one matcher."""
+    """Fail unless answers hold all acknowledged items, by one matcher."""
     for answer in answers:
         assert acknowledged <= answer.keys()
         assert answer == near({item: truth[item] for item in answer})
 
 
 def put(client: httpx.Client, item: str, photo: bytes) -> None:
-    """Store a photo; what is acknowledged is found at once."""
+    """Store a photo and find it at once."""
     assert client.put(f"/items/{item}", files={"image": photo}).status_code == 201
     assert item in scores_of(client)
 
 
 def scores_of(client: httpx.Client) -> Scores:
-    """What a search of all photos answers, which has to be complete."""
+    """The complete answer to a search of all photos."""
     body: dict[str, Any] = {"text": TEXT, "limit": 100}
     answer = client.post("/search/image", json=body).raise_for_status().json()
     assert answer["searched"]["complete"]
@@ -137,14 +137,14 @@ def scores_of(client: httpx.Client) -> Scores:
 
 
 def scores_by(engine: Engine) -> Scores:
-    """What one machine answers."""
+    """One machine's answers."""
     request = Request("images", engine.models.query(TEXT), limit=100)
-    hits = engine.search("default", request).hits
+    hits = engine.search("default", request)[0].hits
     return {hit.item: hit.score for hit in hits}
 
 
 def of_shard(engine: Engine, shard: int) -> int:
-    """The process of an actor that searches a shard for an engine's matcher."""
+    """An actor's process for a shard and an engine's matcher."""
     from index.cluster.cluster import groups
 
     (group,) = (name for name in groups() if f"-{engine.models.fingerprint}-" in name)

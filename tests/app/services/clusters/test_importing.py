@@ -1,4 +1,4 @@
-"""Imports on a real Ray cluster, of which any process is killed in the middle."""
+"""Imports on a real Ray cluster under kills of any process."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Answers = list[dict[str, float]]  # of each text, scores by id
 
 @pytest.fixture
 def one_machine(site, photos, tmp_path) -> Iterator[Engine]:
-    """An engine that has imported the photos by itself, into a database of its own."""
+    """An engine with the photos, imported into its own database."""
     changes = {"data": tmp_path / "one machine", "database": ""}
     with closing(Engine.load(site.settings.model_copy(update=changes))) as made:
         list(
@@ -35,19 +35,19 @@ def one_machine(site, photos, tmp_path) -> Iterator[Engine]:
 
 
 def kill_import(importing: subprocess.Popen[bytes], _nodes: Any) -> None:
-    """Kill the process of the command, which says what is to be imported."""
+    """Kill the command's process, the source of work."""
     kill(importing.pid)
     importing.wait()
 
 
 def kill_embedder(_importing: subprocess.Popen[bytes], _nodes: Any) -> None:
-    """Kill a process that embeds and stores."""
+    """Kill a process at embedding and storing."""
     process, _home = embedders()[0]
     kill(process)
 
 
 def kill_node(_importing: subprocess.Popen[bytes], nodes: Any) -> None:
-    """Kill the raylet of a node that embeds, which ends all that runs there."""
+    """Kill the raylet of an embedding node, with all on it."""
     _process, home = embedders()[0]
     lost = next(worker for worker in nodes.worker_nodes if worker.node_id == home)
     nodes.remove_node(lost, allow_graceful=False)
@@ -85,7 +85,7 @@ def test_an_import_that_is_killed_loses_nothing_and_stores_each_photo_once(
 
 
 def embedders() -> list[tuple[int, str]]:
-    """The process and the node of each running actor that embeds."""
+    """The process and node of each running, embedding actor."""
     from ray._private import state  # ray.util.state needs the dashboard
 
     return [
@@ -96,17 +96,17 @@ def embedders() -> list[tuple[int, str]]:
 
 
 def revisions(engine: Engine) -> dict[str, int]:
-    """The items that are stored, by id."""
+    """The stored items, by id."""
     items = engine.catalog.list_items(engine.open("default"))
     return {item.id: item.revision for item in items}
 
 
 def answers(engine: Engine) -> Answers:
-    """What searches of all photos find."""
+    """The hits of searches of all photos."""
     found = []
     for text in TEXTS:
         request = Request("images", engine.models.query(text), limit=100)
-        hits = engine.search("default", request).hits
+        hits = engine.search("default", request)[0].hits
         found.append({hit.item: hit.score for hit in hits})
     return found
 

@@ -1,4 +1,4 @@
-"""Services on a real Ray cluster, some of whose processes are killed."""
+"""Services on a real Ray cluster under kills of processes."""
 
 from __future__ import annotations
 
@@ -63,10 +63,10 @@ def pages(client: httpx.Client, asked: dict[str, Any]) -> list[tuple[str, float]
 
 
 def engine_answers(engine: Engine, asked: dict[str, Any]) -> list[tuple[str, float]]:
-    """What one machine answers."""
+    """One machine's answers."""
     from index.search.requests import Request
 
     query = engine.models.query(asked["text"])
     request = Request("sentences", query, limit=100, where=asked["filter"])
-    hits = engine.search("default", request).hits
+    hits = engine.search("default", request)[0].hits
     return [(hit.item, round(hit.score, 4)) for hit in hits]

@@ -25,7 +25,7 @@ def folder(tmp_path):
 
 @pytest.fixture
 def filled(catalog, collection, entry, follow):
-    """Ten items whose segments are written; the last two share a picture with none."""
+    """Ten items in segments; the last two share a picture."""
     for number in range(10):
         made = entry(f"item {number}", metadata={"n": number, "tags": ["a", "b"]})
         jpeg = str(number).encode()
@@ -45,7 +45,7 @@ def findings(catalog, folder) -> list[CheckFinding]:
 
 
 def repaired(catalog, folder) -> bool:
-    """Whether repairs mend all that is wrong."""
+    """Whether repairs mend all faults."""
     found = findings(catalog, folder)
     assert found
     for finding in found:
@@ -186,7 +186,7 @@ def test_segment_without_a_row_of_the_catalog_is_built_again(filled, folder, col
     directory = folder / "segments" / collection.token
     listed = manifest.read(directory, collection.token).segments
     first = segments.map_folder(directory / listed[0].folder, listed[0].span, listed[0].sums)
-    fewer = first.without(first.images.revisions[:1])
+    fewer = first.without(first.sides["images"].revisions[:1])
     written, sums = segments.write([fewer], directory)
     replaced = manifest.Listed(written.name, listed[0].span, sums)
     manifest.publish(directory, manifest.Manifest(collection.token, (replaced, *listed[1:])))

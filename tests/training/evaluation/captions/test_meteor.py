@@ -11,7 +11,7 @@ from training.evaluation.captions.meteor_alignment import EXACT, PARAPHRASE, STE
 
 @pytest.fixture
 def data(tmp_path):
-    """A folder as the package has it, with one synset, one irregular form, one paraphrase."""
+    """A folder like the package's, with one of each."""
     (tmp_path / "data").mkdir()
     with ZipFile(tmp_path / meteor_data.JAR, "w") as jar:
         jar.writestr("function/english.words", "a\nthe\non\n")

@@ -19,7 +19,7 @@ Object tuples
 
 @pytest.fixture
 def package(tmp_path, monkeypatch):
-    """The folder of SPICE in a package as PyPI has it, which brings no CoreNLP."""
+    """SPICE's folder as on PyPI, without CoreNLP."""
     folder = tmp_path / "site" / "pycocoevalcap" / "spice"
     (folder / "lib").mkdir(parents=True)
     for file in (folder.parent / "__init__.py", folder / "__init__.py", folder / "spice.py"):
@@ -34,7 +34,7 @@ def package(tmp_path, monkeypatch):
 
 @pytest.fixture
 def java(tmp_path, monkeypatch):
-    """Puts a program of that name alone on the path; it keeps what it is given to read."""
+    """Put a program alone on the path; it keeps its input."""
 
     def install(*lines):
         folder = tmp_path / "bin"

@@ -9,7 +9,7 @@ from training.matchers.objectives.squared import squared
 
 
 def bags(vectors, image):
-    """Vectors (B, D) whose inner products are −‖v − y‖²."""
+    """Vectors (B, D) with inner products −‖v − y‖²."""
     norms, ones = vectors.square().sum(1, keepdim=True), torch.ones_like(vectors[:, :1])
     parts = [2 * vectors, -norms, ones] if image else [vectors, ones, -norms]
     return PaddedBags(torch.cat(parts, 1)[:, None], torch.ones(len(vectors), 1, dtype=torch.bool))

@@ -21,7 +21,7 @@ def unit(rows, seed):
 
 
 def one_sum(anchors, others, positives, margin, top):
-    """One of the four sums of eq. 5; positives[i] are the places of the others that belong to i."""
+    """One of eq. 5's sums; positives[i] are i's other places."""
     cost = 0.0
     for i, anchor in enumerate(anchors):
         for j in positives[i]:

@@ -1,4 +1,4 @@
-"""Look-up of stored bags: those that are asked for, and no others."""
+"""Look-up of stored bags: the given ones, and no others."""
 
 from contextlib import ExitStack
 
@@ -6,14 +6,14 @@ import pytest
 import torch
 
 from index.bags import IMAGE
-from index.catalog import read_rows as stored_items
+from index.catalog import stored_bags
 from index.catalog.catalog import Catalog
 from index.database.errors import Busy, Damaged
 from index.database.storage import Storage
 
 
 def test_bags_come_by_revision_and_position(catalog, collection, entry, monkeypatch):
-    monkeypatch.setattr(stored_items, "CHUNK", 4)  # keys in a statement, and the last has fewer
+    monkeypatch.setattr(stored_bags, "CHUNK", 4)  # keys in a statement, and the last has fewer
     entries = [entry(f"{i}") for i in range(3)]
     catalog.put_many(collection, [*entries, entry("gone")])
     catalog.delete(collection, "gone")

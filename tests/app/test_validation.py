@@ -1,4 +1,4 @@
-"""What is wrong with a body is said in a sentence: where, what, and what would work."""
+"""Faults of a body in a sentence: place, value, and remedy."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from app.http.validation import read_fields, read_json
 from app.schemas.explain import CaptionRequest
 from app.schemas.items import ImportLine, ItemBody, ItemPatch
 from app.schemas.products import ProductSearch
 from app.schemas.search import ImageSearch
+from app.validation import read_fields, read_json
 
 BOM = b"\xef\xbb\xbf"
 JSON = {"content-type": "application/json"}
@@ -155,7 +155,7 @@ def test_json_in_a_form_has_integers_with_a_point() -> None:
 
 
 def test_a_body_with_too_much_text_is_not_looked_through_for_keys(client, monkeypatch) -> None:
-    monkeypatch.setattr("app.unique_keys.check", lambda data: pytest.fail("parsed again"))
+    monkeypatch.setattr("app.validation.check_keys", lambda data: pytest.fail("parsed again"))
     item = {"metadata": {"about": "x" * 100_000}, "sentences": ["red"]}
     assert client.put("/items/a", json=item).status_code == 413
     line = client.post("/items", content=json.dumps({"id": "a", **item}), headers=LINES)

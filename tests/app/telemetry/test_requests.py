@@ -5,7 +5,7 @@ from starlette.testclient import TestClient
 
 from app.main import create_app
 from app.telemetry.metrics import OWN
-from app.telemetry.stages import stage
+from app.telemetry.requests import stage
 
 
 def times(name: str) -> float:

@@ -1,10 +1,11 @@
-"""Mistakes in requests: their places, their reasons, and a remedy."""
+"""Validation of JSON: values and models without duplicate keys, mistakes with a remedy."""
 
 from __future__ import annotations
 
 import json
 import re
 from codecs import BOM_UTF8
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
@@ -14,15 +15,49 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import from_json
 
-from app import unique_keys
 from app.nearest import nearest
+from index.metadata import DEEPEST
 
 Model = TypeVar("Model", bound=BaseModel)
 Place = tuple[str | int, ...]  # the keys and numbers that lead to a value
 MOST_NAMED = 20  # mistakes of one body: it may have as many as bytes
 EXPECTED = "Input should be "  # how pydantic begins what it says of a type
 STRICT = {"int_type", "float_type", "bool_type"}  # pydantic's errors for a value of another kind
+LONGEST_NUMBER = 4_300  # digits that Python turns into an integer, as it takes their square in time
 DICTIONARY = re.compile(r"a valid dictionary( or instance of \w+)?")
+
+
+class KeyTwice(ValueError):
+    """An object has a key twice."""
+
+
+def read_values(text: str | bytes) -> Any:
+    """Read JSON; KeyTwice for a duplicate key, ValueError if invalid or too deep."""
+    try:
+        return json.loads(text, object_pairs_hook=_make_object)
+    except KeyTwice:
+        raise
+    except RecursionError:
+        raise ValueError(f"it is nested far more than {DEEPEST} deep; flatten it") from None
+    except ValueError as odd:
+        if isinstance(odd, json.JSONDecodeError | UnicodeDecodeError):
+            raise
+        raise ValueError(f"a number has more than {LONGEST_NUMBER:,} digits") from odd
+
+
+def check_keys(text: str | bytes) -> None:
+    """Raise KeyTwice for a duplicate key in valid JSON."""
+    json.loads(
+        text, object_pairs_hook=_make_object, parse_int=str
+    )  # int() refuses thousands of digits
+
+
+def _make_object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        ((twice, _),) = Counter(name for name, _ in pairs).most_common(1)
+        raise KeyTwice(f"the key {twice!r:.100} is there twice in one object; send it once")
+    return fields
 
 
 def read_json(
@@ -45,7 +80,7 @@ def read_json(
             sent = None
         raise ValueError(explain(_errors(wrong), sent, model)) from wrong
     check(sent_model)
-    unique_keys.check(data)
+    check_keys(data)
     return sent_model
 
 
