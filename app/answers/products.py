@@ -135,7 +135,7 @@ def _query_out(engine: Engine, search: ProductSearch, result: ProductResult) -> 
         text=search.text,
         corrected=text.corrected if text else None,
         words=_words(text.text, text.asked) if text else [],
-        refused=_words(text.text, text.refused) if text else [],
+        refused=_words(text.text, text.refused_words) if text else [],
         notes=notes,
     )
 

@@ -53,7 +53,10 @@ def _analyze(text: str) -> Analysis:
     return Analysis(
         tokens,
         frozenset(word.joined for word in several),
-        tuple(LACKING + stem(tokens[place]) for place in {lack.place for lack in find_lacks(text_words)}),
+        tuple(
+            LACKING + stem(tokens[place])
+            for place in {lack.place for lack in find_lacks(text_words)}
+        ),
         tuple((folded, spelling) for folded, spelling in written.items() if folded != spelling),
         content or len(tokens),
     )

@@ -12,18 +12,16 @@ idf_w = ln(1 + (N - n_w + 0.5) / (n_w + 0.5)), S is below Σ_w idf_w: `Scores.re
 from __future__ import annotations
 
 import math
-from array import array
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from index.documents.analysis import analyze, is_content
+from index.documents.analysis import Analysis, analyze
 from index.documents.lacks import FREE, LACKING
 from index.documents.postings import Floats, Postings, Rows, Weighed
-from index.documents.stems import stem
+from index.documents.vocabulary import Vocabulary
 
 SATURATION = 1.2  # k
 INFLECTED = 0.8  # the weight of a word in another form than the one that is asked for
@@ -71,74 +69,37 @@ class Lexical:
     """Documents of fields, to be searched by words. Documents are added, and never change."""
 
     def __init__(self) -> None:
+        self.vocabulary = Vocabulary()
         self._fields: dict[str, Postings] = {}
         self._fields_of: dict[str, list[str]] = {}  # by term, in which it is
-        self.vocabulary: Counter[str] = Counter()  # words, with their documents' number
-        self.joined: Counter[str] = Counter()  # words of several tokens, likewise
-        self._spelled: dict[str, Counter[str]] = {}  # with signs or accents, by folded words
-        self.having: Counter[str] = Counter()  # terms, with their documents' number
-        self._forms: dict[str, list[str]] = {}  # words by their stem
-        self._codes: dict[str, int] = {}  # of words
-        self._stem_codes: dict[str, int] = {}
-        self._stem_of = array("I")  # the code of its stem, by a word's code
-        self._function_stems = array("I")  # the codes of function words
         self._size = 0
+        # By term, form and field; since the last document.
         self._cache: dict[tuple[str, str | None, str], tuple[Rows, Floats]] = {}
-        self._stems = np.empty(0, np.uint32)  # the array of `_stem_of`
 
     def __len__(self) -> int:
         return self._size
 
     def add(self, fields: Mapping[str, str]) -> int:
         """Add a document, its texts by field; gives its number."""
-        folded, joined, terms = set[str](), set[str](), set[str]()
-        spellings: dict[str, str] = {}
-        for name, text in fields.items():
-            analysis = analyze(text)
-            if not analysis.tokens:
-                continue
-            postings = self._fields.get(name)
-            if postings is None:
-                postings = self._fields[name] = Postings(name in CODES)
-            codes = [self._code(word) for word in analysis.tokens]
-            for term in postings.add(self._size, analysis, codes):
-                names = self._fields_of.setdefault(term, [])
-                if name not in names:
-                    names.append(name)
-            folded.update(analysis.tokens)
-            joined |= analysis.joined
-            terms.update(analysis.terms)
-            spellings |= dict(analysis.spellings)
-        for word, spelling in spellings.items():
-            self._spelled.setdefault(word, Counter())[spelling] += 1
-        self.vocabulary.update(folded)
-        self.joined.update(joined)
-        self.having.update(terms)
+        analyses = {name: analyze(text) for name, text in fields.items()}
+        for name, analysis in analyses.items():
+            if analysis.tokens:
+                self._add(name, analysis)
+        self.vocabulary.count(analyses.values())
         self._size += 1
         self._cache.clear()
         return self._size - 1
 
-    def _code(self, word: str) -> int:
-        """The code of a word, a new one for a word that no document had."""
-        code = self._codes.get(word)
-        if code is None:
-            code = self._codes[word] = len(self._stem_of)
-            term = stem(word)
-            self._forms.setdefault(term, []).append(word)
-            if term not in self._stem_codes:
-                self._stem_codes[term] = len(self._stem_codes)
-                if not is_content(word):
-                    self._function_stems.append(self._stem_codes[term])
-            self._stem_of.append(self._stem_codes[term])
-        return code
-
-    def spelling(self, folded: str) -> str:
-        """Find the most frequent spelling of a folded word, with signs and accents or without."""
-        spellings = self._spelled.get(folded)
-        if not spellings:
-            return folded
-        usual, count = spellings.most_common(1)[0]
-        return usual if 2 * count >= self.vocabulary[folded] + self.joined[folded] else folded
+    def _add(self, name: str, analysis: Analysis) -> None:
+        """Add the words of a field to those of the next document."""
+        postings = self._fields.get(name)
+        if postings is None:
+            postings = self._fields[name] = Postings(name in CODES)
+        codes = list(map(self.vocabulary.code, analysis.tokens))
+        for term in postings.add(self._size, analysis, codes):
+            names = self._fields_of.setdefault(term, [])
+            if name not in names:
+                names.append(name)
 
     def idf(self, alternative: Alternative) -> float:
         """The weight of a term: higher for one that few documents have."""
@@ -148,7 +109,7 @@ class Lexical:
     def count(self, alternative: Alternative) -> int:
         """Count the documents with a term, in any field."""
         if " " not in alternative.term:
-            return self.having.get(alternative.term, 0)
+            return self.vocabulary.having.get(alternative.term, 0)
         names = self._names(alternative)
         documents = [self._frequencies(alternative, name)[0] for name in names]
         return len(documents[0]) if len(documents) == 1 else len(set().union(*map(set, documents)))
@@ -210,7 +171,7 @@ class Lexical:
         if len(stems) > 1:
             return self._count_phrase(stems, postings)[0]
         counts = np.zeros(self._size, np.float32)
-        words = [(form, 1.0) for form in self._forms.get(alternative.term, ())]
+        words = [(form, 1.0) for form in self.vocabulary.forms.get(alternative.term, ())]
         documents, having = postings.counts(words, self._size)
         counts[documents] += having
         for rows, lacking in (
@@ -239,12 +200,9 @@ class Lexical:
         self, words: Sequence[Sequence[Alternative]], weights: Mapping[str, float]
     ) -> dict[str, NDArray[np.bool_]]:
         """Mark by field the documents (N,) whose text there is all of some words, and no more."""
-        matches: dict[str, NDArray[np.bool_]] = {}
         longest = sum(max(len(each.stems) for each in alternatives) for alternatives in words)
         terms = {term for alternatives in words for each in alternatives for term in each.stems}
-        allowed = np.array(
-            [*self._function_stems, *filter(None.__ne__, map(self._stem_codes.get, terms))], np.uint32
-        )
+        matches: dict[str, NDArray[np.bool_]] = {}
         for name in self._having_all(words):
             if not weights.get(name, 1.0):
                 continue
@@ -253,9 +211,9 @@ class Lexical:
             for alternatives in words:
                 fitting &= self.having_any(alternatives, [name])
             if fitting.any():
-                rows = np.flatnonzero(fitting)
-                covered = self._fields[name].covered(rows, self._stem_array(), allowed, self._size)
-                fitting[np.setdiff1d(rows, covered, assume_unique=True)] = False
+                others = self.vocabulary.mark_others(terms)
+                longer = self._fields[name].having_codes(np.flatnonzero(fitting), others)
+                fitting[longer] = False
                 matches[name] = fitting
         return matches
 
@@ -292,23 +250,18 @@ class Lexical:
             return [(term, 1.0)]
         forms = [
             (word, 1.0 if form is None or word == form else INFLECTED)
-            for word in self._forms.get(term, ())
+            for word in self.vocabulary.forms.get(term, ())
         ]
         return [*forms, (LACKING + term, LACKED - 1.0)]
 
     def _count_phrase(self, stems: Sequence[str], postings: Postings) -> tuple[Rows, Floats]:
         """The documents with stems in a row in a field, and how often they have them."""
         return postings.phrase_counts(
-            [self._forms.get(term, []) for term in stems],
-            [self._stem_codes.get(term, 0) for term in stems],
-            self._stem_array(),
+            [self.vocabulary.forms.get(term, []) for term in stems],
+            self.vocabulary.code_stems(stems),
+            self.vocabulary.stems,
             self._size,
         )
-
-    def _stem_array(self) -> NDArray[np.uint32]:
-        if len(self._stems) != len(self._stem_of):
-            self._stems = np.array(self._stem_of, np.uint32)
-        return self._stems
 
     def _gain(self, alternative: Alternative, weights: Mapping[str, float]) -> Floats:
         """The gain of an alternative in each document."""

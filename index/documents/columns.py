@@ -12,7 +12,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from index.documents.words import tokens
+from index.documents.words import words
 from index.filters import Equals, Scalar, Simple, Within, is_met, number_of
 
 LONGEST = 4  # words of a phrase
@@ -20,7 +20,7 @@ LONGEST = 4  # words of a phrase
 
 def fold_words(text: str) -> str:
     """Fold the words of a text for comparison."""
-    return " ".join(token.folded for token in tokens(text))
+    return " ".join(word.joined for word in words(text))
 
 
 class Phrases:

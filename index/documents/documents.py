@@ -13,10 +13,11 @@ import numpy as np
 from index.catalog.facets import facets_of
 from index.catalog.views import ItemRow
 from index.documents.bm25 import Alternative, Lexical
-from index.documents.columns import Codes, Column, Mask
-from index.documents.query_words import Synonyms, Wording
 from index.documents.characters import fold
+from index.documents.columns import Codes, Column, Mask
+from index.documents.query_words import Wording
 from index.documents.stems import stem
+from index.documents.thesaurus import Synonyms, Thesaurus
 from index.filters import Condition, Either, Every, Not, Scalar
 from index.segments.rows import Numbers
 
@@ -88,9 +89,8 @@ class Documents:
         """The reader of queries, with all words up to now. Takes the lock; its methods do not."""
         with self.lock:
             if self._wording is None:
-                lexical, terms = self.lexical, frozenset(self.lexical.having)
-                counts, joined = dict(lexical.vocabulary), dict(lexical.joined)
-                self._wording = Wording(counts, joined, terms, self, self._synonyms)
+                thesaurus = Thesaurus(self.lexical.vocabulary, self, self._synonyms)
+                self._wording = Wording(thesaurus)
             return self._wording
 
     def has_phrase(self, term: str) -> bool:
@@ -99,9 +99,9 @@ class Documents:
             return self.lexical.count(Alternative(term)) > 0
 
     def spelling(self, folded: str) -> str:
-        """The way in which a joined word is written most."""
+        """The most frequent spelling of a joined word."""
         with self.lock:
-            return self.lexical.spelling(folded)
+            return self.lexical.vocabulary.spelling(folded)
 
     def add(self, rows: Iterable[ItemRow]) -> None:
         """Add items, later ones than before."""

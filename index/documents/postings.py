@@ -118,12 +118,10 @@ class Postings:
         norms: Floats = self._norms[self._places(documents)]
         return norms
 
-    def covered(self, documents: Rows, stems: NDArray[np.uint32], allowed: NDArray[np.uint32], total: int) -> Rows:
-        """Those of some documents all of whose words have one of some stems."""
-        self._refresh(total)
+    def having_codes(self, documents: Rows, codes: NDArray[np.bool_]) -> Rows:
+        """List those of some documents with a word whose code is marked."""
         owner, tokens = self._tokens_of(documents)
-        outside = ~np.isin(stems[tokens], allowed)
-        return np.delete(documents, np.unique(owner[outside]))
+        return documents[np.unique(owner[codes[tokens]])]
 
     def of_length(self, longest: int) -> Rows:
         """List the documents with up to so many content words."""
@@ -189,9 +187,7 @@ class Postings:
             self._total = total
 
 
-def _sum(
-    documents: Sequence[Rows], counts: Sequence[Floats], total: int
-) -> tuple[Rows, Floats]:
+def _sum(documents: Sequence[Rows], counts: Sequence[Floats], total: int) -> tuple[Rows, Floats]:
     """The documents of several lists, each once, with the sum of its counts."""
     if len(documents) == 1:
         return documents[0], counts[0]

@@ -1,4 +1,4 @@
-"""Other spellings of a word, and other ways to write a number."""
+"""Other spellings of a word: British and American ones, umlauts in two letters."""
 
 from __future__ import annotations
 
@@ -36,20 +36,14 @@ PATTERNS = tuple(
 
 
 UMLAUT = re.compile(r"([aou])e")
-NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 
 def variants(word: str) -> Iterator[str]:
-    """List other spellings of a word or number, in lower case; not all of them are in use.
+    """List other spellings of a word, in lower case; not all of them are in use.
 
     >>> [[*variants(word)] for word in ("grey", "color", "fibres", "catalog", "four", "flour")]
     [['gray'], ['colour'], ['fibers'], ['catalogue'], [], []]
-    >>> [[*variants(number)] for number in ("2.50", "2", "10000")]
-    [['2.5'], ['2.0', '2.00'], ['10000.0', '10000.00', '10.000']]
     """
-    if word[0].isdigit():
-        yield from _other_numbers(word)
-        return
     for pattern, other in PATTERNS:
         if match := pattern.search(word):
             yield word[: match.start()] + "".join(match.groups()) + other + word[match.end() :]
@@ -63,18 +57,3 @@ def without_umlauts(word: str) -> Iterator[str]:
     """
     if (other := UMLAUT.sub(r"\1", word)) != word:
         yield other
-
-
-def _other_numbers(number: str) -> Iterator[str]:
-    """Numbers that are the same: with other zeros at the end, or with a point at the thousands."""
-    if not NUMBER.fullmatch(number):
-        return
-    whole, _, decimals = number.partition(".")
-    least = decimals.rstrip("0")
-    for written in (least, f"{least}0", f"{least}00"):
-        if written != decimals and (written or decimals) and len(written) <= 3:
-            yield f"{whole}.{written}" if written else whole
-    if not decimals and 3 < len(whole) <= 6:
-        yield f"{whole[:-3]}.{whole[-3:]}"
-    elif len(decimals) == 3 and not whole.startswith("0") and len(whole) <= 3:
-        yield whole + decimals

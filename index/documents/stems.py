@@ -10,7 +10,7 @@ from index.documents.characters import LONGEST_WORD
 from models.text.lexicon import known_words
 
 STEMMER = snowballstemmer.stemmer("english")
-# Plurals of things that the stemmer leaves apart from their singular, also as the end of a compound.
+# Plurals that the stemmer leaves apart from their singular, also as the end of a compound.
 ENDS = {
     "men": "man",
     "women": "woman",

@@ -1,43 +1,45 @@
-"""Words of texts, and the tokens that they are made of: runs of letters, numbers, characters.
+"""Words of texts, and their tokens: runs of letters, numbers, characters.
 
-"WH-1000XM4" is a word of the tokens wh, 1000, xm and 4, and so are "WH 1000 XM4" three words of the
-same tokens: however a text joins or parts them, its tokens are the same. A number is one token with
-its point: 2.5 is not 25. Scripts that put no space between words have a token for each character.
+"WH-1000XM4" is a word of the tokens wh, 1000, xm and 4, and "WH 1000 XM4" are three words of the
+same tokens: in whichever way a text joins and parts words, its tokens are the same. A number is one
+token with its point: 2.5 is not 25. Scripts without spaces have a token for each character.
 """
 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 
 import regex
 
 from index.documents.characters import APOSTROPHES, SPACELESS, fold
+from index.documents.numbers import fold_number
 
 SIGNS = frozenset("+-")  # of a number
-JOINS = r"[-‐‑‒–—_./\\:+&*×~]|[" + APOSTROPHES + "]"  # one of them goes on with a word
-TOKEN = regex.compile(
-    rf"""
-    (?P<barcode> (?<![\p{{Nd}}-]) (?: 97[89](?:[-\ ]?\p{{Nd}}){{10}} | \p{{Nd}}\ \p{{Nd}}{{6}}\ \p{{Nd}}{{6}}
-        | \p{{Nd}}\ \p{{Nd}}{{5}}\ \p{{Nd}}{{5}}\ \p{{Nd}} ) (?!-?\p{{Nd}}) )
-    | (?P<acronym> (?<![\p{{L}}\p{{M}}\p{{Nd}}.]) (?:\p{{L}}\.){{2,}} (?:\p{{L}}(?![\p{{L}}\p{{M}}\p{{Nd}}]))? )
-    | (?P<plus> (?<![^\s(]) [-−+] (?=[.,]?\p{{Nd}}) )
-    | (?P<fraction> (?<![\p{{Nd}}/.,]) \p{{Nd}}{{1,2}} [/⁄] (?:2|4|8|16|32|64) (?![\p{{Nd}}/.]) )
-    | (?P<number> (?: (?<![\w.,]) [.,] )? \p{{Nd}}+ (?:[.,٫] \p{{Nd}}+)* )
-    | (?P<letter> [{SPACELESS}&&\p{{L}}] [\p{{M}}ﾞﾟ]* )
-    | (?P<letters> [\p{{L}}--{SPACELESS}--[{APOSTROPHES}]] [\p{{L}}\p{{M}}\p{{Cf}}--{SPACELESS}--[{APOSTROPHES}\u200b]]* )
-        (?: [{APOSTROPHES}] [sS] (?![\p{{L}}\p{{M}}\p{{Nd}}]) )?
-    | (?P<and> (?<=[\p{{L}}\p{{M}}]\s?) [&+] (?=\s?\p{{L}}) )
-    | (?P<times> × | (?<=\p{{Nd}}) \* (?=\p{{Nd}}) )
-    | (?P<symbol> [\p{{No}}\p{{Nl}}\p{{So}}--[™℠]] )
-    """,
-    regex.VERBOSE | regex.V1,
-)
-JOIN = regex.compile(JOINS)
-GROUPED = regex.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d{1,3}(?:\.\d{3}){2,}(?:,\d+)?|\d{1,3}(?:\.\d{3})+,\d+")
-DECIMAL = regex.compile(r"\d+[.,]\d+")
+JOIN = regex.compile(rf"[-‐‑‒–—_./\\:+&*×~{APOSTROPHES}]")  # one of these goes on with a word
+MARKS = r"\p{M}\p{Cf}"
+LETTER = rf"[\p{{L}}--{SPACELESS}--[{APOSTROPHES}]]"
+INSIDE = rf"[\p{{L}}{MARKS}--{SPACELESS}--[{APOSTROPHES}\u200b]]"
+AFTER = r"(?![\p{L}\p{M}\p{Nd}])"
+# The kinds of tokens, by what they look like; the first that fits counts.
+KINDS = {
+    # 978-3-16-148410-0, and groups of digits as below a barcode
+    "code": r"(?<![\p{Nd}-])(?:97[89](?:[- ]?\p{Nd}){10}|\p{Nd} \p{Nd}{6} \p{Nd}{6}"
+    r"|\p{Nd} \p{Nd}{5} \p{Nd}{5} \p{Nd})(?!-?\p{Nd})",
+    "acronym": rf"(?<![\p{{L}}\p{{M}}\p{{Nd}}.])(?:\p{{L}}\.){{2,}}(?:\p{{L}}{AFTER})?",
+    "sign": r"(?<![^\s(])[-−+](?=[.,]?\p{Nd})",
+    # of an inch; "36/38" are two sizes
+    "fraction": r"(?<![\p{Nd}/.,])(?:[13579]|1[135])[/⁄](?:2|4|8|16|32|64)(?![\p{Nd}/.])",
+    "number": r"(?:(?<![\w.,])[.,])?\p{Nd}+(?:[.,٫]\p{Nd}+)*",
+    "character": rf"[{SPACELESS}&&\p{{L}}][\p{{M}}ﾞﾟ]*",
+    "letters": f"{LETTER}{INSIDE}*",
+    "possessive": rf"(?<=[\p{{L}}\p{{M}}])[{APOSTROPHES}][sS]{AFTER}",
+    "and": r"(?<=[\p{L}\p{M}]\s?)[&+](?=\s?\p{L})",
+    "times": r"×|(?<=\p{Nd})\*(?=\p{Nd})",
+    "symbol": r"[\p{No}\p{Nl}\p{So}--[™℠]]",
+}
+TOKEN = regex.compile("|".join(f"(?P<{kind}>{look})" for kind, look in KINDS.items()), regex.V1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,7 @@ class Token:
 
     @property
     def is_number(self) -> bool:
+        """Whether it is a number."""
         return self.folded[0].isdigit()
 
 
@@ -65,10 +68,12 @@ class Word:
 
     @property
     def start(self) -> int:
+        """Where it begins in the text."""
         return self.tokens[0].start
 
     @property
     def end(self) -> int:
+        """Where it ends in the text."""
         return self.tokens[-1].end
 
     @property
@@ -84,9 +89,9 @@ def tokens(text: str, start: int = 0, end: int | None = None) -> Iterator[Token]
     ['women', 't', 'shirts', 'size', '4.5', '1/2', 'l', '20', 'x', '30', 'cm']
     """
     for match in TOKEN.finditer(text, start, len(text) if end is None else end):
-        kind = match.lastgroup
-        begin, stop = match.span(kind)
-        for folded in _fold(kind, match[kind]):
+        assert match.lastgroup is not None
+        begin, stop = match.span()
+        for folded in FOLDS[match.lastgroup](match.group()):
             yield Token(folded, begin, stop)
 
 
@@ -98,54 +103,43 @@ def words(text: str, start: int = 0, end: int | None = None) -> Iterator[Word]:
     """
     joined: list[Token] = []
     for token in tokens(text, start, end):
-        if joined and token.start > joined[-1].end:
-            if not JOIN.fullmatch(text, joined[-1].end, token.start):
-                yield Word(tuple(joined))
-                joined = []
+        if joined and not _goes_on(text, joined[-1], token):
+            yield Word(tuple(joined))
+            joined = []
         joined.append(token)
     if joined:
         yield Word(tuple(joined))
 
 
-def _fold(kind: str, written: str) -> list[str]:
-    match kind:
-        case "letters" | "letter":
-            folded = fold(written)
-            return [folded] if folded else []
-        case "number":
-            return _number(fold(written))
-        case "fraction":
-            return [fold(written).replace("\u2044", "/")]
-        case "plus":
-            return ["+" if written == "+" else "-"]
-        case "and":
-            return ["and"]
-        case "times":
-            return ["x"]
-        case "acronym":
-            return [fold(written.replace(".", ""))]
-        case "barcode":
-            return ["".join(filter(str.isdigit, fold(written)))]
-        case _:
-            compatible = unicodedata.normalize("NFKC", written)
-            return [] if compatible == written else [token.folded for token in tokens(compatible)]
+def _goes_on(text: str, before: Token, token: Token) -> bool:
+    return before.end >= token.start or bool(JOIN.fullmatch(text, before.end, token.start))
 
 
-def _number(written: str) -> list[str]:
-    """A number with a point before its decimals, and no signs between thousands."""
-    if written.isdigit():
-        return [written]
-    written = written.replace("٫", ".")
-    if written[0] in ".,":
-        written = "0" + written
-    if GROUPED.fullmatch(written):
-        last = written[-4] if written[-4] in ".," and len(written) > 4 else ""
-        point = max(written.rfind("."), written.rfind(","))
-        sign = written[point]
-        other = "," if sign == "." else "."
-        if other in written:
-            return [written.replace(other, "").replace(sign, ".")]
-        return [written.replace(sign, "")]
-    if DECIMAL.fullmatch(written):
-        return [written.replace(",", ".")]
-    return [written] if "," not in written else [part for part in written.replace(",", " ").split()]
+def _fold_letters(written: str) -> list[str]:
+    folded = fold(written)
+    return [folded] if folded else []
+
+
+def _fold_code(written: str) -> list[str]:
+    return ["".join(filter(str.isdigit, fold(written)))]
+
+
+def _fold_symbol(written: str) -> list[str]:
+    """The tokens that a symbol stands for: "½", "№", "℃", "²"; none of most."""
+    compatible = unicodedata.normalize("NFKC", written)
+    return [] if compatible == written else [token.folded for token in tokens(compatible)]
+
+
+FOLDS: Mapping[str, Callable[[str], list[str]]] = {
+    "code": _fold_code,
+    "acronym": lambda written: [fold(written.replace(".", ""))],
+    "sign": lambda written: ["+" if written == "+" else "-"],
+    "fraction": lambda written: [fold(written).replace("⁄", "/")],
+    "number": lambda written: fold_number(fold(written)),
+    "character": _fold_letters,
+    "letters": _fold_letters,
+    "possessive": lambda _: [],
+    "and": lambda _: ["and"],
+    "times": lambda _: ["x"],
+    "symbol": _fold_symbol,
+}

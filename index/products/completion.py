@@ -15,8 +15,8 @@ import numpy as np
 
 from index.documents.bm25 import Alternative
 from index.documents.columns import LONGEST, Column, Mask, fold_words
-from index.documents.documents import Documents, naming_fields
 from index.documents.corrections import UNCORRECTED
+from index.documents.documents import Documents, naming_fields
 from index.documents.query_words import QueryWord, Wording
 from index.documents.stems import stem
 from index.documents.words import tokens
@@ -82,7 +82,7 @@ def _complete_by_word(
     most = nsmallest(LOOKED_AT, filter(counts.get, counts), key=lambda word: (-counts[word], word))
     completed = set[str]()
     for word in most:
-        spelling = lexical.spelling(word)
+        spelling = lexical.vocabulary.spelling(word)
         stems = [stem(token.folded) for token in tokens(spelling)]
         if (joined := "".join(stems)) not in completed:
             completed.add(joined)
