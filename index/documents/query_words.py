@@ -11,6 +11,7 @@ from itertools import chain, pairwise
 
 from index.documents.analysis import is_content
 from index.documents.bm25 import Alternative
+from index.documents.characters import APOSTROPHES
 from index.documents.corrections import Corrections, Corrector
 from index.documents.lacks import Lack, find_lacks, lacking_terms
 from index.documents.stems import stem
@@ -72,7 +73,9 @@ class Wording:
             corrections = self.corrections(text)
         start, end = (within.start, within.end) if within else (0, len(text))
         typed = quote(text, words(text, start, end))
-        content = [word for word in typed if word.start in naming or _has_content(word)] or typed
+        content = [word for word in typed if word.start in naming or _has_content(word)]
+        if not content and within is None:
+            content = typed
         read = {word.start: self._read(text, word, corrections) for word in content}
         for left, right in pairwise(typed):
             if GAP.fullmatch(text, left.end, right.start):
@@ -125,7 +128,7 @@ class Wording:
         ]
         if corrected != list(tokens) and (known := self._thesaurus.find_row(corrected)):
             return [QueryWord(word.start, word.end, known, _replace(text, tokens, corrected))]
-        if word.quoted or not _is_read_apart(tokens):
+        if word.quoted or not _is_read_apart(text, word):
             term = " ".join(stem(token.folded) for token in tokens)
             return [QueryWord(word.start, word.end, (Alternative(term),))]
         content = [token for token in tokens if is_content(token.folded)] or tokens
@@ -199,10 +202,12 @@ def _has_content(word: Word) -> bool:
     return len(word.tokens) > 1 or is_content(word.tokens[0].folded)
 
 
-def _is_read_apart(tokens: Sequence[Token]) -> bool:
-    """Return whether the tokens of a word mean something each; those of a code do not."""
-    return not any(token.is_number for token in tokens) or any(
-        len(token.folded) >= LEAST_LETTERS and token.folded.isalpha() for token in tokens
+def _is_read_apart(text: str, word: Word) -> bool:
+    """Return whether the tokens of a word mean something each; not those of "don't" or a code."""
+    if not set(APOSTROPHES).isdisjoint(text[word.start : word.end]):
+        return False
+    return not any(token.is_number for token in word.tokens) or any(
+        len(token.folded) >= LEAST_LETTERS and token.folded.isalpha() for token in word.tokens
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
+from index.documents.analysis import is_content
 from index.documents.corrections import MOST_CORRECTED
 from index.documents.documents import Documents, is_named
 from index.documents.lacks import ADDED
@@ -113,9 +114,9 @@ class NegatedPhrase:
         ends = [
             token.end
             for token in tokens(text, self.phrase.start, self.phrase.end)
-            if token.folded not in ADDED
+            if is_content(token.folded) and token.folded not in ADDED
         ]
-        phrase = Span(self.phrase.start, ends[0] if ends else self.phrase.end)
+        phrase = Span(self.phrase.start, ends[0] if len(ends) > 1 else self.phrase.end)
         return NegatedPhrase(
             phrase, tuple(word for word in self.words if word.end <= phrase.end), self.name
         )
@@ -184,7 +185,7 @@ def read_text(text: str, documents: Documents) -> ProductText:
     wording, parts = documents.wording(), Parts.of(text, documents)
     corrections = wording.corrections(text)
     asked = wording.read(parts.asked, corrections, {negation.start for negation, _ in parts.names})
-    apart = [wording.read(text, corrections, within=span) for span in parts.apart]
+    apart = [wording.read(text, corrections, {span.start}, span) for span in parts.apart]
     denied = [wording.read(text, corrections, within=part.phrase) for part in parts.denied]
     unknown = tuple(
         _cut(text, word)
