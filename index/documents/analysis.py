@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-from index.documents.lacks import LACKING, find_lacks
+from index.documents.lacks import LACKING, MAYBE_LACKING, find_lacks
 from index.documents.stems import stem
 from index.documents.words import SIGNS, words
 from models.text.lexicon import is_function_word
@@ -49,14 +49,12 @@ def _analyze(text: str) -> Analysis:
         for word in text_words
         for token in word.tokens
     } | {word.joined: text[word.start : word.end].lower() for word in several}
+    lacks = {lack.place: lack for lack in find_lacks(text_words)}
     content = sum(1 for token in tokens if is_content(token))
     return Analysis(
         tokens,
         frozenset(word.joined for word in several),
-        tuple(
-            LACKING + stem(tokens[place])
-            for place in {lack.place for lack in find_lacks(text_words)}
-        ),
+        tuple(lack.sign + stem(tokens[lack.place]) for lack in lacks.values()),
         tuple((folded, spelling) for folded, spelling in written.items() if folded != spelling),
         content or len(tokens),
     )
@@ -67,7 +65,7 @@ _cached = lru_cache(2**12)(_analyze)
 
 def term_of(word: str) -> str:
     """The term of a word: its stem, or that of what is lacking."""
-    return word if word.startswith(LACKING) else stem(word)
+    return word if word[0] in (LACKING, MAYBE_LACKING) else stem(word)
 
 
 def is_content(token: str) -> bool:

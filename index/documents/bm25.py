@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from index.documents.analysis import Analysis, analyze
-from index.documents.lacks import FREE, LACKING
+from index.documents.lacks import LACKING, MAYBE_LACKING
 from index.documents.postings import Floats, Postings, Rows, Weighed
 from index.documents.vocabulary import Vocabulary
 
@@ -167,25 +167,23 @@ class Lexical:
 
     def _really_having(self, alternative: Alternative, postings: Postings) -> Rows:
         """The documents with a term in a field, more often than it is said to be lacking there."""
-        stems = alternative.stems
+        stems, term = alternative.stems, alternative.term
         if len(stems) > 1:
             return self._count_phrase(stems, postings)[0]
-        counts = np.zeros(self._size, np.float32)
-        words = [(form, 1.0) for form in self.vocabulary.forms.get(alternative.term, ())]
-        documents, having = postings.counts(words, self._size)
-        counts[documents] += having
-        for rows, lacking in (
-            postings.counts([(LACKING + alternative.term, 1.0)], self._size),
-            self._count_phrase([alternative.term, FREE], postings),
-        ):
-            counts[rows] -= lacking
-        return np.flatnonzero(counts > 0)
+        words = [(form, 1.0) for form in self.vocabulary.forms.get(term, ())]
+        words += [(LACKING + term, -1.0), (MAYBE_LACKING + term, -1.0)]
+        documents, counts = postings.counts(words, self._size)
+        return documents[counts > 0]
 
     def shares(
         self, documents: Rows, word: Sequence[Alternative], weights: Mapping[str, float]
     ) -> dict[str, Floats]:
         """Split the gain of a word in some documents (M,) by field."""
-        parts = [self._parts(documents, alternative, weights) for alternative in word]
+        parts = [
+            part for alternative in word if (part := self._parts(documents, alternative, weights))
+        ]
+        if len(parts) < 2:
+            return parts[0] if parts else {}
         gains = [sum(part.values(), np.zeros(len(documents), np.float32)) for part in parts]
         best = np.argmax(np.stack(gains), axis=0)
         shared = {}
@@ -197,24 +195,25 @@ class Lexical:
         return shared
 
     def whole(
-        self, words: Sequence[Sequence[Alternative]], weights: Mapping[str, float]
-    ) -> dict[str, NDArray[np.bool_]]:
-        """Mark by field the documents (N,) whose text there is all of some words, and no more."""
+        self,
+        documents: Rows,
+        words: Sequence[Sequence[Alternative]],
+        weights: Mapping[str, float],
+    ) -> dict[str, Rows]:
+        """List by field those of some documents whose text there is all of some words, no more."""
         longest = sum(max(len(each.stems) for each in alternatives) for alternatives in words)
         terms = {term for alternatives in words for each in alternatives for term in each.stems}
-        matches: dict[str, NDArray[np.bool_]] = {}
-        for name in self._having_all(words):
+        matches: dict[str, Rows] = {}
+        for name in self._having_all(words) if len(documents) else ():
             if not weights.get(name, 1.0):
                 continue
-            fitting = np.zeros(self._size, np.bool_)
-            fitting[self._fields[name].of_length(longest)] = True
+            rows = self._fields[name].of_length(documents, longest, self._size)
             for alternatives in words:
-                fitting &= self.having_any(alternatives, [name])
-            if fitting.any():
+                rows = rows[self.having_any(alternatives, [name])[rows]] if len(rows) else rows
+            if len(rows):
                 others = self.vocabulary.mark_others(terms)
-                longer = self._fields[name].having_codes(np.flatnonzero(fitting), others)
-                fitting[longer] = False
-                matches[name] = fitting
+                longer = self._fields[name].having_codes(rows, others)
+                matches[name] = np.setdiff1d(rows, longer, assume_unique=True)
         return matches
 
     def _having_all(self, words: Sequence[Sequence[Alternative]]) -> list[str]:
@@ -238,6 +237,7 @@ class Lexical:
             postings, stems = self._fields[name], alternative.stems
             if len(stems) == 1:
                 documents, counts = postings.counts(self._weigh_forms(alternative), self._size)
+                counts = np.maximum(counts, np.float32(LACKED))
             else:
                 documents, counts = self._count_phrase(stems, postings)
             self._cache[key] = documents, counts / postings.norms(documents)
@@ -246,7 +246,7 @@ class Lexical:
     def _weigh_forms(self, alternative: Alternative) -> Weighed:
         """The forms of a word, and their weights: the one that is asked for counts most."""
         term, form = alternative.term, alternative.form
-        if term.startswith(LACKING):
+        if term[0] in (LACKING, MAYBE_LACKING):
             return [(term, 1.0)]
         forms = [
             (word, 1.0 if form is None or word == form else INFLECTED)

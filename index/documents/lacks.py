@@ -9,7 +9,9 @@ from index.documents.stems import stem
 from index.documents.words import Word
 from models.text.lexicon import is_function_word
 
-LACKING = "¬"  # begins the term of a word that is named as lacking
+# What begins the term of a word that is named as lacking. "Sugar free" says so, but "Nike Free" is
+# a name: what may be one counts as the word as well.
+LACKING, MAYBE_LACKING = "¬", "~"
 BEFORE = frozenset({"no", "non", "without", "zero"})  # "no sugar"
 FREE = "free"
 CUES = BEFORE | {FREE}
@@ -25,14 +27,11 @@ class Lack:
     place: int
     first: int
     last: int
+    sign: str = LACKING
 
 
-def find_lacks(words: Sequence[Word], spaced: bool = False) -> Iterator[Lack]:
-    """Find what some words name as lacking, by places among their tokens.
-
-    spaced: also in "sugar free". That may be a name, too, such as "Nike Free": a text that has it
-    has the word.
-    """
+def find_lacks(words: Sequence[Word]) -> Iterator[Lack]:
+    """Find what some words name as lacking, by places among their tokens."""
     folded = [token.folded for word in words for token in word.tokens]
     if CUES.isdisjoint(folded):
         return
@@ -44,8 +43,9 @@ def find_lacks(words: Sequence[Word], spaced: bool = False) -> Iterator[Lack]:
             yield from _name(folded, place, place + 1)
         elif token == FREE:
             yield from _name(folded, place, place + 2, FROM)
-            if place and (spaced or place not in ends) and _is_thing(folded[place - 1]):
-                yield Lack(place - 1, place - 1, place)
+            if place and _is_thing(folded[place - 1]):
+                sign = MAYBE_LACKING if place in ends else LACKING
+                yield Lack(place - 1, place - 1, place, sign)
 
 
 def _name(
@@ -74,8 +74,8 @@ def lacking_terms(word: str) -> list[str]:
     """The terms by which a thing says that it lacks what a word names.
 
     >>> lacking_terms("sleeves")
-    ['¬sleev', 'sleev free', 'sleevesless', 'sleeveless', 'unsleevesed', 'unsleeveed']
+    ['¬sleev', '~sleev', 'sleevesless', 'sleeveless', 'unsleevesed', 'unsleeveed']
     """
     names = [word, word.removesuffix("s")] if word.endswith("s") else [word]
     told = [stem(name + "less") for name in names] + [stem(f"un{name}ed") for name in names]
-    return [LACKING + stem(word), f"{stem(word)} {FREE}", *told]
+    return [LACKING + stem(word), MAYBE_LACKING + stem(word), *told]

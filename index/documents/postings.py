@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,11 +13,22 @@ from numpy.typing import NDArray
 from index.documents.analysis import Analysis, term_of
 
 LENGTH = 0.5  # b of BM25F
-LEAST = 0.1  # of all occurrences of a word together
 Floats = NDArray[np.float32]
 Rows = NDArray[np.int64]
 Weighed = Sequence[tuple[str, float]]  # words, and what an occurrence of each counts
 NO_ROWS, NO_FLOATS = np.empty(0, np.int64), np.empty(0, np.float32)
+
+
+class Arrays(NamedTuple):
+    """The documents with words, unless all have; their content words; their words and ends."""
+
+    having: Rows
+    lengths: NDArray[np.uint16]
+    tokens: NDArray[np.uint32]
+    ends: Rows
+
+
+NO_ARRAYS = Arrays(NO_ROWS, np.empty(0, np.uint16), np.empty(0, np.uint32), NO_ROWS)
 
 
 class Postings:
@@ -29,7 +41,7 @@ class Postings:
     # Replaced in an instance that is asked.
     _norms = NO_FLOATS
     _total = 0  # documents, of all fields together, that the arrays are of
-    _arrays: tuple[Rows, NDArray[np.uint32], Rows] = NO_ROWS, np.empty(0, np.uint32), NO_ROWS
+    _arrays = NO_ARRAYS
 
     def __init__(self, codes: bool = False) -> None:
         self._codes = codes
@@ -123,10 +135,16 @@ class Postings:
         owner, tokens = self._tokens_of(documents)
         return documents[np.unique(owner[codes[tokens]])]
 
-    def of_length(self, longest: int) -> Rows:
-        """List the documents with up to so many content words."""
-        having: Rows = np.array(self._having, np.int64)[np.array(self._lengths) <= longest]
-        return having
+    def of_length(self, documents: Rows, longest: int, total: int) -> Rows:
+        """List those of some documents with up to so many content words here."""
+        self._refresh(total)
+        places = self._places(documents)
+        inside = np.flatnonzero(places < len(self._having))
+        documents, places = documents[inside], places[inside]
+        lengths = self._arrays.lengths[places]
+        if len(self._having) != self._total:
+            lengths = np.where(self._arrays.having[places] == documents, lengths, 0)
+        return documents[(lengths > 0) & (lengths <= longest)]
 
     def _count_phrases(
         self, documents: Rows, stems: NDArray[np.uint32], wanted: Sequence[int]
@@ -145,20 +163,21 @@ class Postings:
         starts, lengths = self._extents(documents)
         owner = np.repeat(np.arange(len(documents)), lengths)
         before = np.concatenate(([0], np.cumsum(lengths)[:-1]))
-        return owner, self._arrays[1][np.arange(len(owner)) + np.repeat(starts - before, lengths)]
+        return owner, self._arrays.tokens[
+            np.arange(len(owner)) + np.repeat(starts - before, lengths)
+        ]
 
     def _extents(self, documents: Rows) -> tuple[Rows, Rows]:
         """Where the words of some documents begin, and how many there are."""
-        places, ends = self._places(documents), self._arrays[2]
+        places, ends = self._places(documents), self._arrays.ends
         starts = np.where(places > 0, ends[places - 1], 0)
         return starts, ends[places] - starts
 
     def _places(self, documents: Rows) -> Rows:
         """The places of some documents among those with words."""
-        having = self._arrays[0]
-        if len(having) == self._total:
+        if len(self._having) == self._total:
             return documents
-        places: Rows = np.searchsorted(having, documents)
+        places: Rows = np.searchsorted(self._arrays.having, documents)
         return places
 
     def _having_all(self, phrase: Sequence[Sequence[str]], total: int) -> Rows:
@@ -176,14 +195,16 @@ class Postings:
     def _refresh(self, total: int) -> None:
         """Make the arrays that searches use, once documents have come."""
         if self._total != total:
-            lengths = np.array(self._lengths, np.float32)
-            average = max(float(lengths.sum()) / total, 1.0)
-            self._norms = 1 - LENGTH + np.float32(LENGTH / average) * lengths
-            self._arrays = (
-                np.array(self._having, np.int64),
+            every = len(self._having) == total
+            self._arrays = Arrays(
+                NO_ROWS if every else np.array(self._having, np.int64),
+                np.array(self._lengths, np.uint16),
                 np.array(self._tokens, np.uint32),
                 np.array(self._ends, np.int64),
             )
+            average = max(self.size / total, 1.0)
+            lengths = self._arrays.lengths.astype(np.float32)
+            self._norms = 1 - LENGTH + np.float32(LENGTH / average) * lengths
             self._total = total
 
 
@@ -196,4 +217,4 @@ def _sum(documents: Sequence[Rows], counts: Sequence[Floats], total: int) -> tup
     present = np.zeros(total, np.bool_)
     present[every] = True
     rows = np.flatnonzero(present)
-    return rows, np.maximum(sums[rows], LEAST).astype(np.float32)
+    return rows, sums[rows].astype(np.float32)

@@ -16,7 +16,7 @@ from index.documents.corrections import Corrections, Corrector
 from index.documents.lacks import Lack, find_lacks, lacking_terms
 from index.documents.stems import stem
 from index.documents.thesaurus import Thesaurus
-from index.documents.words import Token, Word, words
+from index.documents.words import Token, Word, read_words, words
 from models.types import Span
 
 LEAST_LETTERS = 4  # of a word next to digits that is also looked up by itself
@@ -52,7 +52,7 @@ class Wording:
 
     def corrections(self, text: str) -> Corrections:
         """Correct the unknown words of a text to the nearest known ones."""
-        tokens = (token.folded for word in words(text) for token in word.tokens)
+        tokens = (token.folded for word in read_words(text) for token in word.tokens)
         return self._corrector.correct(
             folded for folded in tokens if not self._thesaurus.find(folded)
         )
@@ -71,8 +71,7 @@ class Wording:
         """
         if corrections is None:
             corrections = self.corrections(text)
-        start, end = (within.start, within.end) if within else (0, len(text))
-        typed = quote(text, words(text, start, end))
+        typed = quote(text, words(text, within.start, within.end) if within else read_words(text))
         content = [word for word in typed if word.start in naming or _has_content(word)]
         if not content and within is None:
             content = typed
@@ -80,7 +79,7 @@ class Wording:
         for left, right in pairwise(typed):
             if GAP.fullmatch(text, left.end, right.start):
                 self._add_compound(read, left, right)
-        for lack in find_lacks(typed, spaced=True):
+        for lack in find_lacks(typed):
             self._add_lack(read, typed, lack)
         return tuple(chain.from_iterable(read.values()))
 

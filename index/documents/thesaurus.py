@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property, lru_cache
 from itertools import chain, islice, pairwise, product
 from typing import Protocol
 
@@ -19,6 +20,7 @@ SYNONYM = 0.9  # the weight of a synonym
 MOST_SYNONYMS = 100  # of a line
 OTHER = 0.9  # that of another spelling, or of a number without its sign
 LEAST_FUNCTION = 2  # letters of a function word that may be half of a word: "make up"
+KEPT = 1_000  # words whose terms are kept
 MOST_TERMS = 8  # that a word of several tokens is looked up by
 MOST_JOINED = 8  # tokens of a word that are also looked up joined
 Option = tuple[str, float]  # a term, and its weight
@@ -76,8 +78,12 @@ class Thesaurus:
             return term in self._terms
         return self._terms.issuperset(term.split(" ")) and self._texts.has_phrase(term)
 
-    def find(self, folded: str) -> tuple[Alternative, ...]:
-        """The known terms of a word: its own, synonyms, other spellings, and two words in a row."""
+    @cached_property
+    def find(self) -> Callable[[str], tuple[Alternative, ...]]:
+        """Find the known terms of a word: its own, synonyms, spellings, and two words in a row."""
+        return lru_cache(KEPT)(self._find)
+
+    def _find(self, folded: str) -> tuple[Alternative, ...]:
         found = dict[str, Alternative]()
         for word, weight in ((folded, 1.0), *((word, OTHER) for word in self.variants(folded))):
             if self.has(stem(word)):

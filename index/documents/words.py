@@ -10,6 +10,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 import regex
 
@@ -109,6 +110,12 @@ def words(text: str, start: int = 0, end: int | None = None) -> Iterator[Word]:
         joined.append(token)
     if joined:
         yield Word(tuple(joined))
+
+
+@lru_cache(64)
+def read_words(text: str) -> tuple[Word, ...]:
+    """The words of a query, which is read several times."""
+    return tuple(words(text))
 
 
 def _goes_on(text: str, before: Token, token: Token) -> bool:

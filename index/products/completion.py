@@ -86,8 +86,8 @@ def _complete_by_word(
         stems = [stem(token.folded) for token in tokens(spelling)]
         if (joined := "".join(stems)) not in completed:
             completed.add(joined)
-            terms = [Alternative(" ".join(stems)), Alternative(stem(word))]
-            items = having & lexical.having_any(terms, fields)
+            terms = dict.fromkeys((" ".join(stems), stem(word)))
+            items = having & lexical.having_any(map(Alternative, terms), fields)
             text = typed.text[: typed.last] + spelling
             yield Completion(text, int(np.count_nonzero(items)))
 

@@ -12,7 +12,7 @@ from index.documents.corrections import MOST_CORRECTED
 from index.documents.documents import Documents, is_named
 from index.documents.lacks import ADDED
 from index.documents.query_words import QueryWord, Wording
-from index.documents.words import tokens
+from index.documents.words import read_words, tokens
 from models.text.lexicon import is_known, plain, split_words
 from models.text.limits import MOST_WORDS, refuse_huge
 from models.text.negation import NEGATIONS, Negated, negations
@@ -180,7 +180,7 @@ def read_text(text: str, documents: Documents) -> ProductText:
     lock is held for moments alone.
     """
     refuse_huge(text)
-    if (count := sum(1 for _ in tokens(text))) > MOST_WORDS:
+    if (count := sum(len(word.tokens) for word in read_words(text))) > MOST_WORDS:
         raise ValueError(f"the text has {count:,} words; send at most {MOST_WORDS}")
     wording, parts = documents.wording(), Parts.of(text, documents)
     corrections = wording.corrections(text)

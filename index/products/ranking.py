@@ -58,8 +58,11 @@ class Ranking:
         self.scored = (*text.asked, *text.lacking)
         self.lexical = self._scores(self.scored)
         self.probabilities = {kind: self._probabilities(rows) for kind, rows in near.items()}
+        self.having = self.lexical.gains[: len(self.words)] > 0
         self.whole = documents.lexical.whole(
-            [word.alternatives for word in self.words], self.weights
+            np.flatnonzero(self.having.all(axis=0)),
+            [word.alternatives for word in self.words],
+            self.weights,
         )
         self.relevant: Mask = self.passing.copy()
         for refusal in text.refused:
@@ -99,7 +102,7 @@ class Ranking:
             answering |= probabilities >= least
         if not self.words:
             return answering
-        having = self.lexical.gains[: len(self.words)] > 0
+        having = self.having
         every: Mask = np.all(having, axis=0)
         if not (every & passing).any():
             lexical = self.documents.lexical
@@ -133,8 +136,8 @@ class Ranking:
         for kind, probabilities in self.probabilities.items():
             total += weights.of(kind) * probabilities[chosen]
         exact = np.zeros(len(self.documents), np.bool_)
-        for mask in self.whole.values():
-            exact |= mask
+        for rows in self.whole.values():
+            exact[rows] = True
         total += weights.exact * exact[chosen]
         for boost in self.request.boosts:
             total += self._boost(boost)[chosen]
@@ -194,6 +197,14 @@ class Ranking:
             if self.request.weights.of(kind) * (probability := float(values[document]))
         }
 
+    def _name_whole(self, chosen: Codes) -> dict[int, str]:
+        """The first field of some documents that is all of the text, by their places."""
+        names: dict[int, str] = {}
+        for name, rows in self.whole.items():
+            for place in np.flatnonzero(np.isin(chosen, rows)).tolist():
+                names.setdefault(place, name)
+        return names
+
     def list_stated_parts(self, chosen: Codes) -> list[list[ScorePart]]:
         """List the parts of some documents' scores, without photos and sentences."""
         parts: list[list[ScorePart]] = [[] for _ in chosen]
@@ -205,10 +216,8 @@ class Ranking:
                 for place in np.flatnonzero(gains).tolist():
                     gave = scale * float(gains[place])
                     parts[place].append(ScorePart("words", gave, name, word.spelling or typed))
-        for place, document in enumerate(chosen.tolist()):
-            fields = [name for name, mask in self.whole.items() if mask[document]]
-            if fields:
-                parts[place].append(ScorePart("exact", self.request.weights.exact, fields[0]))
+        for place, name in self._name_whole(chosen).items():
+            parts[place].append(ScorePart("exact", self.request.weights.exact, name))
         for boost in self.request.boosts:
             boosted = self._boost(boost)[chosen]
             for place in np.flatnonzero(boosted).tolist():

@@ -46,11 +46,14 @@ def test_parts_of_fields_and_words_add_up(shop: Lexical) -> None:
 
 
 def test_whole_field_is_one_of_the_words_and_no_more(shop: Lexical) -> None:
-    assert {name: mask.tolist() for name, mask in shop.whole([RED, SHIRT], {}).items()} == {
-        "title": [True, False, False]
-    }
-    assert shop.whole([RED], {}) == {}
-    assert shop.whole([RED, SHIRT], {"title": 0.0}) == {}
+    shop.add({"title": "Shirt, red as can be", "text": "Red, red shirts"})
+    shop.add({"title": "Red shirt of silk"})
+    every = np.arange(5)
+    whole = {name: rows.tolist() for name, rows in shop.whole(every, [RED, SHIRT], {}).items()}
+    assert whole == {"title": [0, 3]}
+    assert shop.whole(every, [RED], {}) == {}
+    assert shop.whole(every, [RED, SHIRT], {"title": 0.0}) == {}
+    assert shop.whole(every[1:3], [RED, SHIRT], {}) == {}
 
 
 def test_relative_score_is_between_0_and_1_and_best_for_all_words(shop: Lexical) -> None:
