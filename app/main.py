@@ -32,8 +32,8 @@ from app.http.openapi import describe
 from app.http.readiness import Readiness
 from app.http.timeouts import TimeoutMiddleware
 from app.imports import fetching
-from app.imports.decoders import Decoders
 from app.imports.fetching import Fetcher
+from app.imports.photo_decoders import Decoders
 from app.routes import (
     bulk,
     collections,

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from app.settings import Settings
     from models.scores.calibration import Calibration
     from tests.catalogs import Catalogs
+    from tests.s3_server import Store
     from tests.servers import Server
-    from tests.stores import Store
 
 settings.register_profile("untimed", deadline=None)  # machines are shared
 settings.load_profile("untimed")
@@ -99,7 +99,7 @@ def describing(engine: Engine, calibration: Calibration) -> Engine:
 @pytest.fixture(scope="session")
 def decoders() -> Iterator[None]:
     """Share processes of decoding: their start outlasts most tests."""
-    from app.imports.decoders import Allowance, Decoders
+    from app.imports.photo_decoders import Allowance, Decoders
 
     class Shared(Decoders):
         def close(self) -> None:
@@ -205,7 +205,7 @@ def postgresql() -> Iterator[Server]:
 @pytest.fixture(scope="session")
 def object_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     """A running server of S3."""
-    from tests.stores import Store
+    from tests.s3_server import Store
 
     store = Store(tmp_path_factory.mktemp("buckets"))
     store.start()

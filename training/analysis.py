@@ -22,15 +22,15 @@ from training.captioners.train import frozen_inputs
 from training.data.corpus import Corpus, Example
 from training.data.entities import GroundTruth
 from training.evaluation import tables
-from training.evaluation.captions.descriptions import GeneratedCaption, descriptions
+from training.evaluation.captions.measure import GeneratedCaption, descriptions
 from training.evaluation.captions.naming import naming
 from training.evaluation.captions.spice import Program
 from training.evaluation.captions.tables import format_descriptions, format_naming
 from training.evaluation.captions.wordnet import WordNet
 from training.evaluation.embedding import encode_inputs, read_pixels
-from training.evaluation.inside import RankedRegion
 from training.evaluation.measure import measure, measure_ranks
 from training.evaluation.open_world import open_world
+from training.evaluation.outstanding_parts import RankedRegion
 from training.evaluation.queries import NaturalQuery
 from training.evaluation.reliability import Reliability
 from training.grounders import train as grounding

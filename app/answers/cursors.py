@@ -84,7 +84,7 @@ def start_page(cursors: Cursors, search: Search, request: Request) -> Request:
 
 def write_next(cursors: Cursors, search: Search, request: Request, answer: Answer) -> str:
     """Write the cursor of the next page."""
-    last = answer.hits[-1].key
+    last = answer.hits[-1]
     value = (last.score, last.item, last.position, request.seen + len(answer.hits))
     return cursors.write(kind_of_hits(search, request.query), value)
 

@@ -8,9 +8,9 @@ from dataclasses import asdict
 from functools import partial
 
 from app.answers.cursors import Cursors, name_of_list
-from app.answers.filters import note_unknown_keys, note_unknown_values, note_unused
 from app.answers.fragments import links, own_words, phrases
 from app.answers.items import notes_of, photo_address, size_of
+from app.answers.notes import note_unknown_keys, note_unknown_values, note_unused
 from app.answers.search import check_together, read_photo
 from app.engine import product_search as products
 from app.engine.engine import Engine
@@ -194,8 +194,6 @@ def _part(part: ScorePart, result: ProductResult, revision: int) -> PartOut:
         part_out.links = own_words(near)
     else:
         part_out.links = links(near.links, query.bag, near.bag)
-    if query.text is not None:
-        part_out.phrases = phrases(
-            alignment.phrases(near.bag, query, near.links), query.text, near.bag
-        )
+    aligned = alignment.phrases(near.bag, query, near.links)
+    part_out.phrases = phrases(aligned, query.text, near.bag)
     return part_out

@@ -6,16 +6,15 @@ from collections.abc import Callable, Sequence
 from typing import TypedDict, TypeVar
 
 from app.answers.cursors import Cursors, start_page, write_next
-from app.answers.filters import note_unknown_keys, note_unknown_values
 from app.answers.fragments import fragments, links, own_words, phrases
 from app.answers.items import notes_of, photo_address, photo_address_of, size_of
+from app.answers.notes import note_unknown_keys, note_unknown_values
 from app.engine.engine import Engine
 from app.schemas.fields import Corners
 from app.schemas.search import (
     ImageHit,
     ImageHits,
     PhotoBody,
-    PhraseOut,
     QueryOut,
     Search,
     SearchedOut,
@@ -30,7 +29,7 @@ from index.search.requests import Hit, Request
 from index.segments.rows import Side
 from models.scores import alignment
 from models.text.queries import Query
-from models.types import Box, FragmentBag
+from models.types import Box
 from models.vision import images
 from models.vision.images import Photo
 
@@ -227,12 +226,16 @@ def _image_hit(search: Search, query: Query, hit: Hit, stored: Item) -> ImageHit
         metadata=search.choose_metadata(stored.metadata),
         sentences=list(stored.sentences),
         links=links(hit.links, query.bag, hit.bag),
-        phrases=_phrases(query, query.text, hit.bag, hit),
+        phrases=phrases(alignment.phrases(hit.bag, query, hit.links), query.text, hit.bag),
     )
 
 
 def _sentence_hit(search: Search, query: Query, hit: Hit, stored: Item) -> SentenceHit:
     sentence = stored.sentences[hit.position] if hit.position < len(stored.sentences) else ""
+    if query.text is None:
+        hit_links, sides = links(hit.links, hit.bag, query.bag), (query.bag, Query.of(hit.bag))
+    else:
+        hit_links, sides = own_words(hit), (hit.bag, query)
     return SentenceHit(
         id=hit.item,
         position=hit.position,
@@ -241,15 +244,6 @@ def _sentence_hit(search: Search, query: Query, hit: Hit, stored: Item) -> Sente
         probability=hit.probability,
         image=photo_address_of(search.collection, stored),
         metadata=search.choose_metadata(stored.metadata),
-        links=links(hit.links, hit.bag, query.bag) if query.text is None else own_words(hit),
-        phrases=_phrases(Query.of(hit.bag), sentence, query.bag, hit)
-        if query.text is None
-        else _phrases(query, query.text, hit.bag, hit),
+        links=hit_links,
+        phrases=phrases(alignment.phrases(*sides, hit.links), query.text or sentence, sides[0]),
     )
-
-
-def _phrases(sentence: Query, text: str | None, image: FragmentBag, hit: Hit) -> list[PhraseOut]:
-    """A hit's links by phrases of the text; none without text."""
-    if text is None:
-        return []
-    return phrases(alignment.phrases(image, sentence, hit.links), text, image)

@@ -12,7 +12,7 @@ from typing import Any
 
 import typer
 
-from app import process as memory
+from app import memory
 from app.cli.imports import open_import, print_refusal
 from app.demos import ALL, Demo
 from app.engine.engine import Engine

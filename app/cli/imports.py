@@ -16,9 +16,9 @@ from rich.console import Console
 from app.engine import cluster
 from app.engine.engine import Engine
 from app.imports import folder, tables
-from app.imports.decoders import Allowance, Decoders
 from app.imports.fetching import Fetcher, refuse
 from app.imports.folder import ImportOutcome, ItemSource
+from app.imports.photo_decoders import Allowance, Decoders
 from app.imports.progress import note_progress
 from app.settings import Settings
 from index.items import Replaced

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from app import lean
+from app import torch_import
 from models import header
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def plain_errors() -> Iterator[None]:
 def load_models(settings: Settings) -> Models:
     """Load the models of the settings; errors are those of `check`."""
     check(settings)
-    lean.import_torch(settings.device)
+    torch_import.import_torch(settings.device)
     from app.engine.inference import Models
 
     return Models.of(settings)
@@ -88,7 +88,7 @@ def load_engine(settings: Settings, *, adopt: bool = False) -> Engine:
     With `adopt`, it takes over a data folder and pictures that belong to another catalog.
     """
     check(settings)
-    lean.import_torch(settings.device)
+    torch_import.import_torch(settings.device)
     from app.engine.engine import Engine
 
     return Engine.load(settings, adopt=adopt)

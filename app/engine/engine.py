@@ -9,9 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
 
-from app import process as memory
+from app import memory
 from app.defaults import DEFAULT_COLLECTION
-from app.engine import segment_process as follower
+from app.engine import follower_process as follower
 from app.engine.bounds import Bounds, OutOfBounds
 from app.engine.drafts import Draft, embed
 from app.engine.inference import Models

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -114,11 +114,15 @@ class Models:
             )
         self.grounder: Grounder | None = grounder.model if grounder else None
         self.calibration = matcher.calibration
+        self.words = matcher.calibration.words if matcher.calibration else frozenset[str]()
+        # The probability below which a hit counts as weak; None without a calibration.
+        self.weak_below = matcher.calibration.weak_below if matcher.calibration else None
         captions = captioner.captions if captioner else None
         # Measured with another matcher it says nothing.
         self.calibrated = captions if captions and captions.matcher == matcher.fingerprint else None
         share_sight(self.matcher.sight, self.captioner, self.region_captioner)
         # The next page of an answer, and what many people type, is embedded once.
+        self._embed = partial(queries.of_several, self.matcher, known=self.words)
         self._remembered = lru_cache(maxsize=REMEMBERED)(self._embed)
 
     @classmethod
@@ -165,11 +169,6 @@ class Models:
         }
 
     @property
-    def weak_below(self) -> float | None:
-        """The probability below which a hit counts as weak; None without a calibration."""
-        return self.calibration.weak_below if self.calibration else None
-
-    @property
     def unsure_below(self) -> float | None:
         """The probability below which a caption is a guess; None if unknown."""
         return self.calibrated.unsure_below if self.calibrated else self.weak_below
@@ -182,23 +181,17 @@ class Models:
         phrases = ((asked, 1.0),) if isinstance(asked, str) else tuple(asked)
         long = sum(len(text) for text, _ in phrases) > REMEMBERED_LENGTH
         with stage("embed_text"):
-            return (self._embed if long else self._remembered)(phrases)[0]
+            return (self._embed if long else self._remembered)((phrases,))[0]
 
     def notes(self, text: str) -> tuple[str, ...]:
         """Notes about the words and symbols of a text that the model does not read."""
-        words = self.calibration.words if self.calibration else frozenset[str]()
-        return () if self.matcher.any_word else tuple(queries.left_out_of(text, words))
-
-    def _embed(self, *lists: Sequence[tuple[str, float]]) -> list[Query]:
-        """Embed lists of phrases together, each as one query."""
-        words = self.calibration.words if self.calibration else frozenset[str]()
-        return queries.of_several(self.matcher, lists, words)
+        return () if self.matcher.any_word else tuple(queries.left_out_of(text, self.words))
 
     def _queries(self, texts: Sequence[str]) -> list[Query]:
         """Embed texts together, each as one query."""
         different = list(dict.fromkeys(texts))
         with stage("embed_text"):
-            embedded = self._embed(*([(text, 1.0)] for text in different))
+            embedded = self._embed([[(text, 1.0)] for text in different])
         query_of = dict(zip(different, embedded, strict=True))
         return [query_of[text] for text in texts]
 

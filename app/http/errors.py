@@ -29,7 +29,7 @@ from index.database.checksums import ItemDamaged
 from index.database.errors import Busy, Damaged, StoreAway
 from index.disk import is_full
 from index.items import ConditionFailed, ModelMismatch, NameConflict, NoSpace
-from models.vision.photo_files import ImageError, ImageTooLarge, NotAnImage
+from models.vision.photo_decoding import ImageError, ImageTooLarge, NotAnImage
 
 REQUEST_ID = "X-Request-ID"
 LEFT = 499  # nginx's status of requests whose clients left
@@ -168,7 +168,7 @@ KINDS: dict[type[Exception], ProblemKind] = {
         "picture-lost", HTTPStatus.CONFLICT, "The photo's display copy is lost"
     ),
     NoSpace: ProblemKind("no-space", HTTPStatus.INSUFFICIENT_STORAGE, "The disk is full"),
-    InProgress: ProblemKind("in-progress", HTTPStatus.CONFLICT, "The same is being done already"),
+    InProgress: ProblemKind("in-progress", HTTPStatus.CONFLICT, "This is already in progress"),
     NoCaptioner: ProblemKind(
         "no-captioner", HTTPStatus.SERVICE_UNAVAILABLE, "No captioner is loaded"
     ),
@@ -236,7 +236,7 @@ def _headers(error: Exception) -> dict[str, str]:
 
 async def _answer_bug(headers: Mapping[str, str], request: Request, _: Exception) -> JSONResponse:
     # The server logs the exception; what broke is not for the client. No middleware sees this
-    # answer, so the request's id and what browsers are told is added here.
+    # answer, so the request's id and the security headers are added here.
     named = {REQUEST_ID: correlation_id.get() or "", **headers}
     return problem(UNEXPECTED, "the service failed; its log says why", request.url.path, **named)
 

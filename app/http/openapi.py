@@ -37,7 +37,7 @@ from app.schemas.session import SessionIn
 from app.schemas.system import AuditRequest
 from index.database.errors import Busy
 from index.items import ModelMismatch, NoSpace
-from models.vision.photo_files import ImageError, ImageTooLarge, NotAnImage
+from models.vision.photo_decoding import ImageError, ImageTooLarge, NotAnImage
 
 REFERENCE = "#/components/schemas/{model}"
 JSON, FORM = "application/json", "multipart/form-data"

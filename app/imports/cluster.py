@@ -16,13 +16,13 @@ import ray.data
 from numpy.typing import NDArray
 from ray.data import ActorPoolStrategy, DataContext
 
-from app import process as priority
+from app import priority
 from app.engine.drafts import Draft
 from app.engine.engine import Engine
 from app.imports import folder
-from app.imports.decoders import Allowance, Decoders
 from app.imports.fetching import Fetcher, refuse
 from app.imports.folder import ImportOutcome, ItemSource
+from app.imports.photo_decoders import Allowance, Decoders
 from app.settings import Settings
 from index.cluster.cluster import connect
 from index.items import Collection

@@ -21,7 +21,7 @@ from app.imports.fetching import Fetch, refuse
 from app.validation import read_values
 from index.items import NO_TEXT, Collection, Replaced, check_new_id
 from models.vision import images
-from models.vision.photo_files import too_many_bytes
+from models.vision.photo_decoding import too_many_bytes
 
 PHOTO_ENDINGS = {
     *(".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff", ".avif", ".mpo"),

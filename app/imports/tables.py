@@ -16,7 +16,7 @@ from app.engine.refusals import reason_of
 from app.imports.columns import Columns, map_columns, parse_number
 from app.imports.folder import FIELDS, ImportOutcome, ItemSource, check_place, make_stamp
 from app.imports.parquet import LONGEST_ROW
-from app.imports.table_rows import READERS, Cells, End, OpenTable, Row
+from app.imports.table_formats import READERS, Cells, End, OpenTable, Row
 from index.items import check_new_id, metadata_text
 
 SAMPLED = 1_000  # rows by which columns of numbers are known

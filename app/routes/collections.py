@@ -10,8 +10,8 @@ from app.access.door import EngineDep, require_role
 from app.answers import collections as answers
 from app.http.errors import Unavailable
 from app.http.openapi import OF_BODY, OF_COLLECTION, OF_WRITE, BodyRoute, Responses, problems
-from app.routes.bodies import JsonBody
 from app.routes.dependencies import CallerDep, LanesDep, decode_part
+from app.routes.uploads import JsonBody
 from app.schemas.collections import (
     AliasesOut,
     AliasOut,

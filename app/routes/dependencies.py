@@ -10,8 +10,8 @@ from fastapi import Depends, Path, Query, Request
 from app.access.door import name_payer
 from app.defaults import DEFAULT_COLLECTION
 from app.http.lanes import Lanes
-from app.imports.decoders import Decoders
 from app.imports.fetching import Fetch
+from app.imports.photo_decoders import Decoders
 from app.settings import Settings
 from index.items import check_id
 

@@ -12,7 +12,6 @@ from app.engine.drafts import Draft
 from app.http.headers import ConditionsDep, etag
 from app.http.openapi import OF_BODY, OF_COLLECTION, OF_UPLOAD, OF_WRITE, BodyRoute, problems
 from app.imports.fetching import NotFetched, get_photos
-from app.routes.bodies import JsonBody
 from app.routes.dependencies import (
     DEFAULT,
     CallerDep,
@@ -22,6 +21,7 @@ from app.routes.dependencies import (
     ItemIdDep,
     LanesDep,
 )
+from app.routes.uploads import JsonBody
 from app.schemas.items import Deletion, DeletionOut, ItemOut, ItemPatch
 from app.telemetry.requests import stage
 from index.catalog import edits as editing

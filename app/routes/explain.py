@@ -16,7 +16,7 @@ from app.engine.inference import NoCaptioner, NoRegionCaptioner
 from app.http.errors import NotAcceptable
 from app.http.headers import negotiate
 from app.http.openapi import OF_COLLECTION, OF_UPLOAD, BodyRoute, Responses, problems
-from app.routes.bodies import Upload, UploadBody, answer
+from app.routes.uploads import Upload, UploadBody, answer
 from app.schemas.explain import (
     AlignmentOut,
     AlignRequest,

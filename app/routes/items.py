@@ -14,8 +14,8 @@ from app.engine.drafts import Draft
 from app.http.headers import ConditionsDep, etag, is_listed
 from app.http.openapi import OF_COLLECTION, OF_UPLOAD, OF_WRITE, BodyRoute, Responses, problems
 from app.imports.fetching import NotFetched, get_photos
-from app.routes.bodies import UploadBody, parse_json
 from app.routes.dependencies import DEFAULT, CallerDep, CollectionDep, FetchDep, ItemIdDep, LanesDep
+from app.routes.uploads import UploadBody, parse_json
 from app.schemas.fields import Cursor, Limit
 from app.schemas.items import ItemBody, ItemOut, ItemsOut, Listing, StoredItem
 from app.telemetry.requests import stage

@@ -180,7 +180,9 @@ class Index:
         candidates = sum(len(segment.numbers) for segment in scored)
         # Where rows were left out before, so can be what only the bound of the error would let in.
         share = np.float32(1 if exact else LIKELY[request.role])
-        scored = [keep_probable(self._calibration, segment, request, share) for segment in scored]
+        if request.least is not None:
+            calibration = need_calibration(self._calibration)
+            scored = [keep_probable(calibration, segment, request, share) for segment in scored]
         return ShardAnswer(
             Contenders.of(scored, request, self._calibration, share),
             exact=exact,

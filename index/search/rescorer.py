@@ -134,9 +134,6 @@ class Coded:
         )
         self.errors_by_row = self._errors_by_row(vectors, rest)  # (E, T)
 
-    def __len__(self) -> int:
-        return len(self.scales)
-
     def _errors_by_row(self, vectors: Floats, rest: Floats | None) -> Floats:
         """The effect (E, T) of RowBlock.errors on products with fragments.
 
@@ -155,7 +152,7 @@ class Coded:
 
     def estimates(self, rows: RowBlock) -> Estimates:
         """Scores of rows by their codes."""
-        T, B = len(self), len(rows.scales)
+        T, B = len(self.scales), len(rows.scales)
         dots = self.codes(rows.codes, rows.fragments)  # (N, ≥ T [+ 2])
         fragment_shifts = np.zeros(len(dots), np.float32)
         if self.common is not None:
@@ -185,7 +182,7 @@ class Coded:
     def errors(self, rows: RowBlock) -> Floats:
         """The bounds (B,) of the errors of rows' scores from their codes."""
         sizes = np.diff(rows.offsets)
-        errors_by_part = rows.errors(len(self), sizes), self.errors_by_row
+        errors_by_part = rows.errors(len(self.scales), sizes), self.errors_by_row
         images = self.role is SentenceRole.QUERY_IS_SENTENCE
         return self.score.error(ProductErrors(*errors_by_part, sizes, images))
 

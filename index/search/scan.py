@@ -169,15 +169,13 @@ def probabilities(
 
 
 def keep_probable(
-    calibration: Calibration | None, scored: Scored, request: Request, share: np.float32
+    calibration: Calibration, scored: Scored, request: Request, share: np.float32
 ) -> Scored:
     """Keep the rows with a possible probability of `least`.
 
     Their scores may be off by a share of their errors.
     """
-    if request.least is None:
-        return scored
-    assert calibration is not None
+    assert request.least is not None
     highest = np.array(probabilities(calibration, scored, request, share), np.float32)
     return scored.only(highest >= request.least - SLACK)
 

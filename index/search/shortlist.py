@@ -149,7 +149,7 @@ def _shortlist(
 
     def by_summaries(number: int) -> Candidates:
         rows = segments[number].sides[request.side]
-        return candidates.scan(rows, coarse[number].rows, query)
+        return candidates.multiply_summaries(rows, coarse[number].rows, query)
 
     numbers = range(len(segments))
     coarse = workers.map(by_codes, numbers, alone=alone)
@@ -164,7 +164,7 @@ def _nearest(
     rows, structure = segment.sides[request.side], segment.structures.get(request.side)
     passing = int(np.count_nonzero(mask))
     if structure is None or passing <= candidates.SCANNED:
-        return candidates.scan(rows, np.flatnonzero(mask), query)
+        return candidates.multiply_summaries(rows, np.flatnonzero(mask), query)
     return structure.nearest(query, count, None if passing == len(rows) else mask)
 
 

@@ -128,22 +128,16 @@ def phrases(
     With `beta`, chain decoding over the phrases joins neighbours that share a region. Without
     one, each has the region of its content word.
     """
-    phrase_list: list[Phrase] = []
     starts = list(accumulate(map(len, query.parts), initial=0))
-    links_of = by_part(links, starts)
-    for number, part in enumerate(query.parts):
-        if isinstance(part.places[0], Span):
-            phrase_list += part_phrases(image, part, links_of[number], beta)
-    return tuple(phrase_list)
-
-
-def by_part(links: Sequence[Link], starts: Sequence[int]) -> list[list[Link]]:
-    """The links of each part of a query, counting its own fragments; parts begin at `starts`."""
-    links_of: list[list[Link]] = [[] for _ in starts]
+    links_of: list[list[Link]] = [[] for _ in query.parts]
     for link in links:
-        part = bisect_right(starts, link.fragment) - 1
-        links_of[part].append(replace(link, fragment=link.fragment - starts[part]))
-    return links_of
+        number = bisect_right(starts, link.fragment) - 1
+        links_of[number].append(replace(link, fragment=link.fragment - starts[number]))
+    phrase_list: list[Phrase] = []
+    for part, part_links in zip(query.parts, links_of, strict=True):
+        if isinstance(part.places[0], Span):
+            phrase_list += part_phrases(image, part, part_links, beta)
+    return tuple(phrase_list)
 
 
 def part_phrases(
@@ -177,7 +171,9 @@ def word_groups(sentence: FragmentBag) -> list[Group]:
     """
     groups: list[Group] = []
     waiting: tuple[int, ...] = ()
-    for fragment in in_order(sentence):
+    starts = [place.start for place in sentence.places if isinstance(place, Span)]
+    last = [label == WHOLE_SENTENCE for label in sentence.labels]  # behind its words
+    for _, _, fragment in sorted(zip(last, starts, range(len(sentence)), strict=True)):
         label = sentence.labels[fragment]
         if not is_function_word(label):
             groups.append(Group((*waiting, fragment), (fragment,)))
@@ -191,17 +187,6 @@ def word_groups(sentence: FragmentBag) -> list[Group]:
     elif waiting:
         groups = [Group(waiting, waiting)]
     return groups
-
-
-def in_order(sentence: FragmentBag) -> list[int]:
-    """Fragments in reading order; one of the whole sentence comes last."""
-
-    def place(fragment: int) -> tuple[bool, int]:
-        span = sentence.places[fragment]
-        assert isinstance(span, Span)
-        return sentence.labels[fragment] == WHOLE_SENTENCE, span.start
-
-    return sorted(range(len(sentence)), key=place)
 
 
 def join_neighbours(

@@ -123,8 +123,13 @@ def left_out_of(text: str, known: Collection[str] = ()) -> list[str]:
 
 
 def why_left_out(unknown: Iterable[Word], text: str) -> list[str]:
-    """Notes about the unknown words of a text, and its symbols."""
-    return [*map(why_unknown, unknown), *symbols(text)]
+    """Notes about the unknown words of a text, and its symbols, such as emoji."""
+    symbols = [
+        f'"{character}" has no letters: it is left out.'
+        for character in text
+        if unicodedata.category(character) == "So"
+    ]
+    return [*map(why_unknown, unknown), *symbols]
 
 
 def knows(word: Word, known: Collection[str]) -> bool:
@@ -148,15 +153,6 @@ def why_unknown(word: Word) -> str:
     if not is_latin(word.text):
         return f'"{word.text}" is left out: the model reads only Latin letters.'
     return f'"{word.text}" is not a word that the model knows: it is left out.'
-
-
-def symbols(text: str) -> list[str]:
-    """Notes about symbols, such as emoji, which are no words."""
-    return [
-        f'"{character}" has no letters: it is left out.'
-        for character in text
-        if unicodedata.category(character) == "So"
-    ]
 
 
 def blank(text: str, spans: Iterable[Span]) -> str:

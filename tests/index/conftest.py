@@ -15,7 +15,7 @@ from index.items import Collection, Entry, Picture
 from index.search.index import Index
 from index.search.query import SentenceRole
 from index.search.requests import Answer, Request
-from index.segments.builder import Follower, Sizes
+from index.segments.follower import Follower, Sizes
 from models.scores.alignment import part_score
 from models.types import Box, FragmentBag, Span
 from tests.catalogs import Catalogs

@@ -219,10 +219,10 @@ def show_magnitudes(
     with plain_errors(console, parser):
         from training import analysis
         from training.data import readers as folders
-        from training.evaluation import inside as regions
+        from training.evaluation import outstanding_parts as regions
         from training.evaluation import tables
         from training.evaluation.embedding import embed, embed_photos
-        from training.evaluation.inside import magnitudes
+        from training.evaluation.outstanding_parts import magnitudes
         from training.runs import progress
 
         loaded = analysis.load_matcher(file, device)
@@ -247,7 +247,7 @@ def show_compositions(file: File, json_file: Numbers = None) -> None:
     console = Console(stderr=True)
     with plain_errors(console):
         from training import analysis
-        from training.evaluation.inside import compositions
+        from training.evaluation.outstanding_parts import compositions
 
         loaded = analysis.load_matcher(file, "cpu")
         norms = compositions(loaded.model.text)
@@ -283,7 +283,7 @@ def show_regions(
     with plain_errors(console, parser):
         from training import analysis
         from training.data import readers as folders
-        from training.evaluation import inside as regions
+        from training.evaluation import outstanding_parts as regions
         from training.evaluation.embedding import embed_photos
         from training.runs import progress
 

@@ -78,8 +78,8 @@ def reproduce_rows(
             corpus,
             reproduce.Publisher(results, page),
             progress=progress.on(console),
-            starts=lambda training: console.print(f"{training.name}, {training.left} epochs left"),
-            tells=lambda record: console.print(format_epoch(record)),
+            on_start=lambda job: console.print(f"{job.name}, {job.left} epochs left"),
+            on_epoch=lambda record: console.print(format_epoch(record)),
         )
         if failures:
             raise ArithmeticError(

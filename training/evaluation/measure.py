@@ -24,7 +24,7 @@ from training.evaluation.retrieval import (
     retrieval,
     similarity,
 )
-from training.evaluation.scores import score_matrix
+from training.evaluation.score_matrix import score_matrix
 from training.runs.progress import Progress, silent
 
 

@@ -18,15 +18,15 @@ from models.types import FragmentBag
 from training.data.corpus import Corpus, Example
 from training.data.vocabulary import count_words
 from training.evaluation import embedding
-from training.evaluation.answers import (
+from training.evaluation.reliability import Reliability, best_threshold, reliability
+from training.evaluation.score_matrix import score_matrix
+from training.evaluation.true_answers import (
     AskedText,
     ParsedPhotos,
     draw_texts,
     find_alike,
     find_answers,
 )
-from training.evaluation.reliability import Reliability, best_threshold, reliability
-from training.evaluation.scores import score_matrix
 from training.matchers.regression import logistic
 from training.runs.progress import Progress
 

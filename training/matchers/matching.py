@@ -18,7 +18,7 @@ from models.types import PaddedBags
 from training.data.batches import ALL, Batch, Sampling, batches, count_batches
 from training.data.truth import PairTruth
 from training.evaluation.retrieval import Retrieval, rank_pairs, retrieval
-from training.evaluation.scores import score_matrix
+from training.evaluation.score_matrix import score_matrix
 from training.matchers.objectives import Match
 from training.runs import workers
 from training.runs.cache import Deferred, Repeated, take

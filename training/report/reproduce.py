@@ -29,7 +29,7 @@ class Training:
     place: RunPlace
     done: int  # epochs
     begun: bool  # there is a finished epoch to resume from
-    changed: bool  # the run there is finished, but the preset was another then
+    changed: bool  # the run there is finished, but the preset has changed since
     row: bool = True  # a row of the page, or no more than a teacher of one
 
     @property
@@ -58,7 +58,7 @@ def plan(presets: Sequence[Preset], corpus: Corpus, place: RunPlace, seeds: int)
     """List every preset with every seed after its teachers, with their progress.
 
     A preset without epochs is the same with every seed, so it comes once. ValueError for a run of
-    other data, an interrupted one of other options, or such a teacher.
+    other data, an interrupted one of other options, or a teacher with either problem.
     """
     # All rows with one seed come before any with two: interrupted, the table has many rows.
     runs = [
@@ -148,8 +148,8 @@ def reproduce(
     publisher: Publisher,
     *,
     progress: Progress = silent,
-    starts: Callable[[Training], None] = lambda _: None,
-    tells: Callable[[EpochRecord], None] = lambda _: None,
+    on_start: Callable[[Training], None] = lambda _: None,
+    on_epoch: Callable[[EpochRecord], None] = lambda _: None,
 ) -> dict[str, str]:
     """Train the missing rows and publish each.
 
@@ -161,9 +161,9 @@ def reproduce(
     to_do = [job for job in trainings if job.left]
     failures = {}
     for job in progress(to_do, len(to_do), "trainings"):
-        starts(job)
+        on_start(job)
         try:
-            reporter = Reporter(progress, tells)
+            reporter = Reporter(progress, on_epoch)
             run.train(job.preset, corpus, job.place, resume=job.begun, reporter=reporter)
         except ArithmeticError as wrong:
             failures[job.name] = str(wrong)

@@ -24,7 +24,7 @@ from app.settings import Settings
 from index.catalog.catalog import Catalog
 from index.database.ended_sessions import EndedSessions
 from index.database.errors import Busy
-from tests.storing import put
+from tests.stored_items import put
 
 Png = Callable[..., bytes]
 

@@ -16,7 +16,7 @@ from app.engine.drafts import Draft
 from app.engine.engine import Engine
 from app.imports import progress
 from app.imports.folder import ImportOutcome
-from tests.storing import put
+from tests.stored_items import put
 
 Png = Callable[..., bytes]
 

@@ -17,7 +17,7 @@ from app.engine.engine import Engine
 from app.imports.progress import FOLDER
 from app.main import create_app
 from index.search.requests import Request
-from tests.storing import put
+from tests.stored_items import put
 
 pytestmark = pytest.mark.timeout(300)
 

@@ -9,7 +9,7 @@ import torch
 from index.items import Entry, Picture
 from index.search.requests import Request
 from index.segments import candidates, rows
-from index.segments.builder import Follower, Sizes
+from index.segments.follower import Follower, Sizes
 from index.segments.rows import SIDES
 from models.scores.scoring import SCORES
 from models.text.queries import Query
@@ -214,7 +214,7 @@ def test_structures_find_what_a_plain_product_finds(world, score, side):
             assert (np.diff(found.products) <= 0).all()
             truth = np.argsort(-np.where(True if passing is None else passing, products, -np.inf))
             hits += len(set(truth[:10].tolist()) & set(found.rows.tolist()))
-            (fine,) = candidates.best([candidates.scan(held, found.rows, query)], 10)
+            (fine,) = candidates.best([candidates.multiply_summaries(held, found.rows, query)], 10)
             assert fine.products == pytest.approx(products[fine.rows], abs=1e-3)
             assert (np.diff(fine.rows) > 0).all()
     assert hits / (2 * CLUSTERS * 10) > 0.95

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from PIL import Image, ImageCms
 
 from models.vision.images import decode, display_copy, png
-from models.vision.photo_files import DISPLAY_SIDE, ImageError, ImageTooLarge, NotAnImage
+from models.vision.photo_decoding import DISPLAY_SIDE, ImageError, ImageTooLarge, NotAnImage
 
 
 def encoded(image: Image.Image, form: str = "PNG", **options: Any) -> bytes:

@@ -10,7 +10,7 @@ from models.matcher import Config, TwoTowerMatcher
 from models.text import classes
 from training.cli import app
 from training.evaluation.measure import measure
-from training.evaluation.scores import score_matrix
+from training.evaluation.score_matrix import score_matrix
 from training.matchers import train as run
 from training.matchers.average import (
     MAPS,

@@ -1,6 +1,6 @@
 import pytest
 
-from training.captioners.captions import caption_words, vocabulary
+from training.captioners.vocabulary import caption_words, vocabulary
 
 
 @pytest.mark.parametrize(

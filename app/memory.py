@@ -1,11 +1,8 @@
-"""The C library's memory during work on photos, and the priority of threads."""
+"""The C library's memory during work on photos."""
 
 from __future__ import annotations
 
 import ctypes
-import os
-import sys
-from threading import get_native_id
 
 # glibc's numbers of options, and their values. A buffer of MMAP_THRESHOLD bytes or more is mapped
 # by itself and unmapped when it is freed, so each of its pages of 4 KB costs a page fault every
@@ -24,17 +21,3 @@ def give_back() -> bool:
     """Return free memory to the system, in milliseconds; False if not possible."""
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     return trim is not None and trim(0) == 1
-
-
-BACKGROUND = 10  # niceness of imports, in a service and in commands
-
-
-def lower(nice: int) -> None:
-    """Lower the priority of this thread and its children, on Linux only.
-
-    A niceness of 0 leaves it as it is, and so does one that is lower already: to raise a priority
-    takes a privilege.
-    """
-    if nice and sys.platform == "linux":
-        thread = get_native_id()
-        os.setpriority(os.PRIO_PROCESS, thread, max(nice, os.getpriority(os.PRIO_PROCESS, thread)))

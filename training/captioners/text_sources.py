@@ -7,7 +7,7 @@ from collections.abc import Iterable, Set
 from pathlib import Path
 
 from models.text import classes
-from training.captioners.captions import caption_words
+from training.captioners.vocabulary import caption_words
 from training.data.corpus import Corpus
 
 ANIMAL = "animal"

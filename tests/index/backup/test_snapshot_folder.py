@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from index.backup import archive as archives
-from index.backup.folder import Snapshots
+from index.backup.snapshot_folder import Snapshots
 from index.disk import hold_lock
 
 

@@ -11,7 +11,7 @@ CHECK = """
 import re
 import resource
 from pathlib import Path
-from app import process as memory
+from app import memory
 
 assert memory.hold()
 

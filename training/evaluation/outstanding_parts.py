@@ -1,6 +1,6 @@
-"""Outstanding regions among all photos.
+"""Outstanding regions, relations and words of a matcher.
 
-For a snippet of text, or by their own length.
+Regions stand out for a snippet of text, or by their own length.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from models.text.trees import DependencyEncoder
 from models.text_towers import composed
 from models.types import WHOLE_FRAME, WHOLE_SENTENCE, Box, FragmentBag
-from training.evaluation.scores import score_matrix
+from training.evaluation.score_matrix import score_matrix
 
 
 @dataclass(frozen=True, slots=True)

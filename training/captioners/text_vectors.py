@@ -14,9 +14,9 @@ from torch import Tensor
 
 from models.captioners.attentive import text_vectors
 from models.checkpoint import Checkpoint
-from training.captioners import texts as text
-from training.captioners.captions import caption_words
+from training.captioners import text_sources as text
 from training.captioners.preset import TextOptions
+from training.captioners.vocabulary import caption_words
 from training.data.corpus import Corpus
 from training.data.digests import digest
 from training.runs.cache import load_or_compute

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from app.answers.filters import note_unknown_keys, note_unknown_values
+from app.answers.notes import note_unknown_keys, note_unknown_values
 
 KINDS = ["products", "image", "text"]
 
@@ -98,7 +98,7 @@ def test_nothing_is_said_of_values_where_there_are_hits(shop: TestClient) -> Non
 
 
 def test_nothing_is_said_of_a_value_that_a_key_with_very_many_may_have(notes, monkeypatch) -> None:
-    monkeypatch.setattr("app.answers.filters.MOST_VALUES", 1)
+    monkeypatch.setattr("app.answers.notes.MOST_VALUES", 1)
     assert notes({"brand": "nike"}) == []
 
 

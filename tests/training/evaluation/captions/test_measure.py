@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from training.data.corpus import Example
-from training.evaluation.captions.descriptions import GeneratedCaption, descriptions, find_installed
+from training.evaluation.captions.measure import GeneratedCaption, descriptions, find_installed
 
 pytestmark = pytest.mark.usefixtures("without_meteor")
 

@@ -3,7 +3,7 @@ import torch
 
 from models.text_towers.composed import Config, Model
 from models.types import WHOLE_FRAME, WHOLE_SENTENCE, Box, FragmentBag, Span
-from training.evaluation.inside import (
+from training.evaluation.outstanding_parts import (
     Composition,
     Magnitude,
     RankedRegion,

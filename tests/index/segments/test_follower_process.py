@@ -19,9 +19,8 @@ from index.database.storage import Storage
 from index.items import Entry
 from index.search.index import Index
 from index.search.requests import Request
-from index.segments import builder as follower
-from index.segments import manifest
-from index.segments import process as following
+from index.segments import follower, manifest
+from index.segments import follower_process as following
 from models.text.queries import Query
 from models.types import FragmentBag, Span
 
@@ -31,8 +30,8 @@ FORKING = """
 import os, signal, sys, time, torch
 from pathlib import Path
 from threading import Event
-from index.segments import builder as follower
-from index.segments import process as following
+from index.segments import follower
+from index.segments import follower_process as following
 from index.catalog.catalog import Catalog
 from index.items import Entry
 from models.types import FragmentBag, Span
@@ -293,5 +292,6 @@ def test_one_process_follows_and_the_next_takes_over_when_it_is_killed(
 @pytest.mark.system
 def test_follower_does_without_torch():
     """It would be most of the process's memory."""
-    code = "import sys, index.segments.process; assert not {'torch', 'spacy'} & set(sys.modules)"
+    module = "index.segments.follower_process"
+    code = f"import sys, {module}; assert not {{'torch', 'spacy'}} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)  # noqa: S603 - our own command

@@ -6,11 +6,11 @@ import logging.config
 
 from app.settings import Settings
 from app.telemetry import logs
-from index.segments import process as following
+from index.segments import follower_process as following
 
 
 def main() -> None:
-    """Follow the folder on standard input, see index.segments.process."""
+    """Follow the folder on standard input, see index.segments.follower_process."""
     logging.config.dictConfig(logs.configuration(Settings().log_style))
     following.main()
 

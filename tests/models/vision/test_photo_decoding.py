@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from models.vision import jpeg
-from models.vision.photo_files import NO_END, ImageError, ImageTooLarge, decode
+from models.vision import jpeg_scans
+from models.vision.photo_decoding import NO_END, ImageError, ImageTooLarge, decode
 
 
 def encoded(image: Image.Image, form: str = "JPEG", **options: Any) -> bytes:
@@ -29,20 +29,20 @@ def with_scans(data: bytes, count: int) -> bytes:
     """A progressive JPEG with a repeated last scan."""
     starts = [found.start() for found in re.finditer(b"\xff\xda", data)]
     last = data[starts[-1] : -2]
-    return data[:-2] + last * (count - len(starts)) + jpeg.END
+    return data[:-2] + last * (count - len(starts)) + jpeg_scans.END
 
 
 @pytest.mark.parametrize("progressive", [False, True])
 def test_scans_are_counted_as_they_are_sent(progressive: bool) -> None:
     thumbnail = encoded(noise(16, 16))  # a JPEG in the metadata of another is not its scan
     data = encoded(noise(64, 48), progressive=progressive, exif=b"Exif\0\0" + thumbnail)
-    assert jpeg.scans(data) == (10 if progressive else 1, True)
-    assert jpeg.scans(data[:-2]) == (10 if progressive else 1, False)
+    assert jpeg_scans.scans(data) == (10 if progressive else 1, True)
+    assert jpeg_scans.scans(data[:-2]) == (10 if progressive else 1, False)
 
 
 def test_many_scans_of_many_pixels_are_refused_and_of_few_are_read() -> None:
     data = with_scans(encoded(noise(200, 100), progressive=True), 300)
-    assert jpeg.scans(data) == (300, True)
+    assert jpeg_scans.scans(data) == (300, True)
     with pytest.raises(ImageTooLarge, match="200 × 100 pixels in 300 scans; at most 299 scans"):
         decode(data, most_pixels=299 * 1000)
     assert decode(data, most_pixels=300 * 1000).pixels.shape == (100, 200, 3)

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator
 import pytest
 import torch
 
-from app.imports.decoders import Allowance, Decoders
+from app.imports.photo_decoders import Allowance, Decoders
 from models.vision import images
-from models.vision.photo_files import ImageTooLarge, NotAnImage
+from models.vision.photo_decoding import ImageTooLarge, NotAnImage
 
 ALLOWANCE = Allowance(most_bytes=10**6, most_pixels=10**7, seconds=60, memory=2**29)
 Png = Callable[..., bytes]

@@ -38,7 +38,7 @@ def snapshot(
     """
     settings = settings_for(data=data)
     from index.backup import snapshots as backup
-    from index.backup.folder import Snapshots
+    from index.backup.snapshot_folder import Snapshots
     from index.backup.snapshots import SnapshotOutcome
 
     with plain_errors(), _open_catalog(settings.storage) as catalog:
@@ -72,7 +72,7 @@ def restore(
     from index.backup import archive as archives
     from index.backup import snapshots as backup
     from index.catalog.ownership import ADOPTING, OwnershipClaim
-    from index.segments.process import SEGMENTS
+    from index.segments.follower_process import SEGMENTS
 
     with plain_errors():
         if verify:
@@ -145,7 +145,7 @@ def sweep(
     settings = settings_for(data=data)
     from index.catalog.ownership import ADOPTING, REFUSE
     from index.catalog.sweeping import SHARE
-    from index.segments.process import SEGMENTS
+    from index.segments.follower_process import SEGMENTS
 
     share = 1.0 if all_ else SHARE
     with (

@@ -23,7 +23,7 @@ from index.catalog.checksum_filling import Filler
 from index.catalog.ownership import LOCK, LOOK
 from index.database.storage import Buckets, Storage
 from index.items import Collection, ModelMismatch
-from index.segments.builder import Follower, Sizes
+from index.segments.follower import Follower, Sizes
 
 POLL = 0.2  # seconds between looks at an idle catalog
 RETRY = 5.0  # seconds after something failed

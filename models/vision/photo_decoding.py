@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageCms
 
-from models.vision import jpeg
+from models.vision import jpeg_scans
 
 FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF", "AVIF")
 MOST_BYTES = 32 * 2**20
@@ -83,13 +83,13 @@ def decode(
     """
     if len(data) > most_bytes:
         raise too_many_bytes(len(data), most_bytes)
-    count, whole = jpeg.scans(data) if data.startswith(jpeg.START) else (0, True)
-    file = _File.open(data if whole else data + jpeg.END, most_pixels)
+    count, whole = jpeg_scans.scans(data) if data.startswith(jpeg_scans.START) else (0, True)
+    file = _File.open(data if whole else data + jpeg_scans.END, most_pixels)
     _check_scans(count, file.image.size, most_pixels)
     decoded = file.decode(longest)
     if whole:
         return decoded
-    filled = _File.open(data + FILLER + jpeg.END, most_pixels).decode(longest)
+    filled = _File.open(data + FILLER + jpeg_scans.END, most_pixels).decode(longest)
     if not np.array_equal(decoded.pixels, filled.pixels):
         raise _broken(file.form, "data is missing at its end")
     return Decoded(decoded.pixels, (*decoded.notes, NO_END))

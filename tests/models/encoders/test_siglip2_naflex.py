@@ -4,7 +4,7 @@ import pytest
 import torch
 import transformers
 
-from models.encoders.siglip2 import Patches
+from models.encoders.siglip2_naflex import Patches
 from models.matcher import Config, TowerOptions, TwoTowerMatcher
 from models.scores.scoring import SCORES
 from models.types import PaddedBags

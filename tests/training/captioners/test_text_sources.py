@@ -2,7 +2,7 @@ import gzip
 
 import pytest
 
-from training.captioners import texts as text
+from training.captioners import text_sources as text
 from training.data.corpus import Corpus, Example
 
 

@@ -1,4 +1,4 @@
-"""Rows of CSV, TSV, Parquet and JSON lines, read in bounded parts."""
+"""Formats of tables, read in bounded parts: CSV, TSV, Parquet, JSON lines."""
 
 from __future__ import annotations
 

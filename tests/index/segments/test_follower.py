@@ -15,8 +15,8 @@ from index.search.index import Index
 from index.search.requests import Request
 from index.segments import candidates, manifest, rows
 from index.segments import segment as segments
-from index.segments.builder import Follower, Sizes
-from index.segments.process import Followers, catch_up, elect
+from index.segments.follower import Follower, Sizes
+from index.segments.follower_process import Followers, catch_up, elect
 from index.segments.rows import SIDES
 from models.scores.scoring import SCORES
 from models.text.queries import Query
@@ -165,7 +165,7 @@ def test_segments_merge_so_that_there_are_few_and_rows_are_seldom_rewritten(
 
 def test_few_changes_wait_until_it_is_quiet(catalog, collection, directory, fill, monkeypatch):
     now = [100.0]
-    monkeypatch.setattr("index.segments.builder.monotonic", lambda: now[0])
+    monkeypatch.setattr("index.segments.follower.monotonic", lambda: now[0])
     following = Follower(catalog, collection, directory, Sizes(chunk=8, least=3, quiet=2.0))
     fill(2)
     assert not following.step()
@@ -472,8 +472,8 @@ def test_following_goes_on_after_a_failure(
         return write(parts, directory)
 
     monkeypatch.setattr(segments, "write", sometimes)
-    monkeypatch.setattr("index.segments.process.RETRY", 0.0)
-    monkeypatch.setattr("index.segments.process.POLL", 0.0)
+    monkeypatch.setattr("index.segments.follower_process.RETRY", 0.0)
+    monkeypatch.setattr("index.segments.follower_process.POLL", 0.0)
     step, rests = following.step, iter([True, True])
     monkeypatch.setattr(
         following, "step", lambda: step() or (None if next(rests, False) else stopped.set())
@@ -486,7 +486,7 @@ def test_following_goes_on_after_a_failure(
 def test_collections_that_are_being_reembedded_are_followed_too(
     catalog, collection, tmp_path, segments_folder, fill, monkeypatch
 ):
-    monkeypatch.setattr("index.segments.process.TIDY", 0.0)
+    monkeypatch.setattr("index.segments.follower_process.TIDY", 0.0)
     monkeypatch.setattr("index.catalog.catalog.PAUSE", 0.0)
     fill(10)
     wanted = {"fingerprint": "model-b", "dimension": 8, "score": "sum_of_max"}
@@ -531,7 +531,7 @@ def test_collection_that_fails_does_not_stop_the_others(
     for one in (collection, other):
         catalog.put_many(one, [entry(f"{i}") for i in range(9)])
     now, write = [100.0], segments.write
-    monkeypatch.setattr("index.segments.process.monotonic", lambda: now[0])
+    monkeypatch.setattr("index.segments.follower_process.monotonic", lambda: now[0])
     folder = blocked = tmp_path / "data" / "segments"
 
     def refuse(parts, directory):

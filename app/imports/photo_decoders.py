@@ -23,7 +23,7 @@ from app.settings import Settings
 from app.telemetry.requests import stage
 from models.vision import images
 from models.vision.images import DisplayCopy
-from models.vision.photo_files import ImageTooLarge, too_many_bytes
+from models.vision.photo_decoding import ImageTooLarge, too_many_bytes
 
 BUSY = 3  # factor of the time limit, as other processes use the processor too
 ENVIRONMENT = {

@@ -4,7 +4,7 @@ import pytest
 
 from models.text.parsing import parse_trees
 from training.data.corpus import Example
-from training.evaluation.answers import (
+from training.evaluation.true_answers import (
     AskedText,
     ParsedPhotos,
     draw_texts,
