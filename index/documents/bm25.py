@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from index.documents.analysis import Analysis, analyze
+from index.documents.identifiers import is_code
 from index.documents.lacks import LACKING, MAYBE_LACKING
 from index.documents.postings import Floats, Postings, Rows, Weighed
 from index.documents.vocabulary import Vocabulary
@@ -26,7 +27,6 @@ from index.documents.vocabulary import Vocabulary
 SATURATION = 1.2  # k
 INFLECTED = 0.8  # the weight of a word in another form than the one that is asked for
 LACKED = 0.2  # that of a word that is named as lacking
-CODES = frozenset({"id", "sku", "ean", "gtin", "upc", "isbn", "mpn", "asin", "barcode"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ class Lexical:
         """Add the words of a field to those of the next document."""
         postings = self._fields.get(name)
         if postings is None:
-            postings = self._fields[name] = Postings(name in CODES)
+            postings = self._fields[name] = Postings(is_code(name))
         codes = list(map(self.vocabulary.code, analysis.tokens))
         for term in postings.add(self._size, analysis, codes):
             names = self._fields_of.setdefault(term, [])
