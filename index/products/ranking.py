@@ -64,6 +64,7 @@ class Ranking:
             [word.alternatives for word in self.words],
             self.weights,
         )
+        self.least = request.least
         self.relevant: Mask = self.passing.copy()
         for refusal in text.refused:
             alternatives = [word.alternatives for word in refusal.words]
@@ -95,25 +96,37 @@ class Ranking:
         return self.documents.lexical.scores(alternatives, self.weights)
 
     def _mask_answers(self, passing: Mask) -> Mask:
-        """Mark the documents with all words or a near answer; if none has all, with half."""
-        least = max(self.request.least, np.finfo(float).tiny)
-        answering: Mask = np.zeros(len(self.documents), np.bool_)
+        """Mark the documents with all words or a likely answer; if there is none, a near one."""
+        having = self._mask_having(passing)
+        if self.request.likely is not None:
+            likely = having | self._mask_near(self.request.likely)
+            if (likely & passing).any():
+                self.least = self.request.likely
+                return likely
+        return having | self._mask_near(self.request.least)
+
+    def _mask_near(self, least: float) -> Mask:
+        """Mark the documents with a photo, or a sentence, of at least some probability."""
+        near: Mask = np.zeros(len(self.documents), np.bool_)
         for probabilities in self._decisive_probabilities():
-            answering |= probabilities >= least
+            near |= probabilities >= max(least, np.finfo(float).tiny)
+        return near
+
+    def _mask_having(self, passing: Mask) -> Mask:
+        """Mark the documents with all words; if none has all, with half."""
         if not self.words:
-            return answering
-        having = self.having
-        every: Mask = np.all(having, axis=0)
-        if not (every & passing).any():
-            lexical = self.documents.lexical
-            idf = [
-                max(lexical.idf(alternative) for alternative in word.alternatives)
-                * bool(mask.any())
-                for word, mask in zip(self.words, having, strict=True)
-            ]
-            weight: Gains = np.array(idf) @ having
-            every = weight >= max(HALF * sum(idf), np.finfo(float).tiny)
-        return answering | every
+            return np.zeros(len(self.documents), np.bool_)
+        every: Mask = np.all(self.having, axis=0)
+        if (every & passing).any():
+            return every
+        lexical = self.documents.lexical
+        idf = [
+            max(lexical.idf(alternative) for alternative in word.alternatives) * bool(mask.any())
+            for word, mask in zip(self.words, self.having, strict=True)
+        ]
+        weight: Gains = np.array(idf) @ self.having
+        half: Mask = weight >= max(HALF * sum(idf), np.finfo(float).tiny)
+        return half
 
     def _decisive_probabilities(self) -> list[Gains]:
         """The probabilities (N,) any of which, if high enough, makes a document relevant.
@@ -258,6 +271,7 @@ def rank(documents: Documents, request: ProductRequest, near: Neighbours) -> Pro
             facets=tuple(ranking.facet(facet) for facet in request.facets),
             items=int(documents.live.sum()),
             behind=documents.behind,
+            least=ranking.least,
         )
 
 
