@@ -14,9 +14,10 @@ from torch import Tensor, nn
 
 from models import header, registry
 from models.captions.calibration import CaptionCalibration
-from models.scores.calibration import Calibration
+from models.scores.calibration import Calibration, PairKind
 
 CALIBRATION = "calibration."  # the prefix of a calibration's tensors
+TEXTS = "angles"  # what a text and a text are calibrated by; earlier files have sums of maxima
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +107,7 @@ def calibrate(path: Path, out: Path, calibration: Calibration) -> None:
         "words": sorted(calibration.words),
         "general": calibration.general,
         "facts": calibration.facts,
+        "texts": TEXTS if calibration.compares_texts else None,
     }
     write(
         out,
@@ -162,6 +164,8 @@ def calibration_of(state: dict[str, Tensor], described: dict[str, Any]) -> Calib
         state[CALIBRATION + name].to(torch.float32, copy=True)
         for name in ("photos", "sentences", "coefficients")
     )
+    if fields.get("texts") != TEXTS:
+        coefficients = coefficients[: PairKind.TEXT_AND_TEXT.value]
     words, facts, general = frozenset(fields["words"]), fields["facts"], fields.get("general")
     return Calibration(photos, sentences, coefficients, fields["weak_below"], words, facts, general)
 

@@ -69,12 +69,15 @@ def engine(catalogs: Catalogs, tmp_path: Path) -> Iterator[Engine]:
 
 @pytest.fixture
 def calibration() -> Calibration:
-    """A calibration of colours: probable words score more than 2."""
+    """A calibration of colours: probable words score more than 2.
+
+    Texts are probable up to an angle of a half.
+    """
     import torch
 
     from models.scores.calibration import Calibration
 
-    coefficients = torch.tensor([[3.0, 0.0, 0.0, -6.0], [1.0, 0.0, 0.0, -9.0], [3.0, 0, 0, -6.0]])
+    coefficients = torch.tensor([[3.0, 0.0, 0.0, -6.0], [1.0, 0.0, 0.0, -9.0], [6.0, 0, 0, 3.0]])
     return Calibration(torch.ones(1, 3), torch.ones(1, 3), coefficients, 0.25, frozenset({"rosso"}))
 
 

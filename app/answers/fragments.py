@@ -86,6 +86,8 @@ def own_words(hit: Hit) -> list[LinkOut]:
             fragment=link.fragment,
             region=link.region,
             similarity=link.similarity,
+            whole=link.whole,
+            added=link.added,
             negated=link.negated,
         )
         for link in hit.links

@@ -43,7 +43,7 @@ def search_images(engine: Engine, search: Search, photo: Photo | None) -> ImageH
 
 def search_sentences(engine: Engine, search: Search, photo: Photo | None) -> SentenceHits:
     """Search for the sentences of a request; returns a page."""
-    query = read_query(engine, search, photo)
+    query = read_query(engine, search, photo, whole=True)
     if search.photo_weight is not None:
         raise ValueError(
             "photo_weight: sentences answer a text or a photo; /search/image takes both"
@@ -52,10 +52,12 @@ def search_sentences(engine: Engine, search: Search, photo: Photo | None) -> Sen
     return SentenceHits(hits=hits, **about)
 
 
-def read_query(engine: Engine, search: Search, photo: Photo | None) -> Query:
+def read_query(
+    engine: Engine, search: Search, photo: Photo | None, *, whole: bool = False
+) -> Query:
     """Read the query of a request: text, phrases, a photo, or both.
 
-    Both go together with a weight.
+    Both go together with a weight. With `whole`, texts are read like stored sentences.
 
     ValueError where there is none, or more than belongs together.
     """
@@ -64,10 +66,11 @@ def read_query(engine: Engine, search: Search, photo: Photo | None) -> Query:
     shown = read_photo(engine, search, photo)
     if search.text is not None:
         note(query=search.text)
-        query = engine.models.query(search.text)
+        query = engine.models.query(search.text, whole=whole)
     elif search.phrases is not None:
         note(query=", ".join(phrase.text for phrase in search.phrases))
-        query = engine.models.query((phrase.text, phrase.weight) for phrase in search.phrases)
+        weighted = ((phrase.text, phrase.weight) for phrase in search.phrases)
+        query = engine.models.query(weighted, whole=whole)
     else:
         assert shown is not None
         return shown

@@ -1,4 +1,4 @@
-"""The commands `search` and `rank`: photos for a text, or for many."""
+"""The commands `search` and `rank`: photos or sentences for texts."""
 
 from __future__ import annotations
 
@@ -13,22 +13,28 @@ from rich.table import Table
 
 from app.cli.options import Data, Named, plain_errors, settings_for
 from app.defaults import DEFAULT_COLLECTION
+from index.bags import IMAGE
 from index.progress import follow
 
 if TYPE_CHECKING:
     from app.engine.engine import Engine
+    from index.items import Item
     from index.search.requests import Hit
+    from index.segments.rows import Side
     from index.trec import Judgement
     from models.text.queries import Query
 
 
 def search(
-    text: Annotated[str, typer.Argument(help="What the photo shows.")],
-    limit: Annotated[int, typer.Option(min=1, max=100, help="How many photos.")] = 10,
+    text: Annotated[str, typer.Argument(help="What the photo shows, or the sentence says.")],
+    limit: Annotated[int, typer.Option(min=1, max=100, help="How many hits.")] = 10,
+    sentences: Annotated[
+        bool, typer.Option("--sentences", help="Find stored sentences instead of photos.")
+    ] = False,
     collection: Named = DEFAULT_COLLECTION,
     data: Data = None,
 ) -> None:
-    """Find photos, and show the contribution of each phrase to the score.
+    """Find photos or sentences, and show the contribution of each phrase to the score.
 
     Example: `tessera search "a black dog jumping over a log"`
     """
@@ -40,28 +46,33 @@ def search(
 
         from index.search.requests import Request
 
-        query = engine.models.query(text)
-        answer, _ = engine.search(collection, Request("images", query, limit=limit))
+        query = engine.models.query(text, whole=sentences)
+        side: Side = "sentences" if sentences else "images"
+        answer, items = engine.search(collection, Request(side, query, limit=limit))
     for note in query.notes:
         typer.echo(note, err=True)
-    if hits := answer.hits:
-        Console().print(
-            _make_table(text, query, hits), *_describe_doubts(hits, engine.models.weak_below)
-        )
+    if hits := [hit for hit in answer.hits if hit.item in items]:
+        doubts = _describe_doubts(hits, engine.models.weak_below)
+        Console().print(_make_table(text, query, hits, items), *doubts)
     elif query.parts:
-        Console().print("Nothing is indexed yet: tessera index FOLDER")
+        what = "No sentence" if sentences else "Nothing"
+        Console().print(f"{what} is indexed yet: tessera index FOLDER")
 
 
-def _make_table(text: str, query: Query, hits: Sequence[Hit]) -> Table:
+def _make_table(text: str, query: Query, hits: Sequence[Hit], items: Mapping[str, Item]) -> Table:
     from models.scores import alignment
 
-    table = Table("probability", "score", "photo", "why")
+    in_sentences = hits[0].position > IMAGE
+    columns = ("sentence", "item") if in_sentences else ("photo",)
+    table = Table("probability", "score", *columns, "why")
     for hit in hits:
         phrases = alignment.phrases(hit.bag, query, hit.links)
         best_first = sorted(phrases, key=lambda phrase: -phrase.similarity)
         why = "  ".join(f"{phrase.span.of(text)} {phrase.similarity:+.2f}" for phrase in best_first)
         probability = "" if hit.probability is None else f"{hit.probability:.2f}"
-        table.add_row(probability, f"{hit.score:.2f}", escape(hit.item), escape(why))
+        sentence = [items[hit.item].sentences[hit.position]] if in_sentences else []
+        cells = (probability, f"{hit.score:.2f}", *sentence, hit.item, why)
+        table.add_row(*map(escape, cells))
     return table
 
 
@@ -70,7 +81,8 @@ def _describe_doubts(hits: Sequence[Hit], weak_below: float | None) -> list[str]
     probable = [hit.probability for hit in hits if hit.probability is not None]
     if weak_below is None or not probable or max(probable) >= weak_below:
         return []
-    return ["Nothing here looks like that; these are the nearest."]
+    like = "looks like" if hits[0].position <= IMAGE else "says"
+    return [f"Nothing here {like} that; these are the nearest."]
 
 
 def rank(

@@ -173,15 +173,17 @@ class Models:
         """The probability below which a caption is a guess; None if unknown."""
         return self.calibrated.unsure_below if self.calibrated else self.weak_below
 
-    def query(self, asked: str | Iterable[tuple[str, float]]) -> Query:
+    def query(self, asked: str | Iterable[tuple[str, float]], *, whole: bool = False) -> Query:
         """Read and embed a text, or phrases with weights: scores are weighted sums of theirs.
 
-        ValueError for a text without words, or with too many.
+        With `whole` a text is embedded as sentences are when they are stored, to be compared with
+        these. ValueError for a text without words, or with too many.
         """
         phrases = ((asked, 1.0),) if isinstance(asked, str) else tuple(asked)
+        read = queries.read_whole if whole else queries.read
         long = sum(len(text) for text, _ in phrases) > REMEMBERED_LENGTH
         with stage("embed_text"):
-            return (self._embed if long else self._remembered)((phrases,))[0]
+            return (self._embed if long else self._remembered)((phrases,), read=read)[0]
 
     def notes(self, text: str) -> tuple[str, ...]:
         """Notes about the words and symbols of a text that the model does not read."""

@@ -3,7 +3,7 @@
 import { address, questionOf, rememberScroll, wanted } from "./address.js";
 import { answer, gallery, nothing } from "./answers.js";
 import * as api from "./api.js";
-import { matchingSentences, showPhoto } from "./asked.js";
+import { matchingSentences, sentencesLike, showPhoto } from "./asked.js";
 import { download, make } from "./dom.js";
 import { openAdding } from "./editing.js";
 import { mark, placeholders, titleOf } from "./gallery.js";
@@ -130,6 +130,9 @@ async function ask(asked) {
 async function answerWords(asked, signal) {
   const [found] = await Promise.all([answer(context, null, signal), asked.text ? null : offerExamples(visit, signal)]);
   await place(found, signal);
+  if (asked.text && !context.holdings.shop && found.hits.length > 0) {
+    results.append(...await sentencesLike(asked, signal));
+  }
 }
 
 async function place(found, signal) {

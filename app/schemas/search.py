@@ -123,9 +123,12 @@ class LinkOut(BaseModel):
     region: int
     similarity: float
     whole: float | None = Field(
-        default=None, description="What the whole photo gave to the similarity."
+        default=None,
+        description="What the whole photo gave; of a sentence, its words without a link.",
     )
-    added: float | None = Field(default=None, description="What the region added to that.")
+    added: float | None = Field(
+        default=None, description="What the region, or the word, added to that."
+    )
     negated: bool = Field(
         default=False,
         description="The query negates it; it gives 0 or less.",
@@ -189,7 +192,11 @@ class ImageHit(BaseModel):
 
 
 class SentenceHit(BaseModel):
-    """A sentence and its score; links add up to it, as phrases do."""
+    """A sentence and its score; links add up to it, as phrases do.
+
+    A text is compared by the cosine of the sums of both sides' words. Then a link's `fragment`
+    counts in the query, and `label`, `span` and `region` are of the word that answers it.
+    """
 
     id: str
     position: int

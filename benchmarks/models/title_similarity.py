@@ -31,8 +31,7 @@ from index.products.query import read_text
 from index.products.ranking import rank
 from index.products.requests import ProductRequest, Weights
 from index.search.requests import NONE, Shortlist
-from models.scores.scoring import score_named
-from models.types import PaddedBags
+from training.evaluation.score_matrix import sum_to_units
 
 BATCH = 64
 WEIGHTS = (0.05, 0.2, 0.5)
@@ -91,11 +90,13 @@ class Titles:
             for number, row in enumerate(rows, start=1)
         )
         texts = [row["title"] for row in rows]
-        self.bags = [
-            bag.vectors.float()
-            for at in range(0, len(texts), BATCH)
-            for bag in models.matcher.embed_sentences(texts[at : at + BATCH])
-        ]
+        self.units = sum_to_units(
+            [
+                bag
+                for at in range(0, len(texts), BATCH)
+                for bag in models.matcher.embed_sentences(texts[at : at + BATCH])
+            ]
+        )
 
     def near(self, text: str) -> Shortlist:
         """The probability of each title as an answer to a text."""
@@ -104,9 +105,7 @@ class Titles:
         query = calibration.drop_terms(self.models.query(text), in_photos=False)
         if not query.parts:
             return NONE
-        score, titles = score_named(self.models.matcher.score), PaddedBags.of(self.bags)
-        parts = [PaddedBags.of([part.vectors.float()]) for part in query.parts]
-        scores = torch.stack([score(titles, part)[:, 0] for part in parts])  # (P, N)
+        scores = torch.from_numpy(sum_to_units(query.parts) @ self.units.T)  # (P, N)
         probabilities = calibration.of_query(query, scores, in_photos=False).double().numpy()
         return Shortlist(
             self.documents.revisions, np.zeros(len(probabilities), np.int64), probabilities

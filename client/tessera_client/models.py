@@ -215,9 +215,12 @@ class Link(BaseModel):
     region: int
     similarity: float
     whole: Annotated[
-        float | None, Field(description="What the whole photo gave to the similarity.")
+        float | None,
+        Field(description="What the whole photo gave; of a sentence, its words without a link."),
     ] = None
-    added: Annotated[float | None, Field(description="What the region added to that.")] = None
+    added: Annotated[
+        float | None, Field(description="What the region, or the word, added to that.")
+    ] = None
     negated: Annotated[bool, Field(description="The query negates it; it gives 0 or less.")] = False
 
 
@@ -344,7 +347,11 @@ class Searched(BaseModel):
 
 
 class SentenceHit(BaseModel):
-    """A sentence and its score; links add up to it, as phrases do."""
+    """A sentence and its score; links add up to it, as phrases do.
+
+    A text is compared by the cosine of the sums of both sides' words. Then a link's `fragment`
+    counts in the query, and `label`, `span` and `region` are of the word that answers it.
+    """
 
     id: str
     position: int

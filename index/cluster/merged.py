@@ -91,7 +91,7 @@ class ShardedIndex(Index):
         If a shard does not answer in time, the hits of the others, and their coverage.
         """
         request = self._prepare(request)
-        terms = terms_of(request.query)
+        terms = terms_of(request.query, request.role)
         newest = revision = self._catalog.revision(self._collection)
         for _ in range(TRIES):
             gathered = self._servers.ask("best", self._collection, request, revision)

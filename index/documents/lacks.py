@@ -73,8 +73,8 @@ def _is_thing(token: str) -> bool:
 def lacking_terms(word: str) -> list[str]:
     """The terms by which a thing says that it lacks what a word names.
 
-    >>> lacking_terms("sleeves")
-    ['¬sleev', '~sleev', 'sleevesless', 'sleeveless', 'unsleevesed', 'unsleeveed']
+    >>> lacking_terms("salt")
+    ['¬salt', '~salt', 'saltless', 'unsalt']
     """
     names = [word, word.removesuffix("s")] if word.endswith("s") else [word]
     told = [stem(name + "less") for name in names] + [stem(f"un{name}ed") for name in names]

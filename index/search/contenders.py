@@ -12,7 +12,7 @@ from index.bags import IMAGE
 from index.catalog.catalog import Catalog
 from index.items import Collection
 from index.search import query as query_parts
-from index.search.query import QueryPart
+from index.search.query import QueryPart, SentenceRole
 from index.search.requests import Hit, Request
 from index.search.scan import Scored, mark_surely_probable
 from index.segments.rows import Numbers, offsets_of
@@ -235,9 +235,7 @@ class ExactScores:
         bag_vectors = [bag.vectors for bag in bags.sound.values()]
         vectors = np.concatenate(bag_vectors)
         offsets = offsets_of([len(fragments) for fragments in bag_vectors])
-        parts = np.stack(
-            [query_parts.exact_rows(self._score, vectors, offsets, t, request.role) for t in terms]
-        )
+        parts = np.stack([self._score_part(vectors, offsets, term, request) for term in terms])
         total = query_parts.totals(parts, [term.weight for term in terms])
         probabilities = self._probabilities(vectors, offsets, parts, request)
         name = self._collection.score
@@ -249,13 +247,22 @@ class ExactScores:
         }
         return hits, bags.damaged
 
+    def _score_part(
+        self, vectors: Floats, offsets: Numbers, term: QueryPart, request: Request
+    ) -> Floats:
+        if request.role is SentenceRole.BOTH_ARE_SENTENCES:
+            width = query_parts.general_width(request.query)
+            return query_parts.exact_sentences(vectors, offsets, term, width)
+        return query_parts.exact_rows(self._score, vectors, offsets, term, request.role)
+
     def _probabilities(
         self, vectors: Floats, offsets: Numbers, parts: Floats, request: Request
     ) -> Sequence[float | None]:
-        if self._calibration is None:
+        calibration = query_parts.choose_calibration(self._calibration, request.role)
+        if calibration is None:
             return [None] * (len(offsets) - 1)
         return query_parts.probabilities(
-            self._calibration,
+            calibration,
             request.query,
             request.role,
             parts,

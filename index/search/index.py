@@ -17,11 +17,20 @@ from index.items import Collection
 from index.search.contenders import SPARE, Contenders, ExactScores, ShardAnswer
 from index.search.filter_bitmaps import Filters
 from index.search.overview import Overview
-from index.search.query import QueryPart, SentenceRole, check_query, need_calibration, terms_of
+from index.search.query import (
+    QueryPart,
+    SentenceRole,
+    check_query,
+    choose_calibration,
+    general_width,
+    need_calibration,
+    terms_of,
+)
 from index.search.requests import NONE, Answer, Hit, Request, Shortlist
 from index.search.rescorer import Rescorer
 from index.search.scan import Scan, Scored, keep_probable, probabilities
 from index.search.shortlist import choose
+from index.search.sums import Measure, SumLengths
 from index.search.threads import Workers
 from index.segments.candidates import PER_HIT
 from index.segments.reader import SegmentChain, SegmentReader
@@ -32,7 +41,11 @@ from models.text.queries import Query
 
 # Of the bound of an error: over twice the largest of 3,000 real ones. Of a stored sentence the
 # errors of all fragments add up, and seldom have one sign.
-LIKELY = {SentenceRole.QUERY_IS_SENTENCE: 0.25, SentenceRole.ROWS_ARE_SENTENCES: 0.08}
+LIKELY = {
+    SentenceRole.QUERY_IS_SENTENCE: 0.25,
+    SentenceRole.ROWS_ARE_SENTENCES: 0.08,
+    SentenceRole.BOTH_ARE_SENTENCES: 0.25,
+}
 TRIES = 4  # to find what was replaced during a search
 RECENT = 200  # requests that are kept for an audit
 SHARED = 512  # rows up to which another thread costs more time than it saves
@@ -66,6 +79,7 @@ class Index:
         self._score = score_named(collection.score)
         self._workers = Workers(threads)
         self._rescorer = Rescorer(self._score, self._workers, device)
+        self._lengths = SumLengths()
         self._filters = Filters(catalog, collection)
         self.documents = DocumentReader(catalog, collection, synonyms)
         self._recent: deque[Request] = deque(maxlen=RECENT)
@@ -103,6 +117,11 @@ class Index:
         """The number of changes of the catalog not searched, at last look."""
         return self._reader.latest.behind
 
+    @property
+    def compares_texts(self) -> bool:
+        """Whether texts and sentences have probabilities."""
+        return self._calibration is not None and self._calibration.compares_texts
+
     def recent(self) -> list[Request]:
         """The newest requests whose answers left rows out."""
         return list(self._recent)
@@ -115,7 +134,7 @@ class Index:
         another model has re-embedded the collection.
         """
         request = self._prepare(request)
-        terms = terms_of(request.query)
+        terms = terms_of(request.query, request.role)
         for _ in range(TRIES):
             faults = page_faults.count()
             snapshot = self._reader.current()
@@ -146,7 +165,7 @@ class Index:
         Whoever asked has checked the request.
         """
         snapshot, gone = self._reader.at(revision)
-        contending = self._find_contenders(request, terms_of(request.query), snapshot)
+        contending = self._find_contenders(request, terms_of(request.query, request.role), snapshot)
         return replace(contending, contenders=contending.contenders.among_best(request), gone=gone)
 
     def _handle_vanished(self, vanished: Sequence[int], snapshot: SegmentChain) -> None:
@@ -162,7 +181,7 @@ class Index:
     def _prepare(self, request: Request) -> Request:
         """Check a request, and adapt its query to this matcher."""
         if request.least is not None:
-            need_calibration(self._calibration)
+            need_calibration(self._calibration, request.role)
         query = check_query(request.query, request.side, self._collection, self._calibration)
         return replace(request, query=query)
 
@@ -180,11 +199,12 @@ class Index:
         candidates = sum(len(segment.numbers) for segment in scored)
         # Where rows were left out before, so can be what only the bound of the error would let in.
         share = np.float32(1 if exact else LIKELY[request.role])
+        calibration = choose_calibration(self._calibration, request.role)
         if request.least is not None:
-            calibration = need_calibration(self._calibration)
-            scored = [keep_probable(calibration, segment, request, share) for segment in scored]
+            needed = need_calibration(self._calibration, request.role)
+            scored = [keep_probable(needed, segment, request, share) for segment in scored]
         return ShardAnswer(
-            Contenders.of(scored, request, self._calibration, share),
+            Contenders.of(scored, request, calibration, share),
             exact=exact,
             candidates=candidates,
             rows=sum(len(segment.sides[request.side]) for segment in snapshot.segments),
@@ -200,9 +220,9 @@ class Index:
         Their probabilities are those of codes. ValueError without a calibration.
         """
         request = self._prepare(Request(side, query, limit=max(count // PER_HIT, 1)))
-        calibration = need_calibration(self._calibration)
+        calibration = need_calibration(self._calibration, request.role)
         snapshot = self._reader.current()
-        terms = terms_of(request.query)
+        terms = terms_of(request.query, request.role)
         scored, _ = self._scan(request, terms, snapshot, revisions)
         if not scored:
             return replace(NONE, asked=True)
@@ -229,7 +249,7 @@ class Index:
         The items of those that are not as they were stored are added to `damaged`.
         """
         request = self._prepare(Request(side, query))
-        hits, refused = self._exact.score(rows, request, terms_of(request.query))
+        hits, refused = self._exact.score(rows, request, terms_of(request.query, request.role))
         if damaged is not None:
             damaged.update(refused.values())
         best: dict[int, Hit] = {}
@@ -252,13 +272,21 @@ class Index:
         """
         every = request.exact or self._rescorer.device is not None  # a GPU scans in no time
         score = None if every else self._score
+        lengths = self._measure_for(request)
         chosen, exact = choose(
-            snapshot.segments, request, terms, revisions, score, self._workers, self._share
+            snapshot.segments, request, terms, revisions, score, self._workers, self._share, lengths
         )
         if not chosen:
             return [], exact
-        scan = Scan(self._rescorer, request, terms)
+        scan = Scan(self._rescorer, request, terms, lengths)
         if exact and most is not None:
             chosen = scan.narrow(chosen, most)
         few = sum(len(numbers) for _, numbers in chosen) < SHARED
         return self._workers.map(lambda pair: scan.score(*pair), chosen, alone=few), exact
+
+    def _measure_for(self, request: Request) -> Measure | None:
+        """The lengths of rows, where a text is compared with sentences."""
+        if request.role is not SentenceRole.BOTH_ARE_SENTENCES:
+            return None
+        width = general_width(request.query)
+        return lambda rows: self._lengths.of(rows, width)

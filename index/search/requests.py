@@ -64,10 +64,12 @@ class Request:
 
     @property
     def role(self) -> SentenceRole:
-        """The sentence's side: the query, unless a photo asks for sentences."""
-        if self.side == "sentences" and self.query.text is None:
+        """The sentence's side: the query's, the rows', or both."""
+        if self.side == "images":
+            return SentenceRole.QUERY_IS_SENTENCE
+        if self.query.text is None:
             return SentenceRole.ROWS_ARE_SENTENCES
-        return SentenceRole.QUERY_IS_SENTENCE
+        return SentenceRole.BOTH_ARE_SENTENCES
 
     def behind(self, hit: Hit | None, seen: int) -> Request:
         """The same request for what comes behind a hit."""
@@ -116,9 +118,11 @@ class Hit:
         """The terms of the score: they add up to it.
 
         A link's `fragment` counts in the bag of the sentence's role, its `region` in that of the
-        image's role.
+        image's role. Where both are sentences, `fragment` counts in the query.
         """
         query = self.request.query
+        if self.request.role is SentenceRole.BOTH_ARE_SENTENCES:
+            return alignment.text_links(self.bag, query)
         if self.request.role is SentenceRole.QUERY_IS_SENTENCE:
             return alignment.query_links(self.bag, query, self.score_name)
         return score_named(self.score_name).links(query.bag, self.bag)

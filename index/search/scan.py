@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from index.search import query as query_parts
 from index.search.query import QueryPart, SentenceRole
 from index.search.requests import Request
-from index.search.rescorer import Coded, Rescorer
+from index.search.rescorer import Coded, Estimates, Rescorer
 from index.search.shortlist import Chosen
+from index.search.sums import Measure, estimate
 from index.segments.heads import Heads
 from index.segments.rows import Numbers, Rows
 from models.scores.calibration import Calibration
@@ -52,16 +53,22 @@ class Scored:
 class Scan:
     """Scores rows of one collection for one request."""
 
-    def __init__(self, rescorer: Rescorer, request: Request, terms: Sequence[QueryPart]) -> None:
+    def __init__(
+        self,
+        rescorer: Rescorer,
+        request: Request,
+        terms: Sequence[QueryPart],
+        lengths: Measure | None = None,
+    ) -> None:
+        """`lengths` measures the rows of sentences that a text is compared with."""
         self._rescorer, self._request, self._terms = rescorer, request, terms
-        self._coded = self._encode(None)
+        self._lengths = lengths
+        self._coded = self._encode(None) if lengths is None else []
 
     def score(self, rows: Rows, numbers: Numbers, heads: Heads | None = None) -> Scored:
         """Score rows from their codes, or from those of their `heads`."""
-        query = self._coded if heads is None else self._encode(heads)
-        fewer = None if len(numbers) == len(rows) else numbers
-        estimates = self._rescorer.estimates(query, rows, fewer, heads)
-        weights = [part.term.weight for part in query]
+        estimates = self._estimate(rows, numbers, heads)
+        weights = [term.weight for term in self._terms]
         return Scored(
             rows,
             numbers,
@@ -70,6 +77,13 @@ class Scan:
             query_parts.totals(estimates.scores, weights),
             query_parts.totals(estimates.errors, np.abs(weights).tolist()),
         )
+
+    def _estimate(self, rows: Rows, numbers: Numbers, heads: Heads | None) -> Estimates:
+        if self._lengths is not None:
+            return Estimates(*estimate(self._terms, rows, numbers, self._lengths(rows)))
+        query = self._coded if heads is None else self._encode(heads)
+        fewer = None if len(numbers) == len(rows) else numbers
+        return self._rescorer.estimates(query, rows, fewer, heads)
 
     def narrow(self, chosen: Chosen, count: int) -> Chosen:
         """Keep the rows that can be among the best `count` hits.

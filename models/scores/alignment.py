@@ -10,6 +10,7 @@ from itertools import accumulate
 import torch
 from torch import Tensor
 
+from models.scores import sentences
 from models.scores.scoring import has_whole, score_named
 from models.text.lexicon import is_enclitic, is_function_word
 from models.text.queries import Query
@@ -59,14 +60,26 @@ class Group:
 
 def query_links(image: FragmentBag, query: Query, score: str = "sum_of_max") -> tuple[Link, ...]:
     """The terms of a query's score, whose sum is the score; fragments count in `query.bag`."""
+    links = score_named(score).links
+    return join_parts(query, [links(image, part) for part in query.parts], query.floored)
+
+
+def text_links(sentence: FragmentBag, query: Query) -> tuple[Link, ...]:
+    """The terms of a sentence's similarity to a text; regions count in the sentence."""
+    part_links = [sentences.links(sentence, part) for part in query.parts]
+    return join_parts(query, part_links, [False] * len(part_links))
+
+
+def join_parts(
+    query: Query, links: Sequence[Sequence[Link]], floored: Sequence[bool]
+) -> tuple[Link, ...]:
+    """Weigh the links of a query's parts; fragments count in `query.bag`."""
     terms: list[Link] = []
     start = 0
-    for part, weight, floored in zip(query.parts, query.weights, query.floored, strict=True):
-        part_links = score_named(score).links(image, part)
+    parts = zip(query.parts, query.weights, floored, links, strict=True)
+    for part, weight, floor, part_links in parts:
         plain = weight == 1 and not start
-        terms += (
-            part_links if plain else [weigh(link, start, weight, floored) for link in part_links]
-        )
+        terms += part_links if plain else [weigh(link, start, weight, floor) for link in part_links]
         start += len(part)
     return tuple(terms)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
@@ -116,6 +116,18 @@ def read(text: str, known: Collection[str] = (), *, any_word: bool = False) -> R
     )
 
 
+def read_whole(text: str, known: Collection[str] = (), *, any_word: bool = False) -> Reading:
+    """Read a text as a stored sentence is read: whole, also what it negates.
+
+    Parameters and errors are those of `read`.
+    """
+    words = parse(text).words
+    unknown = [word for word in words if not (any_word or knows(word, known))]
+    familiar = any(has_content(word) for word in words if word not in unknown) or not unknown
+    notes = [f'"{word.text}" is not a word that the model knows.' for word in unknown]
+    return Reading(text if familiar else None, (), tuple(dict.fromkeys(notes)))
+
+
 def left_out_of(text: str, known: Collection[str] = ()) -> list[str]:
     """Notes about what of a text no model reads: words that are not `known`, and symbols."""
     unknown = [word for word in parse(text).words if not knows(word, known)]
@@ -189,6 +201,9 @@ def is_whole(text: str, start: int, end: int) -> bool:
     return not LETTER.search(around)
 
 
+Read = Callable[..., Reading]  # `read` or `read_whole`
+
+
 def of_phrases(
     matcher: Matcher, weighted: Sequence[tuple[str, float]], known: Collection[str] = ()
 ) -> Query:
@@ -200,10 +215,15 @@ def of_several(
     matcher: Matcher,
     weighted_lists: Sequence[Sequence[tuple[str, float]]],
     known: Collection[str] = (),
+    read: Read = read,
 ) -> list[Query]:
-    """Several queries, each as `of_phrases` makes it, embedded at once."""
+    """Several queries, each as `of_phrases` makes it, embedded at once.
+
+    `read_whole` reads them to be compared with stored sentences.
+    """
     drafts = [
-        QueryDraft.of(weighted, known, any_word=matcher.any_word) for weighted in weighted_lists
+        QueryDraft.of(weighted, known, read, any_word=matcher.any_word)
+        for weighted in weighted_lists
     ]
     texts = [text for draft in drafts for text in draft.texts]
     bags = iter(matcher.embed_sentences(texts) if texts else ())
@@ -222,7 +242,12 @@ class QueryDraft:
 
     @classmethod
     def of(
-        cls, weighted: Sequence[tuple[str, float]], known: Collection[str], *, any_word: bool
+        cls,
+        weighted: Sequence[tuple[str, float]],
+        known: Collection[str],
+        read: Read = read,
+        *,
+        any_word: bool,
     ) -> QueryDraft:
         """Phrases with their weights, read; ValueError as `read` raises it, and for too many."""
         if len(weighted) > 1:

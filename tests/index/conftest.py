@@ -150,6 +150,11 @@ def brute_force(catalog: Catalog, collection: Collection) -> Callable[[Request],
         query = request.query
         if request.role is SentenceRole.ROWS_ARE_SENTENCES:
             return part_score(request.query.bag, bag, collection.score, floored=False)
+        if request.role is SentenceRole.BOTH_ARE_SENTENCES:
+            return sum(
+                weight * float(torch.cosine_similarity(part.vectors.sum(0), bag.vectors.sum(0), 0))
+                for part, weight in zip(query.parts, query.weights, strict=True)
+            )
         return sum(
             weight * part_score(bag, part, collection.score, floored=floored)
             for part, weight, floored in zip(query.parts, query.weights, query.floored, strict=True)

@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 
 from models.scores.scoring import SCORES
-from models.types import PaddedBags
+from models.scores.sentences import unit_sums
+from models.types import FragmentBag, PaddedBags
 from training.evaluation.retrieval import Floats
 from training.runs.progress import Progress, silent
 
@@ -33,6 +34,22 @@ def score_matrix(
                 block = SCORES[score](pad(images[start : start + IMAGES], device), words)
                 scores[start : start + IMAGES, first : first + SENTENCES] = block.cpu().numpy()
     return scores
+
+
+def sentence_cosines(sentences: Sequence[FragmentBag]) -> Floats:
+    """Compute the similarities (L, L) of sentences, see models.scores.sentences."""
+    units = sum_to_units(sentences)
+    similarities: Floats = units @ units.T
+    return similarities
+
+
+def sum_to_units(sentences: Sequence[FragmentBag]) -> Floats:
+    """Sum up the fragments of sentences, to vectors of length one (L, D) without terms.
+
+    A sentence without fragments, as of pairs of words without a relation, has zeros.
+    """
+    sums = torch.stack([sentence.vectors.float().sum(0) for sentence in sentences]).numpy()
+    return unit_sums(sums, np.arange(len(sums)), sums.shape[1] - sentences[0].of_terms)
 
 
 def pad(bags: Sequence[Tensor], device: str) -> PaddedBags:

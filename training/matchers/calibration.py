@@ -19,7 +19,7 @@ from training.data.corpus import Corpus, Example
 from training.data.vocabulary import count_words
 from training.evaluation import embedding
 from training.evaluation.reliability import Reliability, best_threshold, reliability
-from training.evaluation.score_matrix import score_matrix
+from training.evaluation.score_matrix import score_matrix, sum_to_units
 from training.evaluation.true_answers import (
     AskedText,
     ParsedPhotos,
@@ -36,6 +36,7 @@ OUTSIDE = 0.5  # texts about photos of train for each text about a photo that is
 LEAST_COUNT = 2  # occurrences of a known word in train, at least
 SEED = 0
 LEAST_DEVIATION = 1e-6
+TEXTS = ", texts and texts"  # of a split, as it is measured
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,15 +84,11 @@ def calibrate(
             "a matcher with a catalogue's terms has the calibration of its start: calibrate that "
             "one, and train the terms again"
         )
-    random = Random(SEED)  # noqa: S311 - a sample, no secret
-    train, val = corpus.split("train"), ParsedPhotos.of(corpus.split("val"))
-    images = embedding.embed_photos(matcher, val.examples, progress)
-    order = random.sample(range(len(val)), len(val))
-    halves = [sorted(order[: len(val) // 2]), sorted(order[len(val) // 2 :])]
-    outside = [pick_evenly(train, len(half), first) for first, half in enumerate(halves)]
+    train = corpus.split("train")
+    images = embedding.embed_photos(matcher, corpus.split("val"), progress)
     fitted, held_out = (
-        prepare_split(matcher, val.select(half), [images[i] for i in half], absent, progress)
-        for half, absent in zip(halves, outside, strict=True)
+        prepare_split(matcher, half, [images[i] for i in positions], absent, progress)
+        for half, absent, positions in halve(corpus)
     )
     calibrated = fit_calibration(make_references(matcher, train, progress), matcher, fitted, device)
     calibrated = replace(calibrated, words=frozenset(list_unknown_words(train)))
@@ -105,6 +102,18 @@ def calibrate(
         )
     facts = {name: asdict(curve) for name, curve in reliabilities.items()}
     return replace(calibrated, facts={"data": corpus.name, "reliability": facts}), reliabilities
+
+
+def halve(corpus: Corpus) -> list[tuple[ParsedPhotos, list[Example], list[int]]]:
+    """Halve val at random, with as many photos of train and the positions in val."""
+    random = Random(SEED)  # noqa: S311 - a sample, no secret
+    train, val = corpus.split("train"), ParsedPhotos.of(corpus.split("val"))
+    order = random.sample(range(len(val)), len(val))
+    halves = [sorted(order[: len(val) // 2]), sorted(order[len(val) // 2 :])]
+    return [
+        (val.select(half), pick_evenly(train, len(half), first), half)
+        for first, half in enumerate(halves)
+    ]
 
 
 def fit_calibration(
@@ -170,7 +179,10 @@ def choose_pairs(
 ) -> LabelledPairs:
     """Choose first hits, and other pairs at random."""
     queries, rows, truth, short = choose_sides(val_split, kind)
-    scores = score_all(matcher, queries, rows, device)
+    if kind is PairKind.TEXT_AND_TEXT:
+        scores: NDArray[np.float32] = sum_to_units(rows) @ sum_to_units(queries).T
+    else:
+        scores = score_all(matcher, queries, rows, device)
     random, chosen = Random(SEED), list[tuple[int, int]]()  # noqa: S311
     for query in range(len(queries)):
         order = np.argsort(-scores[:, query], kind="stable")
@@ -281,5 +293,5 @@ def measure_split(
         f"{name}, short texts": in_photos.measure(calibration, in_photos.short),
         f"{name}, sentences for photos": sentences.measure(calibration),
         f"{name}, photos in photos": photos.measure(calibration),
-        f"{name}, texts in texts": in_texts.measure(calibration),
+        name + TEXTS: in_texts.measure(calibration),
     }

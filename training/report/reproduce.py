@@ -13,7 +13,7 @@ from training.data.corpus import Corpus
 from training.matchers import train as run
 from training.matchers.folders import explain_changes, open_folder, plan_teachers
 from training.matchers.preset import Preset
-from training.report import measurements
+from training.report import measurements, pictures
 from training.report import page as report
 from training.report.measurements import Measurement
 from training.runs.folder import Reporter, RunPlace
@@ -138,8 +138,10 @@ class Publisher:
             {name: json.loads(file.read_text("utf-8")) for name, file in run_files.items()},
         )
         if measurements.read(self.results):
+            stored = report.read(self.results)
             self.page.parent.mkdir(parents=True, exist_ok=True)
-            self.page.write_text(report.write_page(report.read(self.results)), encoding="utf-8")
+            shown = pictures.draw_for(stored, self.page)
+            self.page.write_text(report.write_page(stored, shown), encoding="utf-8")
 
 
 def reproduce(

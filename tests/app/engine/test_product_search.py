@@ -13,6 +13,7 @@ from starlette.testclient import TestClient
 from index.documents.corrections import Corrections
 from index.documents.query_words import Wording
 from index.products.requests import LIKELY
+from models.scores.calibration import Calibration
 from tests.shops import SHOP, Post, ids
 
 
@@ -286,11 +287,22 @@ def test_a_sentence_answers_a_word_that_no_item_has(shop: TestClient, post: Post
     assert hit["score"] == part["gave"]
     (link,) = part["links"]
     assert (link["label"], link["span"]) == ("red", [0, 3])
-    crimson = (220 / 127.5 - 1) - (20 / 127.5 - 1) - (60 / 127.5 - 1)  # · red's (1, -1, -1)
-    assert link["similarity"] == pytest.approx(crimson, abs=0.01)
-    assert part["gave"] == pytest.approx(0.2 / (1 + math.exp(4 - 2 * crimson)), abs=0.01)
+    crimson = (220 / 127.5 - 1, 20 / 127.5 - 1, 60 / 127.5 - 1)
+    cosine = (crimson[0] - crimson[1] - crimson[2]) / math.hypot(*crimson) / math.sqrt(3)
+    assert link["similarity"] == pytest.approx(cosine, abs=0.01)  # with red's (1, -1, -1)
+    assert part["gave"] == pytest.approx(0.2 / (1 + math.exp(4 * math.acos(cosine) - 2)), abs=0.01)
     assert "rug" not in ids(post(text="crimson", weights={"meaning": 0}))
     assert "rug" not in ids(post(text="white"))  # which is no item's word either, and no rug's
+
+
+def test_without_probabilities_of_texts_no_sentence_is_asked(
+    shop: TestClient, post: Post, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shop.put("/items/rug", json={"metadata": {"title": "Rug"}, "sentences": ["red wool"]})
+    monkeypatch.setattr(Calibration, "compares_texts", False)
+    found = post(text="crimson")
+    assert "rug" not in ids(found)
+    assert "tessera calibrate --texts" in " ".join(found["query"]["notes"])
 
 
 def test_a_word_that_items_have_or_nobody_knows_asks_no_sentence(post: Post, shop: TestClient):

@@ -175,3 +175,17 @@ def test_items_are_counted_and_not_their_photos(page):
 def test_how_many_pass_a_filter_is_not_said_where_nobody_counted(page):
     page.goto('/?collection=many&q=cat&filter={"kind":"cat"}')
     page.wait_for_selector("[role=status]:has-text('First 24 photos')")
+
+
+def test_sentences_like_a_text_name_the_words_that_answer_it(page, search):
+    search(page, "a cat on a log")
+    sentences = page.get_by_role("list", name="Sentences like this")
+    sentences.wait_for()
+    first = sentences.locator(".sentence").first
+    assert "log" in first.locator("q").inner_text()
+    row = first.locator(".phrase").first
+    row.hover()
+    answers = row.locator(".where").inner_text()
+    assert answers
+    assert set(answers.split(", ")) <= set(first.locator("q").inner_text().strip("“”.").split())
+    assert answers in row.get_attribute("title")

@@ -108,6 +108,13 @@ def test_views_whose_features_differ_in_length_are_refused():
         ViewSight(("lite0@32", "resnet18@32"), "windows")
 
 
+def test_a_sight_of_cut_boxes_has_a_key_of_its_own():
+    pooled, cut = (RegionSight("lite0", [64], "windows", False, crop) for crop in (0, 32))
+    assert pooled.key() != cut.key()
+    assert pooled.channels == cut.channels == 1280
+    assert RegionSight("lite0", [32, 64], "windows", False, 32).channels == 1280
+
+
 class Counting(Sight):
     """A sight with a count; its key is its name."""
 
