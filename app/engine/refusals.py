@@ -6,10 +6,10 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
+from app.engine.bugs import is_bug
 from index.items import Replaced
 
 MISTAKES = (ValueError, LookupError, OSError)
-BUGS = (KeyError, IndexError)  # LookupErrors, but never the caller's mistake
 
 Part = TypeVar("Part")
 Result = TypeVar("Result")
@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 
 def reason_of(failed: Exception) -> str:
     """Return the reason of a refusal; log it unless the sender's mistake."""
-    if isinstance(failed, MISTAKES) and not isinstance(failed, BUGS):
+    if isinstance(failed, MISTAKES) and not is_bug(failed):
         return str(failed) or type(failed).__name__
     log.error("an item failed, and the others go on", exc_info=failed)
     return f"the service failed on it ({type(failed).__name__}); its log says why"

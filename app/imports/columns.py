@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from app.nearest import nearest
+from index.documents.identifiers import is_barcode, names_by_number
 
 NUMBER = re.compile(r"-?(0|[1-9]\d{0,14})(\.\d{1,15})?")  # no leading zeros: those are of codes
 PHOTOS = re.compile(r"(image|photo|picture|img|filename)(s|url|urls|link|links|path|src|file)?\d*")
@@ -130,6 +131,7 @@ def _guess(
         if (column := _find_first(plain, names)) in left
     }
     texts = {column for column, key in keys.items() if key not in ("price", "stock")}
+    texts |= {column for column in left if names_by_number(column)}
     numbers = tuple(c for c in left if c not in texts and _is_numeric(row.get(c) for row in rows))
     metadata = {keys.get(column, column): column for column in left}
     return {
@@ -146,9 +148,13 @@ def _find_first(plain: Mapping[str, str], names: Sequence[str]) -> str | None:
 
 
 def _is_numeric(cells: Iterable[Any]) -> bool:
-    """Return whether all texts of a column look like numbers."""
+    """Return whether all texts of a column look like numbers, and not like barcodes."""
     texts = [cell.strip() for cell in cells if isinstance(cell, str) and cell.strip()]
-    return bool(texts) and all(NUMBER.fullmatch(text) for text in texts)
+    return (
+        bool(texts)
+        and all(NUMBER.fullmatch(text) for text in texts)
+        and not all(map(is_barcode, texts))
+    )
 
 
 def _toml(value: str | Collection[str]) -> str:

@@ -134,7 +134,7 @@ async function upTo(context, image, signal) {
   const hits = [...first.hits];
   let { cursor } = first;
   while (cursor && hits.length < asked.shown) {
-    const next = await search(asked, holdings, image, { cursor, loose: first.loose, signal });
+    const next = await search(asked, holdings, image, { cursor, signal });
     hits.push(...next.hits);
     ({ cursor } = next);
   }
@@ -158,7 +158,7 @@ export async function answer(context, image, signal) {
   const more = make("button", { type: "button", className: "second more" }, "Show more");
   more.hidden = !cursor;
   more.onclick = () => act.attempt(async (later) => {
-    const next = await search(asked, holdings, image, { cursor, loose: found.loose, signal: later });
+    const next = await search(asked, holdings, image, { cursor, signal: later });
     const added = cards(next.hits, shown);
     shown.push(...next.hits);
     list.append(...added);
@@ -199,7 +199,7 @@ async function showChoices({ asked, holdings, act }, found, image, signal) {
   sorts.replaceChildren(new Option(isQuestion(asked) ? "Best match" : "Any order", ""),
     ...holdings.sorts.map(([value, text]) => new Option(text, value)));
   sorts.value = asked.sort ?? "";
-  const own = await otherwise(asked, holdings, image, { loose: found.loose, signal });
+  const own = await otherwise(asked, holdings, image, { least: found.least, signal });
   const facets = found.facets.map((facet) => own.find(({ key }) => key === facet.key) ?? facet);
   showFacets(at("facets"), facets, asked.filter, (filter) => act.refine({ filter }));
   const chosen = Object.keys(asked.filter).length;

@@ -11,8 +11,8 @@ import numpy as np
 
 from index import page_faults
 from index.catalog.catalog import Catalog
-from index.documents.query_words import Synonyms
 from index.documents.reader import DocumentReader
+from index.documents.thesaurus import Synonyms
 from index.items import Collection
 from index.search.contenders import SPARE, Contenders, ShardAnswer, likely_share
 from index.search.exact_scores import ExactScores
