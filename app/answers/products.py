@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, astuple
 from functools import partial
 
 from app.answers.cursors import Cursors, name_of_list
@@ -35,6 +35,7 @@ from index.products.requests import (
     Boost,
     FacetRequest,
     Product,
+    ProductPlace,
     ProductRequest,
     ScorePart,
     Weights,
@@ -50,10 +51,10 @@ def search_products(engine: Engine, search: ProductSearch, photo: Photo | None) 
     check_together(["text"] if search.text else [], search, photo, least=0)
     shown = read_photo(engine, search, photo)
     cursors, kind = Cursors(engine.catalog.secret), _kind(search, shown)
-    offset = cursors.read(search.cursor, kind) if search.cursor is not None else 0
-    request = _request(search, offset, engine.models.weak_below, shown is not None)
+    after = _read_place(cursors, search.cursor, kind) if search.cursor is not None else None
+    request = _request(search, after, engine.models.weak_below, shown is not None)
     result = products.search(engine, search.collection, request, search.text or None, shown)
-    answer, end = result.answer, offset + search.limit
+    answer = result.answer
     return ProductsOut(
         collection=search.collection,
         model=engine.models.name,
@@ -79,7 +80,7 @@ def search_products(engine: Engine, search: ProductSearch, photo: Photo | None) 
             for hit in answer.hits
             if hit.id in result.items  # one that was deleted since the search is not
         ],
-        cursor=cursors.write(kind, end) if answer.groups > end else None,
+        cursor=cursors.write(kind, astuple(answer.place)) if answer.place else None,
     )
 
 
@@ -92,8 +93,17 @@ def suggestions(engine: Engine, collection: str, text: str, limit: int) -> Sugge
     return SuggestionsOut(collection=collection, suggestions=suggestions)
 
 
+def _read_place(cursors: Cursors, cursor: str, kind: str) -> ProductPlace:
+    """Read the place where a page begins; ValueError for a cursor of an earlier version."""
+    value = cursors.read(cursor, kind)
+    if not isinstance(value, list):
+        raise ValueError("cursor: an earlier version gave it; leave it out to start again")
+    item, revision, score, sorted_by, seen = value
+    return ProductPlace(item, revision, score, tuple(sorted_by), seen)
+
+
 def _request(
-    search: ProductSearch, offset: int, weak_below: float | None, with_photo: bool
+    search: ProductSearch, after: ProductPlace | None, weak_below: float | None, with_photo: bool
 ) -> ProductRequest:
     """The request to the index, without its query."""
     least, likeness = search.min_probability, search.weights.looks * (search.photo_weight or 0.0)
@@ -110,7 +120,7 @@ def _request(
         descending=search.sort is not None and search.sort.order == "desc",
         collapse=search.collapse,
         limit=search.limit,
-        offset=offset,
+        after=after,
     )
 
 

@@ -1,9 +1,9 @@
 """The commands of search, from serve to check.
 
 A file has the commands of one subject: `upkeep` has migrate, snapshot, restore, check and sweep,
-`explain` has describe, align and ground. `options` has what they share; `imports` and `demos` are
-used by `index` and `serve`. Modules here import little: a command imports what it needs when it
-runs, so that help and usage errors come at once.
+`explain` has describe, align and ground. `options` has what they share; `imports`, `import_paths`
+and `demos` are used by `index` and `serve`. Modules here import little: a command imports what it
+needs when it runs, so that help and usage errors come at once.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ from rich.table import Table
 from app.cli.explain import edges
 from app.cli.options import Data, Named, plain_errors, settings_for
 from app.defaults import DEFAULT_COLLECTION
+from app.unprintable import escape_unprintable
 from index.bags import IMAGE
 from index.progress import follow
 
@@ -84,7 +85,14 @@ def _make_table(text: str, query: Query, hits: Sequence[Hit], items: Mapping[str
         sentence = [items[hit.item].sentences[hit.position]] if in_sentences else []
         place = None if hit.region is None else hit.bag.places[hit.region]
         box = [edges(place)] if isinstance(place, Box) else []
-        cells = (probability, f"{hit.score:.2f}", *sentence, hit.item, *box, why)
+        cells = (
+            probability,
+            f"{hit.score:.2f}",
+            *sentence,
+            escape_unprintable(hit.item),
+            *box,
+            why,
+        )
         table.add_row(*map(escape, cells))
     return table
 

@@ -25,7 +25,7 @@ from app.defaults import DEFAULT_COLLECTION
 if TYPE_CHECKING:
     from app.demos import Demo
     from app.engine.engine import Engine
-    from app.imports.folder import ImportOutcome, ItemSource
+    from app.imports.sources import ImportOutcome, ItemSource
     from app.settings import Settings
 
 

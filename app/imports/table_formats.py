@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import chain
@@ -12,10 +12,12 @@ from pathlib import Path
 from typing import IO, Any
 
 from app.imports.parquet import LONGEST_ROW, Parquet
+from app.imports.sources import readable
 from app.validation import KeyTwice, read_values
 
 MOST_COLUMNS = 5_000
 DELIMITERS = ",;\t|"
+UTF_16 = ("\udcff\udcfe", "\udcfe\udcff")  # its first bytes, read as UTF-8
 HALVES = re.compile("[\udc80-\udcff]")  # what stands for bytes that are no UTF-8
 Cells = Mapping[str, Any]
 Row = tuple[int, Cells | str]  # its number, and its cells or what is wrong with it
@@ -65,6 +67,7 @@ class OpenTable:
     rows: Iterator[Row]
     lines: TableLines
     notes: tuple[str, ...] = ()  # on columns that are not read
+    decimal: str = "."  # the decimal sign of numbers that leave it open
 
 
 class _RowTooLong(ValueError):
@@ -117,28 +120,46 @@ def _read_delimited(file: Path, binary: IO[bytes], _: ExitStack) -> OpenTable:
     texts = _Texts(TableLines(binary))
     try:
         head = next(texts, "").removeprefix("\ufeff")
-    except _RowTooLong as wide:
-        raise ValueError(f"{file}: the header cannot be read: {wide}") from wide
-    tabs = file.suffix.lower() == ".tsv"
-    delimiter = "\t" if tabs else max(DELIMITERS, key=head.count)
-    _check_count(file, head.count(delimiter) + 1)
-    reader = csv.reader(chain([head], texts), delimiter=delimiter, strict=True)
-    try:
-        header = [column.strip() for column in next(reader, [])]
-    except (csv.Error, _RowTooLong) as broken:
-        raise ValueError(f"{file}: the header is no row of CSV: {broken}") from broken
-    if len(set(header)) < len(header):
-        names = ", ".join(header)
-        raise ValueError(f"{file}: two columns have the same name; there are {names:.1000}")
-    return OpenTable(header, _read_cells(header, reader, texts), texts.lines)
+        _check_encoding(head)
+        tabs = file.suffix.lower() == ".tsv"
+        delimiter = "\t" if tabs else max(DELIMITERS, key=head.count)
+        _check_count(head.count(delimiter) + 1)
+        reader = csv.reader(chain([head], texts), delimiter=delimiter, strict=True)
+        names = [column.strip() for column in next(reader, [])]
+        _check_names(names)
+    except (csv.Error, ValueError) as broken:
+        raise ValueError(f"{readable(file)}: the header is no row of CSV: {broken}") from broken
+    rows, header = _read_cells(names, reader, texts), [name for name in names if name]
+    return OpenTable(header, rows, texts.lines, decimal="," if delimiter == ";" else ".")
 
 
-def _check_count(file: Path, columns: int) -> None:
+def _check_encoding(head: str) -> None:
+    """Refuse a first line without UTF-8 or with CR alone."""
+    if "\0" in head or head.startswith(UTF_16):
+        raise ValueError("it is UTF-16; save the table as CSV in UTF-8")
+    if other := HALVES.search(head):
+        byte = ord(other[0]) & 0xFF
+        raise ValueError(f"byte 0x{byte:02x} in it is not UTF-8; save the table as UTF-8")
+    if "\r" in head.rstrip("\r\n"):
+        raise ValueError("its lines end as on old Macs, by CR; save the table as CSV in UTF-8")
+
+
+def _check_names(names: Sequence[str]) -> None:
+    """Refuse a header with a name twice; nameless columns are blank."""
+    named = [name for name in names if name]
+    if len(set(named)) < len(named):
+        twice = next(name for name in named if named.count(name) > 1)
+        raise ValueError(
+            f"two columns have the name {twice!r:.100}; there are {', '.join(named):.1000}"
+        )
+
+
+def _check_count(columns: int) -> None:
     if columns > MOST_COLUMNS:
-        raise ValueError(f"{file} has {columns:,} columns; {MOST_COLUMNS:,} at most are read")
+        raise ValueError(f"it has {columns:,} columns; {MOST_COLUMNS:,} at most are read")
 
 
-def _read_cells(header: list[str], reader: Iterator[list[str]], texts: _Texts) -> Iterator[Row]:
+def _read_cells(names: list[str], reader: Iterator[list[str]], texts: _Texts) -> Iterator[Row]:
     number = 1  # as spreadsheets count: the header is row 1
     while True:
         number += 1
@@ -159,21 +180,28 @@ def _read_cells(header: list[str], reader: Iterator[list[str]], texts: _Texts) -
             continue
         if cells is None:
             return
-        if cells:
-            yield number, _check_cells(header, cells)
+        if any(map(str.strip, cells)):  # spreadsheets end in empty rows
+            yield number, _check_cells(names, cells)
 
 
 UNCLOSED = "close its quote, as all that follows is taken for its cell and is not read"
 
 
-def _check_cells(header: list[str], cells: list[str]) -> Cells | str:
-    """Return a row's cells by column, or its problem."""
+def _check_cells(names: list[str], cells: list[str]) -> Cells | str:
+    """Return a row's cells by column, or its problem.
+
+    Cells of no column must be blank.
+    """
     if other := HALVES.search("".join(cells)):
         byte = ord(other[0]) & 0xFF
         return f"byte 0x{byte:02x} in it is not UTF-8; save the table as UTF-8"
-    if len(cells) != len(header):
-        return f"it has {len(cells):,} cells, and the header has {len(header):,}"
-    return dict(zip(header, cells, strict=True))
+    width, more = len(names), [cell for cell in cells[len(names) :] if cell.strip()]
+    if len(cells) < width or more:
+        return f"it has {len(cells):,} cells, and the header has {width:,}"
+    pairs = list(zip(names, cells, strict=False))
+    if unnamed := next((cell for name, cell in pairs if not name and cell.strip()), None):
+        return f"the cell {unnamed!r:.60} is in a column without a name; name it in the header"
+    return {name: cell for name, cell in pairs if name}
 
 
 def _read_json_lines(_: Path, binary: IO[bytes], __: ExitStack) -> OpenTable:
@@ -207,7 +235,7 @@ def _parse_object(line: bytes) -> Cells | str:
 def _read_parquet(file: Path, _: IO[bytes], opened: ExitStack) -> OpenTable:
     process = opened.enter_context(Parquet(file))
     head = process.read_head()
-    _check_count(file, len(head.columns))
+    _check_count(len(head.columns))
     lines = TableLines(process.output)
 
     def rows() -> Iterator[Row]:

@@ -201,7 +201,7 @@ async function showChoices({ asked, holdings, act }, found, image, signal) {
   sorts.value = asked.sort ?? "";
   const own = await otherwise(asked, holdings, image, { least: found.least, signal });
   const facets = found.facets.map((facet) => own.find(({ key }) => key === facet.key) ?? facet);
-  showFacets(at("facets"), facets, asked.filter, (filter) => act.refine({ filter }));
+  showFacets(at("facets"), facets, holdings.price, asked.filter, (filter) => act.refine({ filter }));
   const chosen = Object.keys(asked.filter).length;
   at("fold").textContent = chosen > 0 ? `Filters (${chosen})` : "Filters";
 }

@@ -1,6 +1,6 @@
 // Items and hits: a photo with marked parts, its credit and its phrases.
 
-import { make } from "./dom.js";
+import { make, visible } from "./dom.js";
 import { arrows } from "./light.js";
 import { likelihood } from "./likelihood.js";
 import { phraseRows } from "./phrases.js";
@@ -68,7 +68,7 @@ function emptyBox([left, top, right, bottom]) {
 /** Return an item's title, its name, or the last part of its id. */
 export function titleOf({ id, metadata }) {
   const said = [metadata?.title, metadata?.name].find((text) => typeof text === "string" && text);
-  return said ?? id.split("/").at(-1);
+  return said ?? visible(id.split("/").at(-1));
 }
 
 /** Describe an item's photo: its first sentence, its title, or its number. */

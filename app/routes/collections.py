@@ -20,7 +20,7 @@ from app.schemas.collections import (
     CollectionsOut,
     Renaming,
 )
-from index.items import NameConflict
+from index.items import NameConflict, check_name
 
 router = APIRouter(route_class=BodyRoute, tags=["collections"])
 
@@ -33,7 +33,9 @@ NEW_ALIAS: Responses = {201: {"model": AliasOut, "description": "New."}}
 
 async def path_name(name: Annotated[str, Path(description="Percent-encoded, slashes too.")]) -> str:
     """Decode the name in a path."""
-    return decode_part(name, "a collection's name")
+    decoded = decode_part(name)
+    check_name(decoded, "a collection's name")
+    return decoded
 
 
 NameDep = Annotated[str, Depends(path_name)]

@@ -47,17 +47,17 @@ async def fetch(request: Request) -> Fetch:
 
 async def item_id(id: Annotated[str, Path(description="Percent-encoded, slashes too.")]) -> str:  # noqa: A002 - the API's own name
     """Decode the id in a path."""
-    return decode_part(id)
+    item = decode_part(id)
+    check_id(item)
+    return item
 
 
-def decode_part(part: str, thing: str = "an id") -> str:
-    """Decode a part of a path; ValueError for no `thing`'s name."""
+def decode_part(part: str) -> str:
+    """Decode a part of a path; ValueError if it is no UTF-8."""
     try:
-        name = unquote(part, errors="strict")
+        return unquote(part, errors="strict")
     except UnicodeDecodeError as odd:
         raise ValueError(f"a path is UTF-8, percent-encoded, got {part!r:.220}") from odd
-    check_id(name, thing)
-    return name
 
 
 LanesDep = Annotated[Lanes, Depends(lanes)]

@@ -6,5 +6,5 @@ back, `views` are its contents as of a revision, and `stored_bags` reads vectors
 `names` are those of collections, `revisions` their rows, `facets` filters as SQL. `pictures` keeps
 display copies in a folder or an `object_store`, `sweeping` deletes unused ones, and `ownership`
 with `owned_places` keeps other catalogs away. Further files have one kind of change each: `edits`,
-`reembedding`, `garbage`, `checksum_filling`.
+`reembedding`, `restating`, `garbage`, `checksum_filling`.
 """

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from index.documents.characters import fold
 from index.documents.words import words
-from index.filters import Equals, Scalar, Simple, Within, is_met, number_of
+from index.filters import Equals, Scalar, Simple, Within, canonical, is_met, number_of
 
 LONGEST = 4  # words of a phrase
 Collated = tuple[str | int, ...]
@@ -185,10 +185,37 @@ class Column:
         Of several values, the one that comes first counts. Numbers come before texts, in order.
         """
         documents, codes = self.entries
-        ranks = self._rank_values()[codes]
         places = np.full(size, len(self.values), np.int64)
-        np.minimum.at(places, documents, len(self.values) - 1 - ranks if descending else ranks)
+        np.minimum.at(places, documents, self._place_values(descending)[codes])
         return places
+
+    def value_at(self, place: int, descending: bool) -> tuple[Scalar, ...]:
+        """The value of a place of `sort_keys`; none of the last one."""
+        codes = np.flatnonzero(self._place_values(descending) == place)
+        return tuple(self.values[code] for code in codes)
+
+    def place_of(self, value: tuple[Scalar, ...], descending: bool) -> float:
+        """The place of a value of `value_at`, which may be gone: then it is between two."""
+        if not value:
+            return len(self.values)
+        code = self._code_of.get(canonical(value[0]))
+        if code is not None:
+            return float(self._place_values(descending)[code])
+        others = Column()
+        others.add(0, [canonical(other) for other in (*self.values, value[0])])
+        return float(others._place_values(descending)[-1]) - 0.5
+
+    def _place_values(self, descending: bool) -> Codes:
+        """The place of each code in an order."""
+        ranks = self._rank_values()
+        return self._reverse(ranks) if descending else ranks
+
+    def _reverse(self, ranks: Codes) -> Codes:
+        """Reverse the ranks of numbers, and then those of others."""
+        numbers = ~np.isnan(np.array(self._numbers))
+        count = int(np.count_nonzero(numbers))
+        last: Codes = np.where(numbers, count - 1, len(ranks) + count - 1)
+        return last - ranks
 
     def shares(self, size: int) -> NDArray[np.float64]:
         """The numbers of the first `size` documents, scaled to 0 to 1; 0 without one."""

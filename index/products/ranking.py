@@ -22,6 +22,7 @@ from index.documents.columns import Codes, Facet, Mask
 from index.documents.documents import Documents
 from index.documents.query_words import QueryWord
 from index.filters import parse
+from index.products.paging import RankedPage, RankKeys
 from index.products.query import ProductText
 from index.products.requests import (
     Boost,
@@ -164,24 +165,24 @@ class Ranking:
         column = self.documents.columns.get(boost.key)
         return boost.weight * (np.zeros(size) if column is None else column.shares(size))
 
-    def order(self, scores: Gains) -> Codes:
-        """Order the chosen documents, best first: all, or as many as are asked for."""
-        column = self.documents.columns.get(self.request.sort or "")
-        first = -scores
-        if column is not None:
-            keys = column.sort_keys(len(self.documents), self.request.descending)
-            first = keys[self.chosen].astype(np.float64)
-        leading = self._first(first)
-        ties = self.documents.places()[self.chosen[leading]]
-        order: Codes = leading[np.lexsort((ties, -scores[leading], first[leading]))]
-        return order
-
-    def _first(self, values: Gains) -> Codes:
-        """Find the places of the smallest values: of all, or of those that a page may need."""
-        needed = self.request.offset + self.request.limit
-        if self.request.collapse or needed >= len(values):
-            return np.arange(len(values))
-        return np.flatnonzero(values <= np.partition(values, needed - 1)[needed - 1])
+    def page(self) -> RankedPage:
+        """Rank the chosen documents behind the place where the request begins."""
+        request, documents = self.request, self.documents
+        keys = RankKeys.of(documents, request, self.chosen, self.scores())
+        behind = keys.behind(documents, request)
+        if request.collapse:
+            first, variants = self.collapse(keys.order(np.arange(len(self.chosen))))
+            groups, left = len(first), behind[first]
+            first, variants = first[left], variants[left]
+        else:
+            first = np.flatnonzero(behind)
+            groups, variants = len(behind), np.ones(len(first), np.int64)
+        more = len(first) > request.limit
+        if not request.collapse:
+            first = keys.order(first, request.limit)
+        page = slice(0, request.limit)
+        place = keys.place(documents, request, int(first[page][-1])) if more else None
+        return RankedPage(first[page], variants[page], groups, place)
 
     def collapse(self, order: Codes) -> tuple[Codes, Codes]:
         """Keep the first document of each group in an order; also the groups' sizes."""
@@ -245,9 +246,8 @@ def rank(documents: Documents, request: ProductRequest, near: Neighbours) -> Pro
     """
     with documents.lock:
         ranking = Ranking(documents, request, near)
-        first, variants = ranking.collapse(ranking.order(ranking.scores()))
-        page = slice(request.offset, request.offset + request.limit)
-        chosen = ranking.chosen[first[page]]
+        page = ranking.page()
+        chosen = ranking.chosen[page.first]
         hits = [
             Product(
                 documents.ids[document],
@@ -260,18 +260,19 @@ def rank(documents: Documents, request: ProductRequest, near: Neighbours) -> Pro
             for document, parts, count in zip(
                 chosen.tolist(),
                 ranking.list_stated_parts(chosen),
-                variants[page].tolist(),
+                page.variants.tolist(),
                 strict=True,
             )
         ]
         return ProductAnswer(
             tuple(hits),
             total=len(ranking.chosen),
-            groups=len(first) if request.collapse else len(ranking.chosen),
+            groups=page.groups,
             facets=tuple(ranking.facet(facet) for facet in request.facets),
             items=int(documents.live.sum()),
             behind=documents.behind,
             least=ranking.least,
+            place=page.place,
         )
 
 

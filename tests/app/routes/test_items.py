@@ -83,8 +83,22 @@ def test_deleted_item_is_gone_from_the_next_search(client: TestClient, png: Png)
     assert client.delete("/items/x").status_code == 404
 
 
-@pytest.mark.parametrize("name", ["a/b", "naïve 写真.jpg", "a%2Fb", "x/image", "?#&", "日/image"])
-def test_any_printable_id_works(client: TestClient, png: Png, name: str) -> None:
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("a/b", "naïve 写真.jpg", "a%2Fb", "x/image", "?#&", "日/image", "👨\u200d👩\u200d👧.png"),
+        *(
+            "no\u00a0break",
+            "\u202eabc",
+            "line\nend\r\n",
+            "\x1b[31m",
+            "\u2028\u0085",
+            " ",
+            "ü" * 512,
+        ),
+    ],
+)
+def test_any_id_works(client: TestClient, png: Png, name: str) -> None:
     path = f"/items/{quote(name, safe='')}"
     assert client.put(path, files={"image": png("red")}).json()["id"] == name
     assert client.get(path).json()["id"] == name
@@ -200,3 +214,37 @@ def test_bulk_import_reads_lines_of_json_only(client: TestClient) -> None:
     answer = client.post("/items", json={"id": "a"})
     assert answer.status_code == 415
     assert "application/x-ndjson" in answer.json()["detail"]
+
+
+def test_an_item_with_a_title_alone_is_found_by_it_and_by_the_next_one(client: TestClient) -> None:
+    sent = {"metadata": {"title": " red ", "price": 5}}
+    assert client.put("/items/x", json=sent).json()["sentences"] == ["red"]
+    lines = b'{"id": "y", "metadata": {"name": "blue"}}\n{"id": "z", "metadata": {"title": 3}}\n'
+    answers = client.post("/items", content=lines, headers=LINES).text.splitlines()
+    assert [json.loads(line)["status"] for line in answers] == ["stored", "refused"]
+
+    def best(text: str) -> str:
+        return str(client.post("/search/text", json={"text": text}).json()["hits"][0]["id"])
+
+    assert (best("red"), best("blue")) == ("x", "y")
+    patch = {"metadata": {"price": 4}}
+    assert client.patch("/items/x", json=patch).json()["sentences"] == ["red"]
+    assert client.patch("/items/x", json={"metadata": {"title": "blue"}}).json() == {
+        **client.get("/items/x").json(),
+        "metadata": {"title": "blue", "price": 4},
+        "sentences": ["blue"],
+    }
+    assert client.patch("/items/y", json={"metadata": {"title": "red"}}).json()["sentences"] == [
+        "red"
+    ]
+    assert (best("red"), best("blue")) == ("y", "x")
+
+
+def test_sentences_that_were_sent_do_not_follow_the_title(client: TestClient, png: Png) -> None:
+    client.put("/items/x", json={"metadata": {"title": "red"}, "sentences": ["red", "blue"]})
+    fields = {"metadata": '{"title": "red"}', "sentences": ["red"]}
+    client.put("/items/y", files={"image": png("red")}, data=fields)
+    for name, sentences in {"x": ["red", "blue"], "y": ["red"]}.items():
+        answer = client.patch(f"/items/{name}", json={"metadata": {"title": "lime"}})
+        assert answer.json()["sentences"] == sentences
+    assert client.patch("/items/z", json={"metadata": {"title": "red"}}).status_code == 404

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
+import struct
 from io import BytesIO
 from typing import Any
 
 import numpy as np
 import pytest
-from PIL import Image
+from PIL import Image, ImageCms
 
 from models.vision import jpeg_scans
-from models.vision.photo_decoding import NO_END, ImageError, ImageTooLarge, decode
+from models.vision.photo_decoding import NO_END, ImageError, ImageTooLarge, decode, is_photo
 
 
 def encoded(image: Image.Image, form: str = "JPEG", **options: Any) -> bytes:
@@ -85,3 +86,50 @@ def test_large_photos_with_alpha_are_reduced_strip_by_strip(mode: str) -> None:
     at_once = Image.fromarray(whole).resize((100, 78), Image.Resampling.LANCZOS)
     assert in_strips.shape == (78, 100, 3)
     assert np.abs(in_strips - np.array(at_once)).mean() < 3
+
+
+def linear_grey() -> bytes:
+    """An ICC profile of grey in proportion to light (ICC.1:2001-04)."""
+    white = b"XYZ \0\0\0\0" + struct.pack(">iii", 63190, 65536, 54061)
+    text = b"text\0\0\0\0none\0\0\0\0"
+    parts = {b"wtpt": white, b"kTRC": b"curv" + bytes(8), b"cprt": text}
+    table, body = struct.pack(">I", len(parts)), b""
+    for tag, data in parts.items():
+        table += struct.pack(">4sII", tag, 132 + 12 * len(parts) + len(body), len(data))
+        body += data
+    signs = b"acsp" + bytes(28) + struct.pack(">iii", 63190, 65536, 54061) + bytes(48)
+    kind = b"mntrGRAYXYZ " + bytes(12)
+    size = struct.pack(">I4sI", 128 + len(table + body), b"lcms", 0x02100000)
+    return size + kind + signs + table + body
+
+
+@pytest.mark.parametrize(
+    ("form", "mode"),
+    [("JPEG", "L"), ("PNG", "L"), ("PNG", "LA"), ("PNG", "I;16"), ("TIFF", "L"), ("TIFF", "I;16")],
+)
+def test_profiles_of_grey_photos_are_used(form: str, mode: str) -> None:
+    values = np.full((8, 8), 100 * 257 if mode == "I;16" else 100, np.uint16)
+    image = Image.fromarray(values if mode == "I;16" else values.astype(np.uint8))
+    image = image if mode == "I;16" else image.convert(mode)
+    pixels = decode(encoded(image, form, icc_profile=linear_grey())).pixels
+    assert abs(pixels.astype(int) - 168).max() <= 2  # the sRGB value of 39 % of white's light
+
+
+def test_a_profile_of_colours_leaves_a_grey_photo_as_it_is() -> None:
+    profile = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
+    image = Image.new("L", (8, 8), 100)
+    assert (decode(encoded(image, "PNG", icc_profile=profile)).pixels == 100).all()
+
+
+@pytest.mark.parametrize("form", ["JPEG", "PNG", "WEBP", "GIF", "AVIF"])
+def test_photos_are_known_by_their_first_bytes(form: str) -> None:
+    assert is_photo(encoded(noise(9, 9), form)[:16])
+
+
+@pytest.mark.parametrize(
+    "head",
+    [b"", b"BM, they said.", b"II*\0\x10\0\0\0CR\x02\0", b"\0\0\0\x18ftypheic\0\0\0\0", b"<svg "],
+    ids=["empty", "text", "raw", "HEIC", "SVG"],
+)
+def test_what_is_surely_no_photo_is_not_taken_for_one(head: bytes) -> None:
+    assert not is_photo(head)
