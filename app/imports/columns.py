@@ -148,7 +148,7 @@ def _find_first(plain: Mapping[str, str], names: Sequence[str]) -> str | None:
 
 
 def _is_numeric(cells: Iterable[Any]) -> bool:
-    """Return whether all texts of a column look like numbers, and not like barcodes."""
+    """Return whether a column's texts are numbers, and not barcodes."""
     texts = [cell.strip() for cell in cells if isinstance(cell, str) and cell.strip()]
     return (
         bool(texts)

@@ -84,8 +84,8 @@ class ProductSearch(PhotoBody):
         description="From which on a photo, or a sentence, alone makes an item relevant. Not set: "
         f"{LIKELY} where a text is sent without a photo, and any item has its words or such a "
         "photo; else `weak_below`. Where a text and a photo are sent with a `photo_weight` above "
-        "0, it is compared with how probably an item's photo is like the one sent, and the text only "
-        "ranks: a hit's `probability`, the smaller of both, can be below it.",
+        "0, it is compared with how probably an item's photo is like the one sent, and the text "
+        "only ranks: a hit's `probability`, the smaller of both, can be below it.",
     )
     facets: Annotated[list[MetadataKey | FacetIn], Field(max_length=MOST_FACETS)] = Field(
         default_factory=list, description="Keys whose values are counted among relevant items."
