@@ -1,4 +1,4 @@
-"""Bugs: exceptions that are no one's mistake but the service's own."""
+"""Bugs: exceptions by no one's mistake but the service's own."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ BUILT_IN = (ValueError, LookupError)  # a caller's mistake if our code says so
 
 
 def is_bug(error: BaseException) -> bool:
-    """Return whether an error is a bug: one that no statement of ours raises for the caller.
+    """Return whether an error is a bug, no mistake of the caller.
 
     `int("x")`, `[].index(1)` and libraries raise ValueErrors too. An error from another process has
     no place any more and is taken for the caller's.

@@ -1,4 +1,4 @@
-"""Analysis of a field's text: its tokens, the words that they form, and what it says is lacking."""
+"""Analysis of a field's text: tokens, joined words, and named lacks."""
 
 from __future__ import annotations
 
@@ -64,10 +64,10 @@ _cached = lru_cache(2**12)(_analyze)
 
 
 def term_of(word: str) -> str:
-    """The term of a word: its stem, or that of what is lacking."""
+    """The term of a word or lack."""
     return word if word[0] in (LACKING, MAYBE_LACKING) else stem(word)
 
 
 def is_content(token: str) -> bool:
-    """Return whether a token is no function word, and no sign of a number."""
+    """Return whether a token is neither a function word nor a sign."""
     return token not in SIGNS and not is_function_word(token)

@@ -1,4 +1,4 @@
-"""Lexical search: BM25F over the fields of items, with what each field and word gives.
+"""Lexical search: BM25F over fields, split by field and word.
 
 BM25F (Robertson & Zaragoza 2009, section 3.5) of a document d and a query of words w:
 
@@ -22,7 +22,7 @@ from index.documents.analysis import Analysis, analyze
 from index.documents.identifiers import is_code
 from index.documents.lacks import LACKING, MAYBE_LACKING
 from index.documents.postings import Floats, Postings, Rows, Weighed
-from index.documents.vocabulary import Vocabulary
+from index.documents.word_table import WordTable
 
 SATURATION = 1.2  # k
 INFLECTED = 0.8  # the weight of a word in another form than the one that is asked for
@@ -31,7 +31,7 @@ LACKED = 0.2  # that of a word that is named as lacking
 
 @dataclass(frozen=True, slots=True)
 class Alternative:
-    """A term to look a query word up by; 1 is the word's own weight.
+    """A term to look a query word up by, and its weight.
 
     term: a stem, or several with spaces between them: a phrase, of words in a row. form: the word
     itself; others with its stem count a little less.
@@ -43,7 +43,7 @@ class Alternative:
 
     @property
     def stems(self) -> list[str]:
-        """Its stems, of which a phrase has several."""
+        """Its stems: one, or those of a phrase."""
         return self.term.split(" ")
 
 
@@ -60,16 +60,16 @@ class Scores:
 
     @property
     def relative(self) -> Floats:
-        """The share (N,) of the most that the words could give."""
+        """The scores (N,) as shares of the bound."""
         total: Floats = self.gains.sum(0) / np.float32(self.bound or 1.0)
         return total
 
 
 class Lexical:
-    """Documents of fields, to be searched by words. Documents are added, and never change."""
+    """Documents of fields, searched by words; added documents never change."""
 
     def __init__(self) -> None:
-        self.vocabulary = Vocabulary()
+        self.vocabulary = WordTable()
         self._fields: dict[str, Postings] = {}
         self._fields_of: dict[str, list[str]] = {}  # by term, in which it is
         self._size = 0
@@ -102,7 +102,7 @@ class Lexical:
                 names.append(name)
 
     def idf(self, alternative: Alternative) -> float:
-        """The weight of a term: higher for one that few documents have."""
+        """The weight of a term: higher for a rare one."""
         having = self.count(alternative)
         return math.log1p((self._size - having + 0.5) / (having + 0.5))
 
@@ -115,18 +115,18 @@ class Lexical:
         return len(documents[0]) if len(documents) == 1 else len(set().union(*map(set, documents)))
 
     def mean_lengths(self) -> dict[str, float]:
-        """The mean number of words of each field, over documents that have any there."""
+        """The mean number of words of each field in its documents."""
         return {name: postings.mean_length for name, postings in self._fields.items()}
 
     def frequency(self, folded: str, fields: Iterable[str]) -> int:
-        """Count the documents with a folded word in that of some fields where most have it."""
+        """Count the documents with a folded word in its most frequent field."""
         postings = (self._fields[name] for name in fields if name in self._fields)
         return max((each.count(folded) or each.joined[folded] for each in postings), default=0)
 
     def having_any(
         self, alternatives: Iterable[Alternative], fields: Iterable[str]
     ) -> NDArray[np.bool_]:
-        """Mark the documents (N,) with any of some terms in any of some fields."""
+        """Mark the documents (N,) with any of some terms in some fields."""
         having, chosen = np.zeros(self._size, np.bool_), frozenset(fields)
         for alternative in alternatives:
             for name in chosen.intersection(self._names(alternative)):
@@ -152,7 +152,10 @@ class Lexical:
     def mask_refused(
         self, words: Sequence[Sequence[Alternative]], weights: Mapping[str, float]
     ) -> NDArray[np.bool_]:
-        """Mark the documents (N,) with all of some words in a field, not named as lacking."""
+        """Mark the documents (N,) with all refused words in a field.
+
+        Those do not count that name the words as lacking.
+        """
         refused = np.zeros(self._size, np.bool_)
         for name in self._having_all(words):
             if weights.get(name, 1.0):
@@ -166,7 +169,7 @@ class Lexical:
         return refused
 
     def _really_having(self, alternative: Alternative, postings: Postings) -> Rows:
-        """The documents with a term in a field, more often than it is said to be lacking there."""
+        """The documents with a term in a field, besides as lacking."""
         stems, term = alternative.stems, alternative.term
         if len(stems) > 1:
             return self._count_phrase(stems, postings)[0]
@@ -200,7 +203,7 @@ class Lexical:
         words: Sequence[Sequence[Alternative]],
         weights: Mapping[str, float],
     ) -> dict[str, Rows]:
-        """List by field those of some documents whose text there is all of some words, no more."""
+        """List documents by field with all of some words and no others."""
         longest = sum(max(len(each.stems) for each in alternatives) for alternatives in words)
         terms = {term for alternatives in words for each in alternatives for term in each.stems}
         matches: dict[str, Rows] = {}
@@ -217,21 +220,21 @@ class Lexical:
         return matches
 
     def _having_all(self, words: Sequence[Sequence[Alternative]]) -> list[str]:
-        """List the fields that have all words, in any documents."""
+        """List the fields with all words in any documents."""
         having = [
             {name for each in alternatives for name in self._names(each)} for alternatives in words
         ]
         return sorted(set.intersection(*having)) if having else []
 
     def _names(self, alternative: Alternative) -> list[str]:
-        """The fields that have all stems of a term, in any documents."""
+        """The fields with all stems of a term in any documents."""
         if " " not in alternative.term:
             return self._fields_of.get(alternative.term, [])
         names = [self._fields_of.get(term, []) for term in alternative.stems]
         return [name for name in names[0] if all(name in others for others in names[1:])]
 
     def _frequencies(self, alternative: Alternative, name: str) -> tuple[Rows, Floats]:
-        """The documents with a term in a field, and tf / (1 - b + b · length / average) there."""
+        """The documents with a term in a field, and tf / (1 - b + b · length / average)."""
         key = alternative.term, alternative.form, name
         if key not in self._cache:
             postings, stems = self._fields[name], alternative.stems
@@ -244,7 +247,7 @@ class Lexical:
         return self._cache[key]
 
     def _weigh_forms(self, alternative: Alternative) -> Weighed:
-        """The forms of a word, and their weights: the one that is asked for counts most."""
+        """The forms of a word with weights; the typed one counts most."""
         term, form = alternative.term, alternative.form
         if term[0] in (LACKING, MAYBE_LACKING):
             return [(term, 1.0)]
@@ -255,7 +258,7 @@ class Lexical:
         return [*forms, (LACKING + term, LACKED - 1.0)]
 
     def _count_phrase(self, stems: Sequence[str], postings: Postings) -> tuple[Rows, Floats]:
-        """The documents with stems in a row in a field, and how often they have them."""
+        """The documents with stems in a row in a field, and counts."""
         return postings.phrase_counts(
             [self.vocabulary.forms.get(term, []) for term in stems],
             self.vocabulary.code_stems(stems),
@@ -291,5 +294,5 @@ class Lexical:
         return {name: scale * part for name, part in parts.items()}
 
     def _most_gain(self, alternative: Alternative) -> np.float32:
-        """The most that an alternative can give."""
+        """The largest possible gain of an alternative."""
         return np.float32(alternative.weight * self.idf(alternative))

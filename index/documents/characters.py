@@ -1,4 +1,4 @@
-"""Characters of words: those of which words are made by Unicode, and the folding of a word."""
+"""Characters of words by Unicode, and the folding of a word."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SAME = LETTERS | str.maketrans("ىیکةð", "ييكهd") | str.maketrans({"þ":
 
 
 def fold(word: str) -> str:
-    """A word in lower case and compatible letters, without accents and other optional marks.
+    """A word in lower case and compatible letters, without optional marks.
 
     >>> [fold(word) for word in ("Crème", "ＡＢ１２", "ﬁne", "Smørrebrød", "٥٠٠")]
     ['creme', 'ab12', 'fine', 'smorrebrod', '500']

@@ -285,7 +285,7 @@ class Column:
 
 
 def collate(text: str) -> Collated:
-    """A key that sorts texts as people do: case and accents do not count, numbers by their value.
+    """A sort key of a text, without case and accents, numbers by value.
 
     >>> sorted(["Zulu", "élan", "beta 10", "Äpfel", "Beta 9", "Alpha"], key=collate)
     ['Alpha', 'Äpfel', 'Beta 9', 'beta 10', 'élan', 'Zulu']

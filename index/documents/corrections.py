@@ -1,4 +1,4 @@
-"""Corrections of misspelt words to the nearest ones that items have."""
+"""Corrections of misspelt words to the nearest known ones."""
 
 from __future__ import annotations
 
@@ -36,24 +36,24 @@ UNCORRECTED = Corrections({})
 
 
 class Corrector:
-    """Finds the nearest of known words, which are given with their documents' number."""
+    """Finds the nearest of known words; these come with their documents' number."""
 
     def __init__(self, known: Mapping[str, int]) -> None:
         self._known = known
 
     @cached_property
     def _words(self) -> list[str]:
-        """The words that others are corrected to; those with digits are codes and numbers."""
+        """The known words without digits, long enough for a correction."""
         return [word for word in self._known if len(word) >= LEAST_LETTERS and word.isalpha()]
 
     def correct(self, unknown: Iterable[str]) -> Corrections:
-        """Correct the first MOST_CORRECTED of some unknown words that may be misspelt."""
+        """Correct the first MOST_CORRECTED of some unknown words."""
         misspelt = list(dict.fromkeys(filter(_may_be_misspelt, unknown)))
         nearest = self._nearest(misspelt[:MOST_CORRECTED])
         return Corrections(nearest, complete=len(misspelt) <= MOST_CORRECTED)
 
     def _nearest(self, misspelt: Sequence[str]) -> dict[str, str]:
-        """The known word that a few edits lead to, by misspelt words that have one.
+        """The nearest known words by misspelt words.
 
         That with fewest edits, then with the same start, then with most documents. One call that
         compares all words takes a seventh of the time of a call a word.
@@ -73,7 +73,7 @@ class Corrector:
         return nearest
 
     def _unlikeliness(self, folded: str, known: str) -> tuple[float, str]:
-        """A key by which the likeliest of equally near words comes first."""
+        """A sort key of equally near words: the likeliest comes first."""
         return OTHER_START * (known[0] != folded[0]) - log(self._known[known]), known
 
 

@@ -87,7 +87,10 @@ class Documents:
         return gone > 0 and (len(self) <= FEW or gone * WASTE > len(self))
 
     def wording(self) -> Wording:
-        """The reader of queries, with all words up to now. Takes the lock; its methods do not."""
+        """The reader of queries, with all words up to now.
+
+        Takes the lock; its methods do so for moments.
+        """
         with self.lock:
             if self._wording is None:
                 thesaurus = Thesaurus(self.lexical.vocabulary, self, self._synonyms)
@@ -95,7 +98,7 @@ class Documents:
             return self._wording
 
     def has_phrase(self, term: str) -> bool:
-        """Return whether any document has some stems, with spaces between them, in a row."""
+        """Return whether any document has spaced stems in a row."""
         with self.lock:
             return self.lexical.count(Alternative(term)) > 0
 
@@ -188,14 +191,14 @@ def texts_of(row: ItemRow) -> dict[str, str]:
 
 
 def _text(key: str, value: Any) -> str:
-    """The text of a value: its texts, and numbers that name a thing."""
+    """The text of a value: texts, and numbers of identifiers."""
     parts = value if isinstance(value, list | tuple) else (value,)
     named = isinstance(value, list | tuple | int) and names_by_number(key)
     return " ".join(str(part) for part in parts if isinstance(part, str) or _is_name(part, named))
 
 
 def _is_name(value: Any, named: bool) -> bool:
-    """Return whether a value is a number that names a thing, as under a key of such numbers."""
+    """Return whether a value is a number of an identifier."""
     is_number = isinstance(value, int) and not isinstance(value, bool)
     return is_number and (named or is_barcode(str(value)))
 

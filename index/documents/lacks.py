@@ -1,4 +1,4 @@
-"""What a text says that a thing lacks: "sugar-free", "no sugar", "free of sugar"."""
+"""Named lacks of a thing: "sugar-free", "no sugar", "free of sugar"."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from index.documents.stems import stem
-from index.documents.words import Word
+from index.documents.words import WrittenWord
 from models.text.lexicon import is_function_word
 
 # What begins the term of a word that is named as lacking. "Sugar free" says so, but "Nike Free" is
@@ -22,7 +22,7 @@ GOES_ON = frozenset({"and", "or"})  # "free of milk and eggs"
 
 @dataclass(frozen=True, slots=True)
 class Lack:
-    """The place of a token that names what is lacking, and those of the words that say so."""
+    """The place of a named lack, and of the words around it."""
 
     place: int
     first: int
@@ -30,8 +30,8 @@ class Lack:
     sign: str = LACKING
 
 
-def find_lacks(words: Sequence[Word]) -> Iterator[Lack]:
-    """Find what some words name as lacking, by places among their tokens."""
+def find_lacks(words: Sequence[WrittenWord]) -> Iterator[Lack]:
+    """Find the named lacks of some words, by places among their tokens."""
     folded = [token.folded for word in words for token in word.tokens]
     if CUES.isdisjoint(folded):
         return
@@ -51,7 +51,7 @@ def find_lacks(words: Sequence[Word]) -> Iterator[Lack]:
 def _name(
     folded: Sequence[str], first: int, place: int, before: frozenset[str] | None = None
 ) -> Iterator[Lack]:
-    """The words that are named from a place on, joined by "and" or "or"."""
+    """The named words from a place on, joined by "and" or "or"."""
     if before is not None and (place > len(folded) or folded[place - 1] not in before):
         return
     while place < len(folded):
@@ -71,7 +71,7 @@ def _is_thing(token: str) -> bool:
 
 
 def lacking_terms(word: str) -> list[str]:
-    """The terms by which a thing says that it lacks what a word names.
+    """The terms of things without the thing of a word.
 
     >>> lacking_terms("salt")
     ['¬salt', '~salt', 'saltless', 'unsalt']

@@ -1,4 +1,4 @@
-"""Numbers in one way of writing, and the other ways in which the same number is written."""
+"""Numbers in one notation, and other notations of the same number."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ THOUSANDS = 3  # digits
 
 
 def fold_number(written: str) -> list[str]:
-    """A number with a point before its decimals and no signs between thousands.
+    """A number with a point before its decimals, thousands unparted.
 
     Several for a list such as "36,37,38".
 
@@ -40,7 +40,7 @@ def _ungroup(number: str) -> str:
 
 
 def other_ways(number: str) -> Iterator[str]:
-    """List other ways to write a folded number: zeros at its end, a point at the thousands.
+    """List other notations of a folded number: zeros behind, points between thousands.
 
     >>> [[*other_ways(number)] for number in ("2.50", "2", "10000")]
     [['2.5', '2.500'], ['2.0', '2.00'], ['10000.0', '10000.00', '10.000']]

@@ -1,4 +1,4 @@
-"""Postings of a field: the documents that have a word or a phrase there, and how often."""
+"""Postings of a field: documents by word and phrase, with counts."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ Weighed = Sequence[tuple[str, float]]  # words, and what an occurrence of each c
 NO_ROWS, NO_FLOATS = np.empty(0, np.int64), np.empty(0, np.float32)
 
 
-class Arrays(NamedTuple):
-    """The documents with words, unless all have; their content words; their words and ends."""
+class FieldArrays(NamedTuple):
+    """Documents with words, unless all have; content words; tokens and their ends."""
 
     having: Rows
     lengths: NDArray[np.uint16]
@@ -28,11 +28,11 @@ class Arrays(NamedTuple):
     ends: Rows
 
 
-NO_ARRAYS = Arrays(NO_ROWS, np.empty(0, np.uint16), np.empty(0, np.uint32), NO_ROWS)
+NO_ARRAYS = FieldArrays(NO_ROWS, np.empty(0, np.uint16), np.empty(0, np.uint32), NO_ROWS)
 
 
 class Postings:
-    """The documents that have a word in a field, and how often; numbered from 0.
+    """The documents by word of a field, numbered from 0, with counts.
 
     There may be a field for each key of each item, so a document without a text costs nothing. In
     a field of codes a single word is found where it is all that the field has.
@@ -56,11 +56,11 @@ class Postings:
 
     @property
     def mean_length(self) -> float:
-        """The mean number of words of documents that have any."""
+        """The mean number of words of documents with any."""
         return self.size / len(self._having)
 
     def add(self, number: int, analysis: Analysis, codes: Sequence[int]) -> list[str]:
-        """Add a document: its words, and their codes in order; gives the terms of new words."""
+        """Add a document by words and their codes; gives new terms."""
         new = []
         for word, count in Counter(analysis.tokens + analysis.lacking).items():
             entry = self._words.get(word)
@@ -86,7 +86,7 @@ class Postings:
         return np.array(self._words[word][0], np.int64)
 
     def counts(self, words: Weighed, total: int) -> tuple[Rows, Floats]:
-        """List the documents with any of some words, of `total`, and how often they have them."""
+        """List the documents with any of some words, with weighed counts."""
         self._refresh(total)
         present = [(word, weight) for word, weight in words if word in self._words]
         if not present:
@@ -109,7 +109,7 @@ class Postings:
         stems: NDArray[np.uint32],
         total: int,
     ) -> tuple[Rows, Floats]:
-        """List the documents with a phrase, and how often they have it.
+        """List the documents with a phrase, with counts.
 
         phrase: the words that each place of it may have. wanted: the code of their stem. stems: the
         code of its stem for each word's code.
@@ -131,12 +131,12 @@ class Postings:
         return norms
 
     def having_codes(self, documents: Rows, codes: NDArray[np.bool_]) -> Rows:
-        """List those of some documents with a word whose code is marked."""
+        """List those of some documents with a marked code."""
         owner, tokens = self._tokens_of(documents)
         return documents[np.unique(owner[codes[tokens]])]
 
     def of_length(self, documents: Rows, longest: int, total: int) -> Rows:
-        """List those of some documents with up to so many content words here."""
+        """List those of some documents with few content words here."""
         self._refresh(total)
         places = self._places(documents)
         inside = np.flatnonzero(places < len(self._having))
@@ -149,7 +149,7 @@ class Postings:
     def _count_phrases(
         self, documents: Rows, stems: NDArray[np.uint32], wanted: Sequence[int]
     ) -> Rows:
-        """How often each of some documents has stems in a row."""
+        """Count stems in a row in each of some documents."""
         owner, tokens = self._tokens_of(documents)
         found, size = stems[tokens], len(wanted)
         begins = np.ones(max(len(found) - size + 1, 0), np.bool_)
@@ -159,7 +159,7 @@ class Postings:
         return np.bincount(owner[: len(begins)][begins], minlength=len(documents))
 
     def _tokens_of(self, documents: Rows) -> tuple[Rows, NDArray[np.uint32]]:
-        """The words' codes of some documents in a row, each with its document's place."""
+        """The codes of some documents' tokens, each with its document's place."""
         starts, lengths = self._extents(documents)
         owner = np.repeat(np.arange(len(documents)), lengths)
         before = np.concatenate(([0], np.cumsum(lengths)[:-1]))
@@ -168,7 +168,7 @@ class Postings:
         ]
 
     def _extents(self, documents: Rows) -> tuple[Rows, Rows]:
-        """Where the words of some documents begin, and how many there are."""
+        """The places and the number of some documents' tokens."""
         places, ends = self._places(documents), self._arrays.ends
         starts = np.where(places > 0, ends[places - 1], 0)
         return starts, ends[places] - starts
@@ -181,7 +181,7 @@ class Postings:
         return places
 
     def _having_all(self, phrase: Sequence[Sequence[str]], total: int) -> Rows:
-        """List the documents that have a word of each place of a phrase."""
+        """List the documents with a word of each place of a phrase."""
         every: NDArray[np.bool_] | None = None
         for words in phrase:
             having = np.zeros(total, np.bool_)
@@ -193,10 +193,10 @@ class Postings:
         return np.flatnonzero(every)
 
     def _refresh(self, total: int) -> None:
-        """Make the arrays that searches use, once documents have come."""
+        """Make the arrays of searches, once documents have come."""
         if self._total != total:
             every = len(self._having) == total
-            self._arrays = Arrays(
+            self._arrays = FieldArrays(
                 NO_ROWS if every else np.array(self._having, np.int64),
                 np.array(self._lengths, np.uint16),
                 np.array(self._tokens, np.uint32),
@@ -209,7 +209,7 @@ class Postings:
 
 
 def _sum(documents: Sequence[Rows], counts: Sequence[Floats], total: int) -> tuple[Rows, Floats]:
-    """The documents of several lists, each once, with the sum of its counts."""
+    """Merge lists of documents, and add up their counts."""
     if len(documents) == 1:
         return documents[0], counts[0]
     every = np.concatenate(documents)

@@ -1,4 +1,4 @@
-"""Wording: what the words of a query are taken for; joined and parted words, typos, synonyms."""
+"""Wording of a query: joined and parted words, typos, synonyms, lacks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from index.documents.corrections import Corrections, Corrector
 from index.documents.lacks import Lack, find_lacks, lacking_terms
 from index.documents.stems import stem
 from index.documents.thesaurus import Thesaurus
-from index.documents.words import Token, Word, read_words, words
+from index.documents.words import Token, WrittenWord, read_words, words
 from models.types import Span
 
 LEAST_LETTERS = 4  # of a word next to digits that is also looked up by itself
@@ -26,7 +26,7 @@ GAP = re.compile(r"\.?\s+")  # between words that may be one: "Dr. Martens"
 
 @dataclass(frozen=True, slots=True)
 class QueryWord:
-    """A word of a query, text[start:end], with the terms to look it up by, at least one.
+    """A word of a query, text[start:end], with its terms.
 
     `spelling` is what it is taken for: the known word that it was corrected to, or two words;
     `synonyms` are looked up as well.
@@ -40,7 +40,7 @@ class QueryWord:
 
 
 class Wording:
-    """Reads queries with the words that some documents had at a moment."""
+    """Reads queries with the words of documents at a moment."""
 
     def __init__(self, thesaurus: Thesaurus) -> None:
         self._thesaurus = thesaurus
@@ -64,7 +64,7 @@ class Wording:
         naming: Collection[int] = (),
         within: Span | None = None,
     ) -> tuple[QueryWord, ...]:
-        """Read the content words of a query; function words are left out, unless all are.
+        """Read the content words of a query, or its function words alone.
 
         The text may be a part of the one that the corrections are of. `naming` are the starts of
         function words that are parts of names. Only those words are read that are `within` a part.
@@ -94,7 +94,7 @@ class Wording:
         return text
 
     def beginning(self, prefix: str) -> list[str]:
-        """List the folded words that begin with a prefix, in order."""
+        """List the folded words with a prefix, in order."""
         first = bisect_left(self._sorted, prefix)
         last = bisect_left(self._sorted, prefix + "\U0010ffff")
         return self._sorted[first:last]
@@ -104,7 +104,7 @@ class Wording:
         return self._thesaurus.has(term)
 
     def read_lacking(self, text: str, word: QueryWord) -> QueryWord | None:
-        """Look up what says that a thing lacks what a word names; None where no document does."""
+        """Look up named lacks of a word, if documents have any."""
         terms = chain.from_iterable(
             lacking_terms(alternative.form or alternative.term)
             for alternative in word.alternatives
@@ -114,8 +114,8 @@ class Wording:
         name = word.spelling or text[word.start : word.end]
         return QueryWord(word.start, word.end, known, f"{name}-free") if known else None
 
-    def _read(self, text: str, word: Word, corrections: Corrections) -> list[QueryWord]:
-        """Look a word up as its tokens in a row; if none has them so, as each of its tokens."""
+    def _read(self, text: str, word: WrittenWord, corrections: Corrections) -> list[QueryWord]:
+        """Look a word up as its tokens in a row, or each."""
         tokens = word.tokens
         if len(tokens) == 1:
             return [self._read_token(tokens[0], corrections)]
@@ -134,7 +134,7 @@ class Wording:
         return [self._read_token(token, corrections) for token in content]
 
     def _read_token(self, token: Token, corrections: Corrections) -> QueryWord:
-        """Look a token up as it is, as it is spelled elsewhere, as two words, or corrected."""
+        """Look a token up as it is, otherwise spelled, parted, or corrected."""
         folded, start, end = token.folded, token.start, token.end
         synonyms = tuple(self._thesaurus.synonyms.get(folded, ()))
         if self._thesaurus.is_known(folded) or folded in self._thesaurus.joined:
@@ -148,8 +148,10 @@ class Wording:
         known = self._thesaurus.find(nearest) if nearest else ()
         return QueryWord(start, end, known or (Alternative(stem(folded)),), nearest)
 
-    def _add_compound(self, read: dict[int, list[QueryWord]], left: Word, right: Word) -> None:
-        """Also look two words up as the one word that they form, and by synonyms of both."""
+    def _add_compound(
+        self, read: dict[int, list[QueryWord]], left: WrittenWord, right: WrittenWord
+    ) -> None:
+        """Look two words up as one, too, and by synonyms."""
         last, first = left.tokens[-1].folded, right.tokens[0].folded
         more = self._thesaurus.find_synonyms(f"{last} {first}")
         if (last + first).isalpha() and self.has(stem(last + first)):
@@ -160,23 +162,23 @@ class Wording:
         _extend(read, left.start, right.end, tuple(more))
 
     def _add_lack(
-        self, read: dict[int, list[QueryWord]], typed: Sequence[Word], lack: Lack
+        self, read: dict[int, list[QueryWord]], typed: Sequence[WrittenWord], lack: Lack
     ) -> None:
-        """Also look up what says in other words that a thing lacks something."""
+        """Look up other names of a lack, too."""
         tokens = [token for word in typed for token in word.tokens]
         terms = filter(self.has, lacking_terms(tokens[lack.place].folded))
         start, end = tokens[lack.first].start, tokens[lack.last].end
         _extend(read, start, end, tuple(map(Alternative, terms)))
 
 
-def quote(text: str, typed: Iterable[Word]) -> list[Word]:
+def quote(text: str, typed: Iterable[WrittenWord]) -> list[WrittenWord]:
     """Join the words between quotation marks."""
-    joined = list[Word]()
+    joined = list[WrittenWord]()
     spans = [match.span(1) for match in QUOTED.finditer(text)]
     for word in typed:
         span = next((span for span in spans if span[0] <= word.start < span[1]), None)
         if span and joined and joined[-1].start >= span[0]:
-            joined[-1] = Word(joined[-1].tokens + word.tokens, quoted=True)
+            joined[-1] = WrittenWord(joined[-1].tokens + word.tokens, quoted=True)
         else:
             joined.append(word)
     return joined
@@ -185,7 +187,7 @@ def quote(text: str, typed: Iterable[Word]) -> list[Word]:
 def _extend(
     read: dict[int, list[QueryWord]], start: int, end: int, more: tuple[Alternative, ...]
 ) -> None:
-    """Look the words of a part of the text up by more terms as well."""
+    """Add terms to the words of a part of the text."""
     if not more:
         return
     for place, query_words in read.items():
@@ -197,12 +199,12 @@ def _extend(
         ]
 
 
-def _has_content(word: Word) -> bool:
+def _has_content(word: WrittenWord) -> bool:
     return len(word.tokens) > 1 or is_content(word.tokens[0].folded)
 
 
-def _is_read_apart(text: str, word: Word) -> bool:
-    """Return whether the tokens of a word mean something each; not those of "don't" or a code."""
+def _is_read_apart(text: str, word: WrittenWord) -> bool:
+    """Return whether a word's tokens mean something each, unlike those of codes."""
     if not set(APOSTROPHES).isdisjoint(text[word.start : word.end]):
         return False
     return not any(token.is_number for token in word.tokens) or any(

@@ -1,4 +1,4 @@
-"""Other spellings of a word: British and American ones, umlauts in two letters."""
+"""Other spellings of a word: British, American, umlauts in two letters."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ UMLAUT = re.compile(r"([aou])e")
 
 
 def variants(word: str) -> Iterator[str]:
-    """List other spellings of a word, in lower case; not all of them are in use.
+    """List other spellings of a word in lower case, used or not.
 
     >>> [[*variants(word)] for word in ("grey", "color", "fibres", "catalog", "four", "flour")]
     [['gray'], ['colour'], ['fibers'], ['catalogue'], [], []]
@@ -50,7 +50,7 @@ def variants(word: str) -> Iterator[str]:
 
 
 def without_umlauts(word: str) -> Iterator[str]:
-    """List a word with German umlauts that are written in two letters as it is without dots.
+    """List a word with one letter for each German umlaut.
 
     >>> [*without_umlauts("mueller")]
     ['muller']

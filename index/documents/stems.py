@@ -46,7 +46,7 @@ LEAST_PART = 3  # letters of a known word before the end of a compound: "snowmen
 
 
 def stem(folded: str) -> str:
-    """A folded word without its ending, as it is compared.
+    """A folded word without its ending, for comparison.
 
     One with digits stays as it is, and so does one that is longer than words are.
 
@@ -65,7 +65,7 @@ def _stem(folded: str) -> str:
 
 
 def _singular(word: str) -> str:
-    """The singular of an irregular plural, also with an s ("womens"); another word as it is."""
+    """The singular of an irregular plural, also of "womens"; else the word."""
     for plural in (word, word.removesuffix("s")):
         if plural in PLURALS:
             return PLURALS[plural]

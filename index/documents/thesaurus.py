@@ -1,4 +1,4 @@
-"""Thesaurus: the other ways in which documents may have a word: spelled, joined, parted."""
+"""Thesaurus: other ways of documents to have a word: spelled, joined, parted."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from index.documents.bm25 import Alternative
 from index.documents.characters import LONGEST_WORD
 from index.documents.numbers import other_ways
 from index.documents.stems import stem
-from index.documents.vocabulary import Vocabulary
+from index.documents.word_table import WordTable
 from index.documents.words import SIGNS, Token, tokens, words
 
 SYNONYM = 0.9  # the weight of a synonym
@@ -28,7 +28,9 @@ Synonyms = Mapping[str, Sequence[str]]
 
 
 def parse_synonyms(lines: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """Synonyms by folded words, from lines such as "sofa, couch, day bed"; # begins a comment.
+    """Synonyms by folded words, from lines such as "sofa, couch, day bed".
+
+    # begins a comment.
 
     ValueError for a line of more than MOST_SYNONYMS: a search looks up all of them for each word.
     """
@@ -53,20 +55,20 @@ class Texts(Protocol):
     """Texts of documents, as far as single words do not tell them."""
 
     def has_phrase(self, term: str) -> bool:
-        """Return whether any document has some stems, with spaces between them, in a row."""
+        """Return whether any document has spaced stems in a row."""
 
     def spelling(self, folded: str) -> str:
         """The most frequent spelling of a joined word."""
 
 
 class Thesaurus:
-    """Finds the terms by which documents may have a word; of a moment's vocabulary.
+    """Finds the terms of words in the documents of a moment.
 
     counts: folded words, with their documents' number. joined: words of several tokens, likewise.
     """
 
     def __init__(
-        self, vocabulary: Vocabulary, texts: Texts, synonyms: Synonyms | None = None
+        self, vocabulary: WordTable, texts: Texts, synonyms: Synonyms | None = None
     ) -> None:
         self.counts, self.joined = dict(vocabulary.counts), dict(vocabulary.joined)
         self._terms = frozenset(vocabulary.having)
@@ -80,7 +82,7 @@ class Thesaurus:
 
     @cached_property
     def find(self) -> Callable[[str], tuple[Alternative, ...]]:
-        """Find the known terms of a word: its own, synonyms, spellings, and two words in a row."""
+        """Find the known terms of a word, of synonyms, spellings and halves."""
         return lru_cache(KEPT)(self._find)
 
     def _find(self, folded: str) -> tuple[Alternative, ...]:
@@ -95,7 +97,7 @@ class Thesaurus:
         return tuple(found.values())
 
     def variants(self, folded: str) -> Iterator[str]:
-        """The known other spellings of a word, or ways to write a number."""
+        """The known other spellings of a word or number."""
         if folded[0].isdigit():
             return filter(self.is_known, other_ways(folded))
         ways = [spellings.variants(folded)]
@@ -108,7 +110,7 @@ class Thesaurus:
         return self.has(stem(folded)) or bool(self.find_synonyms(folded))
 
     def find_synonyms(self, folded: str) -> list[Alternative]:
-        """The known synonyms of a word, or of several with spaces between them."""
+        """The known synonyms of a word, or of several with spaces."""
         synonyms = [
             Alternative(" ".join(map(stem, synonym.split())), SYNONYM, synonym)
             for synonym in self.synonyms.get(folded, ())
@@ -116,14 +118,14 @@ class Thesaurus:
         return [synonym for synonym in synonyms if self.has(synonym.term)]
 
     def _parted(self, folded: str) -> Iterator[str]:
-        """The phrases that a word is written as elsewhere: "t shirt" for "tshirt"."""
+        """The phrases for a word elsewhere: "t shirt" for "tshirt"."""
         if folded in self.joined:
             written = words(self._texts.spelling(folded))
             yield " ".join(stem(token.folded) for word in written for token in word.tokens)
         yield from (f"{stem(left)} {stem(right)}" for left, right in self.halves(folded))
 
     def halves(self, folded: str) -> list[tuple[str, str]]:
-        """The pairs of words that a word is made of and that a document has in a row.
+        """The known pairs of words in a row of a word's letters.
 
         A known word is no such pair with a function word: "inbox" is not "in box".
         """
@@ -140,7 +142,7 @@ class Thesaurus:
         ]
 
     def find_row(self, row: Sequence[Token]) -> tuple[Alternative, ...]:
-        """The terms that any document has for tokens in a row, or for some of them as one."""
+        """The known terms of tokens in a row, some of them joined."""
         ways = [[self._options(token.folded) for token in row]]
         for at, (left, right) in enumerate(pairwise(row[:MOST_JOINED])):
             joined = left.folded + right.folded
@@ -158,7 +160,7 @@ class Thesaurus:
         return tuple(found.values())
 
     def _options(self, folded: str) -> list[Option]:
-        """What a token of several may be looked up by."""
+        """The terms of a token of several, with their weights."""
         if folded in SIGNS:
             return [(folded, 1.0), ("", OTHER)]
         variants = [(stem(variant), OTHER) for variant in self.variants(folded)]

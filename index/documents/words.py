@@ -58,8 +58,8 @@ class Token:
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
-    """A word of a text, of one token or of several without a space between them.
+class WrittenWord:
+    """A word of a text, of one token or several without a space.
 
     quoted: several words that stand between quotation marks.
     """
@@ -69,12 +69,12 @@ class Word:
 
     @property
     def start(self) -> int:
-        """Where it begins in the text."""
+        """Its first place in the text."""
         return self.tokens[0].start
 
     @property
     def end(self) -> int:
-        """Where it ends in the text."""
+        """The place behind it in the text."""
         return self.tokens[-1].end
 
     @property
@@ -96,7 +96,7 @@ def tokens(text: str, start: int = 0, end: int | None = None) -> Iterator[Token]
             yield Token(folded, begin, stop)
 
 
-def words(text: str, start: int = 0, end: int | None = None) -> Iterator[Word]:
+def words(text: str, start: int = 0, end: int | None = None) -> Iterator[WrittenWord]:
     """The words of text[start:end].
 
     >>> [[token.folded for token in word.tokens] for word in words("WH-1000XM4, red")]
@@ -105,16 +105,16 @@ def words(text: str, start: int = 0, end: int | None = None) -> Iterator[Word]:
     joined: list[Token] = []
     for token in tokens(text, start, end):
         if joined and not _goes_on(text, joined[-1], token):
-            yield Word(tuple(joined))
+            yield WrittenWord(tuple(joined))
             joined = []
         joined.append(token)
     if joined:
-        yield Word(tuple(joined))
+        yield WrittenWord(tuple(joined))
 
 
 @lru_cache(64)
-def read_words(text: str) -> tuple[Word, ...]:
-    """The words of a query, which is read several times."""
+def read_words(text: str) -> tuple[WrittenWord, ...]:
+    """The words of a query; it is read several times."""
     return tuple(words(text))
 
 
@@ -132,7 +132,7 @@ def _fold_code(written: str) -> list[str]:
 
 
 def _fold_symbol(written: str) -> list[str]:
-    """The tokens that a symbol stands for: "½", "№", "℃", "²"; none of most."""
+    """The tokens of a symbol such as "½", "№", "℃"; most have none."""
     compatible = unicodedata.normalize("NFKC", written)
     return [] if compatible == written else [token.folded for token in tokens(compatible)]
 

@@ -1,4 +1,4 @@
-"""Reading of product queries: words to find, words to refuse, and the text for photos."""
+"""Reading of product queries: wishes, refusals, and the text for photos."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MINUS = re.compile(r"""(?<!\S)-(?:["“][^"”]+["”]|(?=[^\W\d])\S+)""")
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Words that no item may have all together in a field.
+    """Words to refuse: no item may have all in a field.
 
     lacking: what items say that lack it.
     """
@@ -47,7 +47,7 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class ProductText:
-    """A text as it was understood: all spans point into `text`, as it was typed.
+    """A text as understood; all spans point into `text`, as typed.
 
     asked: its words. refused: what no item may have. corrected: what a photo is asked for, with
     spellings as they are known. unknown: words that no item has. unsaid: the text as it was typed,
@@ -72,17 +72,17 @@ class ProductText:
 
     @property
     def refused_words(self) -> tuple[QueryWord, ...]:
-        """The words of what is refused."""
+        """The words of all refusals."""
         return tuple(word for refusal in self.refused for word in refusal.words)
 
     @property
     def lacking(self) -> tuple[QueryWord, ...]:
-        """What items say that lack what is refused: they come first."""
+        """The names of refused lacks; items with these come first."""
         return tuple(refusal.lacking for refusal in self.refused if refusal.lacking)
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Notes for the person who searches."""
+        """Notes for the searching person."""
         words = {word.start: word for word in (*self.asked, *self.refused_words)}
         typed = {start: self.text[start : word.end] for start, word in words.items()}
         notes = [
@@ -100,7 +100,7 @@ class ProductText:
 
 @dataclass(frozen=True, slots=True)
 class NegatedPhrase:
-    """A negated phrase, and all words that belong to it.
+    """A negated phrase, and all its words.
 
     name: the negation and the word behind it; None where no name begins so.
     """
@@ -110,7 +110,7 @@ class NegatedPhrase:
     name: tuple[Span, Span] | None
 
     def first_word(self, text: str) -> NegatedPhrase:
-        """The negation of its first word alone, "sugar" in "no sugar gum"; else itself."""
+        """The negation of its first word, "sugar" in "no sugar gum"."""
         ends = [
             token.end
             for token in tokens(text, self.phrase.start, self.phrase.end)
@@ -124,7 +124,7 @@ class NegatedPhrase:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """The parts of a text that are not asked for as they stand there.
+    """The parts of a text besides the wish itself.
 
     minus: words behind a minus. denied: negated phrases. names: negations that items are named by,
     each with the word behind it. before: negations of a word before what is asked for.
@@ -138,7 +138,7 @@ class Parts:
 
     @classmethod
     def of(cls, text: str, documents: Documents) -> Parts:
-        """The parts of a text, by what the items of some documents are named."""
+        """The parts of a text, by the names of items."""
         minus = tuple(Span(match.start() + 1, match.end()) for match in MINUS.finditer(text))
         phrases = _find_negated(_without_minus(text, minus))
         names = tuple(
@@ -155,25 +155,25 @@ class Parts:
 
     @property
     def asked(self) -> str:
-        """The text without what is not asked for."""
+        """The text without refused parts."""
         around = [span for negated in (*self.denied, *self.before) for span in negated.words]
         return blank(_without_minus(self.text, self.minus), around)
 
     @property
     def shown(self) -> str:
-        """The text for photos, but for what is refused before or behind: a name negates nothing."""
+        """The text for photos without `apart`; a name negates nothing."""
         negations = [negation for negation, _ in self.names]
         around = [span for negated in self.before for span in negated.words]
         return blank(_without_minus(self.text, self.minus), [*negations, *around])
 
     @property
     def apart(self) -> tuple[Span, ...]:
-        """What photos are asked for as being "without" it."""
+        """The parts, for photos "without" them."""
         return (*self.minus, *(negated.phrase for negated in self.before))
 
 
 def read_text(text: str, documents: Documents) -> ProductText:
-    """Read a text with the vocabulary of some documents; ValueError for one over limits.
+    """Read a text with the words of documents; ValueError over limits.
 
     A word behind a minus, or in a phrase that is negated ("without leather"), is refused, unless
     items are named so ("no show socks"): then the negation is a word as others are. The documents'
@@ -214,12 +214,12 @@ def _refuse(text: str, wording: Wording, words: tuple[QueryWord, ...]) -> Refusa
 
 
 def _with_minus(shown: str, behind: Sequence[str]) -> str:
-    """Add the words behind a minus to the text for photos, as "without"."""
+    """Add refused words to the text for photos, as "without"."""
     return " ".join(f"{shown}{''.join(f' without {part}' for part in behind)}".split())
 
 
 def _is_unsaid(text: str, word: QueryWord, unknown: Sequence[str]) -> bool:
-    """Return whether no item has an English word, except as a similar word."""
+    """Return whether no item has an English word as it stands."""
     typed = _cut(text, word)
     halved = word.spelling is not None and " " in word.spelling
     return (typed in unknown or (word.spelling is not None and not halved)) and is_known(typed)

@@ -97,7 +97,7 @@ class Ranking:
         return self.documents.lexical.scores(alternatives, self.weights)
 
     def _mask_answers(self, passing: Mask) -> Mask:
-        """Mark the documents with all words or a likely answer; if there is none, a near one."""
+        """Mark the documents with all words or likely answers, else near ones."""
         having = self._mask_having(passing)
         if self.request.likely is not None:
             likely = having | self._mask_near(self.request.likely)
@@ -107,7 +107,7 @@ class Ranking:
         return having | self._mask_near(self.request.least)
 
     def _mask_near(self, least: float) -> Mask:
-        """Mark the documents with a photo, or a sentence, of at least some probability."""
+        """Mark the documents with a probable photo or sentence."""
         near: Mask = np.zeros(len(self.documents), np.bool_)
         for probabilities in self._decisive_probabilities():
             near |= probabilities >= max(least, np.finfo(float).tiny)
@@ -212,7 +212,7 @@ class Ranking:
         }
 
     def _name_whole(self, chosen: Codes) -> dict[int, str]:
-        """The first field of some documents that is all of the text, by their places."""
+        """The first whole field of some documents, by their places."""
         names: dict[int, str] = {}
         for name, rows in self.whole.items():
             for place in np.flatnonzero(np.isin(chosen, rows)).tolist():

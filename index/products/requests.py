@@ -172,7 +172,7 @@ class Product:
 
 @dataclass(frozen=True, slots=True)
 class ProductAnswer:
-    """A page of products, with counts of all relevant ones that pass the filter.
+    """A page of products, with counts of all relevant ones.
 
     least: from which probability on a photo, or a sentence, alone made its item relevant.
     """

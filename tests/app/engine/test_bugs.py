@@ -1,4 +1,4 @@
-"""Bugs: what a library raises is no mistake of the caller."""
+"""Bugs: an error of a library is no mistake of the caller."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers that name a thing are found by typing them, and quantities are not."""
+"""Numbers of identifiers are found by typing them; quantities are not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Words and their tokens, in the form in which they are compared."""
+"""Words and their tokens, folded and stemmed."""
 
 from __future__ import annotations
 

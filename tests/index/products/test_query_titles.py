@@ -1,4 +1,4 @@
-"""Queries and the titles that answer them, by the kinds of words that searches of shops miss."""
+"""Queries and their titles, by kinds of words."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def ask() -> Ask:
 
 
 def find_faults(hits: list[str], first: list[str], after: list[str], never: list[str]) -> list[str]:
-    """What is wrong with the titles that were found, in order."""
+    """The faults of found titles."""
     faults = [f"missing: {title}" for title in (*first, *after) if title not in hits]
     faults += [f"found: {title}" for title in never if title in hits]
     last = max((hits.index(title) for title in first if title in hits), default=0)

@@ -1,4 +1,4 @@
-"""Vocabulary: all words of the documents, in which forms and spellings they have them."""
+"""All words of documents: codes, forms, spellings, numbers of documents."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from index.documents.stems import stem
 NO_CODES = np.empty(0, np.uint32)
 
 
-class Vocabulary:
-    """Words with a code each, and in how many documents they are; nothing is ever removed."""
+class WordTable:
+    """Words with their codes and numbers of documents; none is ever removed."""
 
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()  # words, with their documents' number
@@ -46,7 +46,7 @@ class Vocabulary:
             self._spelled.setdefault(word, Counter())[spelling] += 1
 
     def spelling(self, folded: str) -> str:
-        """Find the most frequent spelling of a folded word, with signs and accents or without."""
+        """Find the most frequent spelling of a folded word."""
         spellings = self._spelled.get(folded)
         if not spellings:
             return folded
@@ -54,7 +54,7 @@ class Vocabulary:
         return usual if 2 * count >= self.counts[folded] + self.joined[folded] else folded
 
     def code(self, word: str) -> int:
-        """The code of a word, a new one for a word that no document had."""
+        """The code of a word, a new one for a new word."""
         code = self._codes.get(word)
         if code is None:
             code = self._codes[word] = len(self._stem_of)
@@ -68,7 +68,7 @@ class Vocabulary:
         return code
 
     def code_stems(self, stems: Iterable[str]) -> list[int]:
-        """The codes of stems that some document has."""
+        """The codes of stems in any document."""
         return [code for term in stems if (code := self._stem_codes.get(term)) is not None]
 
     @property
@@ -79,7 +79,7 @@ class Vocabulary:
         return self._stems
 
     def mark_others(self, stems: Iterable[str]) -> NDArray[np.bool_]:
-        """Mark by code the words of other stems than some, but for function words."""
+        """Mark the codes of words of other stems, but for function words."""
         others = np.ones(len(self._stem_codes), np.bool_)
         others[[*self.code_stems(stems), *self._function_stems]] = False
         marked: NDArray[np.bool_] = others[self.stems]
