@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from app import torch_import
+from app.unprintable import escape_unprintable
 from models import header
 
 if TYPE_CHECKING:
@@ -67,7 +68,8 @@ def plain_errors() -> Iterator[None]:
         yield
     except (ValueError, LookupError, OSError) as mistake:
         logging.getLogger("tessera").debug("refused", exc_info=True)
-        typer.echo(f"error: {mistake}", err=True)
+        lines = map(escape_unprintable, str(mistake).splitlines())  # which may quote a file's name
+        typer.echo("error: " + "\n".join(lines), err=True)
         raise typer.Exit(1) from mistake
 
 

@@ -174,7 +174,7 @@ def open_table(file: Path, mapping: Mapping[str, Any]) -> Iterator[Table]:
             raise ValueError(f"{readable(file)} has no rows")
         cells = [row for _, row in first if not isinstance(row, str)]
         header = table.header or list(dict.fromkeys(chain.from_iterable(cells)))
-        columns, notes = map_columns(header, cells, mapping, table.decimal)
+        columns, guessed = map_columns(header, cells, mapping, table.decimal)
         every, others = chain(first, table.rows), "metadata" not in mapping
         all_notes = (*table.notes, *notes)
         yield Table(file, header, columns, every, others=others, notes=all_notes)

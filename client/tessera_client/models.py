@@ -135,7 +135,9 @@ class Example(BaseModel):
     """A query for a demonstration, and the id of its item."""
 
     text: str
-    id: Annotated[str, Field(description="An id of its owner's choosing, 1 to 200 characters.")]
+    id: Annotated[
+        str, Field(description="An id of its owner's choosing, 1 to 1,024 bytes in UTF-8.")
+    ]
 
 
 class Examples(BaseModel):
@@ -488,7 +490,9 @@ class StoredItem(BaseModel):
     Its notes name the parts of photos that were left out.
     """
 
-    id: Annotated[str, Field(description="An id of its owner's choosing, 1 to 200 characters.")]
+    id: Annotated[
+        str, Field(description="An id of its owner's choosing, 1 to 1,024 bytes in UTF-8.")
+    ]
     metadata: dict[str, Any]
     sentences: list[str]
     image: str | None
@@ -665,7 +669,9 @@ class Index(BaseModel):
 class Item(BaseModel):
     """A stored item, with the size of its first photo; 0 without one."""
 
-    id: Annotated[str, Field(description="An id of its owner's choosing, 1 to 200 characters.")]
+    id: Annotated[
+        str, Field(description="An id of its owner's choosing, 1 to 1,024 bytes in UTF-8.")
+    ]
     metadata: dict[str, Any]
     sentences: list[str]
     image: str | None
@@ -721,7 +727,9 @@ class Part(BaseModel):
 class ProductHit(BaseModel):
     """An item and the parts of its score, with their sum."""
 
-    id: Annotated[str, Field(description="An id of its owner's choosing, 1 to 200 characters.")]
+    id: Annotated[
+        str, Field(description="An id of its owner's choosing, 1 to 1,024 bytes in UTF-8.")
+    ]
     score: float
     probability: Annotated[
         float | None,
