@@ -145,7 +145,7 @@ class PaddedBags:
 
 
 def plan_passes(lengths: Sequence[int], most: int, squared: int) -> Iterator[list[int]]:
-    """Yield the places of texts by passes of up to `most`, the shortest first.
+    """Yield the places of texts by passes, the shortest first.
 
     Texts of like length go together, so that none is padded to many times its own.
 

@@ -39,7 +39,7 @@ def search(
     collection: Named = DEFAULT_COLLECTION,
     data: Data = None,
 ) -> None:
-    """Find photos, parts of them or sentences, and show what each phrase gave to the score.
+    """Find photos, parts of photos or sentences, and explain each hit.
 
     Example: `tessera search "a black dog jumping over a log"`
     """

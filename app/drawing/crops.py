@@ -19,7 +19,7 @@ PAPER = (255, 255, 255)
 
 @dataclass(frozen=True, slots=True)
 class Crop:
-    """A box of a photo, which is a stored JPEG; None for all of it."""
+    """A box of a stored JPEG; None for all of it."""
 
     jpeg: bytes
     box: Box | None

@@ -176,8 +176,8 @@ def open_table(file: Path, mapping: Mapping[str, Any]) -> Iterator[Table]:
         header = table.header or list(dict.fromkeys(chain.from_iterable(cells)))
         columns, guessed = map_columns(header, cells, mapping, table.decimal)
         every, others = chain(first, table.rows), "metadata" not in mapping
-        all_notes = (*table.notes, *notes)
-        yield Table(file, header, columns, every, others=others, notes=all_notes)
+        notes = (*table.notes, *guessed)
+        yield Table(file, header, columns, every, others=others, notes=notes)
 
 
 def _sample(table: OpenTable) -> Iterator[Row]:

@@ -181,14 +181,14 @@ class ItemOut(BaseModel):
 
 
 class MagnitudeOut(FragmentOut):
-    """A region of a photo or a fragment of a sentence, and the length of its vector."""
+    """A region or a fragment of a sentence, with its vector's length."""
 
     fragment: int = Field(description="Its number in the photo or the sentence, from 0.")
     magnitude: float
 
 
 class MagnitudesOut(BaseModel):
-    """What weighs most in each photo and each sentence of an item, the longest vectors first."""
+    """The longest vectors of each photo and sentence of an item."""
 
     id: ItemId
     photos: list[list[MagnitudeOut]]

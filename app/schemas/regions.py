@@ -32,7 +32,7 @@ class RegionSearch(Search):
 
 
 class RegionHit(BaseModel):
-    """A region of a photo; links add up to its score, as phrases do.
+    """A region of a photo; links and phrases add up to its score.
 
     `whole` is what the whole photo would give to a word, `added` what the region gives beyond it.
     """

@@ -1,4 +1,4 @@
-"""Searches for regions of photos: how fast, and how often the exact answer.
+"""Searches for regions of photos: times and recall.
 
     python -m benchmarks.index.speed embed ../shared/data/flickr8k --features ../cache
     python -m benchmarks.index.region_search --photos 1000000
@@ -36,7 +36,7 @@ WAYS: dict[str, dict[str, Any]] = {  # of searching: what differs from a search 
 
 
 def main() -> None:
-    """Store photos where need be, search, and print."""
+    """Store missing photos, search, and print."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--photos", type=int, default=100_000)
     parser.add_argument("--queries", type=int, default=50, help="of each kind")
@@ -60,7 +60,7 @@ def main() -> None:
 
 
 def report(opened: Opened, kind: str, requests: Sequence[Request]) -> None:
-    """Print the times of searches of a kind, and the recall of those by candidates."""
+    """Print the times of searches, and the recall of candidates."""
     for way, options in WAYS.items():
         changed = [replace(request, **options) for request in requests]
         times = measure(opened, changed)
@@ -73,7 +73,7 @@ def report(opened: Opened, kind: str, requests: Sequence[Request]) -> None:
 
 
 def measure(opened: Opened, requests: Sequence[Request]) -> list[float]:
-    """Measure the milliseconds of searches, links included, after one that warms up."""
+    """Measure milliseconds of searches and links, after a warm-up."""
     opened.index.best(requests[0])
     times = []
     for request in requests:

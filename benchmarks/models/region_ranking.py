@@ -1,4 +1,4 @@
-"""Regions ranked among all photos: how much the whole photo should count.
+"""Regions ranked among all photos, by weights of whole photos.
 
     python -m benchmarks.models.region_ranking flickr8k/ --photos 150
 
@@ -78,7 +78,7 @@ def texts_of(sentences: Sequence[GroundedSentence]) -> set[str]:
 
 
 def group(sentences: Sequence[GroundedSentence]) -> Truth:
-    """The true boxes of a photo by the last words of its phrases."""
+    """True boxes of a photo by last words of phrases."""
     boxes = defaultdict[str, list[Box]](list)
     for sentence in sentences:
         for phrase in sentence.phrases:
@@ -89,7 +89,7 @@ def group(sentences: Sequence[GroundedSentence]) -> Truth:
 def rank(
     images: Sequence[FragmentBag], right: Sequence[Truth], g: Tensor, text: str, weight: float
 ) -> list[bool]:
-    """Say of the best regions, one a photo, the best first, which are right."""
+    """Mark the right ones of the best regions, one a photo."""
     scored = []
     for image, true in zip(images, right, strict=True):
         whole = image.vectors[0] @ g

@@ -227,7 +227,7 @@ class Link(BaseModel):
 
 
 class Magnitude(BaseModel):
-    """A region of a photo or a fragment of a sentence, and the length of its vector."""
+    """A region or a fragment of a sentence, with its vector's length."""
 
     label: str
     span: list[int] | None = None
@@ -237,7 +237,7 @@ class Magnitude(BaseModel):
 
 
 class Magnitudes(BaseModel):
-    """What weighs most in each photo and each sentence of an item, the longest vectors first."""
+    """The longest vectors of each photo and sentence of an item."""
 
     id: Annotated[str, Field(description="An id of its owner's choosing, 1 to 200 characters.")]
     photos: list[list[Magnitude]]
@@ -327,7 +327,7 @@ class RangeCount(BaseModel):
 
 
 class RegionHit(BaseModel):
-    """A region of a photo; links add up to its score, as phrases do.
+    """A region of a photo; links and phrases add up to its score.
 
     `whole` is what the whole photo would give to a word, `added` what the region gives beyond it.
     """

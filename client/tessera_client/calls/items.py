@@ -42,7 +42,7 @@ def get_tagged_item(id: str) -> Call[tuple[Item, str | None]]:  # noqa: A002 - t
 
 
 def item_magnitudes(id: str) -> Call[Magnitudes]:  # noqa: A002 - the service's own name
-    """The lengths of the vectors of an item's regions and words, the longest first."""
+    """The longest vectors of an item's regions and words."""
     return Call("GET", f"{_item(id)}/magnitudes", model_of(Magnitudes))
 
 
@@ -59,7 +59,7 @@ def item_crop(
     *,
     webp: bool = False,
 ) -> Call[bytes]:
-    """A part of one of an item's photos, a JPEG or a WebP file."""
+    """A part of an item's photo as JPEG or WebP."""
     query = {"photo": photo, "box": ",".join(map(str, box))}
     accept = "image/webp" if webp else "image/jpeg"
     return Call("GET", f"{_item(id)}/crop", content_of, query=query, accept=accept)

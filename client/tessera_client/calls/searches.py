@@ -90,7 +90,7 @@ def search_regions(
     limit: int = 20,
     cursor: str | None = None,
 ) -> Call[RegionHits]:
-    """Search parts of photos by text, phrases, or a photo, as search_images does.
+    """Search parts of photos by text, phrases, or a photo.
 
     A photo has at most `per_photo` of the hits.
     """

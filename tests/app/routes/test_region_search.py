@@ -46,7 +46,7 @@ def ask(client: TestClient, **asked: Any) -> dict[str, Any]:
 
 
 def test_the_part_comes_first_however_little_of_the_photo_it_is(shown: TestClient) -> None:
-    """Red is (1, −1, −1), so a red part scores 3; half of the second photo is lime."""
+    """A red part scores 3; half of the second photo is lime."""
     *both, last = ask(shown, text="red")["hits"]
     hits = {hit["id"]: hit for hit in both}
     assert (last["id"], last["region"]) == ("blue", 3)

@@ -27,7 +27,7 @@ def collection(catalog, request):
 
 
 def bag(random, fragments):
-    """A photo of a whole and regions, some of which overlap."""
+    """A photo of a whole and overlapping regions."""
     spread = torch.logspace(0, -2, D)
     vectors = torch.randn(D, generator=random) + spread * torch.randn(
         fragments, D, generator=random
@@ -92,7 +92,7 @@ def brute_force(stored, query, score, per_photo):
 
 
 def check(index, request, truth):
-    """Page through all hits, which are those of brute force."""
+    """Page through all hits; they equal those of brute force."""
     hits, hit = [], None
     while True:
         answer = index.best(request.behind(hit, len(hits)))
