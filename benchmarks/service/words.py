@@ -1,4 +1,4 @@
-"""Words of product search: judged titles, other engines, and speed next to another checkout.
+"""Words of product search: judged titles, other engines, and speed.
 
     python -m benchmarks.service.words                       # titles of tests/index/products
     python -m benchmarks.service.words --engines             # also tantivy and SQLite's FTS5
@@ -100,7 +100,7 @@ def search_by_sqlite(titles: list[str]) -> Search:
 
 
 def search_by_tantivy(titles: list[str], pattern: str | None) -> Search:
-    """Tantivy's simple words, or the matches of a pattern as phrases; folded and stemmed."""
+    """Tantivy's simple words, or matches of a pattern, folded and stemmed."""
     import tantivy
 
     tokenizer = tantivy.Tokenizer.regex(pattern) if pattern else tantivy.Tokenizer.simple()
@@ -138,7 +138,7 @@ def search_by_tantivy(titles: list[str], pattern: str | None) -> Search:
 
 
 def judge(engines: bool) -> None:
-    """Print the rows that are answered rightly, by kind."""
+    """Print the rightly answered rows, by kind."""
     table = read_table()
     titles = list_titles(table)
     searches = {"tessera": search_here(titles)}
@@ -157,7 +157,7 @@ def judge(engines: bool) -> None:
 
 
 def serve(catalogue: Path, count: int) -> None:
-    """Time the queries of each line that comes, with the index on the path."""
+    """Time the queries of each line of the input."""
     from index.catalog.views import ItemRow
     from index.documents.documents import Documents
     from index.products.query import read_text
@@ -183,7 +183,7 @@ def serve(catalogue: Path, count: int) -> None:
 
 
 def start(checkout: Path, catalogue: Path, count: int) -> subprocess.Popen[str]:
-    """Start a process that times the searches of a checkout."""
+    """Start a process to time the searches of a checkout."""
     command = [
         sys.executable,
         __file__,
@@ -212,7 +212,7 @@ def list_queries(catalogue: Path) -> list[str]:
 
 
 def race(catalogue: Path, count: int, other: Path, rounds: int) -> None:
-    """Print the times of this checkout and another, in turns, and their ratio."""
+    """Print the times of two checkouts in turns, and their ratio."""
     here = Path(__file__).parents[2]
     processes = [start(checkout, catalogue, count) for checkout in (here, other)]
     pipes = [(process.stdin, process.stdout) for process in processes]
