@@ -11,11 +11,9 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from app.cli.explain import edges
 from app.cli.options import Data, Named, plain_errors, settings_for
 from app.defaults import DEFAULT_COLLECTION
 from app.unprintable import escape_unprintable
-from index.bags import IMAGE
 from index.progress import follow
 
 if TYPE_CHECKING:
@@ -68,6 +66,8 @@ def search(
 
 
 def _make_table(text: str, query: Query, hits: Sequence[Hit], items: Mapping[str, Item]) -> Table:
+    from app.cli.explain import edges
+    from index.bags import IMAGE
     from models.scores import alignment
     from models.types import Box
 
@@ -99,6 +99,8 @@ def _make_table(text: str, query: Query, hits: Sequence[Hit], items: Mapping[str
 
 def _describe_doubts(hits: Sequence[Hit], weak_below: float | None) -> list[str]:
     """Return a sentence if no hit is likely."""
+    from index.bags import IMAGE
+
     probable = [hit.probability for hit in hits if hit.probability is not None]
     if weak_below is None or not probable or max(probable) >= weak_below:
         return []

@@ -239,7 +239,9 @@ class Magnitude(BaseModel):
 class Magnitudes(BaseModel):
     """The longest vectors of each photo and sentence of an item."""
 
-    id: Annotated[str, Field(description="An id of its owner's choosing, 1 to 200 characters.")]
+    id: Annotated[
+        str, Field(description="An id of its owner's choosing, 1 to 1,024 bytes in UTF-8.")
+    ]
     photos: list[list[Magnitude]]
     sentences: list[list[Magnitude]]
 
@@ -766,6 +768,12 @@ class Products(BaseModel):
     weak_below: Annotated[
         float | None,
         Field(description="Comparable between queries; null where the matcher is not calibrated."),
+    ]
+    min_probability: Annotated[
+        float,
+        Field(
+            description="From which on a photo, or a sentence, alone made an item relevant here."
+        ),
     ]
     items: Annotated[int, Field(description="How many items were searched.")]
     behind: Annotated[int, Field(description="Changes that are not searched yet; 0 if all are.")]

@@ -198,7 +198,7 @@ def test_line_is_acknowledged_only_when_it_is_stored(
     client: TestClient, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*_: object) -> None:
-        raise ValueError("the disk is full")
+        raise NoSpace("the disk is full")
 
     monkeypatch.setattr(engine.catalog, "put_many", full)
     answer = client.post("/items", content=b'{"id": "a", "sentences": ["red"]}', headers=LINES)
