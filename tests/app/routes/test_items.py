@@ -14,6 +14,7 @@ from PIL import Image
 from starlette.testclient import TestClient
 
 from app.engine.engine import Engine
+from index.items import NoSpace
 
 Png = Callable[..., bytes]
 LINES = {"content-type": "application/x-ndjson"}
