@@ -48,7 +48,7 @@ def phrases(phrases: Sequence[Phrase], text: str | None, image: FragmentBag) -> 
         return []
     return [
         PhraseOut(
-            text=text[phrase.span.start : phrase.span.end],
+            text=phrase.words(text),
             span=(phrase.span.start, phrase.span.end),
             similarity=phrase.similarity,
             whole=phrase.whole,

@@ -31,6 +31,7 @@ from index.documents.query_words import QueryWord
 from index.filters import describe, parse
 from index.items import Item
 from index.products.requests import (
+    LIKELY,
     Boost,
     FacetRequest,
     Product,
@@ -51,7 +52,7 @@ def search_products(engine: Engine, search: ProductSearch, photo: Photo | None) 
     shown = read_photo(engine, search, photo)
     cursors, kind = Cursors(engine.catalog.secret), _kind(search, shown)
     after = _read_place(cursors, search.cursor, kind) if search.cursor is not None else None
-    request = _request(search, after, engine.models.weak_below)
+    request = _request(search, after, engine.models.weak_below, shown is not None)
     result = products.search(engine, search.collection, request, search.text or None, shown)
     answer = result.answer
     return ProductsOut(
@@ -59,6 +60,7 @@ def search_products(engine: Engine, search: ProductSearch, photo: Photo | None) 
         model=engine.models.name,
         query=_query_out(engine, search, result),
         weak_below=engine.models.weak_below,
+        min_probability=answer.least,
         items=answer.items,
         behind=answer.behind,
         complete=result.coverage == 1.0,
@@ -101,13 +103,15 @@ def _read_place(cursors: Cursors, cursor: str, kind: str) -> ProductPlace:
 
 
 def _request(
-    search: ProductSearch, after: ProductPlace | None, weak_below: float | None
+    search: ProductSearch, after: ProductPlace | None, weak_below: float | None, with_photo: bool
 ) -> ProductRequest:
     """The request to the index, without its query."""
     least, likeness = search.min_probability, search.weights.looks * (search.photo_weight or 0.0)
+    likely = LIKELY if least is None and search.text and not with_photo else None
     return ProductRequest(
         where=search.filter,
         least=(weak_below or 0.0) if least is None else least,
+        likely=likely,
         weights=Weights(**search.weights.model_dump(), likeness=likeness),
         fields=search.fields,
         boosts=tuple(_boost(boost.weight, boost.filter, boost.key) for boost in search.boosts),
@@ -154,7 +158,7 @@ def _query_out(engine: Engine, search: ProductSearch, result: ProductResult) -> 
         text=search.text,
         corrected=text.corrected if text else None,
         words=_words(text.text, text.asked) if text else [],
-        refused=_words(text.text, text.refused) if text else [],
+        refused=_words(text.text, text.refused_words) if text else [],
         notes=notes,
     )
 

@@ -11,6 +11,7 @@ from app.answers.items import notes_of, photo_address, photo_address_of, size_of
 from app.answers.notes import note_unknown_keys, note_unknown_values
 from app.engine.engine import Engine
 from app.schemas.fields import Corners
+from app.schemas.regions import RegionHit
 from app.schemas.search import (
     ImageHit,
     ImageHits,
@@ -37,7 +38,7 @@ from models.vision.images import Photo
 def search_images(engine: Engine, search: Search, photo: Photo | None) -> ImageHits:
     """Search for the photos of a request; returns a page."""
     query = read_query(engine, search, photo)
-    hits, about = _find_page(engine, search, query, "images", _image_hit)
+    hits, about = find_page(engine, search, query, "images", _image_hit)
     return ImageHits(hits=hits, **about)
 
 
@@ -48,7 +49,7 @@ def search_sentences(engine: Engine, search: Search, photo: Photo | None) -> Sen
         raise ValueError(
             "photo_weight: sentences answer a text or a photo; /search/image takes both"
         )
-    hits, about = _find_page(engine, search, query, "sentences", _sentence_hit)
+    hits, about = find_page(engine, search, query, "sentences", _sentence_hit)
     return SentenceHits(hits=hits, **about)
 
 
@@ -116,17 +117,17 @@ def read_photo(engine: Engine, request: PhotoBody, photo: Photo | None) -> Query
             raise ValueError("box: it chooses a part of a photo; send an id or an image with it")
         return None
     if photo is not None:
-        return Query.of(engine.models.photo(photo, _read_box(request.box)), photo.notes)
+        return Query.of(engine.models.photo(photo, read_box(request.box)), photo.notes)
     assert request.id is not None
     if request.box is None:
         return Query.of(engine.item_bag(request.collection, request.id, request.photo))
     _, picture = engine.item_photo(request.collection, request.id, request.photo)
     with stage("decode"):
         stored = images.decode(picture.jpeg)
-    return Query.of(engine.models.photo(stored, _read_box(request.box)))
+    return Query.of(engine.models.photo(stored, read_box(request.box)))
 
 
-def _read_box(corners: Corners | None) -> Box | None:
+def read_box(corners: Corners | None) -> Box | None:
     """The box with these corners; ValueError if it is empty."""
     if corners is None:
         return None
@@ -136,7 +137,7 @@ def _read_box(corners: Corners | None) -> Box | None:
     return box
 
 
-HitOut = TypeVar("HitOut", ImageHit, SentenceHit)
+HitOut = TypeVar("HitOut", ImageHit, SentenceHit, RegionHit)
 
 
 class AboutHits(TypedDict):
@@ -150,14 +151,18 @@ class AboutHits(TypedDict):
     cursor: str | None
 
 
-def _find_page(
+def find_page(
     engine: Engine,
     search: Search,
     query: Query,
     side: Side,
     hit_out: Callable[[Search, Query, Hit, Item], HitOut],
+    per_photo: int | None = None,
 ) -> tuple[list[HitOut], AboutHits]:
-    """Find a page of hits as JSON, and the fields about them."""
+    """Find a page of hits as JSON, and the fields about them.
+
+    With `per_photo` hits are regions, of which a photo has so many at most.
+    """
     request = Request(
         side,
         query,
@@ -165,6 +170,7 @@ def _find_page(
         where=search.filter,
         least=search.min_probability,
         exact=search.exact,
+        per_photo=per_photo,
     )
     cursors = Cursors(engine.catalog.secret)
     if search.cursor is not None:
@@ -185,14 +191,14 @@ def _find_page(
             fragments=fragments(query.bag),
             notes=[*query.notes, *dict.fromkeys(notes)],
         ),
-        weak_below=engine.models.weak_below,
+        weak_below=engine.models.weak_below if per_photo is None else None,
         searched=SearchedOut.model_validate(answer, from_attributes=True),
         cursor=write_next(cursors, search, request, answer) if answer.more else None,
     )
 
 
 def _note_unknown(
-    engine: Engine, search: Search, hits: Sequence[ImageHit | SentenceHit]
+    engine: Engine, search: Search, hits: Sequence[ImageHit | SentenceHit | RegionHit]
 ) -> list[str]:
     """Write notes about keys and values of no item.
 

@@ -129,5 +129,5 @@ def import_with_progress(
         except Replaced as gone:
             stored = f"{tally.counts['stored']:,} were stored before, and what follows is not"
             raise Replaced(f"{gone}: {stored}") from gone
-    if count_stored := tally.counts["stored"] - before:
-        typer.echo(f"{count_stored / (monotonic() - began):,.1f} items a second", err=True)
+    if embedded := tally.counts["stored"] - before:
+        typer.echo(f"{embedded / (monotonic() - began):,.1f} items a second", err=True)

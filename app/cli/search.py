@@ -1,4 +1,4 @@
-"""The commands `search` and `rank`: photos or sentences for texts."""
+"""The commands `search` and `rank`: photos, their parts or sentences for texts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from rich.table import Table
 from app.cli.options import Data, Named, plain_errors, settings_for
 from app.defaults import DEFAULT_COLLECTION
 from app.unprintable import escape_unprintable
-from index.bags import IMAGE
 from index.progress import follow
 
 if TYPE_CHECKING:
@@ -32,13 +31,18 @@ def search(
     sentences: Annotated[
         bool, typer.Option("--sentences", help="Find stored sentences instead of photos.")
     ] = False,
+    parts: Annotated[
+        bool, typer.Option("--parts", help="Find parts of photos, at most one of each.")
+    ] = False,
     collection: Named = DEFAULT_COLLECTION,
     data: Data = None,
 ) -> None:
-    """Find photos or sentences, and show the contribution of each phrase to the score.
+    """Find photos, parts of photos or sentences, and explain each hit.
 
     Example: `tessera search "a black dog jumping over a log"`
     """
+    if sentences and parts:
+        raise typer.BadParameter("sentences have no parts: give --sentences or --parts")
     settings = settings_for(data=data)
     with plain_errors():
         from app.cli.options import load_engine
@@ -49,7 +53,8 @@ def search(
 
         query = engine.models.query(text, whole=sentences)
         side: Side = "sentences" if sentences else "images"
-        answer, items = engine.search(collection, Request(side, query, limit=limit))
+        request = Request(side, query, limit=limit, per_photo=1 if parts else None)
+        answer, items = engine.search(collection, request)
     for note in query.notes:
         typer.echo(note, err=True)
     if hits := [hit for hit in answer.hits if hit.item in items]:
@@ -61,24 +66,41 @@ def search(
 
 
 def _make_table(text: str, query: Query, hits: Sequence[Hit], items: Mapping[str, Item]) -> Table:
+    from app.cli.explain import edges
+    from index.bags import IMAGE
     from models.scores import alignment
+    from models.types import Box
 
     in_sentences = hits[0].position > IMAGE
-    columns = ("sentence", "item") if in_sentences else ("photo",)
+    columns = ["sentence", "item"] if in_sentences else ["photo"]
+    if hits[0].region is not None:
+        columns.append("left, top, right, bottom")
     table = Table("probability", "score", *columns, "why")
     for hit in hits:
-        phrases = alignment.phrases(hit.bag, query, hit.links)
+        answering = hit.bag if hit.region is None else hit.bag.alone(hit.region)
+        phrases = alignment.phrases(answering, query, hit.links)
         best_first = sorted(phrases, key=lambda phrase: -phrase.similarity)
-        why = "  ".join(f"{phrase.span.of(text)} {phrase.similarity:+.2f}" for phrase in best_first)
+        why = "  ".join(f"{phrase.words(text)} {phrase.similarity:+.2f}" for phrase in best_first)
         probability = "" if hit.probability is None else f"{hit.probability:.2f}"
         sentence = [items[hit.item].sentences[hit.position]] if in_sentences else []
-        cells = (probability, f"{hit.score:.2f}", *sentence, escape_unprintable(hit.item), why)
+        place = None if hit.region is None else hit.bag.places[hit.region]
+        box = [edges(place)] if isinstance(place, Box) else []
+        cells = (
+            probability,
+            f"{hit.score:.2f}",
+            *sentence,
+            escape_unprintable(hit.item),
+            *box,
+            why,
+        )
         table.add_row(*map(escape, cells))
     return table
 
 
 def _describe_doubts(hits: Sequence[Hit], weak_below: float | None) -> list[str]:
     """Return a sentence if no hit is likely."""
+    from index.bags import IMAGE
+
     probable = [hit.probability for hit in hits if hit.probability is not None]
     if weak_below is None or not probable or max(probable) >= weak_below:
         return []

@@ -23,7 +23,7 @@ from index.catalog.catalog import Catalog
 from index.catalog.ownership import ADOPTING, REFUSE
 from index.database.errors import NotReady
 from index.disk import try_writing
-from index.documents.query_words import Synonyms, parse_synonyms
+from index.documents.thesaurus import Synonyms, parse_synonyms
 from index.items import Collection, Entry, Item, Picture, Replaced, check_photo
 from index.search import audit
 from index.search.audit import Audit

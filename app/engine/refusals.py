@@ -6,12 +6,12 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
+from app.engine.bugs import is_bug
 from index.database.errors import Busy
 from index.items import NoSpace, Replaced
 
 LONGEST_REASON = 1_000  # characters: what failed may quote what was sent
 MISTAKES = (ValueError, LookupError, OSError)
-BUGS = (KeyError, IndexError)  # LookupErrors, but never the caller's mistake
 
 Part = TypeVar("Part")
 Result = TypeVar("Result")
@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 
 def reason_of(failed: Exception) -> str:
     """Return the reason of a refusal; log it unless the sender's mistake."""
-    if isinstance(failed, MISTAKES) and not isinstance(failed, BUGS):
+    if isinstance(failed, MISTAKES) and not is_bug(failed):
         return f"{failed!s:.{LONGEST_REASON}}" or type(failed).__name__
     log.error("an item failed, and the others go on", exc_info=failed)
     return f"the service failed on it ({type(failed).__name__}); its log says why"

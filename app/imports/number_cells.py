@@ -8,6 +8,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from index.documents.identifiers import is_barcode, names_by_number
+
 MOST_DIGITS = 15  # before and behind the decimal sign: a float holds no more
 GROUPS = "'’ \u00a0\u2009\u202f"  # between thousands; and the sign that is no decimal sign
 NOTHING = {  # texts for a number that is not there
@@ -148,7 +150,7 @@ def guess(name: str, cells: Iterable[str], hint: str = ".") -> Guess:
     must be numbers, of others nearly all.
     """
     texts = [text for cell in cells if (text := cell.strip()) and text.casefold() not in NOTHING]
-    if not texts or is_code(name) or _are_codes(texts):
+    if not texts or is_code(name) or names_by_number(name) or _are_codes(texts):
         return Guess()
     decimal = guess_decimal(texts, hint)
     count = sum(parse(text, decimal) is not None for text in texts)
@@ -206,17 +208,3 @@ def _are_codes(texts: Sequence[str]) -> bool:
     if any(len(text) > 1 and text.startswith("0") for text in digits):
         return True
     return len(digits) == len(texts) and all(map(is_barcode, digits))
-
-
-def is_barcode(digits: str) -> bool:
-    """Return whether digits are a GTIN, by its check digit.
-
-    >>> is_barcode("4006381333931"), is_barcode("4006381333930"), is_barcode("1460")
-    (True, False, False)
-    """
-    if len(digits) not in (8, 12, 13, 14):
-        return False
-    total = sum(
-        int(digit) * (3 if place % 2 else 1) for place, digit in enumerate(reversed(digits))
-    )
-    return total % 10 == 0

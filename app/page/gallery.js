@@ -99,6 +99,7 @@ export function creditOf({ metadata }) {
   return said.length > 0 ? make("p", { className: "credit" }, `Photo: ${said.join(" · ")}`) : null;
 }
 
+const GAVE = "What each phrase gave: the whole photo, and this part";
 const quiet = (name, act) => make("button", { type: "button", className: "quiet", onclick: act }, name);
 
 /** A title that opens an item. */
@@ -121,6 +122,26 @@ export function photoHit(hit, { found, scale, weakBelow, actions, open, position
     opener(hit, open),
     likelihood(hit, weakBelow),
     scale === null ? null : phraseRows(found, scale),
+    creditOf(hit),
+    make("p", { className: "actions" }, ...actions.map(([name, act]) => quiet(name, () => act(hit)))),
+  );
+}
+
+/** One part of a photo, which opens the whole; options are those of `photoHit`. */
+export function partHit(hit, { found, scale, actions, open, position }) {
+  const [left, top, right, bottom] = hit.box;
+  const picture = make("img", {
+    src: hit.crop, alt: `Part of ${altOf(hit, position)}`, loading: "lazy", title: "Show the whole photo",
+    onclick: () => open(hit),
+  });
+  const stage = photo(picture, (right - left) * hit.width, (bottom - top) * hit.height);
+  stage.classList.add("crop");
+  return make(
+    "li",
+    { className: "hit" },
+    stage,
+    opener(hit, open),
+    scale === null ? null : phraseRows(found.map((phrase) => ({ ...phrase, box: hit.box })), scale, GAVE),
     creditOf(hit),
     make("p", { className: "actions" }, ...actions.map(([name, act]) => quiet(name, () => act(hit)))),
   );

@@ -90,13 +90,13 @@ ALL = sys.maxsize  # what TESSERA_TEXT_BYTES says: metadata and sentences, 10,00
 
 
 class RequestPart(BaseModel):
-    """A part of a request; refuses unknown fields and numbers that are not finite."""
+    """A part of a request; refuses unknown fields and infinite numbers."""
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
 
 class RequestBody(RequestPart):
-    """The body of a request, and how much of it is read."""
+    """The body of a request, with limits of its size."""
 
     most_text: ClassVar[int]  # bytes, photos aside
     most_photos: ClassVar[int] = 1  # files of a form; if several, JSON may have them in base64
@@ -104,6 +104,6 @@ class RequestBody(RequestPart):
 
 
 class Body(RequestBody):
-    """A body that names its collection."""
+    """A body with the name of its collection."""
 
     collection: str = DEFAULT_COLLECTION

@@ -34,7 +34,7 @@ class PhraseIn(RequestPart):
 
 
 class PhotoBody(Body):
-    """A search by text or photo: a stored photo, a part of it, or an upload.
+    """A search by text, stored photo, part of a photo, or upload.
 
     An upload comes next to these fields.
     """

@@ -1,4 +1,4 @@
-"""Examples of the shipped models on the sample photos: answers to texts, captions under crops.
+"""Examples of the shipped models on the sample photos.
 
     python -m benchmarks.models.example_pictures docs/research/results/examples.webp
 

@@ -1,4 +1,4 @@
-"""Sentences that find sentences: python -m benchmarks.models.sentence_similarity CHECKPOINT --data.
+"""Ranks of sentences by the similarity of texts.
 
 For each way to compare two sentences by their bags: how often the first other sentence is of the
 same photo (Socher et al. 2014, section 6.1), and the sentence itself is first of all. The ways are
@@ -108,7 +108,7 @@ def cosines(vectors: Floats) -> Floats:
 
 @torch.inference_mode()
 def minilm(texts: Sequence[str]) -> Floats:
-    """The packaged MiniLM's vector of each text (L, 384): the mean of its pieces and marks."""
+    """The packaged MiniLM's vector of each text (L, 384)."""
     network, means = LowerMiniLM(), []
     for start in range(0, len(texts), BATCH):
         sentences = [parse(text) for text in texts[start : start + BATCH]]
@@ -121,7 +121,7 @@ def minilm(texts: Sequence[str]) -> Floats:
 
 
 def share_first(scores: Floats) -> float:
-    """The share of sentences (L, L) that no other sentence comes before; equals may."""
+    """The share of sentences (L, L) ranked first; ties count."""
     own: NDArray[np.float32] = np.diagonal(scores)[:, None]
     return float((scores <= own + SLACK * np.abs(own)).all(axis=1).mean())
 

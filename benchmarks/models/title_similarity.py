@@ -26,7 +26,8 @@ from app.settings import Settings
 from benchmarks.service.product_search import LEAST, TOP, JudgedQuery, Row, choose, queries
 from index.catalog.views import ItemRow
 from index.documents.documents import Documents
-from index.documents.words import stem, words
+from index.documents.stems import stem
+from index.documents.words import tokens
 from index.products.query import read_text
 from index.products.ranking import rank
 from index.products.requests import ProductRequest, Weights
@@ -122,7 +123,7 @@ class Titles:
 
 def other_words(items: Mapping[str, Row]) -> list[JudgedQuery]:
     """Words outside all titles, and a few products of their kinds."""
-    known = {stem(word.folded) for row in items.values() for word in words(row["title"])}
+    known = {stem(token.folded) for row in items.values() for token in tokens(row["title"])}
     judged = []
     for word, (field, kind) in OTHER_WORDS.items():
         ids = frozenset(name for name, row in items.items() if row[field] == kind)

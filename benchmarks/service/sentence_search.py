@@ -1,4 +1,4 @@
-"""Texts that search stored sentences: how fast, and how often the exact answer.
+"""Texts as searches of stored sentences: times and recall.
 
     python -m benchmarks.service.sentence_search ../shared/data/flickr30k_sentences/sentences.txt.gz
 
@@ -40,7 +40,7 @@ COLLECTION = "default"
 
 
 def main() -> None:
-    """Store sentences where need be, search, and print."""
+    """Store missing sentences, search, and print."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("sentences", type=Path, help="a sentence a line, perhaps .gz")
     parser.add_argument("--count", type=int, default=20_000)
@@ -81,7 +81,7 @@ def read_lines(file: Path, count: int) -> list[str]:
 
 
 def store(engine: Engine, sentences: Sequence[str]) -> None:
-    """Store sentences that are not there yet, and build segments."""
+    """Store missing sentences, and build segments."""
     groups = [tuple(sentences[at : at + TOGETHER]) for at in range(0, len(sentences), TOGETHER)]
     home = engine.open(COLLECTION, create=True)
     for at in range(engine.catalog.count(home), len(groups), PUT):
@@ -94,7 +94,7 @@ def store(engine: Engine, sentences: Sequence[str]) -> None:
 
 
 def report_engine(engine: Engine, texts: Sequence[str]) -> None:
-    """Print times of searches for embedded texts, and how many hits an exact search shares."""
+    """Print times of searches by embedded texts, and their recall."""
     requests = {
         text: Request("sentences", engine.models.query(text, whole=True), limit=LIMIT)
         for text in texts
@@ -111,7 +111,7 @@ def report_engine(engine: Engine, texts: Sequence[str]) -> None:
 
 
 def report_first(engine: Engine, texts: Sequence[str]) -> None:
-    """Print how many sentences find themselves first."""
+    """Print the number of sentences at their own first rank."""
     first = 0
     for text in texts:
         request = Request("sentences", engine.models.query(text, whole=True), limit=1)
@@ -122,7 +122,7 @@ def report_first(engine: Engine, texts: Sequence[str]) -> None:
 
 
 def report(name: str, texts: Sequence[str], search: Callable[[str], object]) -> None:
-    """Print the times of searches after one that warms up, and the processor's share."""
+    """Print the times of warm searches, and the processor's share."""
     search(texts[0])
     times, used = list[float](), list[float]()
     for text in texts:
@@ -136,7 +136,7 @@ def report(name: str, texts: Sequence[str], search: Callable[[str], object]) -> 
 
 @contextmanager
 def serve(settings: Settings, engine: Engine) -> Iterator[str]:
-    """Serve an engine on a free port of this machine; gives the address."""
+    """Serve an engine on a free port; give the address."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

@@ -36,7 +36,7 @@ REQUESTS: Mapping[str, tuple[str, dict[str, Any]]] = {
 
 @dataclass
 class Trip:
-    """Functions of our rooms that serving threads enter, and changes of file, while `counting`."""
+    """Functions entered by serving threads, and changes of file, while `counting`."""
 
     counting: bool = False
     functions: set[CodeType] = field(default_factory=set)

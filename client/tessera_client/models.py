@@ -226,6 +226,26 @@ class Link(BaseModel):
     negated: Annotated[bool, Field(description="The query negates it; it gives 0 or less.")] = False
 
 
+class Magnitude(BaseModel):
+    """A region or a fragment of a sentence, with its vector's length."""
+
+    label: str
+    span: list[int] | None = None
+    box: list[float] | None = None
+    fragment: Annotated[int, Field(description="Its number in the photo or the sentence, from 0.")]
+    magnitude: float
+
+
+class Magnitudes(BaseModel):
+    """The longest vectors of each photo and sentence of an item."""
+
+    id: Annotated[
+        str, Field(description="An id of its owner's choosing, 1 to 1,024 bytes in UTF-8.")
+    ]
+    photos: list[list[Magnitude]]
+    sentences: list[list[Magnitude]]
+
+
 class Matcher(BaseModel):
     """The loaded matcher."""
 
@@ -306,6 +326,31 @@ class RangeCount(BaseModel):
     start: float | None
     end: float | None
     count: int
+
+
+class RegionHit(BaseModel):
+    """A region of a photo; links and phrases add up to its score.
+
+    `whole` is what the whole photo would give to a word, `added` what the region gives beyond it.
+    """
+
+    id: str
+    score: float
+    probability: Annotated[
+        float | None,
+        Field(description="Comparable between queries; null where the matcher is not calibrated."),
+    ]
+    photo: Annotated[int, Field(description="Which of the item's photos it is a part of, from 0.")]
+    region: Annotated[int, Field(description="Its number in the photo; 0 is the whole photo.")]
+    box: list[float]
+    crop: Annotated[str, Field(description="The address of the region as a picture.")]
+    image: str
+    width: int
+    height: int
+    metadata: dict[str, Any]
+    sentences: list[str]
+    links: list[Link]
+    phrases: list[Phrase]
 
 
 class Region(BaseModel):
@@ -724,6 +769,12 @@ class Products(BaseModel):
         float | None,
         Field(description="Comparable between queries; null where the matcher is not calibrated."),
     ]
+    min_probability: Annotated[
+        float,
+        Field(
+            description="From which on a photo, or a sentence, alone made an item relevant here."
+        ),
+    ]
     items: Annotated[int, Field(description="How many items were searched.")]
     behind: Annotated[int, Field(description="Changes that are not searched yet; 0 if all are.")]
     complete: Annotated[
@@ -748,3 +799,17 @@ class Products(BaseModel):
     facets: list[Facet]
     hits: list[ProductHit]
     cursor: str | None
+
+
+class RegionHits(BaseModel):
+    """Regions, best first."""
+
+    collection: str
+    model: str
+    query: Query
+    weak_below: Annotated[
+        float | None, Field(description="A hit with a lower probability counts as weak.")
+    ]
+    searched: Searched
+    cursor: str | None
+    hits: list[RegionHit]

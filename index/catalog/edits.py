@@ -127,7 +127,9 @@ def patch(
         )
         if change.metadata:  # what has more already may get another photo
             check_values(metadata)
-        record = record_change(connection, collection.key, row, metadata, change.photos)
+        record = record_change(
+            connection, collection.key, row, metadata, change.photos, change.sentence
+        )
         if change.metadata:  # what is larger already may get another photo
             sentences = [bag["text"] for bag in record.bags if bag["text"] is not None]
             check_size(item, metadata, sentences, catalog.storage.item_text)

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from index.catalog.catalog import Catalog
 from index.cluster.server import together
 from index.database.errors import NotReady
-from index.documents.query_words import Synonyms
+from index.documents.thesaurus import Synonyms
 from index.items import Collection
 from index.search.contenders import Contenders, ShardAnswer
 from index.search.index import Index

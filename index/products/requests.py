@@ -19,6 +19,9 @@ Near = Literal["looks", "likeness", "meaning"]
 SIDE_OF: Mapping[Near, Side] = {"looks": "images", "likeness": "images", "meaning": "sentences"}
 
 
+LIKELY = 0.6  # how probable a photo must be that alone makes an item an answer to words
+
+
 @dataclass(frozen=True, slots=True)
 class Boost:
     """A gain for items that pass a filter, or by their number under a key, scaled to 0 to 1."""
@@ -79,12 +82,14 @@ class ProductRequest:
     """A search of items: `limit` of them, best first, behind a place.
 
     Without `text` and photos everything that passes the filter is relevant. `least` is the
-    probability from which on a photo, or a sentence, alone makes its item relevant.
+    probability from which on a photo, or a sentence, alone makes its item relevant; with `likely`,
+    only where no item has the words or such a photo.
     """
 
     text: ProductText | None = None
     where: Mapping[str, Any] | None = None
     least: float = 0.0
+    likely: float | None = None
     weights: Weights = Weights()
     fields: Mapping[str, float] = field(default_factory=dict)
     boosts: tuple[Boost, ...] = ()
@@ -167,7 +172,10 @@ class Product:
 
 @dataclass(frozen=True, slots=True)
 class ProductAnswer:
-    """A page of products, with counts of all relevant ones that pass the filter."""
+    """A page of products, with counts of all relevant ones.
+
+    least: from which probability on a photo, or a sentence, alone made its item relevant.
+    """
 
     hits: tuple[Product, ...]
     total: int
@@ -175,4 +183,5 @@ class ProductAnswer:
     facets: tuple[Facet, ...]
     items: int
     behind: int
+    least: float
     place: ProductPlace | None = None  # where the next page begins, if there is one

@@ -11,10 +11,11 @@ import numpy as np
 
 from index import page_faults
 from index.catalog.catalog import Catalog
-from index.documents.query_words import Synonyms
 from index.documents.reader import DocumentReader
+from index.documents.thesaurus import Synonyms
 from index.items import Collection
-from index.search.contenders import SPARE, Contenders, ExactScores, ShardAnswer
+from index.search.contenders import SPARE, Contenders, ShardAnswer, likely_share
+from index.search.exact_scores import ExactScores
 from index.search.filter_bitmaps import Filters
 from index.search.overview import Overview
 from index.search.query import (
@@ -39,13 +40,6 @@ from models.scores.calibration import Calibration
 from models.scores.scoring import score_named
 from models.text.queries import Query
 
-# Of the bound of an error: over twice the largest of 3,000 real ones. Of a stored sentence the
-# errors of all fragments add up, and seldom have one sign.
-LIKELY = {
-    SentenceRole.QUERY_IS_SENTENCE: 0.25,
-    SentenceRole.ROWS_ARE_SENTENCES: 0.08,
-    SentenceRole.BOTH_ARE_SENTENCES: 0.25,
-}
 TRIES = 4  # to find what was replaced during a search
 RECENT = 200  # requests that are kept for an audit
 SHARED = 512  # rows up to which another thread costs more time than it saves
@@ -181,6 +175,11 @@ class Index:
     def _prepare(self, request: Request) -> Request:
         """Check a request, and adapt its query to this matcher."""
         if request.least is not None:
+            if request.per_photo is not None:
+                raise ValueError(
+                    "there are no probabilities to cut at: they are calibrated for whole photos, "
+                    "and these are regions; leave min_probability out"
+                )
             need_calibration(self._calibration, request.role)
         query = check_query(request.query, request.side, self._collection, self._calibration)
         return replace(request, query=query)
@@ -198,7 +197,7 @@ class Index:
         scored, exact = self._scan(request, terms, snapshot, revisions, most)
         candidates = sum(len(segment.numbers) for segment in scored)
         # Where rows were left out before, so can be what only the bound of the error would let in.
-        share = np.float32(1 if exact else LIKELY[request.role])
+        share = np.float32(1 if exact else likely_share(request))
         calibration = choose_calibration(self._calibration, request.role)
         if request.least is not None:
             needed = need_calibration(self._calibration, request.role)
@@ -253,7 +252,7 @@ class Index:
         if damaged is not None:
             damaged.update(refused.values())
         best: dict[int, Hit] = {}
-        for hit in hits.values():
+        for (hit,) in hits.values():
             best[hit.revision] = min(best.get(hit.revision, hit), hit, key=Hit.by_probability)
         return best
 
@@ -270,8 +269,7 @@ class Index:
         Also says whether no others could be.
         With `most`, only those of all rows that can be among as many best hits.
         """
-        every = request.exact or self._rescorer.device is not None  # a GPU scans in no time
-        score = None if every else self._score
+        score = None if self._needs_every_row(request) else self._score
         lengths = self._measure_for(request)
         chosen, exact = choose(
             snapshot.segments, request, terms, revisions, score, self._workers, self._share, lengths
@@ -283,6 +281,15 @@ class Index:
             chosen = scan.narrow(chosen, most)
         few = sum(len(numbers) for _, numbers in chosen) < SHARED
         return self._workers.map(lambda pair: scan.score(*pair), chosen, alone=few), exact
+
+    def _needs_every_row(self, request: Request) -> bool:
+        """Return whether no rows are left out by their summaries.
+
+        Those of some scores say little of lone regions. A GPU scans photos in no time.
+        """
+        if request.per_photo is not None:
+            return request.exact or not self._score.linear_alone
+        return request.exact or self._rescorer.device is not None
 
     def _measure_for(self, request: Request) -> Measure | None:
         """The lengths of rows, where a text is compared with sentences."""

@@ -10,7 +10,7 @@ from threading import Event, Lock, Thread
 from index import page_faults
 from index.catalog.catalog import Catalog
 from index.catalog.checksum_filling import lacks_checksums
-from index.documents.query_words import Synonyms
+from index.documents.thesaurus import Synonyms
 from index.items import Collection
 from index.search.index import Index
 from index.segments import follower_process as following

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from index.search import query as query_parts
+from index.search import regions
 from index.search.query import QueryPart, SentenceRole
 from index.search.requests import Request
 from index.search.rescorer import Coded, Estimates, Rescorer
@@ -28,7 +29,7 @@ class Scored:
     """Rows of a segment, and parts' scores (P, N) from codes.
 
     `total` (N,) is the weighted sum. `errors` (P, N) and `error` (N,) say how far each can be from
-    the exact one.
+    the exact one. Where regions are searched, these are of a row's best one, with P = 1.
     """
 
     rows: Rows
@@ -61,14 +62,15 @@ class Scan:
         lengths: Measure | None = None,
     ) -> None:
         """`lengths` measures the rows of sentences that a text is compared with."""
-        self._rescorer, self._request, self._terms = rescorer, request, terms
-        self._lengths = lengths
+        self._rescorer, self._request, self._lengths = rescorer, request, lengths
+        self._regions = request.per_photo is not None
+        self._terms = regions.join_terms(terms, rescorer.score) if self._regions else terms
         self._coded = self._encode(None) if lengths is None else []
 
     def score(self, rows: Rows, numbers: Numbers, heads: Heads | None = None) -> Scored:
         """Score rows from their codes, or from those of their `heads`."""
         estimates = self._estimate(rows, numbers, heads)
-        weights = [term.weight for term in self._terms]
+        weights = [1.0] if self._regions else [term.weight for term in self._terms]
         return Scored(
             rows,
             numbers,
@@ -82,6 +84,8 @@ class Scan:
         if self._lengths is not None:
             return Estimates(*estimate(self._terms, rows, numbers, self._lengths(rows)))
         query = self._coded if heads is None else self._encode(heads)
+        if self._regions:
+            return self._rescorer.best_regions(query, rows, numbers, heads)
         fewer = None if len(numbers) == len(rows) else numbers
         return self._rescorer.estimates(query, rows, fewer, heads)
 
@@ -113,7 +117,7 @@ class Scan:
             request.side == "images"
             and request.role is SentenceRole.QUERY_IS_SENTENCE
             and request.least is None
-            and self._rescorer.device is None
+            and (self._regions or self._rescorer.device is None)
         )
 
     def _find_least(self, bounds: Sequence[Scored], count: int) -> np.float32:

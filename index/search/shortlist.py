@@ -153,8 +153,8 @@ def _rows(chosen: Chosen) -> int:
 
 
 def _hits(request: Request, chosen: Chosen) -> int:
-    """Count possible hits of rows: one for all of an item's photos."""
-    if request.side == "sentences":
+    """Count possible hits of rows: one for all of an item's photos, or one or more for each."""
+    if request.side == "sentences" or request.per_photo is not None:
         return _rows(chosen)
     # Numbers come in order, and so do their revisions.
     changes = (np.diff(rows.revisions[numbers]) for rows, numbers in chosen)

@@ -31,7 +31,8 @@ class Phrase:
 
     `whole` is the whole photo's part of it, None if unknown. `region` is the region that earned a
     box, None if the photo as a whole answers. A negated phrase has a similarity of 0 or less. In a
-    query of negated phrases alone, it is above 0 for photos without them.
+    query of negated phrases alone, it is above 0 for photos without them. `pairs` names its
+    fragments where they are pairs of words, of which the span has only the dependents.
     """
 
     span: Span
@@ -39,6 +40,11 @@ class Phrase:
     whole: float | None = None
     region: int | None = None
     negated: bool = False
+    pairs: str | None = None
+
+    def words(self, text: str) -> str:
+        """Its words in a text."""
+        return self.pairs or self.span.of(text)
 
     @property
     def added(self) -> float | None:
@@ -62,6 +68,27 @@ def query_links(image: FragmentBag, query: Query, score: str = "sum_of_max") -> 
     """The terms of a query's score, whose sum is the score; fragments count in `query.bag`."""
     links = score_named(score).links
     return join_parts(query, [links(image, part) for part in query.parts], query.floored)
+
+
+def region_links(
+    image: FragmentBag, query: Query, region: int, score: str = "sum_of_max"
+) -> tuple[Link, ...]:
+    """The terms of a query's score for a region, which is that of a photo of it alone.
+
+    With sum_of_max Σ_t v_iᵀ s_t. `whole` is what the whole photo would give in its place.
+    """
+    alone, named = image.alone(region), score_named(score)
+    split = has_whole(image) and named.linear_alone
+    part_links = []
+    for part in query.parts:
+        wholes = (part.vectors @ image.vectors[0]).tolist() if split else [None] * len(part)
+        part_links.append(
+            [
+                replace(link, region=region, whole=wholes[link.fragment])
+                for link in named.links(alone, part)
+            ]
+        )
+    return join_parts(query, part_links, query.floored)
 
 
 def text_links(sentence: FragmentBag, query: Query) -> tuple[Link, ...]:
@@ -243,7 +270,15 @@ def phrase(
         if present and earns_box(image, similarity[list(group.heads)].sum(0), region)
         else None,
         negated,
+        name_pairs([sentence.labels[fragment] for fragment in group.fragments]),
     )
+
+
+def name_pairs(labels: Sequence[str]) -> str | None:
+    """The labels of a phrase with pairs of words; None for single words, and for a whole text."""
+    if all(" " not in label or label == WHOLE_SENTENCE for label in labels):
+        return None
+    return ", ".join(labels)
 
 
 def earns_box(image: FragmentBag, similarity: Tensor, region: int) -> bool:

@@ -29,7 +29,7 @@ def pool(maps: Tensor, boxes: Tensor) -> Tensor:
 
 
 def crop(image: Tensor, box: Box) -> Tensor:
-    """Cut the part of a photo (3, H, W) in a box, at least a pixel."""
+    """Cut a box, at least a pixel, from a photo (3, H, W)."""
     height, width = image.shape[1:]
     left, top = int(box.left * width), int(box.top * height)
     right, bottom = round(box.right * width), round(box.bottom * height)

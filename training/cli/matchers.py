@@ -119,7 +119,7 @@ def train_in(
 
 
 def draw_run(best: Path, corpus: Corpus, place: RunPlace, console: Console) -> None:
-    """Draw a run's curves and examples into its folder; without matplotlib, say how."""
+    """Draw a run's curves and examples into its folder."""
     from training.report import drawing, run_pictures
 
     if not drawing.is_available():

@@ -1,4 +1,4 @@
-"""Photos that a training learned, so that no measurement takes them for new ones."""
+"""Photos of a training, to be left out of measurements."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def digest_photos(examples: Iterable[Example]) -> list[str]:
 
 
 def leave_out(examples: Sequence[Example], facts: Mapping[str, Any]) -> Sequence[Example]:
-    """Leave out the photos that a checkpoint learned, also under another name.
+    """Leave out the photos of a checkpoint's training, also if renamed.
 
     `facts` are the checkpoint's. ValueError if no photo is left.
     """
@@ -35,5 +35,5 @@ def leave_out(examples: Sequence[Example], facts: Mapping[str, Any]) -> Sequence
 
 
 def describe(given: int, new: int) -> str:
-    """Describe how many photos are left out."""
+    """Describe the number of photos left out."""
     return f"{given - new:,} of the {given:,} photos are left out: the checkpoint learned them"

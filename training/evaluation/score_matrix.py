@@ -44,7 +44,7 @@ def sentence_cosines(sentences: Sequence[FragmentBag]) -> Floats:
 
 
 def sum_to_units(sentences: Sequence[FragmentBag]) -> Floats:
-    """Sum up the fragments of sentences, to vectors of length one (L, D) without terms.
+    """Sum fragments of sentences to vectors of length one (L, D).
 
     A sentence without fragments, as of pairs of words without a relation, has zeros.
     """

@@ -1,4 +1,4 @@
-"""Canonical correlations of phrases and their boxes, for a grounder with linear branches."""
+"""Canonical correlations of phrases and boxes, for linear branches."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Moments:
 
 @torch.no_grad()
 def solve(model: Model, pairs: Pairs, options: Correlation) -> None:
-    """Solve for both linear branches: directions of regions and phrases that correlate most.
+    """Solve for both linear branches by canonical correlations.
 
     ValueError for a model with hidden layers, or without a pair.
     """

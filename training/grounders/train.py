@@ -131,7 +131,7 @@ def train(
 def pair_regions(
     model: two_branch.Model, dataset: PhraseDataset, device: str
 ) -> Iterator[tuple[Tensor, Tensor]]:
-    """Give the features of each photo's regions (N, C) and phrases (N, C') that are pairs."""
+    """Give the features of paired regions (N, C) and phrases (N, C')."""
     taken: Counter[str] = Counter()
     for photo in range(len(dataset)):
         inputs, phrases = dataset.regions[photo].to(device), dataset.phrases[photo].to(device)

@@ -109,7 +109,7 @@ def require_alike(loaded: Sequence[Checkpoint]) -> list[TwoTowerMatcher]:
 
 
 def require_common_start(loaded: Sequence[Checkpoint]) -> None:
-    """Raise ValueError for several matchers that began at different weights.
+    """Raise ValueError for matchers with different starting weights.
 
     The mean of such finds nothing. Without a checkpoint that all began with, a text tower or an
     image tower with pretrained layers keeps their spaces alike.
@@ -129,7 +129,7 @@ def require_common_start(loaded: Sequence[Checkpoint]) -> None:
 
 
 def find_start(run: Checkpoint) -> str:
-    """Find the fingerprints of the checkpoints that a training began with."""
+    """Find the fingerprints of a training's starting checkpoints."""
     began_with = run.facts.get("began_with") or [run.facts.get("start")]
     return " + ".join(start for start in began_with if isinstance(start, str)) or AT_RANDOM
 

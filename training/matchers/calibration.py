@@ -74,7 +74,7 @@ def calibrate(
     progress: Progress,
     device: str = "cpu",
 ) -> tuple[Calibration, dict[str, Reliability]]:
-    """Fit on half of val's photos; measure on the rest and the checks.
+    """Fit on half of val's photos; measure on the rest.
 
     Raises LookupError for a corpus without train or val, ValueError for photos or texts that cannot
     be embedded, and for a matcher with a catalogue's terms, whose calibration is its start's.
@@ -105,7 +105,7 @@ def calibrate(
 
 
 def halve(corpus: Corpus) -> list[tuple[ParsedPhotos, list[Example], list[int]]]:
-    """Halve val at random, with as many photos of train and the positions in val."""
+    """Halve val at random, with as many photos of train."""
     random = Random(SEED)  # noqa: S311 - a sample, no secret
     train, val = corpus.split("train"), ParsedPhotos.of(corpus.split("val"))
     order = random.sample(range(len(val)), len(val))

@@ -63,7 +63,7 @@ class ObjectiveTerm:
 
 
 def weigh_terms(terms: Sequence[ObjectiveTerm], match: Match, epoch: int) -> Loss:
-    """Sum the weighted objectives that count in an epoch."""
+    """Sum the weighted objectives of an epoch."""
     total = match.scores.new_zeros(())
     values: dict[str, Tensor] = {}
     for term in terms:

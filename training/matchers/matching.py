@@ -223,7 +223,7 @@ def rank_split(model: TwoTowerMatcher, pairs: Pairs, bags: SplitBags, device: st
 def measure_similarity(
     model: TwoTowerMatcher, pairs: Pairs, bags: SplitBags
 ) -> dict[str, Any] | None:
-    """Rank a split's sentences by one vector each, the sum of their fragments.
+    """Rank a split's sentences by the sums of their fragments.
 
     None where distances stand for products, or a photo has one sentence alone.
     """

@@ -117,7 +117,7 @@ class Preset:
         return replace(self, name=f"{self.name}-{photos}-photos", photos=photos)
 
     def fit_to(self, corpus: Corpus) -> Preset:
-        """Copy the preset with at most a quarter of its photos held out."""
+        """Copy the preset with at most a quarter held out."""
         if not self.hold_out:
             return self
         count = len(self.select(corpus))

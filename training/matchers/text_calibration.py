@@ -1,4 +1,4 @@
-"""Calibration of texts and texts alone, for a matcher whose other pairs are calibrated."""
+"""Calibration of pairs of texts, for an otherwise calibrated matcher."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def calibrate_texts(
 def embed_texts(
     loaded: Checkpoint, corpus: Corpus, checks: Sequence[Corpus], progress: Progress
 ) -> Iterator[tuple[str, SearchedSplit]]:
-    """Embed the texts of both halves of val, and of the checks' val."""
+    """Embed the texts of val's halves and of the checks."""
     for half, absent, _ in halve(corpus):
         yield (
             f"{corpus.name} val",

@@ -140,7 +140,7 @@ def numbers(boxes: Sequence[Measurement]) -> tuple[str, ...]:
 
 
 def claim_rows(runs: Mapping[str, Runs]) -> list[str]:
-    """Write the paper's claims and the seeds' verdicts; nothing if no claim is measured."""
+    """Write the paper's measured claims and the seeds' verdicts."""
     judged = list(judge(runs))
     return [claim_row(claim, result) for claim, result in judged if any(dict(judged).values())]
 
@@ -163,7 +163,7 @@ def judge_claims(
 
 
 def judge(runs: Mapping[str, Runs]) -> Iterator[tuple[Claim, ClaimResult | None]]:
-    """Judge each claim by phrases localised, next to mAP; None without a pair."""
+    """Judge each claim by localised phrases; None without a pair."""
     for claim in CLAIMS:
         compared = pair_results(claim, runs)
         if not compared:

@@ -21,7 +21,7 @@ Result = Mapping[str, Any]  # both ways' metrics of a run on val
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A paper's finding, the preset that shows it, and the preset to beat.
+    """A paper's finding, its preset, and the preset to beat.
 
     measure: what the paper compares, recalls, mean ranks, or the rank of sentences of one photo.
     condition: what to know next to the verdict. unlike: why the presets differ from what the paper
@@ -85,7 +85,7 @@ AT_ZERO_SCORES = 2.0  # the balanced fragment objective, where all products are 
 
 
 def check_claim(claim: Claim, runs: Mapping[str, Mapping[int, Result]]) -> ClaimResult | None:
-    """Check a claim by results of presets and seeds; None without a pair."""
+    """Check a claim by presets and seeds; None without a pair."""
     ranks_of = mean_similarity if claim.measure == SIMILARITY else mean_ranks
     compared = [
         (better, worse)
@@ -105,7 +105,7 @@ def check_claim(claim: Claim, runs: Mapping[str, Mapping[int, Result]]) -> Claim
 
 
 def explain_unlike(claim: Claim, compared: Iterable[tuple[Result, Result]]) -> str:
-    """Explain why runs are not what a paper compares; nothing if they are."""
+    """Explain the difference of runs from a paper's; empty without one."""
     if claim.unlike:
         return claim.unlike
     results = [result for pair in compared for result in pair]
@@ -115,7 +115,7 @@ def explain_unlike(claim: Claim, compared: Iterable[tuple[Result, Result]]) -> s
 
 
 def is_minimised(result: Result, term: str) -> bool:
-    """Return whether a term fell below its value for zero scores, or is absent."""
+    """Return whether a term is absent or fell below zero scores."""
     if term not in result.get("objectives", ()):
         return True
     values = [epoch["terms"][term] for epoch in result.get("curve", ()) if epoch.get("terms")]

@@ -27,7 +27,7 @@ COLOURS = ("#0b5fa5", "#c2571a", "#2e7d4f", "#7b4fa3", "#8a6d00", "#555555")
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A value with half of its interval, if it has one, and its colour."""
+    """A value with its colour and half of its interval."""
 
     label: str
     value: float
@@ -75,7 +75,7 @@ def save(figure: Figure, file: Path) -> Path:
 
 
 def draw_bars(axes: Any, bars: Sequence[Bar], title: str, zero: bool = False) -> None:
-    """Draw values as points with intervals, the first at the top; a line marks zero."""
+    """Draw values as points with intervals, the first at the top."""
     for row, bar in enumerate(bars):
         axes.errorbar(
             bar.value, row, xerr=bar.half, fmt="o", markersize=4, capsize=2, color=bar.colour

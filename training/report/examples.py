@@ -1,4 +1,4 @@
-"""Pictures of answers: photos that a text finds, and captions under crops."""
+"""Pictures of answers: photos found by texts, captions under crops."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Row:
 
 
 def draw(rows: Sequence[Row], file: Path, *, tall: float = 2.2) -> Path:
-    """Draw rows of photos; right ones have a green frame. LookupError without matplotlib."""
+    """Draw rows of photos; right ones have a green frame."""
     columns = max(len(row.photos) for row in rows)
     figure, _ = new_figure(tall * len(rows))
     figure.clear()

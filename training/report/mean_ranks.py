@@ -1,4 +1,4 @@
-"""Mean ranks as Socher et al. 2014 report them: sentences of one photo, search, description."""
+"""Mean ranks (Socher et al. 2014): similarity, search, description."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def sections(
     runs: Mapping[str, Mapping[int, Result]],
     stored: Sequence[Measurement],
 ) -> list[str]:
-    """Write the table of mean ranks, with checkpoints on other data; of its paper alone."""
+    """Write a paper's table of mean ranks."""
     if paper.name != DTRNN:
         return []
     rows = [
@@ -57,7 +57,7 @@ def list_ranks(
     runs: Mapping[str, Mapping[int, Result]],
     stored: Sequence[Measurement],
 ) -> Iterator[tuple[str, Any, tuple[float | None, ...]]]:
-    """List a model's ranks by data: trained here over seeds, and measured elsewhere."""
+    """List a model's ranks by data."""
     if results := runs.get(preset):
         seeds = "–" if SOLVED in results else len(results)
         yield data, seeds, average_ranks(list(results.values()))
@@ -68,7 +68,7 @@ def list_ranks(
 
 
 def average_ranks(results: Sequence[Result]) -> tuple[float | None, ...]:
-    """Average the three mean ranks over seeds; None where one was not measured."""
+    """Average the three mean ranks over seeds; None if incomplete."""
     return tuple(
         mean(result[way]["mean_rank"] for result in results)
         if all(result.get(way) for result in results)

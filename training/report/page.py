@@ -70,7 +70,7 @@ def write_page(stored: Sequence[Measurement], pictures: Sequence[str] = ()) -> s
 def paper_sections(
     paper: Paper, stored: Sequence[Measurement], by_data: Mapping[str, trainings.Runs]
 ) -> list[str]:
-    """Write all that was measured of a paper; nothing without measurements."""
+    """Write a paper's measurements; empty without any."""
     outdated = trainings.find_outdated(stored)
     body = [
         text

@@ -1,4 +1,4 @@
-"""The papers: their claims, and what differs here."""
+"""The papers: their claims, and differences here."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ UNEQUAL = "SDT-RNN learns 500 pairs a batch for 12 epochs, DeFrag 100 for 6"
 
 @dataclass(frozen=True, slots=True)
 class Paper:
-    """A paper, by the name that claims and systems use, its idea, and what differs here."""
+    """A paper: its name in claims, idea, and differences here."""
 
     name: str
     title: str

@@ -46,7 +46,7 @@ EXAMPLES = (  # of benchmarks/models/example_pictures.py
 
 
 def draw_for(stored: Sequence[Measurement], page: Path) -> list[str]:
-    """Draw a page's pictures into the folder of its name; nothing without matplotlib."""
+    """Draw a page's pictures into its folder, if matplotlib is installed."""
     return write_pictures(stored, page.with_suffix("")) if is_available() else []
 
 
@@ -102,7 +102,7 @@ def draw_claims(runs: trainings.Runs, file: Path) -> bool:
 
 
 def bar_claim(claim: Claim, result: ClaimResult) -> Bar:
-    """Draw a claim as what its paper compares, coloured by its verdict."""
+    """Draw a claim's comparison, coloured by its verdict."""
     recalls = claim.measure == RECALL_SUM
     gain = result.recall_sum if recalls else result.ranks
     label = claim.says if recalls else f"{claim.says} (ranks)"
@@ -110,7 +110,7 @@ def bar_claim(claim: Claim, result: ClaimResult) -> Bar:
 
 
 def draw_recalls(runs: trainings.Runs, file: Path) -> bool:
-    """Draw recall at 1 both ways of every system; return whether there are any."""
+    """Draw each system's recall at 1; return whether any was drawn."""
     systems = [system for system in SYSTEMS if system.preset in runs]
     if not systems:
         return False
@@ -164,7 +164,7 @@ def average_curves(results: Sequence[Result]) -> Iterator[tuple[str, list[float]
 
 
 def draw_reliability(stored: Sequence[Measurement], folder: Path) -> bool:
-    """Draw calibrations: probabilities, and the share that is right; whether there are any."""
+    """Draw reliability diagrams; return whether any was drawn."""
     kinds: Mapping[str, Callable[[Measurement], bool]] = {
         "reliability": lambda row: "weak_below" in row,
         "captions": lambda row: "unsure_below" in row,

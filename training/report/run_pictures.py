@@ -1,4 +1,4 @@
-"""Pictures of a training in its folder: curves by epoch, and examples of what it finds."""
+"""Pictures of a training in its folder: curves and examples."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ QUERIES, BEST = 5, 4  # sentences of val, and photos for each
 
 
 def draw_history(folder: Path) -> Path | None:
-    """Draw loss, its terms and recalls of a run.json by epoch; None without epochs.
+    """Draw loss, terms and recalls by epoch; None without epochs.
 
     LookupError without matplotlib.
     """
@@ -47,13 +47,13 @@ def draw_history(folder: Path) -> Path | None:
 
 
 def curve_of(label: str, epochs: Sequence[Mapping[str, Any]], value: Any) -> Curve:
-    """Make a curve of a value by epoch, where it is measured."""
+    """Make a curve of a value by its measured epochs."""
     points = [(epoch["epoch"], value(epoch)) for epoch in epochs if value(epoch) is not None]
     return Curve(label, [place for place, _ in points], [number for _, number in points])
 
 
 def term_curves(epochs: Sequence[Mapping[str, Any]]) -> Iterable[Curve]:
-    """Give a curve of each term of the loss, where there are several."""
+    """Give a curve of each of several terms of the loss."""
     names = dict.fromkeys(name for epoch in epochs for name in epoch.get("terms") or ())
     if len(names) > 1:
         for name in names:

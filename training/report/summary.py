@@ -1,4 +1,4 @@
-"""The results page's summary: what works, what held, and what could not be tested."""
+"""The results page's summary: results, verdicts, and untested claims."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ NOT_RUN = (  # what computing time did not allow, and the command
 
 
 def sections(stored: Sequence[Measurement], by_data: Mapping[str, trainings.Runs]) -> list[str]:
-    """Write the summary; without claims nothing but what ships."""
+    """Write the summary; without claims only of shipped models."""
     lines = heading("In short", 2, SAYS, describe_shipped(stored))
     verdicts = [
         (f"{paper.title}, on {data}", paper.idea, by_verdict)
@@ -78,7 +78,7 @@ def sections(stored: Sequence[Measurement], by_data: Mapping[str, trainings.Runs
 
 
 def describe_shipped(stored: Sequence[Measurement]) -> str:
-    """Describe the retrieval of the matcher that ships; nothing if it is not measured."""
+    """Describe the shipped matcher's retrieval; empty if not measured."""
     for row in stored:
         if "retrieval" in row and (row["preset"], name_data(row)) == SHIPPED:
             search = row["retrieval"]["search"]

@@ -1,4 +1,4 @@
-"""Sections of the results page on trained presets: systems, claims and terms, by paper."""
+"""Sections of the results page on presets, by paper."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def name_data(run: Measurement) -> str:
 
 
 def name_preset(run: Measurement) -> str:
-    """Name a run's preset, with the checkpoint that it began with."""
+    """Name a run's preset and its starting checkpoint."""
     name = str(run["preset"]["name"]).removesuffix(f"-{run['preset'].get('photos')}-photos")
     start = run.get("start")
     return f"{name} from {start}" if start else name  # it had more training than the preset says
@@ -95,7 +95,7 @@ def find_outdated(stored: Iterable[Measurement]) -> set[str]:
 
 
 def differ(run: Measurement, shipped: Measurement) -> bool:
-    """Return whether a run's preset trains or models otherwise than the shipped one."""
+    """Return whether a run's preset differs from the shipped one."""
     models = run.get("model"), json.loads(json.dumps(shipped["model"]))  # as run files have it
     return list_settings(run) != list_settings(shipped) or not agree(*models)
 
@@ -144,7 +144,7 @@ def sections(
 
 
 def choose_systems(paper: Paper, runs: Runs) -> Iterator[System]:
-    """Choose a paper's measured systems, and those that its claims compare with.
+    """Choose a paper's measured systems and those in its claims.
 
     Presets of no paper come with Tessera's own; published numbers are the paper's alone.
     """
@@ -164,12 +164,12 @@ def choose_systems(paper: Paper, runs: Runs) -> Iterator[System]:
 
 
 def belongs(system: System, paper: Paper) -> bool:
-    """Return whether a system is of a paper, or of none and so among Tessera's own."""
+    """Return whether a system belongs to a paper, or to Tessera."""
     return system.source.startswith(paper.name) or (system.source == "–" and paper.name == OURS)
 
 
 def terms_section(data: str, runs: Runs, systems: Iterable[System]) -> list[str]:
-    """Write the terms of losses by epoch, where they are stored."""
+    """Write the stored terms of losses by epoch."""
     rows = []
     for system in systems:
         results = [run for run in runs[system.preset].values() if has_terms(run)]
@@ -189,7 +189,7 @@ def round_term(value: float) -> str:
 
 
 def has_terms(run: Result) -> bool:
-    """Return whether a run has stored values of several objectives, or of fragments."""
+    """Return whether a run stores several objectives, or fragments' own."""
     curve = run["curve"]
     return bool(curve) and "fragments" in (curve[0].get("terms") or ())
 
@@ -229,7 +229,7 @@ def claim_row(claim: Claim, runs: Runs, outdated: Collection[str]) -> str:
 
 
 def judge_claims(data: str, runs: Runs) -> Iterator[tuple[Claim, ClaimResult | None]]:
-    """Judge the claims; those that a part of train did not measure are left out."""
+    """Judge the measured claims."""
     if any(system.preset in runs for system in SYSTEMS):
         for claim in CLAIMS:
             result = check_claim(claim, runs)

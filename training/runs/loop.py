@@ -43,7 +43,7 @@ class Dataset(Protocol[Batch_co]):
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """The loss of a batch, a scalar, and its terms before their weights."""
+    """The scalar loss of a batch, and its unweighted terms."""
 
     total: Tensor
     terms: Mapping[str, Tensor] = field(default_factory=dict)
@@ -143,7 +143,7 @@ class Trainer(Generic[Batch]):
         return record
 
     def learn(self, progress: Progress = silent) -> tuple[float, dict[str, float]]:
-        """Learn the dataset once; return a step's mean loss and terms, 0 without epochs."""
+        """Learn the dataset once; return a step's mean loss and terms."""
         if not self.schedule.epochs:
             return 0.0, {}
         self.model.train()
@@ -156,7 +156,7 @@ class Trainer(Generic[Batch]):
         return fmean(loss for loss, _ in steps), average_terms(terms for _, terms in steps)
 
     def step(self, batch: Batch) -> tuple[float, dict[str, float]]:
-        """Learn one batch; return its loss and terms. ArithmeticError if it is not finite."""
+        """Learn one batch; return its loss and terms."""
         epoch = len(self.history) + 1
         value = self.part.objective(batch, epoch)
         loss = value if isinstance(value, Loss) else Loss(value)
@@ -198,7 +198,7 @@ class Trainer(Generic[Batch]):
 
 
 def average_terms(steps: Iterable[Mapping[str, float]]) -> dict[str, float]:
-    """Average each term over the steps that have it."""
+    """Average each term over its steps."""
     values: dict[str, list[float]] = defaultdict(list)
     for terms in steps:
         for name, value in terms.items():

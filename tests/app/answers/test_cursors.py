@@ -49,8 +49,8 @@ def test_cursor_of_another_list_or_service_is_refused() -> None:
 def test_cursor_of_the_longest_id_fits() -> None:
     longest = CURSORS.write("k" * 32, "".join(map(chr, range(0x20000, 0x20000 + 200))))
     assert len(longest) < LONGEST_CURSOR
-    with pytest.raises(ValueError, match="longer than 2,000"):
-        CURSORS.read("a" * 2001, "list")
+    with pytest.raises(ValueError, match="longer than 8,000"):
+        CURSORS.read("a" * 8001, "list")
 
 
 @given(filters, st.randoms(use_true_random=False))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 import subprocess
 import sys
@@ -91,6 +92,18 @@ def test_stored_sentences_are_found_with_reasons(
     assert "1.00" in output
     assert "a boat" in output
     assert "a dog" not in output
+
+
+def test_parts_of_photos_are_found_with_their_boxes(
+    command: Callable[..., tuple[int, str]], photos: Path
+) -> None:
+    command("index", photos)
+    code, output = command("search", "a dog", "--parts")
+    assert code == 0
+    assert "photos/red.png" in output
+    assert re.search(r"\d\.\d\d  \d\.\d\d  \d\.\d\d", output)
+    code, output = command("search", "a dog", "--parts", "--sentences")
+    assert (code, "sentences have no parts" in output) == (2, True)
 
 
 def test_keep_is_never_ignored_silently(

@@ -1,4 +1,4 @@
-"""The command `index` says what it read, what it did not, and what is gone."""
+"""The command `index` names read, unread and departed files."""
 
 from __future__ import annotations
 

@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from index.documents.query_words import Corrections, Wording
+from index.documents.corrections import Corrections
+from index.documents.query_words import Wording
+from index.products.requests import LIKELY
 from models.scores.calibration import Calibration
 from tests.shops import SHOP, Post, ids
 
@@ -102,7 +104,7 @@ def test_words_behind_a_minus_or_negated_are_refused(post: Post) -> None:
 
 
 def test_a_text_that_only_negates_leaves_out_and_ranks_the_rest_by_their_photos(post: Post) -> None:
-    for text in ("no red sofa", "-red -sofa", "-sofa without red"):
+    for text in ("-red -sofa", "-sofa without red"):
         found = post(text=text)
         assert sorted(ids(found)) == ["AB-1", "AB-2", "AB-3", "AB-4"]
         assert set(ids(found)[:2]) == {"AB-2", "AB-3"}
@@ -326,3 +328,26 @@ def test_a_group_is_shown_by_the_best_photo_of_its_best_item(
 @pytest.mark.parametrize("text", ["", " ", " \t\n"])
 def test_blank_text_browses(post: Post, text: str) -> None:
     assert post(text=text)["total"] == len(SHOP)
+
+
+def test_the_default_call_counts_what_the_page_shows(post: Post) -> None:
+    found = post(text="red", facets=["brand"])
+    assert found["min_probability"] == LIKELY > found["weak_below"]
+    strict = post(text="red", facets=["brand"], min_probability=LIKELY)
+    loose = post(text="red", facets=["brand"], min_probability=0)
+    assert (found["total"], found["facets"]) == (strict["total"], strict["facets"])
+    assert found["total"] < loose["total"]
+    assert loose["min_probability"] == 0
+    assert post(id="AB-1")["min_probability"] == found["weak_below"]
+    assert post()["min_probability"] == found["weak_below"]
+
+
+def test_what_breaks_in_a_search_is_no_mistake_of_the_caller(
+    shop: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(self: Wording, *_: object) -> None:
+        [].index(self)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Wording, "read", fail)
+    answer = shop.post("/search/products", json={"text": "red"})
+    assert (answer.status_code, answer.json()["type"]) == (500, "urn:tessera:problem:unexpected")

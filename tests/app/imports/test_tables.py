@@ -64,6 +64,14 @@ def test_columns_are_guessed_by_their_names_and_cells(shop: Path) -> None:
     assert map_columns(table.header, [], read_mapping(told)) == (columns, [])
 
 
+def test_codes_are_no_numbers(tmp_path: Path) -> None:
+    rows = ["A1,Chair,4006381333931,501,12", "A2,Table,96385074,1460,3"]
+    file = tmp_path / "codes.csv"
+    file.write_text("\n".join(["SKU,Title,Bars,Model No.,Stock", *rows]), "utf-8")
+    with open_table(file, {}) as table:
+        assert table.columns.numbers == ("Stock",)
+
+
 def test_good_rows_are_stored_and_each_other_says_why(engine: Engine, shop: Path) -> None:
     outcomes = run(engine, shop)
     assert {number: one.status for number, one in outcomes.items()} == {

@@ -97,6 +97,10 @@ def test_photos_break_no_rule(page: Any, png: Callable[..., bytes]) -> None:
     page.wait_for_selector(".phrase")
     settled(page)
     assert violations(page) == []
+    page.goto("/?q=red+wall&parts=1")
+    page.wait_for_selector(".stage.crop")
+    settled(page)
+    assert violations(page) == []
     page.goto("/?q=a+zebra")
     settled(page)
     assert violations(page) == []

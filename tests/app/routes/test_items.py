@@ -14,6 +14,7 @@ from PIL import Image
 from starlette.testclient import TestClient
 
 from app.engine.engine import Engine
+from index.items import NoSpace
 
 Png = Callable[..., bytes]
 LINES = {"content-type": "application/x-ndjson"}
@@ -40,6 +41,20 @@ def test_item_comes_back_as_it_was_put(client: TestClient, png: Png) -> None:
         "notes": [],
     }
     assert answer.json() == item
+
+
+def test_an_item_says_which_regions_and_words_weigh_most(client: TestClient, png: Png) -> None:
+    """A colour's vector is as long as it is far from grey."""
+    fields = {"sentences": ["a gray and red wall"]}
+    client.put("/items/x", files={"image": png("red")}, data=fields)
+    answer = client.get("/items/x/magnitudes").json()
+    (photo,), (sentence,) = answer["photos"], answer["sentences"]
+    assert [part["magnitude"] for part in photo] == pytest.approx([3**0.5] * 5, abs=0.1)
+    assert sorted(part["fragment"] for part in photo) == [*range(5)]
+    assert (sentence[0]["label"], sentence[0]["span"]) == ("red", [11, 14])
+    assert sentence[0]["magnitude"] == pytest.approx(3**0.5, abs=1e-3)
+    assert all(part["magnitude"] < 0.1 for part in sentence[1:])
+    assert client.get("/items/none/magnitudes").status_code == 404
 
 
 def test_put_again_replaces_everything(client: TestClient, png: Png) -> None:
@@ -184,7 +199,7 @@ def test_line_is_acknowledged_only_when_it_is_stored(
     client: TestClient, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*_: object) -> None:
-        raise ValueError("the disk is full")
+        raise NoSpace("the disk is full")
 
     monkeypatch.setattr(engine.catalog, "put_many", full)
     answer = client.post("/items", content=b'{"id": "a", "sentences": ["red"]}', headers=LINES)

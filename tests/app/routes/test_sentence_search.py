@@ -1,4 +1,4 @@
-"""Texts that search stored sentences."""
+"""Texts as searches of stored sentences."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def ask(client: TestClient, **asked: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("sentence", TOLD.values())
 def test_a_sentence_finds_itself_first(told: TestClient, sentence: str) -> None:
-    """Also if it negates something, or has a word that the model does not know."""
+    """Also with a negation or an unknown word."""
     first = ask(told, text=sentence)["hits"][0]
     assert first["score"] == pytest.approx(1)
 

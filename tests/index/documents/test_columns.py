@@ -63,6 +63,17 @@ def test_documents_are_sorted_by_their_first_number_then_texts_and_those_without
     assert np.argsort(column.sort_keys(5, descending), kind="stable").tolist() == order
 
 
+def test_texts_are_sorted_as_people_do():
+    column = column_of([["Zulu"], ["élan"], ["beta 10"], ["Äpfel"], ["Beta 9"], ["Alpha"]])
+    order = np.argsort(column.sort_keys(6, descending=False))
+    names = [column.values[code] for code in order.tolist()]
+    assert names == ["Alpha", "Äpfel", "Beta 9", "beta 10", "élan", "Zulu"]
+    values = column.facet("k", np.ones(6, np.bool_), 6).values
+    assert [value for value, _ in values] == names
+    column.add(6, ['"Beta"'])
+    assert column.sort_keys(7, descending=False).tolist() == [6, 5, 4, 1, 3, 0, 2]
+
+
 @pytest.mark.parametrize("descending", [False, True])
 def test_a_value_that_is_gone_has_a_place_between_others(descending):
     column = column_of([[5], [2], [], [-1], ["x"], ["a"]])

@@ -84,6 +84,23 @@ def test_all_that_has_the_words_or_a_probable_photo_is_relevant_and_counted(meta
     assert scores == pytest.approx(sorted(scores, reverse=True))
 
 
+def test_a_photo_alone_answers_if_it_is_likely_or_nothing_else_answers():
+    documents = documents_of([{"title": title} for title in ("oak", "shirt", "shoe", "hat")])
+    photos = Shortlist(np.array([2, 3]), np.full(2, -1), np.array([0.7, 0.4]))
+    request = asked(documents, "oak", least=0.3, likely=0.6, facets=(FacetRequest("title"),))
+    answer = rank(documents, request, {"looks": photos})
+    assert [hit.id for hit in answer.hits] == ["00", "01"]
+    assert (answer.total, answer.least, answer.facets[0].distinct) == (2, 0.6, 2)
+    unlikely = Shortlist(np.array([2, 3]), np.full(2, -1), np.array([0.5, 0.4]))
+    absent = asked(documents, "quux", least=0.3, likely=0.6)
+    answer = rank(documents, absent, {"looks": unlikely})
+    assert ([hit.id for hit in answer.hits], answer.least) == (["01", "02"], 0.3)
+    answer = rank(documents, replace(request, where={"title": "shoe"}), {"looks": unlikely})
+    assert ([hit.id for hit in answer.hits], answer.least) == (["02"], 0.3)
+    answer = rank(documents, replace(request, likely=None), {"looks": photos})
+    assert (answer.total, answer.least) == (3, 0.3)
+
+
 def test_a_text_that_only_refuses_finds_all_else_ranked_by_looks():
     titles = ["oak", "blue oak", "shirt", "shoe", "red shirt"]
     documents = documents_of([{"title": title} for title in titles])

@@ -1,4 +1,4 @@
-"""Texts that search sentences: each is compared by one vector, the sum of its words."""
+"""Texts as searches of sentences, by one vector a side."""
 
 from dataclasses import replace
 
@@ -56,7 +56,7 @@ def test_scores_by_hand(catalog, collection, index):
 
 
 def test_every_sentence_finds_itself_first(catalog, collection, index, follow, sentence_bag):
-    """However long it is: under the sum of max long sentences answered everything."""
+    """Also a short one: the sum of max favoured long sentences."""
     bags = [words((1 + 9 * (at % 5)) * sentence_bag(1 + at % 7).vectors) for at in range(100)]
     catalog.put_many(collection, [told(f"{at:02}", bag) for at, bag in enumerate(bags)])
     for _ in range(2):
@@ -70,7 +70,7 @@ def test_every_sentence_finds_itself_first(catalog, collection, index, follow, s
 def test_candidates_have_the_hits_of_an_exact_search(
     catalog, collection, index, follow, sentence_bag, monkeypatch, lengths
 ):
-    """Also where sums are so different in length that products do not rank like cosines."""
+    """Also with sums of very different lengths."""
     monkeypatch.setattr(candidates, "SCANNED", 30)
     monkeypatch.setattr(candidates, "count_candidates", lambda *_: 60)
 

@@ -46,7 +46,7 @@ def test_a_probability_by_hand(calibration):
 
 
 def test_texts_and_texts_are_compared_by_angles_and_with_sentences(calibration):
-    """A cosine of one half is an angle of π / 3; (1, 0) and (1, 1) have a cosine of √2 / 2."""
+    """A cosine of one half is an angle of π / 3."""
     features = calibration.features(
         PairKind.TEXT_AND_TEXT, torch.tensor([0.5]), torch.tensor([[7.0, 0.0]]), torch.tensor([4])
     )
