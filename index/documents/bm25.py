@@ -173,7 +173,7 @@ class Lexical:
         stems, term = alternative.stems, alternative.term
         if len(stems) > 1:
             return self._count_phrase(stems, postings)[0]
-        words = [(form, 1.0) for form in self.vocabulary.forms.get(term, ())]
+        words = [(form, 1.0) for form in self.vocabulary.list_forms(term)]
         words += [(LACKING + term, -1.0), (MAYBE_LACKING + term, -1.0)]
         documents, counts = postings.counts(words, self._size)
         return documents[counts > 0]
@@ -253,14 +253,14 @@ class Lexical:
             return [(term, 1.0)]
         forms = [
             (word, 1.0 if form is None or word == form else INFLECTED)
-            for word in self.vocabulary.forms.get(term, ())
+            for word in self.vocabulary.list_forms(term)
         ]
         return [*forms, (LACKING + term, LACKED - 1.0)]
 
     def _count_phrase(self, stems: Sequence[str], postings: Postings) -> tuple[Rows, Floats]:
         """The documents with stems in a row in a field, and counts."""
         return postings.phrase_counts(
-            [self.vocabulary.forms.get(term, []) for term in stems],
+            [self.vocabulary.list_forms(term) for term in stems],
             self.vocabulary.code_stems(stems),
             self.vocabulary.stems,
             self._size,

@@ -47,7 +47,7 @@ class Postings:
         self._codes = codes
         self._words: dict[str, tuple[array[int], array[int]]] = {}  # documents, counts
         self._having, self._lengths = array("I"), array("H")  # documents with any; content words
-        self._tokens, self._ends = array("I"), array("Q")  # of all documents in a row
+        self._tokens, self._ends = array("I"), array("I")  # of all documents in a row
         self.joined: Counter[str] = Counter()  # words of several tokens, with their documents
         self.size = 0  # content words of all documents
 

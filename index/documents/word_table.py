@@ -22,11 +22,10 @@ class WordTable:
         self.counts: Counter[str] = Counter()  # words, with their documents' number
         self.joined: Counter[str] = Counter()  # words of several tokens, likewise
         self.having: Counter[str] = Counter()  # terms, likewise
-        self.forms: dict[str, list[str]] = {}  # words by their stem
+        self._forms: dict[str, list[str]] = {}  # words by their stem, where it is another
         self._spelled: dict[str, Counter[str]] = {}  # with signs or accents, by folded words
-        self._codes: dict[str, int] = {}  # of words
-        self._stem_codes: dict[str, int] = {}
-        self._stem_of = array("I")  # the code of its stem, by a word's code
+        self._codes: dict[str, int] = {}  # of words, and of stems
+        self._stem_of = array("I")  # the code of its stem, by code
         self._function_stems = array("I")  # the codes of function words
         self._stems = NO_CODES  # the array of `_stem_of`
 
@@ -39,6 +38,9 @@ class WordTable:
             joined |= analysis.joined
             terms |= analysis.terms
             spelled |= dict(analysis.spellings)
+        for word in words:
+            if word not in self.counts and (term := stem(word)) != word:
+                self._forms.setdefault(term, []).append(word)
         self.counts.update(words)
         self.joined.update(joined)
         self.having.update(terms)
@@ -53,23 +55,27 @@ class WordTable:
         usual, count = spellings.most_common(1)[0]
         return usual if 2 * count >= self.counts[folded] + self.joined[folded] else folded
 
+    def list_forms(self, term: str) -> list[str]:
+        """List the words with a stem."""
+        forms = self._forms.get(term, [])
+        return [term, *forms] if term in self.counts and stem(term) == term else forms
+
     def code(self, word: str) -> int:
         """The code of a word, a new one for a new word."""
         code = self._codes.get(word)
         if code is None:
             code = self._codes[word] = len(self._stem_of)
+            self._stem_of.append(code)
             term = stem(word)
-            self.forms.setdefault(term, []).append(word)
-            if term not in self._stem_codes:
-                self._stem_codes[term] = len(self._stem_codes)
-                if not is_content(word):
-                    self._function_stems.append(self._stem_codes[term])
-            self._stem_of.append(self._stem_codes[term])
+            if term != word:
+                self._stem_of[code] = self.code(term)
+            if not is_content(word):
+                self._function_stems.append(self._stem_of[code])
         return code
 
     def code_stems(self, stems: Iterable[str]) -> list[int]:
         """The codes of stems in any document."""
-        return [code for term in stems if (code := self._stem_codes.get(term)) is not None]
+        return [code for term in stems if (code := self._codes.get(term)) is not None]
 
     @property
     def stems(self) -> NDArray[np.uint32]:
@@ -80,7 +86,7 @@ class WordTable:
 
     def mark_others(self, stems: Iterable[str]) -> NDArray[np.bool_]:
         """Mark the codes of words of other stems, but for function words."""
-        others = np.ones(len(self._stem_codes), np.bool_)
+        others = np.ones(len(self._stem_of), np.bool_)
         others[[*self.code_stems(stems), *self._function_stems]] = False
         marked: NDArray[np.bool_] = others[self.stems]
         return marked
