@@ -28,11 +28,12 @@ SPEAK_SQL = {
         "test_backup",
         "test_catalog",
         "test_checksums",
-        "test_editing",
+        "test_edits",
         "test_facets",
         "test_filters",
     ),
-    *("test_garbage", "test_names", "test_reembedding", "test_sharded", "test_shards"),
+    *("test_garbage", "test_names", "test_reembedding", "test_restating"),
+    *("test_sharded", "test_shards"),
     "test_snapshot",
 }
 TINY = Sizes(chunk=8, least=1, quiet=0.0, largest=192)  # segments of a few items each
