@@ -1,4 +1,4 @@
-"""Items get other places and metadata with the vectors they had; ids are any text."""
+"""Items get other places and metadata; ids are any text."""
 
 from __future__ import annotations
 
