@@ -5,6 +5,10 @@
 `answers` from the models of `schemas`. `engine` knows no HTTP: it owns the catalog, the indexes and
 the models. `imports` brings items in, `drawing` makes pictures, `telemetry` logs and counts, and
 `page` and `demos` hold the files of the page and of the demonstrations.
+
+`settings_page` writes the page of settings and `settings_names` knows former names. `torch_import`
+loads torch without GPUs' libraries, `memory` and `priority` are the process's, `nearest` suggests
+names, and `defaults`, `roles` and `validation` are what several layers share.
 """
 
 __version__ = "0.1.0"

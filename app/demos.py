@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from app.defaults import DEFAULT_COLLECTION
-from app.imports.folder import ImportOutcome, ItemSource, find
+from app.imports.folder import find
+from app.imports.sources import ImportOutcome, ItemSource
 
 DEMOS = Path(__file__).parent / "demos"
 

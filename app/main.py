@@ -32,8 +32,8 @@ from app.http.openapi import describe
 from app.http.readiness import Readiness
 from app.http.timeouts import TimeoutMiddleware
 from app.imports import fetching
-from app.imports.decoders import Decoders
 from app.imports.fetching import Fetcher
+from app.imports.photo_decoders import Decoders
 from app.routes import (
     bulk,
     collections,
@@ -42,6 +42,7 @@ from app.routes import (
     items,
     page,
     products,
+    regions,
     search,
     session,
     snapshots,
@@ -82,8 +83,9 @@ def create_app(
     # Threads of their own: readiness and metrics never wait for others.
     app.state.readiness, app.state.scrapes = Readiness(settings.ready_seconds), CapacityLimiter(1)
     app.state.lanes, app.state.decoders = Lanes.of(settings), Decoders.of(settings)
-    api = (search, products, explain, items, edits, bulk, collections, snapshots, system, session)
-    for module in (*api, page):
+    answering = (search, regions, products, explain)
+    kept = (items, edits, bulk, collections, snapshots)
+    for module in (*answering, *kept, system, session, page):
         app.include_router(module.router)
     page.serve(app)
     errors.install(app, SECURITY_HEADERS)

@@ -1,4 +1,4 @@
-"""Settings: the only reader of the environment, as TESSERA_NAME."""
+"""Settings: read from the environment as TESSERA_NAME, and from options."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from app.settings_names import RenamedSettings
 from index.database.storage import DAY, VERIFY, WAIT, Storage
 from index.items import ITEM_TEXT
 from models import shipped
-from models.vision.photo_files import MOST_BYTES, MOST_PIXELS
+from models.vision.photo_decoding import MOST_BYTES, MOST_PIXELS
 
 
 def check_rate(rate: str) -> str:
@@ -253,7 +253,7 @@ class Settings(RenamedSettings):
 
     @property
     def keys_file(self) -> Path:
-        """The file of keys, if it exists."""
+        """The path of the file of keys."""
         return self.keys or self.data / "keys.jsonl"
 
     @property

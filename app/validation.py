@@ -1,4 +1,4 @@
-"""Validation of JSON: values and models without duplicate keys, mistakes with a remedy."""
+"""Validation of JSON: no duplicate keys, and mistakes with a remedy."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class KeyTwice(ValueError):
 
 
 def read_values(text: str | bytes) -> Any:
-    """Read JSON; KeyTwice for a duplicate key, ValueError if invalid or too deep."""
+    """Read JSON; KeyTwice for a duplicate key, ValueError if invalid."""
     try:
         return json.loads(text, object_pairs_hook=_make_object)
     except KeyTwice:
@@ -87,7 +87,7 @@ def read_json(
 def read_fields(
     model: type[Model], fields: Mapping[str, Any], parts: Collection[str] = ()
 ) -> Model:
-    """Read fields as a model; ValueError for values that it refuses.
+    """Read fields as a model; ValueError for refused values.
 
     The `parts` were sent as JSON: in them a number is no text, as in a body.
     """
@@ -102,7 +102,7 @@ def read_fields(
 
 
 def _part_errors(model: type[BaseModel], name: str, value: Any) -> list[Any]:
-    """List the errors of one field that was sent as JSON."""
+    """List the errors of one field of JSON."""
     try:
         _adapt_field(model, name).validate_json(json.dumps(value), strict=True)
     except ValidationError as wrong:
@@ -155,7 +155,7 @@ def _join_place(place: Place) -> str:
 
 
 def _locate(error: Any, sent: Any) -> Place:
-    """Return the place of an error in the input, without names of union members."""
+    """Return the place of an error in the input."""
     place: list[str | int] = []
     for part in error["loc"]:
         if _has(sent, part):

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import reduce
@@ -146,11 +147,16 @@ def simple_parts(condition: Condition) -> Iterator[Simple]:
 def canonical(value: str | float | bool | None) -> str:
     """Write equal values as one text.
 
-    3 and 3.0 are equal; 3, "3" and true are not.
+    3 and 3.0 are equal, and so are "é" as one character and as two; 3, "3" and true are not.
     """
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    return json.dumps(value, ensure_ascii=False)
+    return json.dumps(compose(value) if isinstance(value, str) else value, ensure_ascii=False)
+
+
+def compose(text: str) -> str:
+    """A text with each letter and its accents as one character, where there is one (NFC)."""
+    return text if text.isascii() else unicodedata.normalize("NFC", text)
 
 
 def describe(condition: Condition) -> str:
@@ -193,9 +199,9 @@ def is_met(condition: Simple, value: Scalar) -> bool:
             number = number_of(value)
             return number is not None and bool(condition.holds(number))
         case Within():
-            return isinstance(value, str) and bool(condition.holds(value))
+            return isinstance(value, str) and bool(condition.holds(compose(value)))
         case Prefix(_, text):
-            return isinstance(value, str) and value.startswith(text)
+            return isinstance(value, str) and compose(value).startswith(text)
         case Exists():
             return True
 
@@ -253,7 +259,7 @@ def _parse_operators(key: str, operators: Mapping[str, Any]) -> Condition:
         text = operators["prefix"]
         if not isinstance(text, str) or not text or not _is_asked(text):
             raise ValueError(f"filter {key!r:.100}: prefix takes a text, got {text!r:.100}")
-        parts.append(Prefix(key, text))
+        parts.append(Prefix(key, compose(text)))
     if "exists" in operators:
         exists = operators["exists"]
         if not isinstance(exists, bool):
@@ -271,7 +277,7 @@ def _check_one_kind(
         shown = ", ".join(f"{at!r:.50}" for _, at in bounds)
         raise ValueError(f"filter {key!r:.100}: a range has numbers or texts, got {shown}")
     if all(texts):
-        return bounds
+        return tuple((name, compose(text)) for name, text in bounds)
     return tuple((name, _parse_number(key, at)) for name, at in bounds)
 
 

@@ -12,7 +12,8 @@ from typing import Any
 from index.metadata import check_depth
 from models.types import Box, FragmentBag, Span
 
-LONGEST_ID = 200
+LONGEST_ID = 1_024  # bytes: PostgreSQL indexes up to 2,704, and addresses take three for one
+LONGEST_NAME = 200  # characters of a collection's name
 MOST_PHOTOS = 50  # of an item
 MOST_SENTENCES = 1_000  # of an item
 MOST_KEYS = 1_000  # at the top of an item's metadata: each is a column and a field to search
@@ -149,7 +150,9 @@ class Entry:
         check_id(self.id)
         metadata_text(self.metadata)
         if not self.pictures and not self.sentences:
-            raise ValueError(f"item {self.id!r} has neither a picture nor a sentence; give one")
+            raise ValueError(
+                f"item {self.id!r} has neither a picture nor a sentence nor a title; give one"
+            )
         if len(self.pictures) > MOST_PHOTOS:
             raise ValueError(
                 f"item {self.id!r} has {len(self.pictures)} photos; {MOST_PHOTOS} at most are kept"
@@ -181,17 +184,36 @@ def check_dimension(collection: Collection, entries: Iterable[Entry]) -> None:
                 )
 
 
-def check_id(item: str, thing: str = "an id") -> None:
-    """Refuse an id, or `thing`, empty, too long, or not printable."""
-    if not 1 <= len(item) <= LONGEST_ID or not item.isprintable():
-        raise ValueError(f"{thing} is 1 to {LONGEST_ID} printable characters, got {item[:300]!r}")
+def check_id(item: str) -> None:
+    """Refuse an empty id, a long one, and no Unicode."""
+    check_text("an id", item)
+    if not 1 <= (size := len(item.encode())) <= LONGEST_ID:
+        raise ValueError(
+            f"an id is 1 to {LONGEST_ID:,} bytes of UTF-8, got {size:,} bytes: {item[:300]!r}"
+        )
 
 
 def check_new_id(item: str) -> None:
-    """Refuse an invalid id, or one that an address cannot end in."""
+    """Refuse an invalid id, and a step in an address."""
     check_id(item)
-    if item in (".", ".."):
-        raise ValueError(f"{item!r} is a step in an address, so no one could ask for it")
+    _check_address(item)
+
+
+def check_name(name: str, thing: str = "collection: its name") -> None:
+    """Refuse a collection's name, empty, long, or not printable."""
+    if not 1 <= len(name) <= LONGEST_NAME or not name.isprintable():
+        raise ValueError(f"{thing} is 1 to {LONGEST_NAME} printable characters, got {name[:300]!r}")
+
+
+def check_new_name(name: str) -> None:
+    """Refuse an invalid name, and a step in an address."""
+    check_name(name, "a collection's name")
+    _check_address(name)
+
+
+def _check_address(end: str) -> None:
+    if end in (".", ".."):
+        raise ValueError(f"{end!r} is a step in an address, so no one could ask for it")
 
 
 def check_text(kind: str, text: str) -> None:

@@ -14,10 +14,11 @@ from torch import Tensor, nn
 
 from models import header, registry
 from models.captions.calibration import CaptionCalibration
-from models.scores.calibration import Calibration
+from models.scores.calibration import Calibration, PairKind
 from models.scores.presence import Presence
 
 CALIBRATION = "calibration."  # the prefix of a calibration's tensors
+TEXTS = "angles"  # what a text and a text are calibrated by; earlier files have sums of maxima
 PRESENCE = ("directions", "biases", "limits")  # the tensors of its presence
 
 
@@ -110,6 +111,7 @@ def calibrate(path: Path, out: Path, calibration: Calibration) -> None:
         "words": sorted(calibration.words),
         "general": calibration.general,
         "facts": calibration.facts,
+        "texts": TEXTS if calibration.compares_texts else None,
     }
     if calibration.presence is not None:
         settings["presence"] = presence_settings(calibration.presence)
@@ -169,6 +171,8 @@ def calibration_of(state: dict[str, Tensor], described: dict[str, Any]) -> Calib
         state[CALIBRATION + name].to(torch.float32, copy=True)
         for name in ("photos", "sentences", "coefficients")
     )
+    if settings.get("texts") != TEXTS:
+        coefficients = coefficients[: PairKind.TEXT_AND_TEXT.value]
     return Calibration(
         photos,
         sentences,
@@ -196,8 +200,10 @@ def presence_settings(presence: Presence) -> dict[str, Any]:
 
 def presence_of(state: dict[str, Tensor], settings: dict[str, Any]) -> Presence:
     """The presence in a checkpoint."""
-    tensors = {name: state[CALIBRATION + name].to(torch.float32, copy=True) for name in PRESENCE}
-    return Presence(**tensors, **settings | {"things": frozenset(settings["things"])})
+    values: dict[str, Any] = {
+        name: state[CALIBRATION + name].to(torch.float32, copy=True) for name in PRESENCE
+    }
+    return Presence(**values | settings | {"things": frozenset(settings["things"])})
 
 
 def restore(model: nn.Module, state: dict[str, Tensor]) -> None:

@@ -240,23 +240,14 @@ class TwoTowerMatcher(nn.Module):
         bags: dict[int, FragmentBag] = {}
         lengths = [sum(map(len, text.split())) for text in texts]
         for batch in plan_passes(lengths, SENTENCES, SQUARED):
-            bags |= zip(batch, self._embed_batch([texts[at] for at in batch]), strict=True)
+            inputs, places = self.text.reader([texts[at] for at in batch])
+            labels = [tuple(label for label, _ in sentence_places) for sentence_places in places]
+            spans = [tuple(span for _, span in sentence_places) for sentence_places in places]
+            vectors = unpad(self.sentence_bags(PaddedBags.of(inputs), labels))
+            for number, at in enumerate(batch):
+                bag = vectors[number], spans[number], labels[number]
+                bags[at] = FragmentBag(*bag, self.dimension - self.general)
         return [bags[at] for at in range(len(texts))]
-
-    def _embed_batch(self, texts: Sequence[str]) -> list[FragmentBag]:
-        """Bags of a few sentences, padded to the longest."""
-        inputs, places = self.text.reader(texts)
-        words = [[label for label, _ in sentence_places] for sentence_places in places]
-        vectors = unpad(self.sentence_bags(PaddedBags.of(inputs), words))
-        return [
-            FragmentBag(
-                bag,
-                tuple(span for _, span in sentence_places),
-                tuple(label for label, _ in sentence_places),
-                self.dimension - self.general,
-            )
-            for bag, sentence_places in zip(vectors, places, strict=True)
-        ]
 
 
 Model = TwoTowerMatcher  # the name in the registry

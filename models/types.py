@@ -111,6 +111,12 @@ class FragmentBag:
     def __len__(self) -> int:
         return len(self.places)
 
+    def alone(self, fragment: int) -> FragmentBag:
+        """The bag of one of the fragments."""
+        place = self.places[fragment]
+        vectors = self.vectors[fragment : fragment + 1]
+        return FragmentBag(vectors, (place,), (self.labels[fragment],), self.of_terms)  # type: ignore[arg-type]
+
 
 @dataclass(frozen=True, slots=True)
 class PaddedBags:
@@ -139,7 +145,7 @@ class PaddedBags:
 
 
 def plan_passes(lengths: Sequence[int], most: int, squared: int) -> Iterator[list[int]]:
-    """Yield the places of texts by passes of up to `most`, the shortest first.
+    """Yield the places of texts by passes, the shortest first.
 
     Texts of like length go together, so that none is padded to many times its own.
 

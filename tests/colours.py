@@ -109,11 +109,11 @@ class OneSentence:
 
 
 class ColourNames:
-    """A captioner of the colours left and right, or of a region.
+    """A captioner of two colours, with a false word.
 
-    It names lime in photos without lime.
-
-    It looks at what it names. `ruled_out` are words that no photo shows.
+    It names the colour of a region, or those of a photo's top left and top right quarter, and looks
+    at what it names. A caption of a photo ends with lime on purpose: in photos without
+    lime that word is false, and tests see it marked. `ruled_out` are words that no photo shows.
     """
 
     of_regions = True

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from app.settings import Settings
     from models.scores.calibration import Calibration
     from tests.catalogs import Catalogs
+    from tests.s3_server import Store
     from tests.servers import Server
-    from tests.stores import Store
 
 settings.register_profile("untimed", deadline=None)  # machines are shared
 settings.load_profile("untimed")
@@ -69,12 +69,15 @@ def engine(catalogs: Catalogs, tmp_path: Path) -> Iterator[Engine]:
 
 @pytest.fixture
 def calibration() -> Calibration:
-    """A calibration of colours: probable words score more than 2."""
+    """A calibration of colours: probable words score more than 2.
+
+    Texts are probable up to an angle of a half.
+    """
     import torch
 
     from models.scores.calibration import Calibration
 
-    coefficients = torch.tensor([[3.0, 0.0, 0.0, -6.0], [1.0, 0.0, 0.0, -9.0], [3.0, 0, 0, -6.0]])
+    coefficients = torch.tensor([[3.0, 0.0, 0.0, -6.0], [1.0, 0.0, 0.0, -9.0], [6.0, 0, 0, 3.0]])
     return Calibration(torch.ones(1, 3), torch.ones(1, 3), coefficients, 0.25, frozenset({"rosso"}))
 
 
@@ -99,7 +102,7 @@ def describing(engine: Engine, calibration: Calibration) -> Engine:
 @pytest.fixture(scope="session")
 def decoders() -> Iterator[None]:
     """Share processes of decoding: their start outlasts most tests."""
-    from app.imports.decoders import Allowance, Decoders
+    from app.imports.photo_decoders import Allowance, Decoders
 
     class Shared(Decoders):
         def close(self) -> None:
@@ -205,7 +208,7 @@ def postgresql() -> Iterator[Server]:
 @pytest.fixture(scope="session")
 def object_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     """A running server of S3."""
-    from tests.stores import Store
+    from tests.s3_server import Store
 
     store = Store(tmp_path_factory.mktemp("buckets"))
     store.start()

@@ -1,4 +1,4 @@
-"""An application behind a real server, in a thread of the test's process."""
+"""An application behind a real server in a thread."""
 
 from __future__ import annotations
 

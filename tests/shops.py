@@ -13,7 +13,7 @@ from app.engine.drafts import Draft
 from app.engine.engine import Engine
 from app.engine.inference import Models
 from models.scores.calibration import Calibration
-from tests.storing import put
+from tests.stored_items import put
 
 SHOP: dict[str, tuple[str, dict[str, Any]]] = {
     "AB-1": ("red", {"title": "Summer dress", "brand": "Nike", "price": 10, "group": "g"}),
@@ -24,7 +24,10 @@ SHOP: dict[str, tuple[str, dict[str, Any]]] = {
     "AB-6": ("black", {"title": "Sofa", "brand": "Acme", "price": 99, "about": "x" * 300}),
 }
 CALIBRATION = Calibration(
-    torch.zeros(1, 3), torch.zeros(1, 3), torch.tensor([[2.0, 0, 0, -4.0]] * 3), 0.5
+    torch.zeros(1, 3),
+    torch.zeros(1, 3),
+    torch.tensor([[2.0, 0, 0, -4.0], [2.0, 0, 0, -4.0], [4.0, 0, 0, 2.0]]),
+    0.5,
 )
 SYNONYMS = {"couch": ("sofa",)}
 Post = Callable[..., dict[str, Any]]

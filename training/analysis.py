@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -16,26 +16,24 @@ from torch import Tensor
 from models import checkpoint
 from models.checkpoint import Checkpoint
 from models.registry import BEAM, Generation
-from training.captioners import calibration as caption_calibration
+from models.vision.regions import crop
 from training.captioners import describe as describing
 from training.captioners.train import frozen_inputs
-from training.data.corpus import Corpus, Example
+from training.data.corpus import Example
 from training.data.entities import GroundTruth
 from training.evaluation import tables
-from training.evaluation.captions.descriptions import GeneratedCaption, descriptions
+from training.evaluation.captions.measure import GeneratedCaption, descriptions
 from training.evaluation.captions.naming import naming
 from training.evaluation.captions.spice import Program
 from training.evaluation.captions.tables import format_descriptions, format_naming
 from training.evaluation.captions.wordnet import WordNet
 from training.evaluation.embedding import encode_inputs, read_pixels
-from training.evaluation.inside import RankedRegion
 from training.evaluation.measure import measure, measure_ranks
 from training.evaluation.open_world import open_world
+from training.evaluation.outstanding_parts import RankedRegion
 from training.evaluation.queries import NaturalQuery
-from training.evaluation.reliability import Reliability
 from training.grounders import train as grounding
 from training.markdown import slashed
-from training.matchers import calibration
 from training.matchers.frozen import FrozenInputs, precision_of
 from training.proposers import train as proposals
 from training.report import contact_sheet
@@ -245,45 +243,11 @@ def load_judge(loaded: Checkpoint, file: Path | None, device: str) -> Checkpoint
     return load_matcher(file, device) if file else None
 
 
-def calibrate(
-    loaded: Checkpoint,
-    ranking: Checkpoint | None,
-    corpora: Sequence[Corpus],
-    place: RunPlace,
-    out: Path,
-    progress: Progress,
-) -> tuple[Mapping[str, Reliability], dict[str, Any]]:
-    """Write the matcher or captioner of `place.out` into `out` with probabilities.
-
-    The calibration is fitted on the first corpus, and measured on all. ValueError for another kind
-    of model.
-    """
-    if loaded.kind == "captioners":
-        captions, curves = caption_calibration.calibrate(loaded, ranking, corpora, place, progress)
-        checkpoint.calibrate_captions(place.out, out, captions)
-        return curves, {"unsure_below": captions.unsure_below} | captions.facts
-    if loaded.kind != "matchers":
-        raise ValueError(
-            f"{place.out} is one of the {loaded.kind}; give a matcher's or a captioner's checkpoint"
-        )
-    calibrated, curves = calibration.calibrate(
-        loaded.model, corpora[0], corpora[1:], progress, place.device
-    )
-    # Vectors are as they were, and so is what a photo shows.
-    if loaded.calibration is not None:
-        calibrated = replace(calibrated, presence=loaded.calibration.presence)
-    checkpoint.calibrate(place.out, out, calibrated)
-    return curves, {"weak_below": calibrated.weak_below} | calibrated.facts
-
-
 def draw_regions(
     out: Path, chosen: Sequence[RankedRegion], examples: Sequence[Example], value: str
 ) -> None:
     """Draw regions as a sheet, and list them."""
-    crops = [
-        contact_sheet.crop(read_pixels(examples[region.photo].image), region.box)
-        for region in chosen
-    ]
+    crops = [crop(read_pixels(examples[region.photo].image), region.box) for region in chosen]
     contact_sheet.write(out, crops)
     Console().print(tables.format_regions(chosen, [examples[r.photo].id for r in chosen], value))
     typer.echo(out)

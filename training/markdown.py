@@ -6,11 +6,20 @@ from collections.abc import Iterable, Sequence
 from statistics import mean
 
 
-def section(title: str, says: str, head: Sequence[str], rows: Iterable[str]) -> list[str]:
+def section(
+    title: str, says: str, head: Sequence[str], rows: Iterable[str], level: int = 3
+) -> list[str]:
     """Write a heading, its explanation and a table; nothing without rows."""
     body = list(rows)
+    if not body:
+        return []
     ruler = "|" + "---|" * len(head)
-    return [f"## {title}", "", says, "", line(head), ruler, *body, ""] if body else []
+    return [*heading(title, level, says), line(head), ruler, *body, ""]
+
+
+def heading(title: str, level: int, *texts: str) -> list[str]:
+    """Write a heading and its paragraphs, without empty ones."""
+    return [f"{'#' * level} {title}", "", *(part for text in texts if text for part in (text, ""))]
 
 
 def line(cells: Iterable[object]) -> str:

@@ -20,6 +20,7 @@ from tempfile import NamedTemporaryFile
 from pydantic import ValidationError
 
 from app.access.keys import ApiKey, describe_mistake, fold
+from app.unprintable import escape_unprintable
 from index.disk import sync
 
 READABLE = 0o640  # a group that may read the file still may; no one else
@@ -103,8 +104,8 @@ def add_key(file: Path, key: ApiKey) -> None:
         for known in (line.key for line in lines if line.key is not None):
             if fold(known.name) == fold(key.name):
                 raise ValueError(
-                    f"there is a key {show_name(known.name)!r} already; remove it first, or choose "
-                    "another name"
+                    f"there is a key {escape_unprintable(known.name)!r} already; remove it first, "
+                    "or choose another name"
                 )
         _write(place, [*map(_encode_line, lines), _encode_key(key)])
 
@@ -123,7 +124,7 @@ def remove_key(file: Path, name: str) -> None:
         named = {
             line.key.sha256
             for line in lines
-            if line.key is not None and name in (line.key.name, show_name(line.key.name))
+            if line.key is not None and name in (line.key.name, escape_unprintable(line.key.name))
         }
         if not named:
             damage = "; ".join(describe_damage(lines))
@@ -135,14 +136,7 @@ def remove_key(file: Path, name: str) -> None:
 
 
 def _is_removed(key: ApiKey, name: str, hashes: set[str]) -> bool:
-    return key.sha256 in hashes or name in (key.name, show_name(key.name))
-
-
-def show_name(name: str) -> str:
-    """Return a printable name: invisible characters become escapes such as \\u2028."""
-    return "".join(
-        sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in name
-    )
+    return key.sha256 in hashes or name in (key.name, escape_unprintable(key.name))
 
 
 def _encode_line(line: KeyLine) -> bytes:

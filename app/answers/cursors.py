@@ -11,6 +11,7 @@ from typing import Any
 from itsdangerous import BadData, URLSafeSerializer
 
 from app.schemas.fields import LONGEST_CURSOR
+from app.schemas.regions import RegionSearch
 from app.schemas.search import Search
 from index.filters import describe, parse
 from index.search.requests import Answer, HitKey, Request
@@ -63,7 +64,9 @@ def kind_of_hits(request: Search, query: Query) -> str:
     parts = [(len(part), weight) for part, weight in zip(query.parts, query.weights, strict=True)]
     vectors = hashlib.sha256(query.bag.vectors.numpy().tobytes()).hexdigest()
     filter_ = describe(parse(request.filter))
-    settings = (type(request).__name__, request.collection, filter_, request.min_probability)
+    settings = [type(request).__name__, request.collection, filter_, request.min_probability]
+    if isinstance(request, RegionSearch):
+        settings.append(request.per_photo)
     return name_of_list("hits", *settings, parts, vectors)
 
 
@@ -73,19 +76,21 @@ def start_page(cursors: Cursors, search: Search, request: Request) -> Request:
     ValueError for another query's cursor.
     """
     assert search.cursor is not None
-    score, item, position, hits_before = cursors.read(
+    score, item, position, hits_before, *region = cursors.read(
         search.cursor, kind_of_hits(search, request.query)
     )
     try:
-        return replace(request, after=HitKey(-score, item, position), seen=hits_before)
+        return replace(request, after=HitKey(-score, item, position, *region), seen=hits_before)
     except ValueError as far:
         raise ValueError(f"cursor: {far}") from far
 
 
 def write_next(cursors: Cursors, search: Search, request: Request, answer: Answer) -> str:
     """Write the cursor of the next page."""
-    last = answer.hits[-1].key
-    value = (last.score, last.item, last.position, request.seen + len(answer.hits))
+    last = answer.hits[-1]
+    value = [last.score, last.item, last.position, request.seen + len(answer.hits)]
+    if request.per_photo is not None:
+        value.append(last.region)
     return cursors.write(kind_of_hits(search, request.query), value)
 
 

@@ -21,7 +21,11 @@ def fragments(bag: FragmentBag) -> list[FragmentOut]:
 
 
 def links(links: Sequence[Link], sentence: FragmentBag, image: FragmentBag) -> list[LinkOut]:
-    """Links as JSON, with both ends; the sum is over `sentence`."""
+    """Links as JSON, with both ends.
+
+    With sum_of_max the score is Σ_t max_i v_iᵀ s_t, of the fragments s_t of `sentence` and v_i of
+    `image`. A link is a term of this sum.
+    """
     return [
         LinkOut(
             label=sentence.labels[link.fragment],
@@ -38,11 +42,13 @@ def links(links: Sequence[Link], sentence: FragmentBag, image: FragmentBag) -> l
     ]
 
 
-def phrases(phrases: Sequence[Phrase], text: str, image: FragmentBag) -> list[PhraseOut]:
-    """Phrases of a text with their boxes in a photo."""
+def phrases(phrases: Sequence[Phrase], text: str | None, image: FragmentBag) -> list[PhraseOut]:
+    """Phrases of a text with their boxes in a photo; none without text."""
+    if text is None:
+        return []
     return [
         PhraseOut(
-            text=text[phrase.span.start : phrase.span.end],
+            text=phrase.words(text),
             span=(phrase.span.start, phrase.span.end),
             similarity=phrase.similarity,
             whole=phrase.whole,
@@ -70,7 +76,8 @@ def ends(place: Box | Span) -> tuple[int, int] | None:
 def own_words(hit: Hit) -> list[LinkOut]:
     """Links to the words of a found sentence.
 
-    For queries by text, which have the sentence's role.
+    A query by text scores it by the same sum: s_t are the query's fragments, v_i the found
+    sentence's, so `region` is a fragment of the found one and the label is its word.
     """
     return [
         LinkOut(
@@ -79,6 +86,8 @@ def own_words(hit: Hit) -> list[LinkOut]:
             fragment=link.fragment,
             region=link.region,
             similarity=link.similarity,
+            whole=link.whole,
+            added=link.added,
             negated=link.negated,
         )
         for link in hit.links

@@ -6,9 +6,12 @@ from collections.abc import Iterable, Sequence
 from typing import TypedDict
 from urllib.parse import quote, urlencode
 
+from app.answers.fragments import fragments
 from app.defaults import DEFAULT_COLLECTION
-from app.schemas.items import ItemOut, PhotoOut, StoredItem
+from app.schemas.fields import Corners
+from app.schemas.items import ItemOut, MagnitudeOut, MagnitudesOut, PhotoOut, StoredItem
 from index.items import Entry, Item, PhotoInfo, Picture
+from models.types import FragmentBag
 
 
 def item_out(collection: str, stored: Item) -> ItemOut:
@@ -33,6 +36,28 @@ def write_stored_item(collection: str, entry: Entry, notes: Sequence[str]) -> St
         stamp=entry.stamp,
         notes=list(notes),
     )
+
+
+def magnitudes_of(stored: Entry) -> MagnitudesOut:
+    """The lengths |v_i| and |s_t| of an item's fragments as JSON.
+
+    (Karpathy & Fei-Fei 2015, figure 8 and table 4.)
+    """
+    return MagnitudesOut(
+        id=stored.id,
+        photos=[_rank(bag) for bag in stored.images],
+        sentences=[_rank(bag) for bag in stored.bags],
+    )
+
+
+def _rank(bag: FragmentBag) -> list[MagnitudeOut]:
+    """A bag's fragments as JSON, the longest first."""
+    lengths = bag.vectors.norm(dim=1)
+    shown = fragments(bag)
+    return [
+        MagnitudeOut(**shown[at].model_dump(), fragment=at, magnitude=float(lengths[at]))
+        for at in lengths.argsort(descending=True, stable=True).tolist()
+    ]
 
 
 class AboutPhotos(TypedDict):
@@ -65,10 +90,21 @@ def notes_of(shown: Iterable[Item]) -> list[str]:
 
 def photo_address(collection: str, item: str, photo: int = 0) -> str:
     """The address of one of an item's photos."""
-    parameters = {"collection": collection} if collection != DEFAULT_COLLECTION else {}
+    return _address(collection, item, photo, "image", {})
+
+
+def crop_address(collection: str, item: str, photo: int, box: Corners) -> str:
+    """The address of a part of one of an item's photos."""
+    return _address(collection, item, photo, "crop", {"box": ",".join(map(str, box))})
+
+
+def _address(
+    collection: str, item: str, photo: int, picture: str, parameters: dict[str, str]
+) -> str:
+    parameters |= {"collection": collection} if collection != DEFAULT_COLLECTION else {}
     parameters |= {"photo": str(photo)} if photo else {}
-    query = f"?{urlencode(parameters, quote_via=quote, safe='')}" if parameters else ""
-    return f"/items/{quote(item, safe='')}/image{query}"
+    query = f"?{urlencode(parameters, quote_via=quote, safe=',')}" if parameters else ""
+    return f"/items/{quote(item, safe='')}/{picture}{query}"
 
 
 def photo_address_of(collection: str, stored: Item) -> str | None:

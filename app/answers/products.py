@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, astuple
 from functools import partial
 
 from app.answers.cursors import Cursors, name_of_list
-from app.answers.filters import note_unknown_keys, note_unknown_values, note_unused
 from app.answers.fragments import links, own_words, phrases
 from app.answers.items import notes_of, photo_address, size_of
+from app.answers.notes import note_unknown_keys, note_unknown_values, note_unused
 from app.answers.search import check_together, read_photo
 from app.engine import product_search as products
 from app.engine.engine import Engine
@@ -24,13 +24,22 @@ from app.schemas.products import (
     ProductsOut,
     SuggestionOut,
     SuggestionsOut,
-    WordOut,
 )
+from app.schemas.search import WordOut
 from index.bags import photo_at
 from index.documents.query_words import QueryWord
 from index.filters import describe, parse
 from index.items import Item
-from index.products.requests import Boost, FacetRequest, Product, ProductRequest, ScorePart, Weights
+from index.products.requests import (
+    LIKELY,
+    Boost,
+    FacetRequest,
+    Product,
+    ProductPlace,
+    ProductRequest,
+    ScorePart,
+    Weights,
+)
 from index.products.search import ProductResult
 from models.scores import alignment
 from models.text.queries import Query
@@ -42,15 +51,16 @@ def search_products(engine: Engine, search: ProductSearch, photo: Photo | None) 
     check_together(["text"] if search.text else [], search, photo, least=0)
     shown = read_photo(engine, search, photo)
     cursors, kind = Cursors(engine.catalog.secret), _kind(search, shown)
-    offset = cursors.read(search.cursor, kind) if search.cursor is not None else 0
-    request = _request(search, offset, engine.models.weak_below)
+    after = _read_place(cursors, search.cursor, kind) if search.cursor is not None else None
+    request = _request(search, after, engine.models.weak_below, shown is not None)
     result = products.search(engine, search.collection, request, search.text or None, shown)
-    answer, end = result.answer, offset + search.limit
+    answer = result.answer
     return ProductsOut(
         collection=search.collection,
         model=engine.models.name,
         query=_query_out(engine, search, result),
         weak_below=engine.models.weak_below,
+        min_probability=answer.least,
         items=answer.items,
         behind=answer.behind,
         complete=result.coverage == 1.0,
@@ -70,7 +80,7 @@ def search_products(engine: Engine, search: ProductSearch, photo: Photo | None) 
             for hit in answer.hits
             if hit.id in result.items  # one that was deleted since the search is not
         ],
-        cursor=cursors.write(kind, end) if answer.groups > end else None,
+        cursor=cursors.write(kind, astuple(answer.place)) if answer.place else None,
     )
 
 
@@ -83,12 +93,25 @@ def suggestions(engine: Engine, collection: str, text: str, limit: int) -> Sugge
     return SuggestionsOut(collection=collection, suggestions=suggestions)
 
 
-def _request(search: ProductSearch, offset: int, weak_below: float | None) -> ProductRequest:
+def _read_place(cursors: Cursors, cursor: str, kind: str) -> ProductPlace:
+    """Read the place where a page begins; ValueError for a cursor of an earlier version."""
+    value = cursors.read(cursor, kind)
+    if not isinstance(value, list):
+        raise ValueError("cursor: an earlier version gave it; leave it out to start again")
+    item, revision, score, sorted_by, seen = value
+    return ProductPlace(item, revision, score, tuple(sorted_by), seen)
+
+
+def _request(
+    search: ProductSearch, after: ProductPlace | None, weak_below: float | None, with_photo: bool
+) -> ProductRequest:
     """The request to the index, without its query."""
     least, likeness = search.min_probability, search.weights.looks * (search.photo_weight or 0.0)
+    likely = LIKELY if least is None and search.text and not with_photo else None
     return ProductRequest(
         where=search.filter,
         least=(weak_below or 0.0) if least is None else least,
+        likely=likely,
         weights=Weights(**search.weights.model_dump(), likeness=likeness),
         fields=search.fields,
         boosts=tuple(_boost(boost.weight, boost.filter, boost.key) for boost in search.boosts),
@@ -97,7 +120,7 @@ def _request(search: ProductSearch, offset: int, weak_below: float | None) -> Pr
         descending=search.sort is not None and search.sort.order == "desc",
         collapse=search.collapse,
         limit=search.limit,
-        offset=offset,
+        after=after,
     )
 
 
@@ -135,7 +158,7 @@ def _query_out(engine: Engine, search: ProductSearch, result: ProductResult) -> 
         text=search.text,
         corrected=text.corrected if text else None,
         words=_words(text.text, text.asked) if text else [],
-        refused=_words(text.text, text.refused) if text else [],
+        refused=_words(text.text, text.refused_words) if text else [],
         notes=notes,
     )
 
@@ -194,8 +217,6 @@ def _part(part: ScorePart, result: ProductResult, revision: int) -> PartOut:
         part_out.links = own_words(near)
     else:
         part_out.links = links(near.links, query.bag, near.bag)
-    if query.text is not None:
-        part_out.phrases = phrases(
-            alignment.phrases(near.bag, query, near.links), query.text, near.bag
-        )
+    aligned = alignment.phrases(near.bag, query, near.links)
+    part_out.phrases = phrases(aligned, query.text, near.bag)
     return part_out

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TypedDict, TypeVar
 
 from app.answers.cursors import Cursors, start_page, write_next
-from app.answers.filters import note_unknown_keys, note_unknown_values
 from app.answers.fragments import fragments, links, own_words, phrases
 from app.answers.items import notes_of, photo_address, photo_address_of, size_of
+from app.answers.notes import note_unknown_keys, note_unknown_values
 from app.engine.engine import Engine
 from app.schemas.fields import Corners
+from app.schemas.regions import RegionHit
 from app.schemas.search import (
     ImageHit,
     ImageHits,
     PhotoBody,
-    PhraseOut,
     QueryOut,
     Search,
     SearchedOut,
@@ -27,11 +28,11 @@ from app.telemetry.requests import note, stage
 from index.bags import photo_at
 from index.filters import parse, simple_parts
 from index.items import Item
-from index.search.requests import Hit, Request
+from index.search.requests import Answer, Hit, Request
 from index.segments.rows import Side
 from models.scores import alignment
 from models.text.queries import Query
-from models.types import Box, FragmentBag
+from models.types import Box
 from models.vision import images
 from models.vision.images import Photo
 
@@ -39,42 +40,51 @@ from models.vision.images import Photo
 def search_images(engine: Engine, search: Search, photo: Photo | None) -> ImageHits:
     """Search for the photos of a request; returns a page."""
     query = read_query(engine, search, photo, of_photos=True)
-    hits, about = _find_page(engine, search, query, "images", _image_hit)
+    hits, about = find_page(engine, search, query, "images", _image_hit)
     return ImageHits(hits=hits, **about)
 
 
 def search_sentences(engine: Engine, search: Search, photo: Photo | None) -> SentenceHits:
     """Search for the sentences of a request; returns a page."""
-    query = read_query(engine, search, photo)
+    query = read_query(engine, search, photo, whole=True)
     if search.photo_weight is not None:
         raise ValueError(
             "photo_weight: sentences answer a text or a photo; /search/image takes both"
         )
-    hits, about = _find_page(engine, search, query, "sentences", _sentence_hit)
+    hits, about = find_page(engine, search, query, "sentences", _sentence_hit)
     return SentenceHits(hits=hits, **about)
 
 
 def read_query(
-    engine: Engine, search: Search, photo: Photo | None, *, of_photos: bool = False
+    engine: Engine,
+    search: Search,
+    photo: Photo | None,
+    *,
+    of_photos: bool = False,
+    whole: bool = False,
 ) -> Query:
     """Read the query of a request: text, phrases, a photo, or both.
 
     Both go together with a weight. A query of photos asks them for things, unless it has a photo,
-    whose score has another scale.
+    whose score has another scale. With `whole`, texts are read like stored sentences.
 
     ValueError where there is none, or more than belongs together.
     """
     texts = {"text": search.text, "phrases": search.phrases}
     check_together([name for name, value in texts.items() if value is not None], search, photo)
     shown = read_photo(engine, search, photo)
-    read = engine.models.photo_query if of_photos and shown is None else engine.models.query
+    read = partial(
+        engine.models.query,
+        of_photos=of_photos and shown is None,
+        whole=whole,
+        spelling=search.spelling,
+    )
     if search.text is not None:
         note(query=search.text)
-        query = read(search.text, spelling=search.spelling)
+        query = read(search.text)
     elif search.phrases is not None:
         note(query=", ".join(phrase.text for phrase in search.phrases))
-        weighted = [(phrase.text, phrase.weight) for phrase in search.phrases]
-        query = read(weighted, spelling=search.spelling)
+        query = read([(phrase.text, phrase.weight) for phrase in search.phrases])
     else:
         assert shown is not None
         return shown
@@ -120,17 +130,17 @@ def read_photo(engine: Engine, request: PhotoBody, photo: Photo | None) -> Query
             raise ValueError("box: it chooses a part of a photo; send an id or an image with it")
         return None
     if photo is not None:
-        return Query.of(engine.models.photo(photo, _read_box(request.box)), photo.notes)
+        return Query.of(engine.models.photo(photo, read_box(request.box)), photo.notes)
     assert request.id is not None
     if request.box is None:
         return Query.of(engine.item_bag(request.collection, request.id, request.photo))
     _, picture = engine.item_photo(request.collection, request.id, request.photo)
     with stage("decode"):
         stored = images.decode(picture.jpeg)
-    return Query.of(engine.models.photo(stored, _read_box(request.box)))
+    return Query.of(engine.models.photo(stored, read_box(request.box)))
 
 
-def _read_box(corners: Corners | None) -> Box | None:
+def read_box(corners: Corners | None) -> Box | None:
     """The box with these corners; ValueError if it is empty."""
     if corners is None:
         return None
@@ -140,7 +150,7 @@ def _read_box(corners: Corners | None) -> Box | None:
     return box
 
 
-HitOut = TypeVar("HitOut", ImageHit, SentenceHit)
+HitOut = TypeVar("HitOut", ImageHit, SentenceHit, RegionHit)
 
 
 class AboutHits(TypedDict):
@@ -154,14 +164,18 @@ class AboutHits(TypedDict):
     cursor: str | None
 
 
-def _find_page(
+def find_page(
     engine: Engine,
     search: Search,
     query: Query,
     side: Side,
     hit_out: Callable[[Search, Query, Hit, Item], HitOut],
+    per_photo: int | None = None,
 ) -> tuple[list[HitOut], AboutHits]:
-    """Find a page of hits as JSON, and the fields about them."""
+    """Find a page of hits as JSON, and the fields about them.
+
+    With `per_photo` hits are regions, of which a photo has so many at most.
+    """
     request = Request(
         side,
         query,
@@ -169,6 +183,7 @@ def _find_page(
         where=search.filter,
         least=search.min_probability,
         exact=search.exact,
+        per_photo=per_photo,
     )
     cursors = Cursors(engine.catalog.secret)
     if search.cursor is not None:
@@ -185,10 +200,15 @@ def _find_page(
         collection=search.collection,
         model=engine.models.name,
         query=_query_out(query, notes),
-        weak_below=engine.models.weak_below if answer.weak_below is None else answer.weak_below,
+        weak_below=_choose_weak_line(engine, answer) if per_photo is None else None,
         searched=SearchedOut.model_validate(answer, from_attributes=True),
         cursor=write_next(cursors, search, request, answer) if answer.more else None,
     )
+
+
+def _choose_weak_line(engine: Engine, answer: Answer) -> float | None:
+    """The line of weak hits for this query, or for all."""
+    return engine.models.weak_below if answer.weak_below is None else answer.weak_below
 
 
 def _query_out(query: Query, notes: Sequence[str]) -> QueryOut:
@@ -207,7 +227,7 @@ def _query_out(query: Query, notes: Sequence[str]) -> QueryOut:
 
 
 def _note_unknown(
-    engine: Engine, search: Search, hits: Sequence[ImageHit | SentenceHit]
+    engine: Engine, search: Search, hits: Sequence[ImageHit | SentenceHit | RegionHit]
 ) -> list[str]:
     """Write notes about keys and values of no item.
 
@@ -244,12 +264,16 @@ def _image_hit(search: Search, query: Query, hit: Hit, stored: Item) -> ImageHit
         metadata=search.choose_metadata(stored.metadata),
         sentences=list(stored.sentences),
         links=links(hit.links, query.bag, hit.bag),
-        phrases=_phrases(query, query.text, hit.bag, hit),
+        phrases=phrases(alignment.phrases(hit.bag, query, hit.links), query.text, hit.bag),
     )
 
 
 def _sentence_hit(search: Search, query: Query, hit: Hit, stored: Item) -> SentenceHit:
     sentence = stored.sentences[hit.position] if hit.position < len(stored.sentences) else ""
+    if query.text is None:
+        hit_links, sides = links(hit.links, hit.bag, query.bag), (query.bag, Query.of(hit.bag))
+    else:
+        hit_links, sides = own_words(hit), (hit.bag, query)
     return SentenceHit(
         id=hit.item,
         position=hit.position,
@@ -258,15 +282,6 @@ def _sentence_hit(search: Search, query: Query, hit: Hit, stored: Item) -> Sente
         probability=hit.probability,
         image=photo_address_of(search.collection, stored),
         metadata=search.choose_metadata(stored.metadata),
-        links=links(hit.links, hit.bag, query.bag) if query.text is None else own_words(hit),
-        phrases=_phrases(Query.of(hit.bag), sentence, query.bag, hit)
-        if query.text is None
-        else _phrases(query, query.text, hit.bag, hit),
+        links=hit_links,
+        phrases=phrases(alignment.phrases(*sides, hit.links), query.text or sentence, sides[0]),
     )
-
-
-def _phrases(sentence: Query, text: str | None, image: FragmentBag, hit: Hit) -> list[PhraseOut]:
-    """A hit's links by phrases of the text; none without text."""
-    if text is None:
-        return []
-    return phrases(alignment.phrases(image, sentence, hit.links), text, image)

@@ -32,7 +32,7 @@ def audit(engine: Engine, request: AuditRequest) -> AuditOut:
     """Measure the recall of the usual answers."""
     requests = None
     if request.queries is not None:
-        queries = [engine.models.photo_query(text) for text in request.queries]
+        queries = [engine.models.query(text, of_photos=True) for text in request.queries]
         requests = [
             Request("images", query, limit=request.limit) for query in queries if query.parts
         ]

@@ -1,29 +1,30 @@
 """The commands of search, from serve to check.
 
-Each file has the commands of its name; `backup` has those of upkeep, and `options` has what they
-share. `imports` and `demos` are used by `index` and `serve`. Modules here import little: a command
-imports what it needs when it runs, so that help and usage errors come at once.
+A file has the commands of one subject: `upkeep` has migrate, snapshot, restore, check and sweep,
+`explain` has describe, align and ground. `options` has what they share; `imports`, `import_paths`
+and `demos` are used by `index` and `serve`. Modules here import little: a command imports what it
+needs when it runs, so that help and usage errors come at once.
 """
 
 from __future__ import annotations
 
 import typer
 
-from app.cli import backup, cluster, collections, explain, index, keys, models, search, serve
+from app.cli import cluster, collections, explain, index, keys, models, search, serve, upkeep
 
 app = typer.Typer(no_args_is_help=True, help="Search photos by sentences, and see why.")
 app.command()(serve.serve)
-app.command()(backup.migrate)
+app.command()(upkeep.migrate)
 app.command()(search.search)
 app.command()(search.rank)
 app.command()(explain.describe)
 app.command()(explain.align)
 app.command()(explain.ground)
 app.command()(models.models)
-app.command()(backup.snapshot)
-app.command()(backup.restore)
-app.command()(backup.check)
-app.command()(backup.sweep)
+app.command()(upkeep.snapshot)
+app.command()(upkeep.restore)
+app.command()(upkeep.check)
+app.command()(upkeep.sweep)
 app.command()(collections.delete)
 app.add_typer(index.app, name="index")
 app.add_typer(cluster.app, name="cluster")

@@ -12,12 +12,12 @@ from typing import Any
 
 import typer
 
-from app import process as memory
+from app import memory
 from app.cli.imports import open_import, print_refusal
 from app.demos import ALL, Demo
 from app.engine.engine import Engine
-from app.imports.folder import ImportOutcome, ItemSource
 from app.imports.progress import FOLDER
+from app.imports.sources import ImportOutcome, ItemSource
 from app.settings import Settings
 
 BATCH = 4  # items stored together: the first can be searched soon

@@ -94,7 +94,7 @@ def _print_caption(caption: SupportedCaption, unsure_below: float | None) -> Non
     for word in caption.words:
         if word.contribution is None:
             continue
-        where = "the whole photo" if word.box is None else _edges(word.box)
+        where = "the whole photo" if word.box is None else edges(word.box)
         table.add_row(
             escape(word.text),
             f"{word.contribution:+.2f}",
@@ -109,7 +109,7 @@ def _print_regions(regions: Sequence[RegionCaption]) -> None:
     table = Table("region", "confidence", "left, top, right, bottom")
     for region in regions:
         probability = "" if region.probability is None else _percent(region.probability)
-        table.add_row(escape(region.caption.text), probability, _edges(region.box))
+        table.add_row(escape(region.caption.text), probability, edges(region.box))
     Console().print(table)
 
 
@@ -140,7 +140,9 @@ def align(
         photo = _photo(image, settings)
         models = load_models(settings)
         alignment = models.align(
-            models.photo(photo), models.photo_query(text), beta=BETA if beta is None else beta
+            models.photo(photo),
+            models.query(text, of_photos=True),
+            beta=BETA if beta is None else beta,
         )
         if out:
             from app.drawing.explanations import draw_alignment
@@ -149,8 +151,8 @@ def align(
     table = Table("words", "gave", "left, top, right, bottom")
     for phrase in alignment.phrases:
         box = None if phrase.region is None else alignment.image.places[phrase.region]
-        where = _edges(box) if isinstance(box, Box) else "the whole photo"
-        table.add_row(escape(phrase.span.of(text)), f"{phrase.similarity:+.2f}", where)
+        where = edges(box) if isinstance(box, Box) else "the whole photo"
+        table.add_row(escape(phrase.words(text)), f"{phrase.similarity:+.2f}", where)
     Console().print(table, f"score {alignment.score:.2f}")
 
 
@@ -188,7 +190,7 @@ def ground(
         if not answer.present:
             table.add_row(words, "", "not in this photo")
         for box, similarity in answer.boxes:
-            table.add_row(words, f"{similarity:+.2f}", _edges(box))
+            table.add_row(words, f"{similarity:+.2f}", edges(box))
     Console().print(table, *models.notes(text), sep="\n")
 
 
@@ -213,6 +215,6 @@ def _media_type(out: Path | None) -> str:
     return MEDIA_TYPES[out.suffix.lower()]
 
 
-def _edges(box: Box) -> str:
+def edges(box: Box) -> str:
     """A box's edges as fractions of the photo."""
     return "  ".join(f"{edge:.2f}" for edge in (box.left, box.top, box.right, box.bottom))

@@ -1,34 +1,75 @@
-"""Imports with progress, of folders, files and tables of products."""
+"""Imports with progress and a tally of outcomes."""
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
-from pathlib import Path
+from dataclasses import dataclass, field
 from time import monotonic
-from typing import Any
 
 import typer
 from rich.console import Console
 
 from app.engine import cluster
 from app.engine.engine import Engine
-from app.imports import folder, tables
-from app.imports.decoders import Allowance, Decoders
+from app.imports import storing
 from app.imports.fetching import Fetcher, refuse
-from app.imports.folder import ImportOutcome, ItemSource
+from app.imports.photo_decoders import Allowance, Decoders
 from app.imports.progress import note_progress
+from app.imports.sources import ImportOutcome, ItemSource
 from app.settings import Settings
+from app.unprintable import escape_unprintable
 from index.items import Replaced
 from index.progress import follow
+from models.vision.photo_decoding import FORMATS
+
+STATUSES = ("stored", "patched", "skipped", "refused")
+
+
+@dataclass(slots=True)
+class Tally:
+    """Counts of outcomes by status, and of unread kinds."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    kinds: Counter[str] = field(default_factory=Counter)  # what is not read
+    examples: dict[str, str] = field(default_factory=dict)  # a place of each kind
+    failed: bool = False  # whether a table was not read whole, or a sync deleted nothing
+
+    def add(self, outcome: ImportOutcome) -> None:
+        """Count an outcome."""
+        self.counts[outcome.status] += 1
+        if outcome.status == "unread":
+            self.kinds[outcome.reason] += 1
+            self.examples.setdefault(outcome.reason, outcome.place)
+
+    def fail(self, reason: object) -> None:
+        """Print the reason for a path not imported whole."""
+        self.failed = True
+        typer.echo(f"error: {escape_unprintable(str(reason))}", err=True)
+
+    def print(self) -> None:
+        """Print the counts of unread kinds and of statuses."""
+        for kind, count in self.kinds.most_common():
+            example = escape_unprintable(self.examples[kind])
+            typer.echo(f"not read: {count:,} {kind}, such as {example}", err=True)
+        if any(kind.startswith((".", "files")) for kind in self.kinds):
+            typer.echo(f"photos are files of {', '.join(FORMATS)}", err=True)
+        shown = [status for status in STATUSES if status != "patched" or self.counts[status]]
+        typer.echo(", ".join(f"{self.counts[status]:,} {status}" for status in shown), err=True)
+
+    @property
+    def in_vain(self) -> bool:
+        """Whether there was something, and nothing of it is stored."""
+        there = self.counts["stored"] + self.counts["patched"] + self.counts["skipped"]
+        return not there and bool(self.counts["refused"] + self.counts["unread"])
 
 
 def print_refusal(outcome: ImportOutcome) -> None:
     """Print a line about a refused source."""
     if outcome.status == "refused":
-        typer.echo(f"refused {outcome.place}: {outcome.reason}", err=True)
+        line = f"refused {outcome.place}: {outcome.reason}"
+        typer.echo(escape_unprintable(line), err=True)
 
 
 @contextmanager
@@ -43,7 +84,7 @@ def open_import(
 
     With a way to count the sources, services on the same data show how many remain.
     """
-    with Decoders(folder.DECODERS, Allowance.of(settings)) as decode:
+    with Decoders(storing.DECODERS, Allowance.of(settings)) as decode:
         if settings.cluster:
             cluster.check(settings)
             from app.imports import cluster as cluster_import  # needs Ray
@@ -52,7 +93,7 @@ def open_import(
                 engine, collection, sources, settings
             )
         else:
-            outcomes = folder.import_sources(
+            outcomes = storing.import_sources(
                 engine,
                 collection,
                 sources,
@@ -74,58 +115,19 @@ def import_with_progress(
     collection: str,
     sources: Iterable[ItemSource | ImportOutcome],
     settings: Settings,
+    tally: Tally,
     hear: Callable[[ImportOutcome], None] = print_refusal,
     count: Callable[[], int] | None = None,
-) -> Counter[str]:
+) -> None:
     """Import, show the progress, and let every outcome be heard; see `open_import`."""
-    counts, began = Counter[str](), monotonic()
+    before, began = tally.counts["stored"], monotonic()
     with open_import(engine, collection, sources, settings, count) as outcomes:
         try:
             for outcome in follow(outcomes, None, "Indexing", Console(stderr=True)):
                 hear(outcome)
-                counts[outcome.status] += 1
+                tally.add(outcome)
         except Replaced as gone:
-            stored = f"{counts['stored']:,} were stored before, and what follows is not"
+            stored = f"{tally.counts['stored']:,} were stored before, and what follows is not"
             raise Replaced(f"{gone}: {stored}") from gone
-    if counts["stored"]:
-        typer.echo(f"{counts['stored'] / (monotonic() - began):,.1f} items a second", err=True)
-    return counts
-
-
-def import_table(
-    engine: Engine,
-    collection: str,
-    file: Path,
-    mapping: Mapping[str, Any],
-    refused: Path | None,
-    settings: Settings,
-) -> Counter[str]:
-    """Import a table.
-
-    It prints the columns first, and writes refused rows to a file.
-    """
-    refused = refused or file.with_name(f"{file.name}.refused.jsonl")
-    refused.unlink(missing_ok=True)  # of an earlier import
-    with tables.open_table(file, mapping) as table:
-        typer.echo(f"# {file}: {len(table.header)} columns, taken for", err=True)
-        typer.echo(table.columns.to_toml(), err=True)
-        for note in table.notes:
-            typer.echo(f"# {note}", err=True)
-
-        def hear(outcome: ImportOutcome) -> None:
-            number = table.take_number(outcome)
-            if outcome.status == "refused":
-                record = {"row": number, "reason": outcome.reason}
-                with refused.open("a", encoding="utf-8") as lines:
-                    lines.write(json.dumps(record, ensure_ascii=True) + "\n")
-
-        def count() -> int:
-            with tables.open_table(file, mapping) as counted:
-                return sum(1 for _ in counted.sources())
-
-        counts = import_with_progress(engine, collection, table.sources(), settings, hear, count)
-    if counts["refused"]:
-        typer.echo(f"{counts['refused']:,} rows are refused, and why: {refused}", err=True)
-    if table.end:
-        raise ValueError(f"{file}: {table.end}")
-    return counts
+    if embedded := tally.counts["stored"] - before:
+        typer.echo(f"{embedded / (monotonic() - began):,.1f} items a second", err=True)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,14 +11,13 @@ from rich.console import Console
 from rich.table import Table
 from typer.core import TyperGroup
 
-from app import process as priority
+from app import priority
 from app.cli.options import Data, Named, OnCluster, plain_errors, settings_for
 from app.defaults import DEFAULT_COLLECTION
 from index.progress import show
 
 if TYPE_CHECKING:
     from app.engine.engine import Engine
-    from app.settings import Settings
 
 
 class Adding(TyperGroup):
@@ -66,14 +63,29 @@ def add(
         Path | None,
         typer.Option(help="File for refused rows. [default: next to the table]"),
     ] = None,
+    sync: Annotated[
+        bool,
+        typer.Option("--sync", help="Delete items of files and rows that are no longer there."),
+    ] = False,
+    most_deleted: Annotated[
+        float,
+        typer.Option(min=0, max=1, help="With --sync: the largest share of them to delete."),
+    ] = 0.1,
+    exclude: Annotated[
+        list[str] | None,
+        typer.Option(help="Files and folders to leave out, in the patterns of .gitignore."),
+    ] = None,
     cluster: OnCluster = None,
 ) -> None:
     """Index photos and sentences; an interrupted import continues when repeated.
 
     A .jsonl file holds lines of {"id", "image", "images", "sentences", "metadata"}, each optional,
     or rows of a table. The roles of columns are guessed, and printed before any row is read.
+    What is not read is counted by its kind at the end.
 
     Examples: `tessera index ~/Pictures`, `tessera index products.csv --collection shop`
+
+    `tessera index ~/Pictures --sync --exclude '*.tmp' --exclude cache/`
 
     `tessera index /shared/photos --cluster HOST:6379` embeds on a Ray cluster.
     See docs/use/cluster.md.
@@ -88,6 +100,7 @@ def add(
     if not settings.cluster:  # whose actors do the work, and wait for this process
         priority.lower(priority.BACKGROUND)
     with plain_errors():
+        from app.cli.import_paths import ImportOptions, PathImport
         from app.cli.options import load_engine
         from app.imports.columns import read_mapping
 
@@ -95,17 +108,19 @@ def add(
         columns = read_mapping(mapping) if mapping else {}
         if reembed:
             _reembed(engine, collection, keep=keep)
+        options = ImportOptions(
+            columns, refused, tuple(exclude or ()), most_deleted if sync else None
+        )
         try:
-            counts = _import(engine, collection, paths or [], columns, refused, settings)
+            tally = PathImport(engine, collection, settings, options).run(paths or [])
         except KeyboardInterrupt:
             typer.echo("Interrupted; what was stored stays. Run it again to go on.", err=True)
             raise typer.Exit(130) from None
         if not settings.cluster:  # whose shards build what they need
             engine.indexes.build()
         engine.close()
-    statuses = ("stored", "skipped", "refused")
-    typer.echo(", ".join(f"{counts[status]:,} {status}" for status in statuses), err=True)
-    if paths and counts["refused"] and not counts["stored"] + counts["skipped"]:
+    tally.print()
+    if tally.failed or tally.in_vain:
         raise typer.Exit(1)
 
 
@@ -162,31 +177,3 @@ def _reembed(engine: Engine, collection: str, *, keep: bool) -> None:
         return
     with show(Console(stderr=True)) as report:
         engine.reembed(collection, partial(report, "Embedding again"), keep=keep)
-
-
-def _import(
-    engine: Engine,
-    collection: str,
-    paths: Sequence[Path],
-    mapping: Mapping[str, Any],
-    refused: Path | None,
-    settings: Settings,
-) -> Counter[str]:
-    """Import tables one by one, then other paths; count sources by status."""
-    from app.cli.imports import import_table, import_with_progress
-    from app.imports import folder, tables
-
-    products = [path for path in paths if tables.is_table(path, mapped=bool(mapping))]
-    others = [path for path in paths if path not in products]
-    counts = Counter[str]()
-    for table in products:
-        counts += import_table(engine, collection, table, mapping, refused, settings)
-    if others:
-        counts += import_with_progress(
-            engine,
-            collection,
-            folder.find(others),
-            settings,
-            count=lambda: sum(1 for _ in folder.find(others)),
-        )
-    return counts

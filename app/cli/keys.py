@@ -76,14 +76,15 @@ def list_keys(keys: File = None, data: Data = None) -> None:
     """
     file = settings_for(keys=keys, data=data).keys_file
     with plain_errors():
-        from app.access.key_file import describe_damage, read_lines, show_name
+        from app.access.key_file import describe_damage, read_lines
+        from app.unprintable import escape_unprintable
 
         lines = read_lines(file)
     table = Table("name", "role", "collections", "rate limit", "concurrency limit")
     for key in (line.key for line in lines if line.key is not None and line.opens):
         bound = "all" if key.collections is None else ", ".join(key.collections)
         limits = key.rate_limit or "", str(key.concurrency_limit or "")
-        table.add_row(escape(show_name(key.name)), key.role, escape(bound), *limits)
+        table.add_row(escape(escape_unprintable(key.name)), key.role, escape(bound), *limits)
     Console().print(table)
     for problem in describe_damage(lines):
         typer.echo(f"{file}, {problem}", err=True)

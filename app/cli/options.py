@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from app import lean
+from app import torch_import
+from app.unprintable import escape_unprintable
 from models import header
 
 if TYPE_CHECKING:
@@ -67,14 +68,15 @@ def plain_errors() -> Iterator[None]:
         yield
     except (ValueError, LookupError, OSError) as mistake:
         logging.getLogger("tessera").debug("refused", exc_info=True)
-        typer.echo(f"error: {mistake}", err=True)
+        lines = map(escape_unprintable, str(mistake).splitlines())  # which may quote a file's name
+        typer.echo("error: " + "\n".join(lines), err=True)
         raise typer.Exit(1) from mistake
 
 
 def load_models(settings: Settings) -> Models:
     """Load the models of the settings; errors are those of `check`."""
     check(settings)
-    lean.import_torch(settings.device)
+    torch_import.import_torch(settings.device)
     from app.engine.inference import Models
 
     return Models.of(settings)
@@ -88,7 +90,7 @@ def load_engine(settings: Settings, *, adopt: bool = False) -> Engine:
     With `adopt`, it takes over a data folder and pictures that belong to another catalog.
     """
     check(settings)
-    lean.import_torch(settings.device)
+    torch_import.import_torch(settings.device)
     from app.engine.engine import Engine
 
     return Engine.load(settings, adopt=adopt)

@@ -1,4 +1,4 @@
-"""The commands `search` and `rank`: photos for a text, or for many."""
+"""The commands `search` and `rank`: photos, their parts or sentences for texts."""
 
 from __future__ import annotations
 
@@ -13,25 +13,36 @@ from rich.table import Table
 
 from app.cli.options import Data, Named, plain_errors, settings_for
 from app.defaults import DEFAULT_COLLECTION
+from app.unprintable import escape_unprintable
 from index.progress import follow
 
 if TYPE_CHECKING:
     from app.engine.engine import Engine
+    from index.items import Item
     from index.search.requests import Hit
+    from index.segments.rows import Side
     from index.trec import Judgement
     from models.text.queries import Query
 
 
 def search(
-    text: Annotated[str, typer.Argument(help="What the photo shows.")],
-    limit: Annotated[int, typer.Option(min=1, max=100, help="How many photos.")] = 10,
+    text: Annotated[str, typer.Argument(help="What the photo shows, or the sentence says.")],
+    limit: Annotated[int, typer.Option(min=1, max=100, help="How many hits.")] = 10,
+    sentences: Annotated[
+        bool, typer.Option("--sentences", help="Find stored sentences instead of photos.")
+    ] = False,
+    parts: Annotated[
+        bool, typer.Option("--parts", help="Find parts of photos, at most one of each.")
+    ] = False,
     collection: Named = DEFAULT_COLLECTION,
     data: Data = None,
 ) -> None:
-    """Find photos, and show the contribution of each phrase to the score.
+    """Find photos, parts of photos or sentences, and explain each hit.
 
     Example: `tessera search "a black dog jumping over a log"`
     """
+    if sentences and parts:
+        raise typer.BadParameter("sentences have no parts: give --sentences or --parts")
     settings = settings_for(data=data)
     with plain_errors():
         from app.cli.options import load_engine
@@ -40,37 +51,63 @@ def search(
 
         from index.search.requests import Request
 
-        query = engine.models.photo_query(text, spelling=True)
-        answer, _ = engine.search(collection, Request("images", query, limit=limit))
+        query = engine.models.query(
+            text, of_photos=not (sentences or parts), whole=sentences, spelling=True
+        )
+        side: Side = "sentences" if sentences else "images"
+        request = Request(side, query, limit=limit, per_photo=1 if parts else None)
+        answer, items = engine.search(collection, request)
     for note in query.notes:
         typer.echo(note, err=True)
-    if hits := answer.hits:
-        Console().print(
-            _make_table(text, query, hits), *_describe_doubts(hits, engine.models.weak_below)
-        )
+    if hits := [hit for hit in answer.hits if hit.item in items]:
+        doubts = _describe_doubts(hits, engine.models.weak_below)
+        Console().print(_make_table(query.text or text, query, hits, items), *doubts)
     elif query.parts:
-        Console().print("Nothing is indexed yet: tessera index FOLDER")
+        what = "No sentence" if sentences else "Nothing"
+        Console().print(f"{what} is indexed yet: tessera index FOLDER")
 
 
-def _make_table(text: str, query: Query, hits: Sequence[Hit]) -> Table:
+def _make_table(text: str, query: Query, hits: Sequence[Hit], items: Mapping[str, Item]) -> Table:
+    from app.cli.explain import edges
+    from index.bags import IMAGE
     from models.scores import alignment
+    from models.types import Box
 
-    table = Table("probability", "score", "photo", "why")
+    in_sentences = hits[0].position > IMAGE
+    columns = ["sentence", "item"] if in_sentences else ["photo"]
+    if hits[0].region is not None:
+        columns.append("left, top, right, bottom")
+    table = Table("probability", "score", *columns, "why")
     for hit in hits:
-        phrases = alignment.phrases(hit.bag, query, hit.links)
+        answering = hit.bag if hit.region is None else hit.bag.alone(hit.region)
+        phrases = alignment.phrases(answering, query, hit.links)
         best_first = sorted(phrases, key=lambda phrase: -phrase.similarity)
-        why = "  ".join(f"{phrase.span.of(text)} {phrase.similarity:+.2f}" for phrase in best_first)
+        why = "  ".join(f"{phrase.words(text)} {phrase.similarity:+.2f}" for phrase in best_first)
         probability = "" if hit.probability is None else f"{hit.probability:.2f}"
-        table.add_row(probability, f"{hit.score:.2f}", escape(hit.item), escape(why))
+        sentence = [items[hit.item].sentences[hit.position]] if in_sentences else []
+        place = None if hit.region is None else hit.bag.places[hit.region]
+        box = [edges(place)] if isinstance(place, Box) else []
+        cells = (
+            probability,
+            f"{hit.score:.2f}",
+            *sentence,
+            escape_unprintable(hit.item),
+            *box,
+            why,
+        )
+        table.add_row(*map(escape, cells))
     return table
 
 
 def _describe_doubts(hits: Sequence[Hit], weak_below: float | None) -> list[str]:
     """Return a sentence if no hit is likely."""
+    from index.bags import IMAGE
+
     probable = [hit.probability for hit in hits if hit.probability is not None]
     if weak_below is None or not probable or max(probable) >= weak_below:
         return []
-    return ["Nothing here looks like that; these are the nearest."]
+    like = "looks like" if hits[0].position <= IMAGE else "says"
+    return [f"Nothing here {like} that; these are the nearest."]
 
 
 def rank(
@@ -118,6 +155,6 @@ def rank_queries(
     from index.trec import Judgement
 
     for query in follow(queries, len(queries), "searching", Console(stderr=True)):
-        embedded_query = engine.models.photo_query(texts.get(query, query), spelling=True)
+        embedded_query = engine.models.query(texts.get(query, query), spelling=True, of_photos=True)
         answer, _ = engine.search(collection, Request("images", embedded_query, limit=limit))
         yield from (Judgement(query, hit.item, hit.score) for hit in answer.hits)

@@ -18,14 +18,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from app import lean
+from app import torch_import
 from app.cli.options import Adopt, Data, OnCluster, plain_errors, settings_for
 from app.defaults import DEFAULT_COLLECTION
 
 if TYPE_CHECKING:
     from app.demos import Demo
     from app.engine.engine import Engine
-    from app.imports.folder import ImportOutcome, ItemSource
+    from app.imports.sources import ImportOutcome, ItemSource
     from app.settings import Settings
 
 
@@ -117,7 +117,7 @@ def _load_and_serve(
     adopt: bool,
 ) -> None:
     with plain_errors():
-        lean.import_torch(settings.device)
+        torch_import.import_torch(settings.device)
         from app.cli.demos import index_meanwhile
 
         engine, shown, sources = _load(settings, demo, adopt=adopt)
@@ -164,7 +164,7 @@ def _serve_by_workers(settings: Settings, listener: socket.socket) -> None:
     from app.telemetry.metrics import share
 
     config = uvicorn.Config(
-        partial(lean.create_app, settings),
+        partial(torch_import.create_app, settings),
         factory=True,
         host=settings.host,
         port=settings.port,

@@ -110,8 +110,9 @@ def draw_alignment(pixels: Tensor, text: str, alignment: Alignment, kind: str) -
     for phrase in alignment.phrases:
         box = None if phrase.region is None else alignment.image.places[phrase.region]
         assert not isinstance(box, Span)
-        words = text[phrase.span.start : phrase.span.end]
-        links.append(DrawnLink(phrase.span, words, box, phrase.similarity, phrase.whole))
+        links.append(
+            DrawnLink(phrase.span, phrase.words(text), box, phrase.similarity, phrase.whole)
+        )
     return _draw_file(pixels, text, links, alignment.score, kind)
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from app.engine.inference import Models
     from index.catalog.catalog import Catalog
     from index.cluster.merged import ShardedIndexes
-    from index.documents.query_words import Synonyms
+    from index.documents.thesaurus import Synonyms
 
 
 def import_cluster() -> ModuleType:

@@ -17,6 +17,8 @@ from models.registry import Matcher
 from models.vision import images
 from models.vision.images import DisplayCopy
 
+TITLES = ("title", "name")  # keys of metadata
+LONGEST_TITLE = 1_000  # characters; a longer text is none
 TOGETHER = 4  # photos in one batch: each takes some 50 MB while it is embedded
 Decode = Callable[[bytes], DisplayCopy]  # images.read, or a pool of processes that do it
 
@@ -47,6 +49,12 @@ class Draft:
             entry.stamp,
         )
 
+    def with_title(self) -> Draft:
+        """Take the title for a sentence if there is nothing else."""
+        if self.pictures or self.sentences or (title := title_of(self.metadata)) is None:
+            return self
+        return replace(self, sentences=(title,))
+
     def with_photo(self, data: bytes, decode: Decode = images.read) -> Draft:
         """Decode one more photo and keep its display copy.
 
@@ -66,11 +74,19 @@ class Draft:
         return reduce(lambda draft, data: draft.with_photo(data, decode), photos, self)
 
 
+def title_of(metadata: Mapping[str, Any]) -> str | None:
+    """Return an item's title, or its name; None without one."""
+    texts = (metadata.get(key) for key in TITLES)
+    titles = (text.strip() for text in texts if isinstance(text, str))
+    return next((title for title in titles if 0 < len(title) <= LONGEST_TITLE), None)
+
+
 def embed(matcher: Matcher, drafts: Sequence[Draft]) -> Iterator[Entry]:
     """Entries of drafts: photos in small batches, all sentences in one.
 
     ValueError for what cannot be embedded.
     """
+    drafts = [draft.with_title() for draft in drafts]
     photos = [pixels for draft in drafts for pixels in draft.pixels]
     texts = [text for draft in drafts for text in draft.sentences]
     embed_photos = stage("embed_photo")(matcher.embed_images)

@@ -9,22 +9,22 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
 
-from app import process as memory
+from app import memory
 from app.defaults import DEFAULT_COLLECTION
-from app.engine import segment_process as follower
+from app.engine import follower_process as follower
 from app.engine.bounds import Bounds, OutOfBounds
 from app.engine.drafts import Draft, embed
 from app.engine.inference import Models
-from app.engine.refusals import each
+from app.engine.refusals import each, write_each
 from app.settings import Settings
 from app.telemetry.requests import note, stage
 from index.catalog import reembedding
 from index.catalog.catalog import Catalog
 from index.catalog.ownership import ADOPTING, REFUSE
-from index.database.errors import Busy, NotReady
+from index.database.errors import NotReady
 from index.disk import try_writing
-from index.documents.query_words import Synonyms, parse_synonyms
-from index.items import Collection, Entry, Item, NoSpace, Picture, Replaced, check_photo
+from index.documents.thesaurus import Synonyms, parse_synonyms
+from index.items import Collection, Entry, Item, Picture, Replaced, check_photo
 from index.search import audit
 from index.search.audit import Audit
 from index.search.index import Index
@@ -266,10 +266,7 @@ class Engine:
         wrong with each, and so is a name that no longer stands for `home`: what was dropped while
         an import runs is not made again, and what took its name does not get the other half.
         """
-        try:
-            return each(lambda part: self._store(home, part, collection), entries)
-        except (Busy, NoSpace) as failed:
-            return [str(failed)] * len(entries)
+        return write_each(lambda part: self._store(home, part, collection), entries)
 
     def put_each(
         self, collection: str, home: Collection, drafts: Sequence[Draft]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ from models.scores.presence import Presence, Verdict, judge_photo
 from models.text import parsing, queries, reading
 from models.text.limits import refuse_huge, refuse_many
 from models.text.noun_phrases import noun_phrases
-from models.text.queries import Query
+from models.text.queries import Query, Reader
 from models.types import Box, FragmentBag, Link, Span
 from models.vision import backbones, images
 from models.vision.images import Photo
@@ -36,14 +36,6 @@ REMEMBERED_LENGTH = 100  # characters: what is longer is hardly asked twice
 
 
 Asked = str | Iterable[tuple[str, float]]  # a text, or phrases with weights
-
-
-@dataclass(frozen=True, slots=True)
-class Reader:
-    """How a text is read: whether for photos, and whether words are corrected."""
-
-    of_photos: bool = False
-    spelling: bool = False
 
 
 NOTHING_SAID = SupportedCaption(Caption((), 0.0), 0.0, None, None, ())
@@ -136,11 +128,15 @@ class Models:
             )
         self.grounder: Grounder | None = grounder.model if grounder else None
         self.calibration = matcher.calibration
+        self.words = matcher.calibration.words if matcher.calibration else frozenset[str]()
+        # The probability below which a hit counts as weak; None without a calibration.
+        self.weak_below = matcher.calibration.weak_below if matcher.calibration else None
         captions = captioner.captions if captioner else None
         # Measured with another matcher it says nothing.
         self.calibrated = captions if captions and captions.matcher == matcher.fingerprint else None
         share_sight(self.matcher.sight, self.captioner, self.region_captioner)
         # The next page of an answer, and what many people type, is embedded once.
+        self._embed = partial(queries.of_several, self.matcher, known=self.words)
         self._remembered = lru_cache(maxsize=REMEMBERED)(self._embed)
 
     @classmethod
@@ -187,53 +183,35 @@ class Models:
         }
 
     @property
-    def weak_below(self) -> float | None:
-        """The probability below which a hit counts as weak; None without a calibration."""
-        return self.calibration.weak_below if self.calibration else None
-
-    @property
     def unsure_below(self) -> float | None:
         """The probability below which a caption is a guess; None if unknown."""
         return self.calibrated.unsure_below if self.calibrated else self.weak_below
 
-    def query(self, asked: Asked, *, spelling: bool = False) -> Query:
+    def query(
+        self, asked: Asked, *, of_photos: bool = False, whole: bool = False, spelling: bool = False
+    ) -> Query:
         """Read and embed a text, or phrases with weights: scores are weighted sums of theirs.
 
-        With `spelling`, words that the model does not know are corrected. ValueError for a text
-        without words, or with too many.
+        `of_photos`: photos are asked whether things are there, or are not, where the matcher's
+        presence is calibrated. `whole`: a text is embedded as sentences are when they are stored,
+        to be compared with these. `spelling`: words that the model does not know are corrected.
+        ValueError for a text without words, or with too many.
         """
-        return self._read(asked, Reader(spelling=spelling))
-
-    def photo_query(self, asked: Asked, *, spelling: bool = False) -> Query:
-        """Read and embed a text for photos: they are asked whether things are there, or are not.
-
-        So where the matcher's presence is calibrated; else this is `query`.
-        """
-        return self._read(asked, Reader(of_photos=True, spelling=spelling))
-
-    def _read(self, asked: Asked, reader: Reader) -> Query:
         phrases = ((asked, 1.0),) if isinstance(asked, str) else tuple(asked)
         long = sum(len(text) for text, _ in phrases) > REMEMBERED_LENGTH
+        embed = self._embed if long else self._remembered
+        judge = self.presence if of_photos else None
         with stage("embed_text"):
-            return (self._embed if long else self._remembered)(reader, phrases)[0]
-
-    def notes(self, text: str) -> tuple[str, ...]:
-        """Notes about the words and symbols of a text that the model does not read."""
-        return () if self.matcher.any_word else tuple(reading.left_out_of(text, self._words))
+            return embed((phrases,), judge=judge, reader=Reader(whole, spelling))[0]
 
     @property
     def presence(self) -> Presence | None:
         """What says whether a photo shows a thing; None if that was not calibrated."""
         return self.calibration.presence if self.calibration else None
 
-    @property
-    def _words(self) -> frozenset[str]:
-        return self.calibration.words if self.calibration else frozenset()
-
-    def _embed(self, reader: Reader, *lists: Sequence[tuple[str, float]]) -> list[Query]:
-        """Embed lists of phrases together, each as one query."""
-        judge = self.presence if reader.of_photos else None
-        return queries.of_several(self.matcher, lists, self._words, judge, spelling=reader.spelling)
+    def notes(self, text: str) -> tuple[str, ...]:
+        """Notes about the words and symbols of a text that the model does not read."""
+        return () if self.matcher.any_word else tuple(reading.left_out_of(text, self.words))
 
     def photo(self, photo: Photo, part: Box | None = None) -> FragmentBag:
         """Embed a photo, or a part of it; boxes are in fractions of the whole."""
@@ -358,9 +336,9 @@ class Models:
         different = list(dict.fromkeys(texts))
         with stage("embed_text"):
             if self.presence is not None:
-                asked = queries.of_things(self.matcher, different, self._words, self.presence)
+                asked = queries.of_things(self.matcher, different, self.words, self.presence)
             else:
-                asked = self._embed(Reader(), *([(text, 1.0)] for text in different))
+                asked = self._embed([[(text, 1.0)] for text in different])
         query_of = dict(zip(different, asked, strict=True))
         return [self._judge_query(bag, query_of[text]) for text in texts]
 

@@ -26,7 +26,7 @@ def search(
 
     Without either, all that pass the filter.
 
-    ValueError for what is no filter, and for photos where the matcher is not calibrated.
+    ValueError for an invalid filter, and for photos where the matcher is not calibrated.
     """
     return engine.read(collection, _search, engine, request, text, photo)
 

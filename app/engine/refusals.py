@@ -6,10 +6,12 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from index.items import Replaced
+from app.engine.bugs import is_bug
+from index.database.errors import Busy
+from index.items import NoSpace, Replaced
 
+LONGEST_REASON = 1_000  # characters: what failed may quote what was sent
 MISTAKES = (ValueError, LookupError, OSError)
-BUGS = (KeyError, IndexError)  # LookupErrors, but never the caller's mistake
 
 Part = TypeVar("Part")
 Result = TypeVar("Result")
@@ -19,8 +21,8 @@ log = logging.getLogger(__name__)
 
 def reason_of(failed: Exception) -> str:
     """Return the reason of a refusal; log it unless the sender's mistake."""
-    if isinstance(failed, MISTAKES) and not isinstance(failed, BUGS):
-        return str(failed) or type(failed).__name__
+    if isinstance(failed, MISTAKES) and not is_bug(failed):
+        return f"{failed!s:.{LONGEST_REASON}}" or type(failed).__name__
     log.error("an item failed, and the others go on", exc_info=failed)
     return f"the service failed on it ({type(failed).__name__}); its log says why"
 
@@ -43,3 +45,16 @@ def each(
         if len(parts) == 1 or isinstance(refused, Replaced):
             return [reason_of(refused)] * len(parts)
         return [result for part in parts for result in each(work, [part], refusing)]
+
+
+def write_each(
+    work: Callable[[Sequence[Part]], Sequence[Result]], parts: Sequence[Part]
+) -> list[Result | str]:
+    """Write many parts like `each`; a full disk refuses all.
+
+    So does a busy database.
+    """
+    try:
+        return each(work, parts)
+    except (Busy, NoSpace) as failed:
+        return [str(failed)] * len(parts)

@@ -20,6 +20,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Match
 
 from app.engine.bounds import OutOfBounds
+from app.engine.bugs import BUILT_IN, is_bug
 from app.engine.inference import NoCaptioner, NoGrounder, NoRegionCaptioner
 from app.imports.fetching import NotFetched
 from index.backup.snapshots import InProgress
@@ -28,7 +29,7 @@ from index.database.checksums import ItemDamaged
 from index.database.errors import Busy, Damaged, StoreAway
 from index.disk import is_full
 from index.items import ConditionFailed, ModelMismatch, NameConflict, NoSpace
-from models.vision.photo_files import ImageError, ImageTooLarge, NotAnImage
+from models.vision.photo_decoding import ImageError, ImageTooLarge, NotAnImage
 
 REQUEST_ID = "X-Request-ID"
 LEFT = 499  # nginx's status of requests whose clients left
@@ -167,7 +168,7 @@ KINDS: dict[type[Exception], ProblemKind] = {
         "picture-lost", HTTPStatus.CONFLICT, "The photo's display copy is lost"
     ),
     NoSpace: ProblemKind("no-space", HTTPStatus.INSUFFICIENT_STORAGE, "The disk is full"),
-    InProgress: ProblemKind("in-progress", HTTPStatus.CONFLICT, "The same is being done already"),
+    InProgress: ProblemKind("in-progress", HTTPStatus.CONFLICT, "This is already in progress"),
     NoCaptioner: ProblemKind(
         "no-captioner", HTTPStatus.SERVICE_UNAVAILABLE, "No captioner is loaded"
     ),
@@ -197,8 +198,6 @@ def install(app: FastAPI, headers: Mapping[str, str]) -> None:
     app.add_exception_handler(Exception, partial(_answer_bug, headers))
     app.add_exception_handler(OSError, _answer_disk)
     app.add_exception_handler(ClientDisconnect, _answer_left_client)
-    for bug in (KeyError, IndexError):  # LookupErrors, but never the caller's mistake
-        app.add_exception_handler(bug, _raise_again)
 
 
 def problem(kind: ProblemKind, detail: str, instance: str, **headers: str) -> JSONResponse:
@@ -214,8 +213,10 @@ def problem(kind: ProblemKind, detail: str, instance: str, **headers: str) -> JS
 
 
 async def _answer(request: Request, error: Exception) -> JSONResponse:
-    kind = next(KINDS[base] for base in type(error).__mro__ if base in KINDS)
-    return problem(kind, _detail(error), request.url.path, **_headers(error))
+    nearest = next(base for base in type(error).__mro__ if base in KINDS)
+    if nearest in BUILT_IN and is_bug(error):
+        raise error
+    return problem(KINDS[nearest], _detail(error), request.url.path, **_headers(error))
 
 
 def _detail(error: Exception) -> str:
@@ -235,7 +236,7 @@ def _headers(error: Exception) -> dict[str, str]:
 
 async def _answer_bug(headers: Mapping[str, str], request: Request, _: Exception) -> JSONResponse:
     # The server logs the exception; what broke is not for the client. No middleware sees this
-    # answer, so the request's id and what browsers are told is added here.
+    # answer, so the request's id and the security headers are added here.
     named = {REQUEST_ID: correlation_id.get() or "", **headers}
     return problem(UNEXPECTED, "the service failed; its log says why", request.url.path, **named)
 
@@ -249,10 +250,6 @@ async def _answer_disk(request: Request, error: Exception) -> JSONResponse:
 
 async def _answer_left_client(_: Request, __: Exception) -> Response:
     return Response(status_code=LEFT)
-
-
-async def _raise_again(_: Request, error: Exception) -> JSONResponse:
-    raise error
 
 
 async def _answer_http(request: Request, error: Exception) -> JSONResponse:

@@ -47,7 +47,7 @@ class Conditions:
             return ANY
         if tags.strong is None:  # any item that is there
             return Expected(frozenset({0}), but=tags is self.match)
-        # A weak tag is of something much alike, which is enough to leave it alone only.
+        # A weak tag is of something much alike, which may prevent a change, never allow one.
         named = tags.strong if tags is self.match else tags.strong | tags.weak
         revisions = {_revision(home, tag) for tag in named} - {0}
         return Expected(frozenset(revisions), but=tags is self.none_match)

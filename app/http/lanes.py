@@ -14,8 +14,7 @@ from ipaddress import IPv6Address, ip_address
 from time import perf_counter
 from typing import ParamSpec, TypeVar
 
-from app import process as memory
-from app import process as priority
+from app import memory, priority
 from app.http.errors import TooManyRequests, Unavailable
 from app.settings import Settings
 from app.telemetry.metrics import STAGE_SECONDS, LaneGauges
@@ -103,7 +102,9 @@ class Lane:
         self.places, self.patience, self.large = Places(name, running + waiting), patience, large
         self.gauges = LaneGauges(name, self.places.count)
         self._room = asyncio.Semaphore(running)
-        self._threads = ThreadPoolExecutor(running, initializer=priority.lower, initargs=(nice,))
+        self._threads = ThreadPoolExecutor(
+            running, f"lane-{name}", initializer=priority.lower, initargs=(nice,)
+        )
 
     @contextmanager
     def place(self, caller: str = "") -> Iterator[None]:

@@ -32,12 +32,13 @@ from app.schemas.explain import AlignRequest, CaptionRequest, GroundRequest
 from app.schemas.fields import RequestBody
 from app.schemas.items import Deletion, ImportLine, ImportStatus, ItemBody, ItemPatch
 from app.schemas.products import ProductSearch
+from app.schemas.regions import RegionSearch
 from app.schemas.search import ImageSearch, TextSearch
 from app.schemas.session import SessionIn
 from app.schemas.system import AuditRequest
 from index.database.errors import Busy
 from index.items import ModelMismatch, NoSpace
-from models.vision.photo_files import ImageError, ImageTooLarge, NotAnImage
+from models.vision.photo_decoding import ImageError, ImageTooLarge, NotAnImage
 
 REFERENCE = "#/components/schemas/{model}"
 JSON, FORM = "application/json", "multipart/form-data"
@@ -60,6 +61,7 @@ MODELS = (
     ItemPatch,
     Problem,
     ProductSearch,
+    RegionSearch,
     Renaming,
     SessionIn,
     TextSearch,

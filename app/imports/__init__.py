@@ -1,6 +1,8 @@
 """Imports of items: from folders, .jsonl files, tables of products and addresses.
 
-`folder` finds sources and stores them, on this machine; `cluster` does so on Ray. `tables` reads
-rows by `table_rows` and `parquet`, with the mappings of `columns`. `decoders` run `decoder_process`
-for each photo, `fetching` gets photos from the internet, and `progress` notes what remains.
+`folder` and `item_lines` find `sources`, `storing` stores them on this machine and `cluster` on
+Ray, and `departed` names items whose files and rows are gone. `tables` reads rows by
+`table_formats` and `parquet`, with the mappings of `columns`, numbers by `number_cells` and HTML by
+`markup`. `photo_decoders` run `decoder_process` for each photo, `fetching` gets photos from the
+internet, and `progress` notes what remains.
 """

@@ -16,13 +16,13 @@ import ray.data
 from numpy.typing import NDArray
 from ray.data import ActorPoolStrategy, DataContext
 
-from app import process as priority
+from app import priority
 from app.engine.drafts import Draft
 from app.engine.engine import Engine
-from app.imports import folder
-from app.imports.decoders import Allowance, Decoders
+from app.imports import storing
 from app.imports.fetching import Fetcher, refuse
-from app.imports.folder import ImportOutcome, ItemSource
+from app.imports.photo_decoders import Allowance, Decoders
+from app.imports.sources import ImportOutcome, ItemSource
 from app.settings import Settings
 from index.cluster.cluster import connect
 from index.items import Collection
@@ -50,7 +50,7 @@ class SourceReader:
         return pack([self._read(source) for source in unpack(batch)])
 
     def _read(self, source: ItemSource) -> Draft | ImportOutcome:
-        return folder.read(source, self._most, self._decode, self._fetch)
+        return storing.read(source, self._most, self._decode, self._fetch)
 
 
 class DraftStorer:
@@ -79,7 +79,7 @@ class DraftStorer:
             for entry in ready
             if isinstance(entry, ImportOutcome) or entry.source not in unchanged
         ]
-        stored = folder.store(self._engine, self._collection, self._home, new)
+        stored = storing.store(self._engine, self._collection, self._home, new)
         return pack([*(ImportOutcome(place, "stored") for place in unchanged), *stored])
 
 
@@ -91,7 +91,7 @@ def import_sources(
 ) -> Iterator[ImportOutcome]:
     """Store sources by a cluster, and yield the outcome of each.
 
-    Does what `app.imports.folder.import_sources` does. The nodes read the files at the same paths
+    Does what `app.imports.storing.import_sources` does. The nodes read the files at the same paths
     as this process. Raises OSError without a cluster, and Replaced after the sources that were on
     their way.
     """
@@ -99,8 +99,8 @@ def import_sources(
     settings = settings.model_copy(update=WITHOUT)
     DataContext.get_current().enable_progress_bars = False
     home = engine.open(collection, create=True)
-    stream = folder.skip_known(engine, home, incoming)
-    for part in folder.split_stream(stream, WINDOW):
+    stream = storing.settle_known(engine, collection, home, incoming)
+    for part in storing.split_stream(stream, WINDOW):
         yield from (outcome for outcome in part if isinstance(outcome, ImportOutcome))
         sources, taken = _deduplicate([source for source in part if isinstance(source, ItemSource)])
         yield from taken

@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from app.imports.markup import has_markup
+from app.imports.number_cells import Guess, guess, guess_decimal
 from app.nearest import nearest
 
-NUMBER = re.compile(r"-?(0|[1-9]\d{0,14})(\.\d{1,15})?")  # no leading zeros: those are of codes
 PHOTOS = re.compile(r"(image|photo|picture|img|filename)(s|url|urls|link|links|path|src|file)?\d*")
 IDS = (
     *("id", "itemid", "productid", "articleid", "sku", "variantsku", "itemnumber", "articlenumber"),
@@ -27,6 +28,7 @@ KNOWN: Mapping[str, Sequence[str]] = {
     "stock": ("stock", "inventory", "quantity", "qty", "stocklevel"),
     "group": ("group", "parent", "itemgroupid", "groupid", "parentid", "parentsku"),
 }
+TEXTS = {"title", "description", "brand", "group"}  # of these, never numbers
 SENTENCES = ("sentences", "captions", "caption")
 
 
@@ -35,21 +37,23 @@ class Columns:
     """The roles of columns: the value of a mapping file.
 
     `metadata` maps keys to columns; without it every column that is nothing else is metadata under
-    its own name. Cells of `numbers` are numbers where they look like one. `separator` parts the
-    photos of one cell.
+    its own name. Cells of `numbers` are numbers where they look like one, those of `commas` with a
+    decimal comma, and of `html` the text is stored. `separator` parts the photos of one cell.
     """
 
     id: str
     photos: tuple[str, ...] = ()
     sentences: tuple[str, ...] = ()
     numbers: tuple[str, ...] = ()
+    commas: tuple[str, ...] = ()
+    html: tuple[str, ...] = ()
     metadata: Mapping[str, str] = field(default_factory=dict)
     separator: str = "|"
 
     def check(self, header: Sequence[str]) -> None:
         """Raise ValueError for an unknown column, with the nearest name."""
-        named = (self.id, *self.photos, *self.sentences, *self.numbers, *self.metadata.values())
-        for column in named:
+        texts = (*self.photos, *self.sentences, *self.numbers, *self.commas, *self.html)
+        for column in (self.id, *texts, *self.metadata.values()):
             if column not in header:
                 raise ValueError(
                     f"the table has no column {column!r}{nearest(column, header, 'column')}"
@@ -71,7 +75,7 @@ def read_mapping(file: Path) -> dict[str, Any]:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as broken:
         raise ValueError(f"{file}: not TOML: {broken}") from broken
     kinds: dict[str, type] = {"id": str, "separator": str, "metadata": dict}
-    names = ("id", "photos", "sentences", "numbers", "metadata", "separator")
+    names = ("id", "photos", "sentences", "numbers", "commas", "html", "metadata", "separator")
     for name, value in mapping.items():
         if name not in names:
             raise ValueError(f"{file}: there is no {name!r}{nearest(name, names, 'name')}")
@@ -85,42 +89,59 @@ def read_mapping(file: Path) -> dict[str, Any]:
 
 
 def map_columns(
-    header: Sequence[str], rows: Sequence[Mapping[str, Any]], mapping: Mapping[str, Any]
-) -> Columns:
-    """Apply a mapping to columns; guess the others from names and rows.
+    header: Sequence[str],
+    rows: Sequence[Mapping[str, Any]],
+    mapping: Mapping[str, Any],
+    hint: str = ".",
+) -> tuple[Columns, list[str]]:
+    """Apply a mapping to columns, and guess the others.
 
-    ValueError for a column that is not there, and where no column looks like an id.
+    They are guessed from names and rows. Also returns notes. `hint` is the decimal sign of numbers
+    that leave it open. ValueError for a column that is not there, and where no column looks like an
+    id.
     """
-    guessed = {
-        name: value for name, value in _guess(header, rows, mapping).items() if name not in mapping
-    }
-    if not mapping.get("id") and not guessed.get("id"):
+    roles = {**_guess_roles(header, rows, mapping), **mapping}
+    if not roles.get("id"):
         raise ValueError(
             f"no column looks like an id: name it in a mapping file (--map), as in id = "
-            f"{json.dumps(header[0] if header else 'sku')}; there are {', '.join(header)}"
+            f"{json.dumps(header[0] if header else 'sku')}; the first line of the table, which "
+            f"names the columns, has {', '.join(header):.1000}"
         )
-    columns = Columns(**{**guessed, **mapping})
+    notes = list[str]()
+    if "numbers" not in mapping:
+        texts = {column for key, column in roles["metadata"].items() if key in TEXTS}
+        guesses = {
+            column: guess(column, _texts(rows, column), hint)
+            for column in roles["metadata"].values()
+            if column not in texts
+        }
+        notes += [guessed.note for guessed in guesses.values() if guessed.note]
+        roles |= _numbers_of(guesses)
+    if "commas" not in roles:
+        roles["commas"] = tuple(
+            column
+            for column in roles["numbers"]
+            if guess_decimal(_texts(rows, column), hint) == ","
+        )
+    columns = Columns(**roles)
     columns.check(header)
-    return columns
+    return columns, notes
 
 
-def parse_number(cell: str) -> int | float | str:
-    """A cell as a number if it is written as one.
-
-    >>> [parse_number(cell) for cell in ("12", "1.50", "007", "1e5", "12 cm")]
-    [12, 1.5, '007', '1e5', '12 cm']
-    """
-    if not NUMBER.fullmatch(cell):
-        return cell
-    return float(cell) if "." in cell else int(cell)
+def _numbers_of(guesses: Mapping[str, Guess]) -> dict[str, tuple[str, ...]]:
+    """Return the roles of columns of numbers."""
+    signs = {column: guessed.decimal for column, guessed in guesses.items() if guessed.decimal}
+    commas = tuple(column for column, sign in signs.items() if sign == ",")
+    return {"numbers": tuple(signs), "commas": commas}
 
 
-def _guess(
+def _guess_roles(
     header: Sequence[str], rows: Sequence[Mapping[str, Any]], mapping: Mapping[str, Any]
 ) -> dict[str, Any]:
-    plain = {re.sub(r"[\W_]", "", column.casefold()): column for column in reversed(header)}
+    """Guess all roles but those of numbers."""
+    plain = {_plain(column): column for column in reversed(header)}
     chosen = mapping.get("id") or _find_first(plain, IDS)
-    photos = tuple(c for c in header if PHOTOS.fullmatch(re.sub(r"[\W_]", "", c.casefold())))
+    photos = tuple(c for c in header if PHOTOS.fullmatch(_plain(c)) or _holds_photos(rows, c))
     sentences = tuple(plain[name] for name in SENTENCES if name in plain)
     others = {chosen, *mapping.get("photos", photos), *mapping.get("sentences", sentences)}
     left = [column for column in header if column and column not in others]
@@ -129,26 +150,34 @@ def _guess(
         for key, names in reversed(list(KNOWN.items()))
         if (column := _find_first(plain, names)) in left
     }
-    texts = {column for column, key in keys.items() if key not in ("price", "stock")}
-    numbers = tuple(c for c in left if c not in texts and _is_numeric(row.get(c) for row in rows))
-    metadata = {keys.get(column, column): column for column in left}
     return {
         "id": chosen,
         "photos": photos,
         "sentences": sentences,
-        "numbers": numbers,
-        "metadata": metadata,
+        "html": tuple(c for c in header if any(map(has_markup, _texts(rows, c)))),
+        "metadata": {keys.get(column, column): column for column in left},
     }
+
+
+def _plain(column: str) -> str:
+    return re.sub(r"[\W_]", "", column.casefold())
+
+
+def _holds_photos(rows: Sequence[Mapping[str, Any]], column: str) -> bool:
+    """Return whether cells are photos as datasets of Hugging Face have them."""
+    cells = (row.get(column) for row in rows)
+    return any(isinstance(cell, Mapping) and cell.keys() == {"bytes", "path"} for cell in cells)
+
+
+def _texts(rows: Sequence[Mapping[str, Any]], column: str) -> Iterator[str]:
+    """Yield the texts of a column, without blank ones."""
+    for row in rows:
+        if isinstance(cell := row.get(column), str) and cell.strip():
+            yield cell
 
 
 def _find_first(plain: Mapping[str, str], names: Sequence[str]) -> str | None:
     return next((plain[name] for name in names if name in plain), None)
-
-
-def _is_numeric(cells: Iterable[Any]) -> bool:
-    """Return whether all texts of a column look like numbers."""
-    texts = [cell.strip() for cell in cells if isinstance(cell, str) and cell.strip()]
-    return bool(texts) and all(NUMBER.fullmatch(text) for text in texts)
 
 
 def _toml(value: str | Collection[str]) -> str:

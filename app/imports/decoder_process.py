@@ -9,8 +9,8 @@ import signal
 import sys
 from multiprocessing.connection import Connection
 
-from models.vision import photo_files
-from models.vision.photo_files import ImageError, ImageTooLarge, NotAnImage
+from models.vision import photo_decoding
+from models.vision.photo_decoding import ImageError, ImageTooLarge, NotAnImage
 
 REFUSALS = {refusal.__name__: refusal for refusal in (ImageError, ImageTooLarge, NotAnImage)}
 
@@ -25,9 +25,9 @@ def answer(connection: Connection) -> None:
     limits = json.loads(connection.recv_bytes())
     data = connection.recv_bytes()
     try:
-        photo = photo_files.decode(data, longest=photo_files.DISPLAY_SIDE, **limits)
-        jpeg = photo_files.display_jpeg(photo.pixels)
-        pixels = photo_files.decode(jpeg).pixels
+        photo = photo_decoding.decode(data, longest=photo_decoding.DISPLAY_SIDE, **limits)
+        jpeg = photo_decoding.display_jpeg(photo.pixels)
+        pixels = photo_decoding.decode(jpeg).pixels
     except ImageError as refused:
         refusal = {"refusal": type(refused).__name__, "reason": str(refused)}
         connection.send_bytes(json.dumps(refusal).encode())

@@ -25,7 +25,7 @@ from pydantic import ValidationError
 from pydantic_core import Url
 
 from app.schemas.fields import LONGEST_URL
-from models.vision.photo_files import MOST_BYTES
+from models.vision.photo_decoding import MOST_BYTES
 
 Address = IPv4Address | IPv6Address
 Fetch = Callable[[str], bytes]  # Fetcher.fetch, or what refuses

@@ -9,6 +9,7 @@ import json
 import os
 import subprocess
 import sys
+from base64 import b64encode
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
@@ -102,25 +103,46 @@ def write(file: Path, output: IO[str]) -> None:
 
 def drop_nanoseconds(batch: Any) -> Any:
     """Convert times to microseconds, the finest of Python."""
-    from pyarrow import schema, timestamp, types
+    from pyarrow import schema
 
-    fields = [
-        field.with_type(timestamp("us", field.type.tz))
-        if types.is_timestamp(field.type) and field.type.unit == "ns"
-        else field
-        for field in batch.schema
-    ]
+    fields = [field.with_type(coarsen(field.type)) for field in batch.schema]
     return batch.cast(schema(fields), safe=False)
 
 
+def coarsen(kind: Any) -> Any:
+    """Return a type with times in microseconds, also within lists and structs."""
+    import pyarrow as pa
+
+    if pa.types.is_timestamp(kind) and kind.unit == "ns":
+        return pa.timestamp("us", kind.tz)
+    if pa.types.is_duration(kind) and kind.unit == "ns":
+        return pa.duration("us")
+    if pa.types.is_time64(kind) and kind.unit == "ns":
+        return pa.time64("us")
+    if pa.types.is_struct(kind):
+        return pa.struct([part.with_type(coarsen(part.type)) for part in kind])
+    if pa.types.is_map(kind):
+        return pa.map_(coarsen(kind.key_type), coarsen(kind.item_type))
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        whole = pa.list_ if pa.types.is_list(kind) else pa.large_list
+        return whole(kind.value_field.with_type(coarsen(kind.value_type)))
+    return kind
+
+
 def split_columns(table: Any) -> tuple[list[str], list[str]]:
-    """Return the paths of columns to read, and of columns of bytes."""
+    """Return the paths of columns to read, and of columns of bytes.
+
+    Bytes are read next to a path: so are photos in datasets of Hugging Face.
+    """
     read, left_out = list[str](), list[str]()
-    for number in range(len(table.schema)):
-        column = table.schema.column(number)
+    columns = [table.schema.column(number) for number in range(len(table.schema))]
+    paths = {column.path for column in columns}
+    for column in columns:
         binary = column.physical_type.endswith("BYTE_ARRAY")
         plain = binary and column.logical_type.type in ("NONE", "UNKNOWN")
-        (left_out if plain and column.converted_type == "NONE" else read).append(column.path)
+        photo = f"{column.path.removesuffix('.bytes')}.path" in paths
+        bare = plain and column.converted_type == "NONE" and not photo
+        (left_out if bare else read).append(column.path)
     return read, left_out
 
 
@@ -143,6 +165,8 @@ def simplify(value: Any) -> Any:
     match value:
         case Decimal():
             return float(value)
+        case bytes():
+            return b64encode(value).decode("ascii")
         case timedelta():
             return value.total_seconds()
         case date() | datetime() | time():

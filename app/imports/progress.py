@@ -16,7 +16,7 @@ from threading import Event, Lock, Thread
 from time import time
 from uuid import uuid4
 
-from app.imports.folder import ImportOutcome
+from app.imports.sources import ImportOutcome
 
 FOLDER = "imports"  # in the data folder
 WRITTEN = 0.2  # seconds between two notes of an import

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import json
+from base64 import b64decode
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from hashlib import blake2b, sha256
+from hashlib import blake2b
 from itertools import chain
 from math import isnan
 from pathlib import Path
 from typing import Any
 
 from app.engine.refusals import reason_of
-from app.imports.columns import Columns, map_columns, parse_number
-from app.imports.folder import FIELDS, ImportOutcome, ItemSource, check_place, make_stamp
+from app.imports.columns import Columns, map_columns
+from app.imports.item_lines import FIELDS
+from app.imports.markup import has_markup, plain_text
+from app.imports.number_cells import NumberColumn
 from app.imports.parquet import LONGEST_ROW
-from app.imports.table_rows import READERS, Cells, End, OpenTable, Row
-from index.items import check_new_id, metadata_text
+from app.imports.sources import ImportOutcome, ItemSource, make_stamp, readable, stamp_row
+from app.imports.table_formats import READERS, Cells, End, OpenTable, Row
+from index.items import check_new_id
 
 SAMPLED = 1_000  # rows by which columns of numbers are known
 SAMPLED_BYTES = 2**25  # of those rows
@@ -32,69 +36,97 @@ class Table:
     columns: Columns
     rows: Iterator[Row]
     others: bool = True  # whether keys that only later rows have are metadata too
-    notes: tuple[str, ...] = ()  # on columns that are not read
+    notes: tuple[str, ...] = ()  # on columns that are not read, or not as numbers
     end: str = ""  # why the rows behind the last one are not read
     numbers: dict[str, int] = field(default_factory=dict)  # of rows that are on their way, by place
     ids: dict[bytes, int] = field(default_factory=dict)  # numbers of rows by their ids' digests
+    cells: dict[str, NumberColumn] = field(default_factory=dict)  # readers of columns of numbers
+
+    def __post_init__(self) -> None:
+        for column in self.columns.numbers:
+            self.cells[column] = NumberColumn("," if column in self.columns.commas else ".")
 
     def sources(self) -> Iterator[ItemSource | ImportOutcome]:
         """Yield an item or a refusal for each row."""
         for number, cells in self.rows:
-            try:
-                if isinstance(cells, End):
-                    self.end = cells
-                if isinstance(cells, str):
-                    raise ValueError(cells)
-                source = self._read_source(number, cells)
-            except Exception as wrong:  # noqa: BLE001 - one row must not end the import of others
-                place = f"{self.file}:{number}"
-                self.numbers[place] = number
-                yield ImportOutcome(place, "refused", reason_of(wrong))
-            else:
-                self.numbers[source.place] = number
-                yield source
+            source = self._read_row(number, cells)
+            self.numbers[source.place] = number
+            yield source
 
     def take_number(self, outcome: ImportOutcome) -> int:
         """Return the row number of an outcome, once."""
         return self.numbers.pop(outcome.place)
 
-    def _read_source(self, number: int, cells: Cells) -> ItemSource:
-        columns = self.columns
-        name = _strip(cells.get(columns.id))
+    def describe_values(self) -> list[str]:
+        """Describe the columns of numbers: other cells, lost currencies."""
+        described = (column.describe(name) for name, column in self.cells.items())
+        return list(chain.from_iterable(described))
+
+    def _read_row(self, number: int, cells: Cells | str) -> ItemSource | ImportOutcome:
+        """Return the item of a row, or its refusal."""
+        source: str | None = None
+        try:
+            if isinstance(cells, End):
+                self.end = cells
+            if isinstance(cells, str):
+                raise ValueError(cells)
+            name = self._read_id(cells)
+            source = f"{readable(self.file)}#{name}"
+            self._check_unique(name, number)
+            return self._make_source(name, source, cells)
+        except Exception as wrong:  # noqa: BLE001 - one row must not end the import of others
+            place = f"{readable(self.file)}:{number}"
+            return ImportOutcome(place, "refused", reason_of(wrong), source)
+
+    def _read_id(self, cells: Cells) -> str:
+        name = _strip(cells.get(self.columns.id))
         if not name:
-            raise ValueError(f"the column {columns.id!r} is empty, which has the id")
+            raise ValueError(f"the column {self.columns.id!r} is empty, which has the id")
         check_new_id(name)
+        return name
+
+    def _check_unique(self, name: str, number: int) -> None:
         first = self.ids.setdefault(blake2b(name.encode(), digest_size=8).digest(), number)
         if first != number:
             raise ValueError(f"the id {name!r:.220} is that of row {first} too")
+
+    def _make_source(self, name: str, place: str, cells: Cells) -> ItemSource:
+        columns = self.columns
         named = chain.from_iterable(
-            self._split_photos(cells.get(column)) for column in columns.photos
+            self._list_photos(cells.get(column)) for column in columns.photos
         )
-        photos = tuple(dict.fromkeys(self._locate_photo(photo_name) for photo_name in named))
+        photos = tuple(dict.fromkeys(named))
         late = [key for key in cells if key not in self.header] if self.others else []
         metadata = {
             key: value
             for key, column in (*columns.metadata.items(), *zip(late, late, strict=True))
             if (value := self._read_value(column, cells.get(column))) not in (None, "", [])
         }
-        texts = chain.from_iterable(_list_texts(cells.get(column)) for column in columns.sentences)
+        texts = chain.from_iterable(
+            _list_texts(self._read_value(column, cells.get(column))) for column in columns.sentences
+        )
         sentences = tuple(dict.fromkeys(texts))
         if not sentences and isinstance(metadata.get("title"), str):
             sentences = (
                 metadata["title"],
             )  # so that it is found by what it means, without a photo
-        content = json.dumps(
-            [name, metadata_text(metadata), sentences, [str(photo) for photo in photos]]
-        )
-        looks = (make_stamp(photo) for photo in photos if isinstance(photo, Path))
-        stamp = "-".join((sha256(content.encode()).hexdigest()[:32], *looks))
-        place = f"{self.file}#{name}"
-        return ItemSource(name, place, stamp, photos, sentences, metadata, len(content))
+        looks = "-".join(make_stamp(photo) for photo in photos if isinstance(photo, Path))
+        stamp = stamp_row(name, metadata, sentences, photos, looks)
+        size = sum(map(len, map(str, cells.values())))
+        return ItemSource(name, place, stamp, photos, sentences, metadata, size)
 
-    def _split_photos(self, cell: Any) -> list[str]:
+    def _list_photos(self, cell: Any) -> Iterator[Path | str | bytes]:
+        """Yield a cell's photos: files, addresses, or bytes."""
         if isinstance(cell, str) and not cell.lstrip().startswith("["):
-            return [part.strip() for part in cell.split(self.columns.separator) if part.strip()]
-        return _list_texts(cell)
+            names = (part.strip() for part in cell.split(self.columns.separator))
+            yield from (self._locate_photo(name) for name in names if name)
+        elif isinstance(cell, Mapping):
+            packed, name = cell.get("bytes"), cell.get("path")
+            yield b64decode(packed) if packed else self._locate_photo(_strip(name))
+        elif isinstance(cell, list) and any(isinstance(part, Mapping) for part in cell):
+            yield from chain.from_iterable(map(self._list_photos, cell))
+        else:
+            yield from map(self._locate_photo, _list_texts(cell))
 
     def _locate_photo(self, named: str) -> Path | str:
         return named if named.startswith(("http://", "https://")) else self.file.parent / named
@@ -102,7 +134,10 @@ class Table:
     def _read_value(self, column: str, cell: Any) -> Any:
         if isinstance(cell, str):
             text = cell.strip()
-            return parse_number(text) if column in self.columns.numbers else text
+            if column in self.cells:
+                return self.cells[column].read(text) if text else text
+            markup = column in self.columns.html and has_markup(text)
+            return plain_text(text) if markup else text
         return None if isinstance(cell, float) and isnan(cell) else cell
 
 
@@ -115,12 +150,12 @@ def is_table(file: Path, *, mapped: bool) -> bool:
         return file.suffix.lower() in READERS and file.is_file()
     if not file.is_file():
         return False
-    with file.open("rb") as lines:
-        while (line := lines.readline(LONGEST_ROW)) and not line.strip():
-            pass
     try:
+        with file.open("rb") as lines:
+            while (line := lines.readline(LONGEST_ROW)) and not line.strip():
+                pass
         row = json.loads(line)
-    except (ValueError, RecursionError):
+    except (OSError, ValueError, RecursionError):
         return False
     return isinstance(row, dict) and not row.keys() <= FIELDS
 
@@ -132,17 +167,17 @@ def open_table(file: Path, mapping: Mapping[str, Any]) -> Iterator[Table]:
     ValueError for a file that cannot be read as a table, or does not have the columns.
     """
     file = file.resolve()
-    check_place(file)
     with ExitStack() as opened, file.open("rb") as binary:
         table = READERS[file.suffix.lower()](file, binary, opened)
         first = list(_sample(table))
         if not first:
-            raise ValueError(f"{file} has no rows")
+            raise ValueError(f"{readable(file)} has no rows")
         cells = [row for _, row in first if not isinstance(row, str)]
         header = table.header or list(dict.fromkeys(chain.from_iterable(cells)))
-        columns, every = map_columns(header, cells, mapping), chain(first, table.rows)
-        others = "metadata" not in mapping
-        yield Table(file, header, columns, every, others=others, notes=table.notes)
+        columns, guessed = map_columns(header, cells, mapping, table.decimal)
+        every, others = chain(first, table.rows), "metadata" not in mapping
+        notes = (*table.notes, *guessed)
+        yield Table(file, header, columns, every, others=others, notes=notes)
 
 
 def _sample(table: OpenTable) -> Iterator[Row]:

@@ -25,6 +25,7 @@ export function wanted() {
     photo: parameters.get("photo"), // the name of an upload that the browser remembers
     box: corners(parameters.get("box")), // the part of that photo to search with
     filter: parsed(parameters.get("filter")),
+    parts: parameters.get("parts") === "1", // of photos, instead of whole ones
     sort: parameters.get("sort"), // a key; "-price" for the highest first
     shown: Number(parameters.get("shown")) || 0,
     item: parameters.get("item"), // the id of the item that is open
@@ -32,7 +33,9 @@ export function wanted() {
 }
 
 /** Make the address of a question. */
-export function address({ collection, text, typed, like, photo, box, filter, sort, shown, item }) {
+export function address({
+  collection, text, typed, like, photo, box, filter, parts, sort, shown, item,
+}) {
   const parameters = new URLSearchParams();
   const set = (name, value) => value && parameters.set(name, value);
   set("collection", collection === "default" ? null : collection);
@@ -42,6 +45,7 @@ export function address({ collection, text, typed, like, photo, box, filter, sor
   set("photo", photo);
   set("box", box?.map((side) => Number(side.toFixed(4))).join());
   set("filter", filter && Object.keys(filter).length > 0 ? JSON.stringify(filter) : null);
+  set("parts", parts ? "1" : null);
   set("sort", sort);
   set("shown", shown);
   set("item", item);

@@ -3,7 +3,7 @@
 import * as api from "./api.js";
 import { make } from "./dom.js";
 import { showFacets } from "./facets.js";
-import { photoHit, plainItem, productHit } from "./gallery.js";
+import { partHit, photoHit, plainItem, productHit } from "./gallery.js";
 import { isWeak, likelihood, nothingLikeThat, withWeakLine } from "./likelihood.js";
 import { askedPhrases, largest, phraseChips, phrasesOf } from "./phrases.js";
 import { isQuestion, otherwise, PAGE, search } from "./search.js";
@@ -19,6 +19,11 @@ export function gallery(...cards) {
 
 function count(number, thing) {
   return `${number.toLocaleString("en")} ${thing}${number === 1 ? "" : "s"}`;
+}
+
+/** Describe the number of parts shown, of which a photo has one at most. */
+function countedParts(hits, { cursor }) {
+  return cursor ? `First ${count(hits.length, "part")}` : count(hits.length, "part");
 }
 
 /** Describe the number of hits, and of weak hits among those shown. */
@@ -89,7 +94,15 @@ function cardsFor({ asked, holdings, act }, first) {
         : hits.map((hit, position) => card(hit, before.length + position)));
   }
   const scale = asked.text ? largest(first.hits.map((hit) => phrasesOf(hit, "query"))) : null;
-  const actions = asked.text ? [similar, ["Save picture", (hit) => act.save(hit, first.corrected ?? asked.text)]] : [similar];
+  if (asked.parts) {
+    const like = ["More like this", act.similarPart];
+    const card = (hit, position) => partHit(hit, {
+      found: phrasesOf(hit, "query"), scale, actions: [like], open: act.open, position,
+    });
+    return (hits, before) => hits.map((hit, position) => card(hit, before.length + position));
+  }
+  const save = (hit) => act.save(hit, first.corrected ?? asked.text);
+  const actions = asked.text ? [similar, ["Save picture", save]] : [similar];
   const card = (hit, position) => photoHit(hit, {
     found: phrasesOf(hit, "query"), scale, weakBelow, actions, open: act.open, position,
   });
@@ -97,12 +110,14 @@ function cardsFor({ asked, holdings, act }, first) {
 }
 
 /** Write the line above the hits: their number, indexing in progress, and notes. */
-function showStatus(hits, answer, holdings) {
+function showStatus(hits, answer, { asked, holdings }) {
   const chips = [...answer.words.filter(({ spelling }) => spelling !== null), ...answer.refused];
   const said = answer.notes.filter((note) => !chips.some(({ text }) => note.includes(`"${text}"`)));
   const notes = answer.behind
     ? [...said, `Still indexing: ${answer.behind.toLocaleString("en")} changes are not searched yet.`] : said;
-  const text = holdings.shop ? countedProducts(hits, answer) : counted(hits, answer);
+  const parts = asked.parts && isQuestion(asked);
+  const text = holdings.shop ? countedProducts(hits, answer)
+    : parts ? countedParts(hits, answer) : counted(hits, answer);
   at("status").replaceChildren(text, ...notes.map((note) => make("p", { className: "remark" }, note)));
 }
 
@@ -120,7 +135,7 @@ async function upTo(context, image, signal) {
   const hits = [...first.hits];
   let { cursor } = first;
   while (cursor && hits.length < asked.shown) {
-    const next = await search(asked, holdings, image, { cursor, loose: first.loose, signal });
+    const next = await search(asked, holdings, image, { cursor, signal });
     hits.push(...next.hits);
     ({ cursor } = next);
   }
@@ -145,7 +160,7 @@ export async function answer(context, image, signal) {
   const more = make("button", { type: "button", className: "second more" }, "Show more");
   more.hidden = !cursor;
   more.onclick = () => act.attempt(async (later) => {
-    const next = await search(asked, holdings, image, { cursor, loose: found.loose, signal: later });
+    const next = await search(asked, holdings, image, { cursor, signal: later });
     const added = cards(next.hits, shown);
     shown.push(...next.hits);
     list.append(...added);
@@ -153,16 +168,28 @@ export async function answer(context, image, signal) {
     more.hidden = !cursor;
     act.grew(shown, true);
     added.at(-next.hits.length)?.querySelector("button").focus();
-    showStatus(shown, { ...found, cursor }, holdings);
+    showStatus(shown, { ...found, cursor }, context);
   });
   act.grew(shown);
-  if (!asked.photo && !asked.like) showPhrases(found);
+  if (!asked.photo && !asked.like && !asked.parts) showPhrases(found);
   showUnderstood(at("understood"), found, asked.filter, act.refine);
-  showStatus(shown, found, holdings);
+  showStatus(shown, found, context);
+  showKinds(context);
   await showChoices(context, found, image, signal);
   const above = asked.text && !holdings.shop ? nothingLikeThat(found.hits, found.weakBelow) : noSuchWords(found);
   const element = make("div", {}, ...[above, list, more].filter(Boolean));
   return { ...found, element };
+}
+
+/** Offer to show photos, or parts of them. */
+function showKinds({ asked, holdings, act }) {
+  const kinds = at("kinds");
+  kinds.hidden = holdings.shop || !isQuestion(asked);
+  for (const button of kinds.children) {
+    const parts = button.value === "parts";
+    button.ariaPressed = String(parts === Boolean(asked.parts));
+    button.onclick = () => act.refine({ parts });
+  }
 }
 
 /** Facets and the order of products. */
@@ -174,9 +201,9 @@ async function showChoices({ asked, holdings, act }, found, image, signal) {
   sorts.replaceChildren(new Option(isQuestion(asked) ? "Best match" : "Any order", ""),
     ...holdings.sorts.map(([value, text]) => new Option(text, value)));
   sorts.value = asked.sort ?? "";
-  const own = await otherwise(asked, holdings, image, { loose: found.loose, signal });
+  const own = await otherwise(asked, holdings, image, { least: found.least, signal });
   const facets = found.facets.map((facet) => own.find(({ key }) => key === facet.key) ?? facet);
-  showFacets(at("facets"), facets, asked.filter, (filter) => act.refine({ filter }));
+  showFacets(at("facets"), facets, holdings.price, asked.filter, (filter) => act.refine({ filter }));
   const chosen = Object.keys(asked.filter).length;
   at("fold").textContent = chosen > 0 ? `Filters (${chosen})` : "Filters";
 }

@@ -84,6 +84,11 @@ export async function suggestions(text, signal) {
   return (await (await send(`suggest?${query}`, { signal })).json()).suggestions;
 }
 
+/** Parts of photos for a question, best first; one of each photo. */
+export async function searchParts(asked, signal) {
+  return (await ask("search/regions", asked, { signal })).json();
+}
+
 /** Sentences for a photo, best first. */
 export async function searchSentences(asked, signal) {
   return (await ask("search/text", { ...asked, limit: SENTENCES_AT_ONCE }, { signal })).json();

@@ -6,9 +6,9 @@ import { describe } from "./caption.js";
 import { make } from "./dom.js";
 import { creditOf, itemPhoto, mark, photo, titleOf, unmark } from "./gallery.js";
 import { darken } from "./light.js";
-import { likelihood, nothingLikeThat, withWeakLine } from "./likelihood.js";
+import { isWeak, likelihood, nothingLikeThat, withWeakLine } from "./likelihood.js";
 import { outlinePart, partButton } from "./part.js";
-import { keyed, largest, phraseChips, phraseRows, phrasesOf } from "./phrases.js";
+import { answeredPhrases, keyed, largest, phraseChips, phraseRows, phrasesOf } from "./phrases.js";
 
 // A canvas needs no blob: address, which the content security policy forbids.
 async function upload(file) {
@@ -65,13 +65,13 @@ function pointer(asked, stage, signal) {
   return make("form", { className: "point", onsubmit }, input, button, place);
 }
 
-function sentenceHit(hit, found, scale, weakBelow) {
+function sentenceHit(hit, found, scale, weakBelow, label) {
   return make(
     "li",
     { className: "sentence" },
     make("q", {}, hit.sentence),
     likelihood(hit, weakBelow),
-    phraseRows(found, scale),
+    phraseRows(found, scale, label),
     make("p", { className: "note" }, `from ${titleOf(hit)}`),
   );
 }
@@ -101,6 +101,19 @@ function explainPhoto(about, sent, stage, signal) {
   const regions = make("div", { className: "regions" });
   about.append(said, regions, pointer(sent, stage, signal));
   describe(said, regions, sent, stage, signal);
+}
+
+/** A section of the sentences that are probably like a text, if there are any. */
+export async function sentencesLike({ text, filter }, signal) {
+  const filtered = Object.keys(filter).length > 0 ? { filter } : {};
+  const { hits, query, weak_below: weakBelow } = await searchSentences({ text, ...filtered }, signal);
+  const likely = hits.filter((hit) => !isWeak(hit, weakBelow));
+  if (likely.length === 0) return [];
+  const found = likely.map((hit, position) => answeredPhrases(hit, query.fragments, `said-${position}`));
+  const label = "What each phrase gave, and the words that answer it";
+  const cards = likely.map((hit, at) => sentenceHit(hit, found[at], largest(found), weakBelow, label));
+  const list = make("ol", { className: "sentences", "aria-label": "Sentences like this" }, ...cards);
+  return [make("section", {}, make("h2", {}, "Sentences like this"), list)];
 }
 
 /** The matching sentences as elements; their boxes go on `stage`. None if there are none. */

@@ -11,6 +11,12 @@ export function make(tag, properties = {}, ...children) {
   return element;
 }
 
+/** A text with symbols for control characters, which names of files may have. */
+export function visible(text) {
+  return text.replace(/[\x00-\x1f\x7f]/g, (sign) =>
+    String.fromCodePoint(sign === "\x7f" ? 0x2421 : 0x2400 + sign.codePointAt(0)));
+}
+
 /** A number as people read it: two places, a true minus sign, no negative zero. */
 export function number(value) {
   const text = value.toFixed(2);

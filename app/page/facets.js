@@ -85,9 +85,14 @@ function between({ key, least, most }, filter, choose) {
   return make("form", { className: "between", onsubmit }, from, make("span", { "aria-hidden": "true" }, "–"), to, go);
 }
 
-function facet(counts, filter, choose) {
-  const numbers = counts.least !== null && (counts.distinct > FEW_NUMBERS || isRange(filter[counts.key]));
-  const options = numbers ? rangeOptions(counts, filter, choose) : valueOptions(counts, filter, choose);
+/** Make the part of a facet: ranges of many numbers or of prices, and values of others. */
+function facet(counts, price, filter, choose) {
+  const { key, values, least, most, distinct } = counts;
+  const many = distinct > FEW_NUMBERS || (key === price && least < most);
+  const numbers = least !== null && (many || isRange(filter[key]));
+  const texts = { key, values: values.filter(({ value }) => typeof value !== "number") };
+  const options = numbers ? [...rangeOptions(counts, filter, choose), ...valueOptions(texts, filter, choose)]
+    : valueOptions(counts, filter, choose);
   const [first, rest] = [options.slice(0, FEW), options.slice(FEW)];
   const more = rest.length === 0 ? null : make("details", { id: `facet-${counts.key}-more` },
     make("summary", {}, `${rest.length} more`), ...rest);
@@ -95,11 +100,11 @@ function facet(counts, filter, choose) {
     numbers ? between(counts, filter, choose) : null);
 }
 
-/** Show facets in `panel`; call `choose` with each new filter. */
-export function showFacets(panel, facets, filter, choose) {
+/** Show facets in `panel`, of which one is the `price`; call `choose` with each new filter. */
+export function showFacets(panel, facets, price, filter, choose) {
   const [focus, open] = [document.activeElement?.id, openParts(panel)];
   const used = facets.filter(({ key, distinct }) => distinct > 0 || key in filter);
-  panel.replaceChildren(...used.map((counts) => facet(counts, filter, choose)));
+  panel.replaceChildren(...used.map((counts) => facet(counts, price, filter, choose)));
   for (const id of open) panel.querySelector(`#${CSS.escape(id)}`)?.setAttribute("open", "");
   if (focus?.startsWith("facet-")) document.getElementById(focus)?.focus();
 }

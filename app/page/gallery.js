@@ -1,6 +1,6 @@
 // Items and hits: a photo with marked parts, its credit and its phrases.
 
-import { make } from "./dom.js";
+import { make, visible } from "./dom.js";
 import { arrows } from "./light.js";
 import { likelihood } from "./likelihood.js";
 import { phraseRows } from "./phrases.js";
@@ -68,7 +68,7 @@ function emptyBox([left, top, right, bottom]) {
 /** Return an item's title, its name, or the last part of its id. */
 export function titleOf({ id, metadata }) {
   const said = [metadata?.title, metadata?.name].find((text) => typeof text === "string" && text);
-  return said ?? id.split("/").at(-1);
+  return said ?? visible(id.split("/").at(-1));
 }
 
 /** Describe an item's photo: its first sentence, its title, or its number. */
@@ -99,6 +99,7 @@ export function creditOf({ metadata }) {
   return said.length > 0 ? make("p", { className: "credit" }, `Photo: ${said.join(" · ")}`) : null;
 }
 
+const GAVE = "What each phrase gave: the whole photo, and this part";
 const quiet = (name, act) => make("button", { type: "button", className: "quiet", onclick: act }, name);
 
 /** A title that opens an item. */
@@ -121,6 +122,26 @@ export function photoHit(hit, { found, scale, weakBelow, actions, open, position
     opener(hit, open),
     likelihood(hit, weakBelow),
     scale === null ? null : phraseRows(found, scale),
+    creditOf(hit),
+    make("p", { className: "actions" }, ...actions.map(([name, act]) => quiet(name, () => act(hit)))),
+  );
+}
+
+/** One part of a photo, which opens the whole; options are those of `photoHit`. */
+export function partHit(hit, { found, scale, actions, open, position }) {
+  const [left, top, right, bottom] = hit.box;
+  const picture = make("img", {
+    src: hit.crop, alt: `Part of ${altOf(hit, position)}`, loading: "lazy", title: "Show the whole photo",
+    onclick: () => open(hit),
+  });
+  const stage = photo(picture, (right - left) * hit.width, (bottom - top) * hit.height);
+  stage.classList.add("crop");
+  return make(
+    "li",
+    { className: "hit" },
+    stage,
+    opener(hit, open),
+    scale === null ? null : phraseRows(found.map((phrase) => ({ ...phrase, box: hit.box })), scale, GAVE),
     creditOf(hit),
     make("p", { className: "actions" }, ...actions.map(([name, act]) => quiet(name, () => act(hit)))),
   );

@@ -3,7 +3,7 @@
 import { address, questionOf, rememberScroll, wanted } from "./address.js";
 import { answer, gallery, nothing } from "./answers.js";
 import * as api from "./api.js";
-import { matchingSentences, showPhoto } from "./asked.js";
+import { matchingSentences, sentencesLike, showPhoto } from "./asked.js";
 import { download, make } from "./dom.js";
 import { openAdding } from "./editing.js";
 import { mark, placeholders, titleOf } from "./gallery.js";
@@ -41,7 +41,7 @@ function fail(error) {
       make("button", { type: "button", className: "go", onclick: act }, name)),
   );
   status.textContent = "";
-  at("choices").hidden = at("order").hidden = true;
+  at("choices").hidden = at("order").hidden = at("kinds").hidden = true;
 }
 
 /** Do a part of the current question; a newer question cancels it. */
@@ -80,12 +80,13 @@ const act = {
     return visit({ ...wanted(), item: id });
   },
   similar: ({ id }) => visit({ like: id }),
+  similarPart: ({ id, box }) => visit({ like: id, box, parts: true }),
   variants: ({ metadata }) => {
     const { group } = context.holdings;
     return refine({ filter: { ...wanted().filter, [group]: [metadata[group]] } });
   },
   grew: (shown, more = false) => {
-    hits = new Map(shown.map((hit) => [hit.id, hit]));
+    hits = new Map(shown.toReversed().map((hit) => [hit.id, hit])); // of an item the best one
     if (more) note({ shown: shown.length });
   },
 };
@@ -130,6 +131,9 @@ async function ask(asked) {
 async function answerWords(asked, signal) {
   const [found] = await Promise.all([answer(context, null, signal), asked.text ? null : offerExamples(visit, signal)]);
   await place(found, signal);
+  if (asked.text && !context.holdings.shop && found.hits.length > 0) {
+    results.append(...await sentencesLike(asked, signal));
+  }
 }
 
 async function place(found, signal) {
@@ -155,7 +159,7 @@ async function answerPhoto(asked, signal) {
   await place(found, signal);
   if (context.holdings.shop || asked.box) return;
   describe();
-  if (found.hits.length > 0) results.prepend(make("h2", {}, "Similar photos"));
+  if (found.hits.length > 0) results.prepend(make("h2", {}, asked.parts ? "Similar parts" : "Similar photos"));
   const sentences = await matchingSentences(sent, stage, signal);
   if (sentences.length > 0) {
     results.append(make("section", {}, make("h2", {}, "Sentences that match"), ...sentences));
@@ -270,7 +274,7 @@ at("search").addEventListener("submit", (event) => {
   event.preventDefault();
   closeSuggestions();
   const text = at("words").value.trim();
-  if (text) visit({ text });
+  if (text) visit({ text, parts: wanted().parts });
 });
 document.addEventListener("keydown", (event) => {
   if (event.key !== "Escape" || darken()) return;

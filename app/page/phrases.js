@@ -3,6 +3,7 @@
 import { make, number } from "./dom.js";
 import { arrows } from "./light.js";
 
+const ANSWERING = 3; // words of a sentence that are named for a phrase
 const isFrame = (box) => box.join() === "0,0,1,1";
 
 /** The links of each fragment as one phrase, which its strongest link places. */
@@ -82,11 +83,17 @@ function bar(phrase, scale) {
   return drawn;
 }
 
-function explained({ similarity, whole, added, negated }) {
+function explained({ similarity, whole, added, negated, words }) {
   const why = similarity > 0 ? "it is not there" : "it should not be there";
   const what = negated ? `${number(similarity)}, because ${why}` : number(similarity);
+  if (words) return words.length > 0 ? `${what}: ${words.join(", ")}` : what;
   if (typeof whole !== "number" || typeof added !== "number") return what;
   return `${what}: the whole photo ${number(whole)}, this part ${number(added)}`;
+}
+
+/** Name what answers a phrase, unless a box shows it: words of a sentence, or the whole photo. */
+function whereOf({ box, words }) {
+  return words?.join(", ") ?? (box ? "" : "the whole photo");
 }
 
 function row(phrase, scale) {
@@ -99,7 +106,7 @@ function row(phrase, scale) {
     nameOf(phrase),
     make("span", { className: "measure" },
       bar(phrase, scale),
-      make("span", { className: "where" }, phrase.box ? "" : "the whole photo")),
+      make("span", { className: "where" }, whereOf(phrase))),
     make("span", { className: "number" }, number(phrase.similarity)),
   );
   button.classList.toggle("boxed", phrase.box !== null);
@@ -108,10 +115,19 @@ function row(phrase, scale) {
   return make("li", {}, button);
 }
 
+/** The phrases of a text that a sentence answers, each with the words that do, the clearest first. */
+export function answeredPhrases(hit, fragments, name) {
+  const within = ([start, end], span) => start <= span[0] && span[1] <= end;
+  return phrasesOf(hit, name).map((phrase) => {
+    const links = hit.links.filter(({ fragment, added }) => added > 0 && within(phrase.span, fragments[fragment].span));
+    links.sort((one, other) => other.added - one.added);
+    return { ...phrase, words: [...new Set(links.map(({ label }) => label))].slice(0, ANSWERING) };
+  });
+}
+
 /** Show phrases with bars of their similarities, in reading order. */
-export function phraseRows(phrases, scale) {
+export function phraseRows(phrases, scale, label = "What each phrase gave: the whole photo, and the part that is marked") {
   const rows = phrases.map((phrase) => row(phrase, scale));
-  const label = "What each phrase gave: the whole photo, and the part that is marked";
   return arrows(make("ul", { className: "phrases", "aria-label": label }, ...rows));
 }
 

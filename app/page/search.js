@@ -4,7 +4,6 @@ import * as api from "./api.js";
 
 export const PAGE = 24; // hits of a page
 const MOST = 96; // hits of a request
-const LIKELY = 0.6; // how probable a photo must be that alone makes a product an answer to words
 
 /** Return whether there is a question; without one, all items are shown. */
 export const isQuestion = ({ text, like, photo }) => Boolean(text || like || photo);
@@ -12,17 +11,21 @@ export const isQuestion = ({ text, like, photo }) => Boolean(text || like || pho
 /**
  * Return a page of hits for a question. `image` is an uploaded photo to search with. The page is
  * {hits, cursor, total (null if unknown), counted, weakBelow, behind, notes, words, refused, facets,
- * fragments}, `corrected` if words of the text were, and `loose` if no product has the words or a likely photo: pass it for later pages.
+ * fragments, `corrected` if words of the text were}, of products also `least`, from which
+ * probability on a photo alone is an answer, and `loose` if no product has the words or a likely
+ * photo.
  */
-export async function search(asked, holdings, image, { cursor = null, limit = PAGE, loose = false, signal }) {
+export async function search(asked, holdings, image, { cursor = null, limit = PAGE, least = null, signal }) {
   const page = { limit: Math.min(MOST, limit), ...(cursor && { cursor }) };
   const question = questionTo(asked, image);
   if (holdings.shop) {
     const sent = { ...question, ...choices(asked, holdings), ...page };
-    return products(sent, Boolean(asked.text) && !loose, signal);
+    return products({ ...sent, ...(least !== null && { min_probability: least }) }, signal);
   }
   const spelled = asked.text && asked.typed ? { spelling: false } : {};
-  if (isQuestion(asked)) return photos({ ...question, ...spelled, ...filterOf(asked), ...page }, signal);
+  if (isQuestion(asked)) {
+    return photos({ ...question, ...spelled, ...filterOf(asked), ...page }, asked.parts, signal);
+  }
   return browsed(asked, cursor, signal);
 }
 
@@ -46,15 +49,14 @@ function choices(asked, { facets, group, hidden }) {
   };
 }
 
-/** Search products; if `strict`, only those with the words or a likely photo, unless there are none. */
-async function products(sent, strict, signal) {
-  const asked = strict ? { ...sent, min_probability: LIKELY } : sent;
-  const { query, hits, ...answer } = await api.searchProducts(asked, signal);
-  if (strict && answer.total === 0) return { ...(await products(sent, false, signal)), loose: true };
+async function products(sent, signal) {
+  const { query, hits, min_probability: least, ...answer } = await api.searchProducts(sent, signal);
   return {
     ...answer,
     ...query,
     corrected: null,
+    least,
+    loose: Boolean(sent.text) && least <= answer.weak_below,
     hits: hits.map(withLooks),
     total: answer.groups,
     counted: answer.total,
@@ -69,11 +71,11 @@ function withLooks(hit) {
   return { ...hit, phrases: looks?.phrases ?? [], links: looks?.links ?? [] };
 }
 
-/** List items with photos; their total is unknown with a filter. */
-async function photos(sent, signal) {
+/** List photos, or parts of them; their total is unknown with a filter, and of parts. */
+async function photos(sent, parts, signal) {
   const [answer, { items: total }] = await Promise.all([
-    api.searchPhotos(sent, signal),
-    sent.filter ? { items: null } : api.index(signal),
+    (parts ? api.searchParts : api.searchPhotos)(sent, signal),
+    sent.filter || parts ? { items: null } : api.index(signal),
   ]);
   const { query, searched, hits, cursor, weak_below: weakBelow } = answer;
   return {
@@ -91,13 +93,13 @@ async function browsed(asked, cursor, signal) {
 }
 
 /** Count each filtered facet as if its own filter were not set. */
-export async function otherwise(asked, holdings, image, { loose = false, signal }) {
+export async function otherwise(asked, holdings, image, { least, signal }) {
   const chosen = holdings.facets.filter((key) => key in asked.filter);
   const answers = await Promise.all(chosen.map(async (key) => {
     const { [key]: _, ...filter } = asked.filter;
     const without = { ...asked, filter };
     const only = { ...holdings, facets: [key] };
-    return (await search(without, only, image, { limit: 1, loose, signal })).facets;
+    return (await search(without, only, image, { limit: 1, least, signal })).facets;
   }));
   return answers.flat();
 }

@@ -1,6 +1,6 @@
 // The viewer: one item with its metadata and actions.
 
-import { make } from "./dom.js";
+import { make, visible } from "./dom.js";
 import { creditOf, itemPhoto, mark, photosOf, priceText, titleOf } from "./gallery.js";
 import { label } from "./holdings.js";
 import { likelihood } from "./likelihood.js";
@@ -24,7 +24,7 @@ function plain(value) {
 function metadataRows({ id, metadata }, { title, price, hidden }) {
   const left = [title, price, "description", "credit", "license", ...(hidden ?? [])];
   const rows = Object.entries(metadata).filter(([key, value]) => !left.includes(key) && value !== null);
-  const pairs = [...rows.map(([key, value]) => [label(key), plain(value)]), ["Id", id]];
+  const pairs = [...rows.map(([key, value]) => [label(key), plain(value)]), ["Id", visible(id)]];
   return make("dl", {}, ...pairs.flatMap(([name, text]) => [make("dt", {}, name), make("dd", {}, text)]));
 }
 
@@ -94,7 +94,7 @@ export function showViewer(item, { holdings, explained, actions, searchPart, rem
       make("h2", { id: "viewer-title" }, titleOf(item)),
       price && priceText(item, price) ? make("p", { className: "price" }, priceText(item, price)) : null,
       typeof description === "string" ? make("p", { className: "description" }, description) : null,
-      ...item.sentences.map((sentence) => make("q", {}, sentence)),
+      ...item.sentences.filter((sentence) => sentence !== titleOf(item)).map((sentence) => make("q", {}, sentence)),
       make("p", { className: "actions" }, ...buttons, part),
       explained ? explanation(item, phrases) : null,
       metadataRows(item, holdings),

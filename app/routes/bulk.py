@@ -26,7 +26,6 @@ from app.http.openapi import OF_COLLECTION, OF_WRITE, Responses, lines_of, probl
 from app.http.spool import Backlog, Line, limit_pauses, split_lines
 from app.http.timeouts import BodyPace
 from app.imports.fetching import Fetch, decode_base64, get_photos
-from app.routes.bodies import check_text, media_type
 from app.routes.dependencies import (
     DEFAULT,
     CallerDep,
@@ -36,6 +35,7 @@ from app.routes.dependencies import (
     LanesDep,
     SettingsDep,
 )
+from app.routes.uploads import check_text, media_type
 from app.schemas.items import ImportLine, ImportStatus
 from app.settings import Settings
 from app.telemetry.metrics import IMPORT_LINES

@@ -10,8 +10,8 @@ from app.access.door import EngineDep, require_role
 from app.answers import collections as answers
 from app.http.errors import Unavailable
 from app.http.openapi import OF_BODY, OF_COLLECTION, OF_WRITE, BodyRoute, Responses, problems
-from app.routes.bodies import JsonBody
 from app.routes.dependencies import CallerDep, LanesDep, decode_part
+from app.routes.uploads import JsonBody
 from app.schemas.collections import (
     AliasesOut,
     AliasOut,
@@ -20,7 +20,7 @@ from app.schemas.collections import (
     CollectionsOut,
     Renaming,
 )
-from index.items import NameConflict
+from index.items import NameConflict, check_name
 
 router = APIRouter(route_class=BodyRoute, tags=["collections"])
 
@@ -33,7 +33,9 @@ NEW_ALIAS: Responses = {201: {"model": AliasOut, "description": "New."}}
 
 async def path_name(name: Annotated[str, Path(description="Percent-encoded, slashes too.")]) -> str:
     """Decode the name in a path."""
-    return decode_part(name, "a collection's name")
+    decoded = decode_part(name)
+    check_name(decoded, "a collection's name")
+    return decoded
 
 
 NameDep = Annotated[str, Depends(path_name)]

@@ -10,8 +10,8 @@ from fastapi import Depends, Path, Query, Request
 from app.access.door import name_payer
 from app.defaults import DEFAULT_COLLECTION
 from app.http.lanes import Lanes
-from app.imports.decoders import Decoders
 from app.imports.fetching import Fetch
+from app.imports.photo_decoders import Decoders
 from app.settings import Settings
 from index.items import check_id
 
@@ -47,17 +47,17 @@ async def fetch(request: Request) -> Fetch:
 
 async def item_id(id: Annotated[str, Path(description="Percent-encoded, slashes too.")]) -> str:  # noqa: A002 - the API's own name
     """Decode the id in a path."""
-    return decode_part(id)
+    item = decode_part(id)
+    check_id(item)
+    return item
 
 
-def decode_part(part: str, thing: str = "an id") -> str:
-    """Decode a part of a path; ValueError for no `thing`'s name."""
+def decode_part(part: str) -> str:
+    """Decode a part of a path; ValueError if it is no UTF-8."""
     try:
-        name = unquote(part, errors="strict")
+        return unquote(part, errors="strict")
     except UnicodeDecodeError as odd:
         raise ValueError(f"a path is UTF-8, percent-encoded, got {part!r:.220}") from odd
-    check_id(name, thing)
-    return name
 
 
 LanesDep = Annotated[Lanes, Depends(lanes)]

@@ -8,11 +8,11 @@ from fastapi import APIRouter, Response
 
 from app.access.door import EngineDep, require_role
 from app.answers.items import item_out
-from app.engine.drafts import Draft
+from app.engine.drafts import TITLES, Draft
+from app.engine.titles import embed_new_title
 from app.http.headers import ConditionsDep, etag
 from app.http.openapi import OF_BODY, OF_COLLECTION, OF_UPLOAD, OF_WRITE, BodyRoute, problems
 from app.imports.fetching import NotFetched, get_photos
-from app.routes.bodies import JsonBody
 from app.routes.dependencies import (
     DEFAULT,
     CallerDep,
@@ -22,11 +22,12 @@ from app.routes.dependencies import (
     ItemIdDep,
     LanesDep,
 )
+from app.routes.uploads import JsonBody
 from app.schemas.items import Deletion, DeletionOut, ItemOut, ItemPatch
 from app.telemetry.requests import stage
 from index.catalog import edits as editing
 from index.catalog.edits import Change, ItemSelection
-from index.catalog.write_rows import NewPhoto
+from index.catalog.write_rows import NewPhoto, NewSentence
 from index.items import Collection, ConditionFailed, Item
 
 router = APIRouter(
@@ -53,9 +54,10 @@ async def patch_item(
 ) -> ItemOut:
     """Merge a patch into an item's metadata, and change its photos.
 
-    Photos that stay are not embedded again.
+    Photos that stay are not embedded again. The title of an item that has nothing else is.
     """
     photos: list[int | NewPhoto] | None = None
+    sentence: NewSentence | None = None
 
     def embed_photos(fetched: Sequence[bytes]) -> list[int | NewPhoto]:
         entry = engine.embed([Draft(id).with_photos(fetched, decode)])[0]
@@ -64,7 +66,7 @@ async def patch_item(
 
     def patch(home: Collection) -> tuple[Collection, Item]:
         expected = conditions.resolve(home)
-        change = Change(sent.metadata, photos, sent.changed_stamp)
+        change = Change(sent.metadata, photos, sent.changed_stamp, sentence)
         with stage("store"):
             return home, editing.patch(engine.catalog, home, id, change, expected)
 
@@ -75,6 +77,10 @@ async def patch_item(
             photos = await lanes.photos.run(embed_photos, fetched)
     elif sent.images is not None:
         photos = [image for image in sent.images if isinstance(image, int)]
+    if sent.metadata and not sent.metadata.keys().isdisjoint(TITLES):
+        with lanes.searches.place(caller):
+            title = engine, collection, id, sent.metadata
+            sentence = await lanes.searches.run(embed_new_title, *title)
     with lanes.writes.place(caller):
         home, item = await lanes.writes.run(engine.write, collection, patch)
     response.headers["ETag"] = etag(home, item.revision)

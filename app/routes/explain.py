@@ -16,7 +16,7 @@ from app.engine.inference import NoCaptioner, NoRegionCaptioner
 from app.http.errors import NotAcceptable
 from app.http.headers import negotiate
 from app.http.openapi import OF_COLLECTION, OF_UPLOAD, BodyRoute, Responses, problems
-from app.routes.bodies import Upload, UploadBody, answer
+from app.routes.uploads import Upload, UploadBody, answer
 from app.schemas.explain import (
     AlignmentOut,
     AlignRequest,
@@ -59,7 +59,7 @@ async def align(
 
     def explain() -> AlignmentOut | Response:
         photo, bag = _read_photo(engine, upload)
-        query = engine.models.photo_query(fields.text)
+        query = engine.models.query(fields.text, of_photos=True)
         alignment = engine.models.align(bag or engine.models.photo(photo), query, beta=fields.beta)
         if kind != JSON:
             drawn = draw_alignment(photo.pixels, fields.text, alignment, kind)

@@ -9,15 +9,15 @@ from fastapi import APIRouter, Query, Request, Response
 
 from app.access.door import EngineDep, require_role
 from app.answers.cursors import Cursors, kind_of_items
-from app.answers.items import item_out, write_stored_item
+from app.answers.items import item_out, magnitudes_of, write_stored_item
 from app.engine.drafts import Draft
 from app.http.headers import ConditionsDep, etag, is_listed
 from app.http.openapi import OF_COLLECTION, OF_UPLOAD, OF_WRITE, BodyRoute, Responses, problems
 from app.imports.fetching import NotFetched, get_photos
-from app.routes.bodies import UploadBody, parse_json
 from app.routes.dependencies import DEFAULT, CallerDep, CollectionDep, FetchDep, ItemIdDep, LanesDep
+from app.routes.uploads import UploadBody, parse_json
 from app.schemas.fields import Cursor, Limit
-from app.schemas.items import ItemBody, ItemOut, ItemsOut, Listing, StoredItem
+from app.schemas.items import ItemBody, ItemOut, ItemsOut, Listing, MagnitudesOut, StoredItem
 from app.telemetry.requests import stage
 from app.validation import read_fields
 from index.catalog.pictures import PictureLost
@@ -89,6 +89,20 @@ def get_item(
     home, item = engine.read(collection, lambda home: (home, engine.catalog.get(home, id)))
     response.headers["ETag"] = etag(home, item.revision)
     return item_out(collection, item)
+
+
+@router.get(
+    "/items/{id}/magnitudes",
+    dependencies=[require_role("read")],
+    responses=problems(ModelMismatch, PictureLost),
+)
+def get_magnitudes(
+    id: ItemIdDep,  # noqa: A002 - the API's own name
+    engine: EngineDep,
+    collection: CollectionDep = DEFAULT,
+) -> MagnitudesOut:
+    """Which regions and words weigh most: the lengths of their vectors, the longest first."""
+    return magnitudes_of(engine.read(collection, engine.catalog.entry, id))
 
 
 @router.delete(

@@ -9,8 +9,8 @@ from fastapi import APIRouter, Query, Response
 from app.access.door import EngineDep, require_role
 from app.answers import products
 from app.http.openapi import OF_COLLECTION, OF_UPLOAD, BodyRoute, problems
-from app.routes.bodies import UploadBody, answer
 from app.routes.dependencies import DEFAULT, CollectionDep
+from app.routes.uploads import UploadBody, answer
 from app.schemas.fields import Limit
 from app.schemas.products import ProductSearch, ProductsOut, SuggestionsOut
 from index.catalog.pictures import PictureLost

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Response
 from app.access.door import EngineDep, require_role
 from app.answers.search import search_images, search_sentences
 from app.http.openapi import OF_COLLECTION, OF_UPLOAD, BodyRoute, problems
-from app.routes.bodies import UploadBody, answer
+from app.routes.uploads import UploadBody, answer
 from app.schemas.search import ImageHits, ImageSearch, SentenceHits, TextSearch
 from index.catalog.pictures import PictureLost
 

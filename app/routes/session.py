@@ -12,8 +12,8 @@ from app.access.keys import Caller
 from app.access.sessions import LONGEST, Sessions
 from app.http.errors import Unauthorized, Unavailable
 from app.http.openapi import OF_BODY, BodyRoute, problems
-from app.routes.bodies import JsonBody
 from app.routes.dependencies import LanesDep
+from app.routes.uploads import JsonBody
 from app.schemas.session import SessionIn, SessionOut
 from index.database.errors import Busy
 from index.items import NoSpace

@@ -21,7 +21,7 @@ from app.schemas.snapshots import (
     SnapshotOut,
     SnapshotsOut,
 )
-from index.backup.folder import Snapshots, StoredSnapshot, StrayFile
+from index.backup.snapshot_folder import Snapshots, StoredSnapshot, StrayFile
 from index.backup.snapshots import InProgress
 from index.database.errors import Busy
 from index.items import NoSpace

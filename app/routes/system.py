@@ -26,8 +26,8 @@ from app.engine.engine import Engine
 from app.http.errors import Unavailable
 from app.http.openapi import OF_BODY, OF_COLLECTION, BodyRoute, Responses, problems
 from app.http.readiness import Readiness
-from app.routes.bodies import JsonBody
 from app.routes.dependencies import DEFAULT, CallerDep, CollectionDep, LanesDep, SettingsDep
+from app.routes.uploads import JsonBody
 from app.schemas.system import (
     AuditOut,
     AuditRequest,

@@ -7,10 +7,10 @@ from typing import Annotated
 from pydantic import BaseModel, Field
 
 from app.schemas.fields import NAMES, RequestBody
-from index.items import LONGEST_ID
+from index.items import LONGEST_NAME
 
 Name = Annotated[
-    str, Field(min_length=1, max_length=LONGEST_ID, description="Printable characters.")
+    str, Field(min_length=1, max_length=LONGEST_NAME, description="Printable characters.")
 ]
 
 

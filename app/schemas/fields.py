@@ -9,6 +9,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
 
 from app.defaults import DEFAULT_COLLECTION
 from index.filters import MOST_CONDITIONS, MOST_VALUES
+from index.items import LONGEST_ID
 
 Scalar = str | int | float | bool | None
 Filter = Annotated[
@@ -40,11 +41,14 @@ def _integral(value: object) -> object:
 INTEGRAL = BeforeValidator(_integral)  # comes last of what annotates a type
 Limit = Annotated[int, Field(ge=1, le=100, description="How many hits to give."), INTEGRAL]
 LONGEST_URL = 2_000  # characters
-LONGEST_CURSOR = 2_000  # characters: one holds an id, of up to 800 bytes, and a signature
+LONGEST_CURSOR = 8_000  # characters: one holds an id and a signature
 Cursor = Annotated[
     str | None, Field(max_length=LONGEST_CURSOR, description="`cursor` of the page before.")
 ]
-ItemId = Annotated[str, Field(description="An id of its owner's choosing, 1 to 200 characters.")]
+ItemId = Annotated[
+    str,
+    Field(description=f"An id of its owner's choosing, 1 to {LONGEST_ID:,} bytes in UTF-8."),
+]
 DamagedItems = Annotated[
     list[str],
     Field(description="Damaged items that were left out: put them again, or restore a snapshot."),
@@ -86,13 +90,13 @@ ALL = sys.maxsize  # what TESSERA_TEXT_BYTES says: metadata and sentences, 10,00
 
 
 class RequestPart(BaseModel):
-    """A part of a request; refuses unknown fields and numbers that are not finite."""
+    """A part of a request; refuses unknown fields and infinite numbers."""
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
 
 class RequestBody(RequestPart):
-    """The body of a request, and how much of it is read."""
+    """The body of a request, with limits of its size."""
 
     most_text: ClassVar[int]  # bytes, photos aside
     most_photos: ClassVar[int] = 1  # files of a form; if several, JSON may have them in base64
@@ -100,6 +104,6 @@ class RequestBody(RequestPart):
 
 
 class Body(RequestBody):
-    """A body that names its collection."""
+    """A body with the name of its collection."""
 
     collection: str = DEFAULT_COLLECTION

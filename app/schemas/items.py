@@ -18,6 +18,7 @@ from app.schemas.fields import (
     RequestBody,
     RequestPart,
 )
+from app.schemas.search import FragmentOut
 from index.items import MOST_PHOTOS, MOST_SENTENCES, check_new_id, check_text
 
 SENTENCE_BYTES = 2**17  # of an item: some 20,000 words, which take 15 s to embed
@@ -177,6 +178,21 @@ class ItemOut(BaseModel):
     images: list[PhotoOut]
     stamp: str | None = Field(description="What was sent as its stamp.")
     notes: list[str] = Field([], description="What is not given as it was sent.")
+
+
+class MagnitudeOut(FragmentOut):
+    """A region or a fragment of a sentence, with its vector's length."""
+
+    fragment: int = Field(description="Its number in the photo or the sentence, from 0.")
+    magnitude: float
+
+
+class MagnitudesOut(BaseModel):
+    """The longest vectors of each photo and sentence of an item."""
+
+    id: ItemId
+    photos: list[list[MagnitudeOut]]
+    sentences: list[list[MagnitudeOut]]
 
 
 class StoredItem(ItemOut):

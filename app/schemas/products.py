@@ -22,6 +22,7 @@ from app.schemas.fields import (
     Scalar,
 )
 from app.schemas.search import LinkOut, PhotoBody, PhraseOut, WordOut
+from index.products.requests import LIKELY
 
 Weight = Annotated[float, Field(ge=0, le=10)]
 MOST_FACETS, MOST_BOOSTS = 20, 10
@@ -80,10 +81,11 @@ class ProductSearch(PhotoBody):
     filter: Filter | None = None
     min_probability: Fraction | None = Field(
         None,
-        description="From which on a photo, or a sentence, alone makes an item relevant; "
-        "`weak_below` if not set. Where a text and a photo are sent with a `photo_weight` above 0, "
-        "it is compared with how probably an item's photo is like the one sent, and the text only "
-        "ranks: a hit's `probability`, the smaller of both, can be below it.",
+        description="From which on a photo, or a sentence, alone makes an item relevant. Not set: "
+        f"{LIKELY} where a text is sent without a photo, and any item has its words or such a "
+        "photo; else `weak_below`. Where a text and a photo are sent with a `photo_weight` above "
+        "0, it is compared with how probably an item's photo is like the one sent, and the text "
+        "only ranks: a hit's `probability`, the smaller of both, can be below it.",
     )
     facets: Annotated[list[MetadataKey | FacetIn], Field(max_length=MOST_FACETS)] = Field(
         default_factory=list, description="Keys whose values are counted among relevant items."
@@ -189,6 +191,9 @@ class ProductsOut(BaseModel):
     model: str
     query: ProductQueryOut
     weak_below: Probability
+    min_probability: float = Field(
+        description="From which on a photo, or a sentence, alone made an item relevant here."
+    )
     items: int = Field(description="How many items were searched.")
     behind: int = Field(description="Changes that are not searched yet; 0 if all are.")
     complete: bool = Field(description="Whether the photos and sentences of all were searched.")

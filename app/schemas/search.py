@@ -34,7 +34,7 @@ class PhraseIn(RequestPart):
 
 
 class PhotoBody(Body):
-    """A search by text or photo: a stored photo, a part of it, or an upload.
+    """A search by text, stored photo, part of a photo, or upload.
 
     An upload comes next to these fields.
     """
@@ -128,9 +128,12 @@ class LinkOut(BaseModel):
     region: int
     similarity: float
     whole: float | None = Field(
-        default=None, description="What the whole photo gave to the similarity."
+        default=None,
+        description="What the whole photo gave; of a sentence, its words without a link.",
     )
-    added: float | None = Field(default=None, description="What the region added to that.")
+    added: float | None = Field(
+        default=None, description="What the region, or the word, added to that."
+    )
     negated: bool = Field(
         default=False,
         description="The query negates it; it gives 0 or less.",
@@ -158,7 +161,7 @@ class WordOut(BaseModel):
     text: str
     span: tuple[int, int]
     spelling: str | None = Field(description="The spelling that it was corrected to.")
-    synonyms: list[str] = Field([], description="Words that are searched as well.")
+    synonyms: list[str] = Field(default=[], description="Words that are searched as well.")
 
 
 class QueryOut(BaseModel):
@@ -205,7 +208,11 @@ class ImageHit(BaseModel):
 
 
 class SentenceHit(BaseModel):
-    """A sentence and its score; links add up to it, as phrases do."""
+    """A sentence and its score; links add up to it, as phrases do.
+
+    A text is compared by the cosine of the sums of both sides' words. Then a link's `fragment`
+    counts in the query, and `label`, `span` and `region` are of the word that answers it.
+    """
 
     id: str
     position: int

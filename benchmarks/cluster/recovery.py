@@ -1,4 +1,4 @@
-"""Recovery of a cluster from the kill of an actor and of a node."""
+"""Recovery of a cluster from a killed actor or node."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from index.items import Entry, Picture
 from index.search import scan
 from index.search.index import Index
 from index.search.requests import Request
-from index.segments import process as following
+from index.segments import follower_process as following
 from models.text.queries import Query
 from models.types import Box, FragmentBag
 

@@ -92,7 +92,7 @@ def choose(rows: Rows, structure: Structure, query: Query, count: int) -> Chosen
     begun = time.thread_time()
     coarse = structure.nearest(summed, candidates.count_by_codes(len(rows), count), None)
     halfway = time.thread_time()
-    fine = candidates.scan(rows, coarse.rows, summed)
+    fine = candidates.multiply_summaries(rows, coarse.rows, summed)
     order = fine.rows[np.argsort(-fine.products)]
     ended = time.thread_time()
     return ChosenPhotos(order, 1000 * (halfway - begun), 1000 * (ended - halfway))

@@ -22,7 +22,7 @@ from index.database.storage import Storage
 from index.items import Collection, Entry
 from index.search.index import Index
 from index.search.requests import Request
-from index.segments import process as following
+from index.segments import follower_process as following
 from models.text.queries import Query
 
 SINGLE = 100  # items of a step with single items, and of the writer's while others search

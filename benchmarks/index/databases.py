@@ -34,7 +34,7 @@ from index.catalog import edits as editing
 from index.catalog.catalog import Catalog
 from index.catalog.edits import Change, ItemSelection
 from index.items import Collection, Entry
-from index.segments import process as following
+from index.segments import follower_process as following
 from models.types import FragmentBag, Span
 from tests.servers import server
 from training.report import measurements

@@ -3,7 +3,7 @@
     python -m benchmarks.index.speed fidelity
 
 The real bags outside the held-out split are cut in two. New ones are grown from the first half and
-compared with the unseen second half. The first half is compared as well: it differs by chance.
+compared with the unseen second half. The first half is compared as well: its difference is chance.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ QUANTILES = (0.5, 0.9, 0.99, 0.999)
 
 @dataclass(frozen=True, slots=True)
 class Likeness:
-    """A lot of bags as seen by queries: means over the queries.
+    """One set of bags as seen by queries: means over the queries.
 
     `candidates` is the share of the true TOP among so many of the highest products of summaries,
     `neighbour` the mean cosine of a summary and the one nearest to it.
@@ -57,7 +57,7 @@ def measure(real: Real, side: Side, queries: Sequence[Query]) -> dict[str, dict[
 
 
 def likeness(bags: Bags, queries: Sequence[Query], side: Side) -> Likeness:
-    """A lot's answers to queries of one part each."""
+    """The answers of one set of bags to queries of one part."""
     values = scores(bags, queries, side)  # (B, Q)
     order = np.sort(values, axis=0)[::-1]
     return Likeness(

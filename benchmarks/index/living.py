@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from app import process as priority
+from app import priority
 from benchmarks.engines.tessera import Opened, batches, delete_derived, entry
 from benchmarks.index.bags import BagSource, Real
 from benchmarks.index.growth import GrownCollection

@@ -1,1 +1,7 @@
-"""Models: value and cost of captions, boxes, negation and encoders."""
+"""Models: value and cost of captions, boxes, negation and encoders.
+
+`caption_*`, `nearest_captions`, `region_support` and `snippet_alignment` are about captions;
+`box_numbers` and `proposal_recall` about boxes; `encoder_*` and `embedding_speed` about encoders,
+with `tiny_encoders` to test on; `negation`, `title_similarity` and `trained_scores` about scores.
+`training_digests` shows whether a change leaves training as it was. Each runs alone.
+"""

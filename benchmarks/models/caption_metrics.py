@@ -10,7 +10,7 @@ from models import checkpoint, shipped
 from training.captioners.describe import describe
 from training.captioners.train import frozen_inputs
 from training.data import readers as folders
-from training.evaluation.captions.descriptions import descriptions
+from training.evaluation.captions.measure import descriptions
 from training.evaluation.captions.treebank import treebank_words
 from training.matchers.frozen import precision_of
 from training.runs import progress

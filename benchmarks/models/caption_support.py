@@ -34,8 +34,8 @@ from models.types import FragmentBag, ParsedSentence, Word
 from models.vision.sight import Look, share_sight
 from training.data import readers as folders
 from training.data.corpus import Example
-from training.evaluation.answers import MODIFIERS
 from training.evaluation.embedding import read_pixels
+from training.evaluation.true_answers import MODIFIERS
 
 WORDS = ("word", "phrase", "odds ratio", "modified")
 CAPTIONS = ("caption", "least noun")

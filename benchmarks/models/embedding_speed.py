@@ -20,7 +20,7 @@ import torch
 from models import checkpoint
 from models.registry import Matcher
 from models.vision.images import decode
-from models.vision.photo_files import DISPLAY_SIDE
+from models.vision.photo_decoding import DISPLAY_SIDE
 
 PHOTOS = (".jpg", ".jpeg", ".png", ".webp")
 

@@ -24,7 +24,7 @@ from training.captioners.train import frozen_inputs
 from training.data import entities
 from training.data import readers as folders
 from training.data.corpus import Example
-from training.evaluation.captions.descriptions import GeneratedCaption, descriptions
+from training.evaluation.captions.measure import GeneratedCaption, descriptions
 from training.evaluation.captions.tables import format_descriptions
 from training.matchers.frozen import precision_of
 from training.runs.folder import RunPlace

@@ -26,13 +26,13 @@ from app.settings import Settings
 from benchmarks.service.product_search import LEAST, TOP, JudgedQuery, Row, choose, queries
 from index.catalog.views import ItemRow
 from index.documents.documents import Documents
-from index.documents.words import stem, words
+from index.documents.stems import stem
+from index.documents.words import tokens
 from index.products.query import read_text
 from index.products.ranking import rank
 from index.products.requests import ProductRequest, Weights
 from index.search.requests import NONE, Shortlist
-from models.scores.scoring import score_named
-from models.types import PaddedBags
+from training.evaluation.score_matrix import sum_to_units
 
 BATCH = 64
 WEIGHTS = (0.05, 0.2, 0.5)
@@ -91,11 +91,13 @@ class Titles:
             for number, row in enumerate(rows, start=1)
         )
         texts = [row["title"] for row in rows]
-        self.bags = [
-            bag.vectors.float()
-            for at in range(0, len(texts), BATCH)
-            for bag in models.matcher.embed_sentences(texts[at : at + BATCH])
-        ]
+        self.units = sum_to_units(
+            [
+                bag
+                for at in range(0, len(texts), BATCH)
+                for bag in models.matcher.embed_sentences(texts[at : at + BATCH])
+            ]
+        )
 
     def near(self, text: str) -> Shortlist:
         """The probability of each title as an answer to a text."""
@@ -104,9 +106,7 @@ class Titles:
         query = calibration.drop_terms(self.models.query(text), in_photos=False)
         if not query.parts:
             return NONE
-        score, titles = score_named(self.models.matcher.score), PaddedBags.of(self.bags)
-        parts = [PaddedBags.of([part.vectors.float()]) for part in query.parts]
-        scores = torch.stack([score(titles, part)[:, 0] for part in parts])  # (P, N)
+        scores = torch.from_numpy(sum_to_units(query.parts) @ self.units.T)  # (P, N)
         probabilities = calibration.of_query(query, scores, in_photos=False).double().numpy()
         return Shortlist(
             self.documents.revisions, np.zeros(len(probabilities), np.int64), probabilities
@@ -123,7 +123,7 @@ class Titles:
 
 def other_words(items: Mapping[str, Row]) -> list[JudgedQuery]:
     """Words outside all titles, and a few products of their kinds."""
-    known = {stem(word.folded) for row in items.values() for word in words(row["title"])}
+    known = {stem(token.folded) for row in items.values() for token in tokens(row["title"])}
     judged = []
     for word, (field, kind) in OTHER_WORDS.items():
         ids = frozenset(name for name, row in items.items() if row[field] == kind)

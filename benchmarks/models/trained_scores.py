@@ -20,7 +20,7 @@ from training.analysis import Exam
 from training.data import readers as folders
 from training.evaluation.embedding import embed
 from training.evaluation.retrieval import Floats, retrieval
-from training.evaluation.scores import score_matrix
+from training.evaluation.score_matrix import score_matrix
 from training.markdown import line
 from training.runs.progress import on
 

@@ -27,7 +27,7 @@ from PIL import Image
 from prometheus_client.parser import text_string_to_metric_families
 
 from app import demos
-from app.imports.folder import ItemSource
+from app.imports.sources import ItemSource
 from benchmarks.service.start_speed import answers, processor, running
 from models.registry import BEAM
 

@@ -33,7 +33,7 @@ import httpx2
 import numpy as np
 
 from app import demos
-from app.imports.folder import ItemSource
+from app.imports.sources import ItemSource
 from benchmarks.service.start_speed import has_sample
 
 TEXTS = ("a cat", "a rocket at night", "a cup of coffee on a table", "two people", "a red car")

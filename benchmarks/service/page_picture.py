@@ -30,7 +30,7 @@ from playwright.sync_api import sync_playwright
 from app import demos
 from app.demos import Demo
 from app.engine.engine import Engine
-from app.imports.folder import import_sources
+from app.imports.storing import import_sources
 from app.main import create_app
 from app.settings import Settings
 

@@ -32,7 +32,7 @@ from app.engine.drafts import Draft
 from app.engine.engine import Engine
 from app.settings import Settings
 from benchmarks.index.bags import Bags
-from index.documents.words import words
+from index.documents.words import tokens
 from index.items import Entry, Picture
 from index.products.requests import FacetRequest, ProductRequest, Weights
 from models.types import Box, FragmentBag
@@ -134,7 +134,7 @@ def typos(engine: Engine, items: dict[str, Row], count: int) -> float:
     Words are those of titles.
     """
     rng = random.Random(0)
-    known = sorted({w.folded for row in items.values() for w in words(row["title"])})
+    known = sorted({t.folded for row in items.values() for t in tokens(row["title"])})
     long = [word for word in known if len(word) >= 4 and word.isalpha()]
     request = ProductRequest(weights=Weights(looks=0), limit=TOP)
 

@@ -3,8 +3,10 @@
     python -m benchmarks.service.trips --data .tessera --list
 
 The data folder holds the sample and the products of `tessera serve`. Each request is sent twice,
-with another text first. The second one counts: functions entered in any thread, their files, and
-changes from file to file. Comprehensions and lambdas count apart from named functions.
+with another text first. The second one counts: functions entered, their files, and changes from
+file to file. Comprehensions and lambdas count apart from named functions. Threads of the background
+(readers, the watcher, verification) serve no request, so they do not count: only the event loop,
+the lanes and the threads that share a search do.
 """
 
 from __future__ import annotations
@@ -20,6 +22,8 @@ from typing import Any
 
 ROOT = Path(__file__).parents[2]
 ROOMS = tuple(f"{ROOT / room}/" for room in ("app", "index", "models"))
+# How the names of threads begin: the test client's event loop, lanes, index.search.threads.
+SERVING = ("asyncio-portal", "lane-", "search")
 WARM_UP = "a cup of coffee on a table"
 REQUESTS: Mapping[str, tuple[str, dict[str, Any]]] = {
     "text": ("/search/image", {"text": "a bridge over a river"}),
@@ -32,7 +36,7 @@ REQUESTS: Mapping[str, tuple[str, dict[str, Any]]] = {
 
 @dataclass
 class Trip:
-    """Entered functions of our rooms, and changes of file, while `counting`."""
+    """Functions entered by serving threads, and changes of file, while `counting`."""
 
     counting: bool = False
     functions: set[CodeType] = field(default_factory=set)
@@ -48,6 +52,8 @@ class Trip:
         """Note a call, as a function for `threading.setprofile`."""
         code = frame.f_code
         if not self.counting or event != "call" or not code.co_filename.startswith(ROOMS):
+            return
+        if not threading.current_thread().name.startswith(SERVING):
             return
         self.functions.add(code)
         if code.co_filename != self.file:

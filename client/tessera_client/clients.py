@@ -23,7 +23,7 @@ from tessera_client.endpoints import Endpoints
 from tessera_client.errors import check, report_failures
 from tessera_client.items import NewItem, batches
 from tessera_client.local import AsyncLocalTransport, LocalTransport
-from tessera_client.models import ImageHit, ImportStatus, Item, SentenceHit
+from tessera_client.models import ImageHit, ImportStatus, Item, RegionHit, SentenceHit
 from tessera_client.products import AsyncProductSync, ProductSync
 
 Answer = TypeVar("Answer")
@@ -121,6 +121,11 @@ class Client(Endpoints):
         for page in self._pages(lambda at: calls.search_images(text, cursor=at, **options)):
             yield from page.hits
 
+    def region_hits(self, text: str | None = None, **options: Any) -> Iterator[RegionHit]:
+        """Iterate over the hits of search_regions; the service gives 10,000 at most."""
+        for page in self._pages(lambda at: calls.search_regions(text, cursor=at, **options)):
+            yield from page.hits
+
     def sentence_hits(self, text: str | None = None, **options: Any) -> Iterator[SentenceHit]:
         """Iterate over the hits of search_sentences; the service gives 10,000 at most."""
         for page in self._pages(lambda at: calls.search_sentences(text, cursor=at, **options)):
@@ -212,6 +217,14 @@ class AsyncClient(Endpoints):
     async def image_hits(self, text: str | None = None, **options: Any) -> AsyncIterator[ImageHit]:
         """Iterate over the hits of search_images; the service gives 10,000 at most."""
         async for page in self._pages(lambda at: calls.search_images(text, cursor=at, **options)):
+            for hit in page.hits:
+                yield hit
+
+    async def region_hits(
+        self, text: str | None = None, **options: Any
+    ) -> AsyncIterator[RegionHit]:
+        """Iterate over the hits of search_regions; the service gives 10,000 at most."""
+        async for page in self._pages(lambda at: calls.search_regions(text, cursor=at, **options)):
             for hit in page.hits:
                 yield hit
 

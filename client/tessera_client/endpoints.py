@@ -51,6 +51,7 @@ class Endpoints:
 
     search_images = Method(calls.search_images)
     search_sentences = Method(calls.search_sentences)
+    search_regions = Method(calls.search_regions)
     search_products = Method(calls.search_products)
     suggest = Method(calls.suggest)
     align = Method(calls.align)
@@ -60,7 +61,9 @@ class Endpoints:
     caption_picture = Method(calls.caption_picture)
     put_item = Method(calls.put_item)
     get_item = Method(calls.get_item)
+    item_crop = Method(calls.item_crop)
     item_image = Method(calls.item_image)
+    item_magnitudes = Method(calls.item_magnitudes)
     delete_item = Method(calls.delete_item)
     patch_item = Method(calls.patch_item)
     delete_items = Method(calls.delete_items)

@@ -135,7 +135,9 @@ class Example(BaseModel):
     """A query for a demonstration, and the id of its item."""
 
     text: str
-    id: Annotated[str, Field(description="An id of its owner's choosing, 1 to 200 characters.")]
+    id: Annotated[
+        str, Field(description="An id of its owner's choosing, 1 to 1,024 bytes in UTF-8.")
+    ]
 
 
 class Examples(BaseModel):
@@ -215,10 +217,33 @@ class Link(BaseModel):
     region: int
     similarity: float
     whole: Annotated[
-        float | None, Field(description="What the whole photo gave to the similarity.")
+        float | None,
+        Field(description="What the whole photo gave; of a sentence, its words without a link."),
     ] = None
-    added: Annotated[float | None, Field(description="What the region added to that.")] = None
+    added: Annotated[
+        float | None, Field(description="What the region, or the word, added to that.")
+    ] = None
     negated: Annotated[bool, Field(description="The query negates it; it gives 0 or less.")] = False
+
+
+class Magnitude(BaseModel):
+    """A region or a fragment of a sentence, with its vector's length."""
+
+    label: str
+    span: list[int] | None = None
+    box: list[float] | None = None
+    fragment: Annotated[int, Field(description="Its number in the photo or the sentence, from 0.")]
+    magnitude: float
+
+
+class Magnitudes(BaseModel):
+    """The longest vectors of each photo and sentence of an item."""
+
+    id: Annotated[
+        str, Field(description="An id of its owner's choosing, 1 to 1,024 bytes in UTF-8.")
+    ]
+    photos: list[list[Magnitude]]
+    sentences: list[list[Magnitude]]
 
 
 class Matcher(BaseModel):
@@ -303,6 +328,31 @@ class RangeCount(BaseModel):
     count: int
 
 
+class RegionHit(BaseModel):
+    """A region of a photo; links and phrases add up to its score.
+
+    `whole` is what the whole photo would give to a word, `added` what the region gives beyond it.
+    """
+
+    id: str
+    score: float
+    probability: Annotated[
+        float | None,
+        Field(description="Comparable between queries; null where the matcher is not calibrated."),
+    ]
+    photo: Annotated[int, Field(description="Which of the item's photos it is a part of, from 0.")]
+    region: Annotated[int, Field(description="Its number in the photo; 0 is the whole photo.")]
+    box: list[float]
+    crop: Annotated[str, Field(description="The address of the region as a picture.")]
+    image: str
+    width: int
+    height: int
+    metadata: dict[str, Any]
+    sentences: list[str]
+    links: list[Link]
+    phrases: list[Phrase]
+
+
 class Region(BaseModel):
     """A part of a photo and a sentence about it.
 
@@ -344,7 +394,11 @@ class Searched(BaseModel):
 
 
 class SentenceHit(BaseModel):
-    """A sentence and its score; links add up to it, as phrases do."""
+    """A sentence and its score; links add up to it, as phrases do.
+
+    A text is compared by the cosine of the sums of both sides' words. Then a link's `fragment`
+    counts in the query, and `label`, `span` and `region` are of the word that answers it.
+    """
 
     id: str
     position: int
@@ -438,7 +492,9 @@ class StoredItem(BaseModel):
     Its notes name the parts of photos that were left out.
     """
 
-    id: Annotated[str, Field(description="An id of its owner's choosing, 1 to 200 characters.")]
+    id: Annotated[
+        str, Field(description="An id of its owner's choosing, 1 to 1,024 bytes in UTF-8.")
+    ]
     metadata: dict[str, Any]
     sentences: list[str]
     image: str | None
@@ -615,7 +671,9 @@ class Index(BaseModel):
 class Item(BaseModel):
     """A stored item, with the size of its first photo; 0 without one."""
 
-    id: Annotated[str, Field(description="An id of its owner's choosing, 1 to 200 characters.")]
+    id: Annotated[
+        str, Field(description="An id of its owner's choosing, 1 to 1,024 bytes in UTF-8.")
+    ]
     metadata: dict[str, Any]
     sentences: list[str]
     image: str | None
@@ -671,7 +729,9 @@ class Part(BaseModel):
 class ProductHit(BaseModel):
     """An item and the parts of its score, with their sum."""
 
-    id: Annotated[str, Field(description="An id of its owner's choosing, 1 to 200 characters.")]
+    id: Annotated[
+        str, Field(description="An id of its owner's choosing, 1 to 1,024 bytes in UTF-8.")
+    ]
     score: float
     probability: Annotated[
         float | None,
@@ -709,6 +769,12 @@ class Products(BaseModel):
         float | None,
         Field(description="Comparable between queries; null where the matcher is not calibrated."),
     ]
+    min_probability: Annotated[
+        float,
+        Field(
+            description="From which on a photo, or a sentence, alone made an item relevant here."
+        ),
+    ]
     items: Annotated[int, Field(description="How many items were searched.")]
     behind: Annotated[int, Field(description="Changes that are not searched yet; 0 if all are.")]
     complete: Annotated[
@@ -733,3 +799,17 @@ class Products(BaseModel):
     facets: list[Facet]
     hits: list[ProductHit]
     cursor: str | None
+
+
+class RegionHits(BaseModel):
+    """Regions, best first."""
+
+    collection: str
+    model: str
+    query: Query
+    weak_below: Annotated[
+        float | None, Field(description="A hit with a lower probability counts as weak.")
+    ]
+    searched: Searched
+    cursor: str | None
+    hits: list[RegionHit]

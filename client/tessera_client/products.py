@@ -69,7 +69,7 @@ def sync(
     most_deleted: float = MOST_DELETED,
     progress: Progress | None = None,
 ) -> Work:
-    """Make a collection equal to a list: store new and changed items, delete others.
+    """Make a collection equal to a list of items.
 
     The service keeps a stamp of each item: `NewItem.stamp`, or a digest of its content, with the
     bytes of photos, their address, or their size and time. An item with a new stamp is stored; if

@@ -2,5 +2,9 @@
 
 Every change is a transaction of a database.
 `catalog` and `reader` are its two classes, `write_rows` and `read_rows` turn items into rows and
-back. Further files have one kind of change each: edits, re-embedding, garbage, ownership.
+back, `views` are its contents as of a revision, and `stored_bags` reads vectors for searches.
+`names` are those of collections, `revisions` their rows, `facets` filters as SQL. `pictures` keeps
+display copies in a folder or an `object_store`, `sweeping` deletes unused ones, and `ownership`
+with `owned_places` keeps other catalogs away. Further files have one kind of change each: `edits`,
+`reembedding`, `restating`, `garbage`, `checksum_filling`.
 """

@@ -19,7 +19,7 @@ from index.catalog.facets import passing
 from index.catalog.pictures import name_of
 from index.catalog.read_rows import chunks, read_items, row_of
 from index.catalog.revisions import advance, hold, key_if_live
-from index.catalog.write_rows import NewPhoto, record_change, retire, write
+from index.catalog.write_rows import NewPhoto, NewSentence, record_change, retire, write
 from index.database.tables import facets, items
 from index.filters import Condition, Either, Equals, Every, Not, parse
 from index.items import (
@@ -73,12 +73,13 @@ class Change:
     """A change of an item: a metadata patch, or None to clear.
 
     `photos` lists all its photos in order: new ones, and the numbers of old ones. Its
-    stamp stays by default; None deletes it.
+    stamp stays by default; None deletes it. See record_change for `sentence`.
     """
 
     metadata: Mapping[str, Any] | None = field(default_factory=dict)
     photos: Sequence[int | NewPhoto] | None = None
     stamp: str | EllipsisType | None = ...
+    sentence: NewSentence | None = None
 
     def __post_init__(self) -> None:
         check_depth(self.metadata or {})
@@ -126,7 +127,9 @@ def patch(
         )
         if change.metadata:  # what has more already may get another photo
             check_values(metadata)
-        record = record_change(connection, collection.key, row, metadata, change.photos)
+        record = record_change(
+            connection, collection.key, row, metadata, change.photos, change.sentence
+        )
         if change.metadata:  # what is larger already may get another photo
             sentences = [bag["text"] for bag in record.bags if bag["text"] is not None]
             check_size(item, metadata, sentences, catalog.storage.item_text)

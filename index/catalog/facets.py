@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Mapping
 from typing import Any
 
@@ -90,7 +91,7 @@ def _match(condition: Simple) -> ColumnElement[bool]:
     value = facets.c.value
     match condition:
         case Equals(_, values):
-            return value.in_(values)
+            return value.in_([written for text in values for written in _ways_to_write(text)])
         case Within() if condition.numeric:
             # The check must come before the cast; databases guarantee this order only in "case".
             number = and_(
@@ -102,10 +103,15 @@ def _match(condition: Simple) -> ColumnElement[bool]:
             text = func.substr(value, 1, 1) == '"'
             return _compare(condition, case((text, text_of(value)), else_=None))
         case Prefix(_, text):
-            start = canonical(text)[:-1]
-            return func.substr(value, 1, len(start)) == start
+            starts = [start[:-1] for start in _ways_to_write(canonical(text))]
+            return or_(*(func.substr(value, 1, len(start)) == start for start in starts))
         case _:
             return facets.c.key == condition.key
+
+
+def _ways_to_write(text: str) -> list[str]:
+    """A canonical text, and with apart accents: catalogs of earlier versions have either."""
+    return list(dict.fromkeys((text, unicodedata.normalize("NFD", text))))
 
 
 def _compare(condition: Within, value: ColumnElement[Any]) -> ColumnElement[bool]:

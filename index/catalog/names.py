@@ -18,8 +18,8 @@ from index.items import (
     ModelMismatch,
     NameConflict,
     Replaced,
-    check_id,
-    check_new_id,
+    check_name,
+    check_new_name,
 )
 
 
@@ -74,7 +74,7 @@ def choose_former_name(connection: Connection, name: str, fingerprint: str) -> s
     Raises NameConflict if it is taken, ValueError if it is invalid.
     """
     former_name = f"{name}@{fingerprint}"
-    check_new_id(former_name)
+    check_new_name(former_name)
     if _find(connection, former_name) is not None:
         raise NameConflict(
             f"the name {former_name!r} is taken: drop or rename what has it, and run this again"
@@ -146,7 +146,7 @@ class Names:
         """
         with self._writer.begin() as connection:
             if _find(connection, name) is None:
-                check_new_id(name)
+                check_new_name(name)
                 new = {"fingerprint": fingerprint, "dimension": dimension, "score": score}
                 add_collection(connection, name=name, **new)
             collection = _require(connection, name)
@@ -169,7 +169,7 @@ class Names:
             home = _by_own_name(connection, name)
             if _find(connection, new) is not None:
                 raise NameConflict(f"the name {new!r} is taken; choose another one")
-            check_new_id(new)
+            check_new_name(new)
             condition = collections.c.key == home.key
             connection.execute(update(collections).where(condition).values(name=new))
             if alias:
@@ -209,7 +209,7 @@ class Names:
                     f"{alias!r} is a collection: rename it first, which can leave an alias behind"
                 )
             if former is None:
-                check_new_id(alias)
+                check_new_name(alias)
                 connection.execute(insert(aliases), {"name": alias, "collection": target.key})
             else:
                 condition = aliases.c.name == alias
@@ -235,7 +235,7 @@ def _check_model(collection: Collection, name: str, fingerprint: str) -> Collect
 
 
 def _find(connection: Connection, name: str) -> Collection | None:
-    check_id(name, "collection: its name")
+    check_name(name)
     key = select(aliases.c.collection).where(aliases.c.name == name).scalar_subquery()
     either = or_(collections.c.name == name, collections.c.key == key)
     row = connection.execute(select(collections).where(either)).one_or_none()

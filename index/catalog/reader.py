@@ -204,6 +204,17 @@ class CatalogReader:
                 stamps.update((row.source, row.stamp) for row in connection.execute(chosen))
         return stamps
 
+    def list_sources(
+        self, collection: Collection, prefix: str, *, after: str = "", limit: int = 100
+    ) -> list[tuple[str, str]]:
+        """List ids and sources with a prefix, by id, after `after`."""
+        begins = func.substr(items.c.source, 1, len(prefix)) == prefix
+        here = items.c.collection == key_if_live(collection.key)
+        chosen = select(items.c.id, items.c.source).where(here, begins, items.c.id > after)
+        with self.reader.begin() as connection:
+            rows = connection.execute(chosen.order_by(items.c.id).limit(limit)).all()
+        return [(row.id, row.source) for row in rows]
+
     def keys(self, collection: Collection) -> list[str]:
         """List the metadata keys of items."""
         with self.reading(collection) as view:

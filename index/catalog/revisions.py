@@ -9,7 +9,6 @@ from uuid import uuid4
 
 from sqlalchemy import (
     BindParameter,
-    ColumnElement,
     Connection,
     Dialect,
     Row,
@@ -40,11 +39,7 @@ def key_if_live(collection: int | BindParameter[int]) -> ScalarSelect[int]:
 
     Garbage reads as empty.
     """
-    return select(collections.c.key).where(_is_live(collection)).scalar_subquery()
-
-
-def _is_live(collection: int | BindParameter[int]) -> ColumnElement[bool]:
-    return and_(collections.c.key == collection, LIVE)
+    return select(collections.c.key).where(collections.c.key == collection, LIVE).scalar_subquery()
 
 
 def add_collection(connection: Connection, **values: Any) -> int:
@@ -65,7 +60,7 @@ def advance(connection: Connection, collection: Collection, count: int) -> int:
     statement = (
         update(collections)
         .where(
-            _is_live(collection.key)
+            collections.c.key == collection.key, LIVE
         )  # no subquery: who has waited for the row looks at it again
         .values(revision=collections.c.revision + count)
         .returning(collections.c.revision)

@@ -61,6 +61,15 @@ class Record:
 NewPhoto = tuple[Picture, FragmentBag]
 
 
+@dataclass(frozen=True, slots=True)
+class NewSentence:
+    """A sentence for an item with the `former` one and nothing else."""
+
+    former: str
+    text: str
+    bag: FragmentBag
+
+
 def record(entry: Entry, pictures: list[Values] | None = None) -> Record:
     """Make the rows of an entry, before a transaction begins.
 
@@ -77,10 +86,12 @@ def record_change(
     row: Row[Any],
     metadata: Mapping[str, Any],
     photos: Sequence[int | NewPhoto] | None = None,
+    sentence: NewSentence | None = None,
 ) -> Record:
     """Make the rows of an item with new metadata and old bags.
 
-    `photos` lists its photos in order: new ones, and numbers of old ones.
+    `photos` lists its photos in order: new ones, and numbers of old ones. A `sentence` replaces
+    its former one, if the item has only that.
     Raises LookupError for a number that it lacks, ItemDamaged for a damaged item.
     """
     columns = (bags.c.position, bags.c.text, bags.c.details, bags.c.vectors)
@@ -99,6 +110,8 @@ def record_change(
         ]
         stored = [bag for bag in stored if bag["position"] > IMAGE] + [bag for bag, _ in chosen]
         shown = [picture for _, picture in chosen]
+    if sentence is not None and [bag["text"] for bag in stored] == [sentence.former]:
+        stored = [_bag_row(0, sentence.text, sentence.bag)]
     if not stored:
         raise ValueError(f"item {row.id!r} would be left with neither a picture nor a sentence")
     return _record(row, metadata, stored, shown)

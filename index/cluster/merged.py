@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from index.catalog.catalog import Catalog
 from index.cluster.server import together
 from index.database.errors import NotReady
-from index.documents.query_words import Synonyms
+from index.documents.thesaurus import Synonyms
 from index.items import Collection
 from index.search.contenders import Contenders, ShardAnswer
 from index.search.index import Index
@@ -91,7 +91,7 @@ class ShardedIndex(Index):
         If a shard does not answer in time, the hits of the others, and their coverage.
         """
         request = self._prepare(request)
-        terms = terms_of(request.query)
+        terms = terms_of(request.query, request.role)
         newest = revision = self._catalog.revision(self._collection)
         for _ in range(TRIES):
             gathered = self._servers.ask("best", self._collection, request, revision)

@@ -1,4 +1,4 @@
-"""Lexical search: BM25F over the fields of items, with what each field and word gives.
+"""Lexical search: BM25F over fields, split by field and word.
 
 BM25F (Robertson & Zaragoza 2009, section 3.5) of a document d and a query of words w:
 
@@ -12,28 +12,39 @@ idf_w = ln(1 + (N - n_w + 0.5) / (n_w + 0.5)), S is below Σ_w idf_w: `Scores.re
 from __future__ import annotations
 
 import math
-from array import array
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from index.documents.words import spell, stem
+from index.documents.analysis import Analysis, analyze
+from index.documents.identifiers import is_code
+from index.documents.lacks import LACKING, MAYBE_LACKING
+from index.documents.postings import Floats, Postings, Rows, Weighed
+from index.documents.word_table import WordTable
 
-SATURATION, LENGTH = 1.2, 0.5  # k and b
-Floats = NDArray[np.float32]
-Rows = NDArray[np.int64]
-NO_NORMS = np.empty(0, np.float32)
+SATURATION = 1.2  # k
+INFLECTED = 0.8  # the weight of a word in another form than the one that is asked for
+LACKED = 0.2  # that of a word that is named as lacking
 
 
 @dataclass(frozen=True, slots=True)
 class Alternative:
-    """A term, a stemmed word, to look a query word up by; 1 is the word's own weight."""
+    """A term to look a query word up by, and its weight.
+
+    term: a stem, or several with spaces between them: a phrase, of words in a row. form: the word
+    itself; others with its stem count a little less.
+    """
 
     term: str
     weight: float = 1.0
+    form: str | None = None
+
+    @property
+    def stems(self) -> list[str]:
+        """Its stems: one, or those of a phrase."""
+        return self.term.split(" ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,139 +60,77 @@ class Scores:
 
     @property
     def relative(self) -> Floats:
-        """The share (N,) of the most that the words could give."""
+        """The scores (N,) as shares of the bound."""
         total: Floats = self.gains.sum(0) / np.float32(self.bound or 1.0)
         return total
 
 
-class Postings:
-    """The documents that have a term in a field, and how often; numbered from 0.
-
-    There may be a field for each key of each item, so a document without a text costs nothing.
-    """
-
-    # Replaced in an instance that is asked.
-    _norms = NO_NORMS
-    _total = 0  # documents, of all fields together, that the norms and the cache are of
-
-    def __init__(self) -> None:
-        self._terms: dict[str, tuple[array[int], array[int]]] = {}  # documents, counts
-        self._having, self._lengths = array("I"), array("H")  # documents with any, and their words
-        self.vocabulary: Counter[str] = Counter()  # folded words, with their documents' number
-        self.size = 0  # words of all documents
-        self._cache: dict[str, tuple[Rows, Floats]] = {}  # what was asked for since the last text
-
-    def __contains__(self, term: str) -> bool:
-        return term in self._terms
-
-    @property
-    def mean_length(self) -> float:
-        """The mean number of words of documents that have any."""
-        return self.size / len(self._having)
-
-    def add(self, number: int, words: Sequence[tuple[str, str]]) -> list[str]:
-        """Add the words of a document, folded and as written; gives the new terms."""
-        new = []
-        for term, count in Counter(stem(folded) for folded, _ in words).items():
-            if term not in self._terms:
-                self._terms[term] = array("I"), array("H")
-                new.append(term)
-            documents, counts = self._terms[term]
-            documents.append(number)
-            counts.append(min(count, 2**16 - 1))
-        self._having.append(number)
-        self._lengths.append(min(len(words), 2**16 - 1))
-        self.size += len(words)
-        self.vocabulary.update({folded for folded, _ in words})
-        return new
-
-    def documents(self, term: str) -> Rows:
-        """List the documents with a term, in order."""
-        return np.array(self._terms[term][0], np.int64)
-
-    def of_length(self, length: int) -> Rows:
-        """List the documents with so many words."""
-        having: Rows = np.array(self._having, np.int64)[np.array(self._lengths) == length]
-        return having
-
-    def frequencies(self, term: str, total: int) -> tuple[Rows, Floats]:
-        """List documents with a term, of `total`, and tf / (1 - b + b · length / average).
-
-        The average is that of all documents, of which those without the field have no words.
-        """
-        if self._total != total:
-            lengths = np.array(self._lengths, np.float32)
-            average = max(float(lengths.sum()) / total, 1.0)
-            self._norms = 1 - LENGTH + np.float32(LENGTH / average) * lengths
-            self._cache, self._total = {}, total
-        if term not in self._cache:
-            documents = self.documents(term)
-            norms = self._norms[np.searchsorted(np.array(self._having, np.int64), documents)]
-            self._cache[term] = documents, np.array(self._terms[term][1], np.float32) / norms
-        return self._cache[term]
-
-
 class Lexical:
-    """Documents of fields, to be searched by words. Documents are added, and never change."""
+    """Documents of fields, searched by words; added documents never change."""
 
     def __init__(self) -> None:
+        self.vocabulary = WordTable()
         self._fields: dict[str, Postings] = {}
         self._fields_of: dict[str, list[str]] = {}  # by term, in which it is
-        self.vocabulary: Counter[str] = Counter()  # folded words, with their documents' number
-        self._spelled: dict[str, Counter[str]] = {}  # with signs or accents, by folded words
-        self.having: Counter[str] = Counter()  # terms, with their documents' number
         self._size = 0
+        # By term, form and field; since the last document.
+        self._cache: dict[tuple[str, str | None, str], tuple[Rows, Floats]] = {}
 
     def __len__(self) -> int:
         return self._size
 
     def add(self, fields: Mapping[str, str]) -> int:
         """Add a document, its texts by field; gives its number."""
-        words: dict[str, str] = {}  # as they are written, by folded words
-        for name, text in fields.items():
-            if spellings := list(spell(text)):
-                postings = self._fields.get(name) or self._fields.setdefault(name, Postings())
-                for term in postings.add(self._size, spellings):
-                    self._fields_of.setdefault(term, []).append(name)
-                words |= dict(spellings)
-        for folded, spelling in words.items():
-            if folded != spelling:
-                self._spelled.setdefault(folded, Counter())[spelling] += 1
-        self.vocabulary.update(words.keys())
-        self.having.update({stem(word) for word in words})
+        analyses = {name: analyze(text) for name, text in fields.items()}
+        for name, analysis in analyses.items():
+            if analysis.tokens:
+                self._add(name, analysis)
+        self.vocabulary.count(analyses.values())
         self._size += 1
+        self._cache.clear()
         return self._size - 1
 
-    def spelling(self, folded: str) -> str:
-        """Find the most frequent spelling of a folded word, with signs and accents or without."""
-        spellings = self._spelled.get(folded)
-        if not spellings:
-            return folded
-        usual, count = spellings.most_common(1)[0]
-        return usual if 2 * count >= self.vocabulary[folded] else folded
+    def _add(self, name: str, analysis: Analysis) -> None:
+        """Add the words of a field to those of the next document."""
+        postings = self._fields.get(name)
+        if postings is None:
+            postings = self._fields[name] = Postings(is_code(name))
+        codes = list(map(self.vocabulary.code, analysis.tokens))
+        for term in postings.add(self._size, analysis, codes):
+            names = self._fields_of.setdefault(term, [])
+            if name not in names:
+                names.append(name)
 
-    def idf(self, term: str) -> float:
-        """The weight of a term: higher for one that few documents have."""
-        having = self.having.get(term, 0)
+    def idf(self, alternative: Alternative) -> float:
+        """The weight of a term: higher for a rare one."""
+        having = self.count(alternative)
         return math.log1p((self._size - having + 0.5) / (having + 0.5))
 
+    def count(self, alternative: Alternative) -> int:
+        """Count the documents with a term, in any field."""
+        if " " not in alternative.term:
+            return self.vocabulary.having.get(alternative.term, 0)
+        names = self._names(alternative)
+        documents = [self._frequencies(alternative, name)[0] for name in names]
+        return len(documents[0]) if len(documents) == 1 else len(set().union(*map(set, documents)))
+
     def mean_lengths(self) -> dict[str, float]:
-        """The mean number of words of each field, over documents that have any there."""
+        """The mean number of words of each field in its documents."""
         return {name: postings.mean_length for name, postings in self._fields.items()}
 
     def frequency(self, folded: str, fields: Iterable[str]) -> int:
-        """Count the documents with a folded word in that of some fields where most have it."""
-        names = set(self._fields_of.get(stem(folded), ())).intersection(fields)
-        return max((self._fields[name].vocabulary.get(folded, 0) for name in names), default=0)
+        """Count the documents with a folded word in its most frequent field."""
+        postings = (self._fields[name] for name in fields if name in self._fields)
+        return max((each.count(folded) or each.joined[folded] for each in postings), default=0)
 
     def having_any(
         self, alternatives: Iterable[Alternative], fields: Iterable[str]
     ) -> NDArray[np.bool_]:
-        """Mark the documents (N,) with any of some terms in any of some fields."""
+        """Mark the documents (N,) with any of some terms in some fields."""
         having, chosen = np.zeros(self._size, np.bool_), frozenset(fields)
         for alternative in alternatives:
-            for name in chosen.intersection(self._fields_of.get(alternative.term, ())):
-                having[self._fields[name].documents(alternative.term)] = True
+            for name in chosen.intersection(self._names(alternative)):
+                having[self._frequencies(alternative, name)[0]] = True
         return having
 
     def scores(
@@ -197,14 +146,47 @@ class Lexical:
             for alternative in alternatives:
                 gain = self._gain(alternative, weights)
                 np.maximum(gains[number], gain, out=gains[number])
-            bound += max((self.idf(alternative.term) for alternative in alternatives), default=0.0)
+            bound += max((self.idf(alternative) for alternative in alternatives), default=0.0)
         return Scores(gains, bound)
+
+    def mask_refused(
+        self, words: Sequence[Sequence[Alternative]], weights: Mapping[str, float]
+    ) -> NDArray[np.bool_]:
+        """Mark the documents (N,) with all refused words in a field.
+
+        Those do not count that name the words as lacking.
+        """
+        refused = np.zeros(self._size, np.bool_)
+        for name in self._having_all(words):
+            if weights.get(name, 1.0):
+                every = np.ones(self._size, np.bool_)
+                for alternatives in words:
+                    having = np.zeros(self._size, np.bool_)
+                    for alternative in alternatives:
+                        having[self._really_having(alternative, self._fields[name])] = True
+                    every &= having
+                refused |= every
+        return refused
+
+    def _really_having(self, alternative: Alternative, postings: Postings) -> Rows:
+        """The documents with a term in a field, besides as lacking."""
+        stems, term = alternative.stems, alternative.term
+        if len(stems) > 1:
+            return self._count_phrase(stems, postings)[0]
+        words = [(form, 1.0) for form in self.vocabulary.list_forms(term)]
+        words += [(LACKING + term, -1.0), (MAYBE_LACKING + term, -1.0)]
+        documents, counts = postings.counts(words, self._size)
+        return documents[counts > 0]
 
     def shares(
         self, documents: Rows, word: Sequence[Alternative], weights: Mapping[str, float]
     ) -> dict[str, Floats]:
         """Split the gain of a word in some documents (M,) by field."""
-        parts = [self._parts(documents, alternative, weights) for alternative in word]
+        parts = [
+            part for alternative in word if (part := self._parts(documents, alternative, weights))
+        ]
+        if len(parts) < 2:
+            return parts[0] if parts else {}
         gains = [sum(part.values(), np.zeros(len(documents), np.float32)) for part in parts]
         best = np.argmax(np.stack(gains), axis=0)
         shared = {}
@@ -216,36 +198,80 @@ class Lexical:
         return shared
 
     def whole(
-        self, words: Sequence[Sequence[Alternative]], length: int, weights: Mapping[str, float]
-    ) -> dict[str, NDArray[np.bool_]]:
-        """Mark by field the documents (N,) whose text there has all words and is no longer."""
-        matches = {}
-        for name in self._having_all(words):
+        self,
+        documents: Rows,
+        words: Sequence[Sequence[Alternative]],
+        weights: Mapping[str, float],
+    ) -> dict[str, Rows]:
+        """List documents by field with all of some words and no others."""
+        longest = sum(max(len(each.stems) for each in alternatives) for alternatives in words)
+        terms = {term for alternatives in words for each in alternatives for term in each.stems}
+        matches: dict[str, Rows] = {}
+        for name in self._having_all(words) if len(documents) else ():
             if not weights.get(name, 1.0):
                 continue
-            fitting = np.zeros(self._size, np.bool_)
-            fitting[self._fields[name].of_length(length)] = True
+            rows = self._fields[name].of_length(documents, longest, self._size)
             for alternatives in words:
-                fitting &= self.having_any(alternatives, [name])
-            if fitting.any():
-                matches[name] = fitting
+                rows = rows[self.having_any(alternatives, [name])[rows]] if len(rows) else rows
+            if len(rows):
+                others = self.vocabulary.mark_others(terms)
+                longer = self._fields[name].having_codes(rows, others)
+                matches[name] = np.setdiff1d(rows, longer, assume_unique=True)
         return matches
 
     def _having_all(self, words: Sequence[Sequence[Alternative]]) -> list[str]:
-        """List the fields that have all words, in any documents."""
+        """List the fields with all words in any documents."""
         having = [
-            {name for each in alternatives for name in self._fields_of.get(each.term, ())}
-            for alternatives in words
+            {name for each in alternatives for name in self._names(each)} for alternatives in words
         ]
         return sorted(set.intersection(*having)) if having else []
+
+    def _names(self, alternative: Alternative) -> list[str]:
+        """The fields with all stems of a term in any documents."""
+        if " " not in alternative.term:
+            return self._fields_of.get(alternative.term, [])
+        names = [self._fields_of.get(term, []) for term in alternative.stems]
+        return [name for name in names[0] if all(name in others for others in names[1:])]
+
+    def _frequencies(self, alternative: Alternative, name: str) -> tuple[Rows, Floats]:
+        """The documents with a term in a field, and tf / (1 - b + b · length / average)."""
+        key = alternative.term, alternative.form, name
+        if key not in self._cache:
+            postings, stems = self._fields[name], alternative.stems
+            if len(stems) == 1:
+                documents, counts = postings.counts(self._weigh_forms(alternative), self._size)
+                counts = np.maximum(counts, np.float32(LACKED))
+            else:
+                documents, counts = self._count_phrase(stems, postings)
+            self._cache[key] = documents, counts / postings.norms(documents)
+        return self._cache[key]
+
+    def _weigh_forms(self, alternative: Alternative) -> Weighed:
+        """The forms of a word with weights; the typed one counts most."""
+        term, form = alternative.term, alternative.form
+        if term[0] in (LACKING, MAYBE_LACKING):
+            return [(term, 1.0)]
+        forms = [
+            (word, 1.0 if form is None or word == form else INFLECTED)
+            for word in self.vocabulary.list_forms(term)
+        ]
+        return [*forms, (LACKING + term, LACKED - 1.0)]
+
+    def _count_phrase(self, stems: Sequence[str], postings: Postings) -> tuple[Rows, Floats]:
+        """The documents with stems in a row in a field, and counts."""
+        return postings.phrase_counts(
+            [self.vocabulary.list_forms(term) for term in stems],
+            self.vocabulary.code_stems(stems),
+            self.vocabulary.stems,
+            self._size,
+        )
 
     def _gain(self, alternative: Alternative, weights: Mapping[str, float]) -> Floats:
         """The gain of an alternative in each document."""
         frequency = np.zeros(self._size, np.float32)
-        for name in self._fields_of.get(alternative.term, ()):
+        for name in self._names(alternative):
             if weight := weights.get(name, 1.0):
-                postings = self._fields[name]
-                documents, frequencies = postings.frequencies(alternative.term, self._size)
+                documents, frequencies = self._frequencies(alternative, name)
                 frequency[documents] += np.float32(weight) * frequencies
         return self._most_gain(alternative) * frequency / (np.float32(SATURATION) + frequency)
 
@@ -254,10 +280,9 @@ class Lexical:
     ) -> dict[str, Floats]:
         """The gain of an alternative in some documents, by field."""
         parts: dict[str, Floats] = {}
-        for name in self._fields_of.get(alternative.term, ()):
+        for name in self._names(alternative):
             if weight := weights.get(name, 1.0):
-                postings = self._fields[name]
-                having, frequencies = postings.frequencies(alternative.term, self._size)
+                having, frequencies = self._frequencies(alternative, name)
                 places = np.searchsorted(having, documents)
                 matched = np.flatnonzero(places < len(having))
                 matched = matched[having[places[matched]] == documents[matched]]
@@ -269,5 +294,5 @@ class Lexical:
         return {name: scale * part for name, part in parts.items()}
 
     def _most_gain(self, alternative: Alternative) -> np.float32:
-        """The most that an alternative can give."""
-        return np.float32(alternative.weight * self.idf(alternative.term))
+        """The largest possible gain of an alternative."""
+        return np.float32(alternative.weight * self.idf(alternative))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
@@ -12,15 +13,19 @@ from functools import cached_property, lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from index.documents.characters import fold
 from index.documents.words import words
-from index.filters import Equals, Scalar, Simple, Within, is_met, number_of
+from index.filters import Equals, Scalar, Simple, Within, canonical, is_met, number_of
 
 LONGEST = 4  # words of a phrase
+Collated = tuple[str | int, ...]
+SortKey = tuple[int, float, Collated, str]
+DIGITS = re.compile(r"([0-9]{1,15})")
 
 
 def fold_words(text: str) -> str:
     """Fold the words of a text for comparison."""
-    return " ".join(word.folded for word in words(text))
+    return " ".join(word.joined for word in words(text))
 
 
 class Phrases:
@@ -121,6 +126,11 @@ class Column:
         return lru_cache(32)(self._fit)
 
     @cached_property
+    def _keys(self) -> list[SortKey]:
+        """The sort keys of the first codes, as many as were needed."""
+        return []
+
+    @cached_property
     def _phrases(self) -> Phrases:
         return Phrases()
 
@@ -175,10 +185,37 @@ class Column:
         Of several values, the one that comes first counts. Numbers come before texts, in order.
         """
         documents, codes = self.entries
-        ranks = self._rank_values()[codes]
         places = np.full(size, len(self.values), np.int64)
-        np.minimum.at(places, documents, len(self.values) - 1 - ranks if descending else ranks)
+        np.minimum.at(places, documents, self._place_values(descending)[codes])
         return places
+
+    def value_at(self, place: int, descending: bool) -> tuple[Scalar, ...]:
+        """The value of a place of `sort_keys`; none of the last one."""
+        codes = np.flatnonzero(self._place_values(descending) == place)
+        return tuple(self.values[code] for code in codes)
+
+    def place_of(self, value: tuple[Scalar, ...], descending: bool) -> float:
+        """The place of a value of `value_at`, which may be gone: then it is between two."""
+        if not value:
+            return len(self.values)
+        code = self._code_of.get(canonical(value[0]))
+        if code is not None:
+            return float(self._place_values(descending)[code])
+        others = Column()
+        others.add(0, [canonical(other) for other in (*self.values, value[0])])
+        return float(others._place_values(descending)[-1]) - 0.5
+
+    def _place_values(self, descending: bool) -> Codes:
+        """The place of each code in an order."""
+        ranks = self._rank_values()
+        return self._reverse(ranks) if descending else ranks
+
+    def _reverse(self, ranks: Codes) -> Codes:
+        """Reverse the ranks of numbers, and then those of others."""
+        numbers = ~np.isnan(np.array(self._numbers))
+        count = int(np.count_nonzero(numbers))
+        last: Codes = np.where(numbers, count - 1, len(ranks) + count - 1)
+        return last - ranks
 
     def shares(self, size: int) -> NDArray[np.float64]:
         """The numbers of the first `size` documents, scaled to 0 to 1; 0 without one."""
@@ -232,18 +269,29 @@ class Column:
         """The place of each code among the sorted values: numbers, then texts, then others."""
         size, ranks = self._ranks
         if size != len(self.values):
-            order = sorted(range(len(self.values)), key=self._sort_key)
+            self._keys += map(self._sort_key, range(len(self._keys), len(self.values)))
+            order = sorted(range(len(self.values)), key=self._keys.__getitem__)
             ranks = np.empty(len(order), np.int64)
             ranks[order] = np.arange(len(order))
             self._ranks = len(order), ranks
         return ranks
 
-    def _sort_key(self, code: int) -> tuple[int, float, str]:
+    def _sort_key(self, code: int) -> SortKey:
         value = self.values[code]
         if isinstance(value, str):
-            return 1, 0.0, value
+            return 1, 0.0, collate(value), value
         number = self._numbers[code]
-        return (2, 0.0, str(value)) if np.isnan(number) else (0, number, "")
+        return (2, 0.0, (), str(value)) if np.isnan(number) else (0, number, (), "")
+
+
+def collate(text: str) -> Collated:
+    """A sort key of a text, without case and accents, numbers by value.
+
+    >>> sorted(["Zulu", "élan", "beta 10", "Äpfel", "Beta 9", "Alpha"], key=collate)
+    ['Alpha', 'Äpfel', 'Beta 9', 'beta 10', 'élan', 'Zulu']
+    """
+    parts = DIGITS.split(fold(text))
+    return tuple(int(part) if place % 2 else part for place, part in enumerate(parts))
 
 
 def round_bounds(least: float, most: float) -> list[float]:

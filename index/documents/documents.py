@@ -13,9 +13,12 @@ import numpy as np
 from index.catalog.facets import facets_of
 from index.catalog.views import ItemRow
 from index.documents.bm25 import Alternative, Lexical
+from index.documents.characters import fold
 from index.documents.columns import Codes, Column, Mask
-from index.documents.query_words import Synonyms, Wording
-from index.documents.words import fold, stem
+from index.documents.identifiers import is_barcode, names_by_number
+from index.documents.query_words import Wording
+from index.documents.stems import stem
+from index.documents.thesaurus import Synonyms, Thesaurus
 from index.filters import Condition, Either, Every, Not, Scalar
 from index.segments.rows import Numbers
 
@@ -84,12 +87,25 @@ class Documents:
         return gone > 0 and (len(self) <= FEW or gone * WASTE > len(self))
 
     def wording(self) -> Wording:
-        """The reader of queries, with all words up to now. Takes the lock; its methods do not."""
+        """The reader of queries, with all words up to now.
+
+        Takes the lock; its methods do so for moments.
+        """
         with self.lock:
             if self._wording is None:
-                terms = frozenset(self.lexical.having)
-                self._wording = Wording(dict(self.lexical.vocabulary), terms, self._synonyms)
+                thesaurus = Thesaurus(self.lexical.vocabulary, self, self._synonyms)
+                self._wording = Wording(thesaurus)
             return self._wording
+
+    def has_phrase(self, term: str) -> bool:
+        """Return whether any document has spaced stems in a row."""
+        with self.lock:
+            return self.lexical.count(Alternative(term)) > 0
+
+    def spelling(self, folded: str) -> str:
+        """The most frequent spelling of a joined word."""
+        with self.lock:
+            return self.lexical.vocabulary.spelling(folded)
 
     def add(self, rows: Iterable[ItemRow]) -> None:
         """Add items, later ones than before."""
@@ -167,17 +183,24 @@ class Documents:
 
 def texts_of(row: ItemRow) -> dict[str, str]:
     """The texts of an item by field: metadata, id, and sentences without the title."""
-    texts = {key: _text(value) for key, value in row.metadata.items()}
+    texts = {key: _text(key, value) for key, value in row.metadata.items()}
     titles = {texts.get("title"), texts.get("name")}
     sentences = " ".join(sentence for sentence in row.sentences if sentence not in titles)
     texts = {"id": row.id, "sentences": sentences} | texts
     return {field: text for field, text in texts.items() if text}
 
 
-def _text(value: Any) -> str:
-    if isinstance(value, list | tuple):
-        return " ".join(part for part in value if isinstance(part, str))
-    return value if isinstance(value, str) else ""
+def _text(key: str, value: Any) -> str:
+    """The text of a value: texts, and numbers of identifiers."""
+    parts = value if isinstance(value, list | tuple) else (value,)
+    named = isinstance(value, list | tuple | int) and names_by_number(key)
+    return " ".join(str(part) for part in parts if isinstance(part, str) or _is_name(part, named))
+
+
+def _is_name(value: Any, named: bool) -> bool:
+    """Return whether a value is a number of an identifier."""
+    is_number = isinstance(value, int) and not isinstance(value, bool)
+    return is_number and (named or is_barcode(str(value)))
 
 
 FIELDS: Mapping[str, float] = {"title": 2.0, "name": 2.0, "description": 0.5}  # others weigh 1

@@ -1,42 +1,34 @@
-"""Wording: what the words of a query are taken for; typos, compounds and synonyms."""
+"""Wording of a query: joined and parted words, typos, synonyms, lacks."""
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
-from math import log
+from itertools import chain, pairwise
 
-import numpy as np
-from rapidfuzz import process
-from rapidfuzz.distance import OSA
-
-from index.documents import words as spelling
+from index.documents.analysis import is_content
 from index.documents.bm25 import Alternative
-from index.documents.words import LONGEST_WORD, FoldedWord, fold, stem, words
-from models.text.lexicon import is_common, is_function_word
+from index.documents.characters import APOSTROPHES
+from index.documents.corrections import Corrections, Corrector
+from index.documents.lacks import Lack, find_lacks, lacking_terms
+from index.documents.stems import stem
+from index.documents.thesaurus import Thesaurus
+from index.documents.words import Token, WrittenWord, read_words, words
 from models.types import Span
 
-LEAST_LETTERS = 3  # of a word that is corrected, and of each half of a compound
-MOST_CORRECTED = 10  # words of a text: each is compared with all words that items have
-EDITS = 2  # that are corrected in a word of LONG letters; one in a shorter word
-LONG = 8
-OTHER_START = 1.0  # how many e-fold more documents a word with another first letter must have
-SYNONYM = 0.9  # the weight of a synonym
-MOST_SYNONYMS = 100  # of a line
-
-
-Synonyms = Mapping[str, Sequence[str]]
+LEAST_LETTERS = 4  # of a word next to digits that is also looked up by itself
+QUOTED = re.compile(r"""(?<!\w)["“„«]([^"“”„«»]+)["”“»](?!\w)""")
+GAP = re.compile(r"\.?\s+")  # between words that may be one: "Dr. Martens"
 
 
 @dataclass(frozen=True, slots=True)
 class QueryWord:
-    """A word of a query, text[start:end], with the terms to look it up by, at least one.
+    """A word of a query, text[start:end], with its terms.
 
-    `spelling` is the known word that it was corrected to, or the two halves of a compound;
+    `spelling` is what it is taken for: the known word that it was corrected to, or two words;
     `synonyms` are looked up as well.
     """
 
@@ -47,71 +39,23 @@ class QueryWord:
     synonyms: tuple[str, ...] = ()
 
 
-def parse_synonyms(lines: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """Synonyms of folded words, from lines such as "sofa, couch, settee"; # begins a comment.
-
-    ValueError for a line of more than MOST_SYNONYMS: a search looks up all of them for each word.
-    """
-    groups = [
-        [fold(word) for word in line.partition("#")[0].split(",") if fold(word)] for line in lines
-    ]
-    for number, group in enumerate(groups, start=1):
-        if len(group) > MOST_SYNONYMS:
-            raise ValueError(
-                f"line {number} of the synonyms has {len(group):,} words; "
-                f"{MOST_SYNONYMS} at most are taken for each other"
-            )
-    return {
-        word: tuple(synonym for synonym in group if synonym != word)
-        for group in groups
-        for word in group
-    }
-
-
-@dataclass(frozen=True, slots=True)
-class Corrections:
-    """The corrections of unknown words of a text, by the folded words.
-
-    complete: whether every word that may be misspelt was compared.
-    """
-
-    spellings: Mapping[str, str]
-    complete: bool = True
-
-
-UNCORRECTED = Corrections({})
-
-
 class Wording:
-    """Reads queries with the vocabulary that some documents had at a moment; it never changes.
+    """Reads queries with the words of documents at a moment."""
 
-    vocabulary: folded words, with their documents' number. terms: their stems.
-    """
-
-    def __init__(
-        self,
-        vocabulary: Mapping[str, int],
-        terms: AbstractSet[str],
-        synonyms: Synonyms | None = None,
-    ) -> None:
-        self._vocabulary, self._terms, self._synonyms = vocabulary, terms, synonyms or {}
+    def __init__(self, thesaurus: Thesaurus) -> None:
+        self._thesaurus = thesaurus
+        self._corrector = Corrector({**thesaurus.joined, **thesaurus.counts})
 
     @cached_property
     def _sorted(self) -> list[str]:
-        return sorted(self._vocabulary)
-
-    @cached_property
-    def _spellings(self) -> list[str]:
-        """The words that others are corrected to; those with digits are codes and numbers."""
-        return [w for w in self._vocabulary if len(w) >= LEAST_LETTERS and w.isalpha()]
+        return sorted(self._thesaurus.counts.keys() | self._thesaurus.joined.keys())
 
     def corrections(self, text: str) -> Corrections:
-        """Correct the first MOST_CORRECTED unknown words to the nearest known ones."""
-        misspelt = list(
-            dict.fromkeys(word.folded for word in words(text) if self._is_misspelt(word.folded))
+        """Correct the unknown words of a text to the nearest known ones."""
+        tokens = (token.folded for word in read_words(text) for token in word.tokens)
+        return self._corrector.correct(
+            folded for folded in tokens if not self._thesaurus.find(folded)
         )
-        nearest = self._nearest(misspelt[:MOST_CORRECTED])
-        return Corrections(nearest, complete=len(misspelt) <= MOST_CORRECTED)
 
     def read(
         self,
@@ -120,35 +64,24 @@ class Wording:
         naming: Collection[int] = (),
         within: Span | None = None,
     ) -> tuple[QueryWord, ...]:
-        """Read the content words of a query; function words are left out.
+        """Read the content words of a query, or its function words alone.
 
         The text may be a part of the one that the corrections are of. `naming` are the starts of
         function words that are parts of names. Only those words are read that are `within` a part.
         """
         if corrections is None:
             corrections = self.corrections(text)
-        start, end = (within.start, within.end) if within else (0, None)
-        content_words = [
-            word
-            for word in words(text, start, end)
-            if word.start in naming or not is_function_word(word.folded)
-        ]
-        query_words = [part for word in content_words for part in self._read(word, corrections)]
-        if len(query_words) == len(content_words):
-            self._add_compounds(query_words, content_words)
-        return tuple(query_words)
-
-    def _add_compounds(
-        self, query_words: list[QueryWord], content_words: Sequence[FoldedWord]
-    ) -> None:
-        """Also look two words in a row up as the one word that they form."""
-        for at, (left, right) in enumerate(pairwise(content_words)):
-            joined = left.folded + right.folded
-            if joined in self._vocabulary:
-                compound = Alternative(stem(joined))
-                for place in (at, at + 1):
-                    word = query_words[place]
-                    query_words[place] = replace(word, alternatives=(*word.alternatives, compound))
+        typed = quote(text, words(text, within.start, within.end) if within else read_words(text))
+        content = [word for word in typed if word.start in naming or _has_content(word)]
+        if not content and within is None:
+            content = typed
+        read = {word.start: self._read(text, word, corrections) for word in content}
+        for left, right in pairwise(typed):
+            if GAP.fullmatch(text, left.end, right.start):
+                self._add_compound(read, left, right)
+        for lack in find_lacks(typed):
+            self._add_lack(read, typed, lack)
+        return tuple(chain.from_iterable(read.values()))
 
     def correct(self, text: str, query_words: Sequence[QueryWord]) -> str:
         """Correct the spellings of the words in a text."""
@@ -161,96 +94,133 @@ class Wording:
         return text
 
     def beginning(self, prefix: str) -> list[str]:
-        """List the folded words that begin with a prefix, in order."""
+        """List the folded words with a prefix, in order."""
         first = bisect_left(self._sorted, prefix)
         last = bisect_left(self._sorted, prefix + "\U0010ffff")
         return self._sorted[first:last]
 
     def has(self, term: str) -> bool:
         """Return whether any document has a term."""
-        return term in self._terms
+        return self._thesaurus.has(term)
 
-    def _read(self, word: FoldedWord, corrections: Corrections) -> list[QueryWord]:
-        """Look a word up as it is, as it is spelled elsewhere, as two words, or corrected."""
-        folded = word.folded
-        variants = self._variants(folded)
-        if self._is_known(folded):
-            return [self._take(word, folded, *variants)]
-        if variants:
-            return [replace(self._take(word, *variants), spelling=variants[0])]
-        if halves := self._halves(folded):
-            both = " ".join(halves)
-            return [
-                QueryWord(word.start, word.end, (Alternative(stem(half)),), both) for half in halves
-            ]
-        nearest = corrections.spellings.get(folded)
-        term = Alternative(stem(nearest or folded))
-        return [QueryWord(word.start, word.end, (term,), nearest)]
-
-    def _variants(self, folded: str) -> list[str]:
-        return [variant for variant in spelling.variants(folded) if self._is_known(variant)]
-
-    def _take(self, word: FoldedWord, known: str, *variants: str) -> QueryWord:
-        """Take a word for a known one, with its synonyms, or for variants of that."""
-        synonyms = tuple(self._synonyms.get(known, ()))
-        alternatives = [Alternative(stem(variant)) for variant in (known, *variants)]
-        alternatives += [Alternative(stem(synonym), SYNONYM) for synonym in synonyms]
-        return QueryWord(word.start, word.end, tuple(alternatives), synonyms=synonyms)
-
-    def _is_known(self, folded: str) -> bool:
-        return self.has(stem(folded)) or any(
-            self.has(stem(synonym)) for synonym in self._synonyms.get(folded, ())
+    def read_lacking(self, text: str, word: QueryWord) -> QueryWord | None:
+        """Look up named lacks of a word, if documents have any."""
+        terms = chain.from_iterable(
+            lacking_terms(alternative.form or alternative.term)
+            for alternative in word.alternatives
+            if " " not in alternative.term
         )
+        known = tuple(Alternative(term) for term in dict.fromkeys(terms) if self.has(term))
+        name = word.spelling or text[word.start : word.end]
+        return QueryWord(word.start, word.end, known, f"{name}-free") if known else None
 
-    def _halves(self, folded: str) -> tuple[str, str] | None:
-        """The two known words that a compound is made of, those that most documents have."""
-        if len(folded) > LONGEST_WORD:
-            return None
-        vocabulary = self._vocabulary
-        halves = [
-            (folded[:at], folded[at:])
-            for at in range(LEAST_LETTERS, len(folded) - LEAST_LETTERS + 1)
+    def _read(self, text: str, word: WrittenWord, corrections: Corrections) -> list[QueryWord]:
+        """Look a word up as its tokens in a row, or each."""
+        tokens = word.tokens
+        if len(tokens) == 1:
+            return [self._read_token(tokens[0], corrections)]
+        if known := self._thesaurus.find_row(tokens):
+            return [QueryWord(word.start, word.end, known)]
+        corrected = [
+            replace(token, folded=corrections.spellings.get(token.folded, token.folded))
+            for token in tokens
         ]
-        pairs = [pair for pair in halves if pair[0] in vocabulary and pair[1] in vocabulary]
-        return max(
-            pairs, key=lambda pair: min(vocabulary[pair[0]], vocabulary[pair[1]]), default=None
-        )
+        if corrected != list(tokens) and (known := self._thesaurus.find_row(corrected)):
+            return [QueryWord(word.start, word.end, known, _replace(text, tokens, corrected))]
+        if word.quoted or not _is_read_apart(text, word):
+            term = " ".join(stem(token.folded) for token in tokens)
+            return [QueryWord(word.start, word.end, (Alternative(term),))]
+        content = [token for token in tokens if is_content(token.folded)] or tokens
+        return [self._read_token(token, corrections) for token in content]
 
-    def _is_misspelt(self, folded: str) -> bool:
-        """Return whether a word may be a misspelling, as nothing else is known of it.
+    def _read_token(self, token: Token, corrections: Corrections) -> QueryWord:
+        """Look a token up as it is, otherwise spelled, parted, or corrected."""
+        folded, start, end = token.folded, token.start, token.end
+        synonyms = tuple(self._thesaurus.synonyms.get(folded, ()))
+        if self._thesaurus.is_known(folded) or folded in self._thesaurus.joined:
+            return QueryWord(start, end, self._thesaurus.find(folded), synonyms=synonyms)
+        if alternatives := self._thesaurus.find(folded):
+            variant = next(self._thesaurus.variants(folded), None)
+            names = tuple(self._thesaurus.synonyms.get(variant or folded, ()))
+            spelling = variant or " ".join(self._thesaurus.halves(folded)[0])
+            return QueryWord(start, end, alternatives, spelling, names)
+        nearest = corrections.spellings.get(folded)
+        known = self._thesaurus.find(nearest) if nearest else ()
+        return QueryWord(start, end, known or (Alternative(stem(folded)),), nearest)
 
-        Not a short English word, which near ones are other words of: "sofa" is not "soft".
-        """
-        return (
-            LEAST_LETTERS <= len(folded) <= LONGEST_WORD
-            and not any(sign.isdigit() for sign in folded)
-            and not is_function_word(folded)
-            and not (len(folded) < LONG and is_common(folded))
-            and not self._is_known(folded)
-            and not self._variants(folded)
-            and self._halves(folded) is None
-        )
+    def _add_compound(
+        self, read: dict[int, list[QueryWord]], left: WrittenWord, right: WrittenWord
+    ) -> None:
+        """Look two words up as one, too, and by synonyms."""
+        last, first = left.tokens[-1].folded, right.tokens[0].folded
+        more = self._thesaurus.find_synonyms(f"{last} {first}")
+        if (last + first).isalpha() and self.has(stem(last + first)):
+            before, after = left.tokens[:-1], right.tokens[1:]
+            stems = (*_stems(before), stem(last + first), *_stems(after))
+            form = None if before or after else last + first
+            more.append(Alternative(" ".join(stems), form=form))
+        _extend(read, left.start, right.end, tuple(more))
 
-    def _nearest(self, misspelt: Sequence[str]) -> dict[str, str]:
-        """The known word that a few edits lead to, by misspelt words that have one.
+    def _add_lack(
+        self, read: dict[int, list[QueryWord]], typed: Sequence[WrittenWord], lack: Lack
+    ) -> None:
+        """Look up other names of a lack, too."""
+        tokens = [token for word in typed for token in word.tokens]
+        terms = filter(self.has, lacking_terms(tokens[lack.place].folded))
+        start, end = tokens[lack.first].start, tokens[lack.last].end
+        _extend(read, start, end, tuple(map(Alternative, terms)))
 
-        That with fewest edits, then with the same start, then with most documents. One call that
-        compares all words takes a seventh of the time of a call a word.
-        """
-        known = self._spellings
-        if not misspelt or not known:
-            return {}
-        distances = process.cdist(
-            misspelt, known, scorer=OSA.distance, score_cutoff=EDITS, dtype=np.uint8
-        )
-        nearest = {}
-        for folded, row in zip(misspelt, distances, strict=True):
-            near = np.flatnonzero(row <= (EDITS if len(folded) >= LONG else 1)).tolist()
-            ranked = [(row[at], *self._unlikeliness(folded, known[at])) for at in near]
-            if ranked:
-                nearest[folded] = min(ranked)[-1]
-        return nearest
 
-    def _unlikeliness(self, folded: str, known: str) -> tuple[float, str]:
-        """A key by which the likeliest of equally near words comes first."""
-        return OTHER_START * (known[0] != folded[0]) - log(self._vocabulary[known]), known
+def quote(text: str, typed: Iterable[WrittenWord]) -> list[WrittenWord]:
+    """Join the words between quotation marks."""
+    joined = list[WrittenWord]()
+    spans = [match.span(1) for match in QUOTED.finditer(text)]
+    for word in typed:
+        span = next((span for span in spans if span[0] <= word.start < span[1]), None)
+        if span and joined and joined[-1].start >= span[0]:
+            joined[-1] = WrittenWord(joined[-1].tokens + word.tokens, quoted=True)
+        else:
+            joined.append(word)
+    return joined
+
+
+def _extend(
+    read: dict[int, list[QueryWord]], start: int, end: int, more: tuple[Alternative, ...]
+) -> None:
+    """Add terms to the words of a part of the text."""
+    if not more:
+        return
+    for place, query_words in read.items():
+        read[place] = [
+            replace(word, alternatives=tuple(dict.fromkeys(word.alternatives + more)))
+            if start <= word.start and word.end <= end
+            else word
+            for word in query_words
+        ]
+
+
+def _has_content(word: WrittenWord) -> bool:
+    return len(word.tokens) > 1 or is_content(word.tokens[0].folded)
+
+
+def _is_read_apart(text: str, word: WrittenWord) -> bool:
+    """Return whether a word's tokens mean something each, unlike those of codes."""
+    if not set(APOSTROPHES).isdisjoint(text[word.start : word.end]):
+        return False
+    return not any(token.is_number for token in word.tokens) or any(
+        len(token.folded) >= LEAST_LETTERS and token.folded.isalpha() for token in word.tokens
+    )
+
+
+def _stems(tokens: Iterable[Token]) -> Iterator[str]:
+    return (stem(token.folded) for token in tokens)
+
+
+def _replace(text: str, tokens: Sequence[Token], corrected: Sequence[Token]) -> str:
+    """A word with corrected tokens."""
+    start, end = tokens[0].start, tokens[-1].end
+    for token, other in zip(reversed(tokens), reversed(corrected), strict=True):
+        if token != other:
+            text = text[: token.start] + other.folded + text[token.end :]
+            end += len(other.folded) - (token.end - token.start)
+    return text[start:end]

@@ -8,7 +8,7 @@ from threading import Condition, Event, Lock, Thread
 from index.catalog.catalog import Catalog
 from index.catalog.views import CatalogView
 from index.documents.documents import Documents
-from index.documents.query_words import Synonyms
+from index.documents.thesaurus import Synonyms
 from index.items import Collection, ModelMismatch
 
 STEP = 256  # items that are taken in at a time, while searches wait

@@ -1,127 +1,152 @@
-"""Terms: words of fields and of queries in the form in which they are compared."""
+"""Words of texts, and their tokens: runs of letters, numbers, characters.
+
+"WH-1000XM4" is a word of the tokens wh, 1000, xm and 4, and "WH 1000 XM4" are three words of the
+same tokens: in whichever way a text joins and parts words, its tokens are the same. A number is one
+token with its point: 2.5 is not 25. Scripts without spaces have a token for each character.
+"""
 
 from __future__ import annotations
 
-import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-import snowballstemmer
+import regex
 
-# Letters and digits, with the signs that join them inside a word: "t-shirt", "AB-12/3", "women's".
-WORD = re.compile(r"[^\W_]+(?:[-–./'’&+][^\W_]+)*")
-PART = re.compile(r"[^\W_]+")
-STEMMER = snowballstemmer.stemmer("english")
-LONGEST_WORD = 100  # letters: a longer one is no word of a language
+from index.documents.characters import APOSTROPHES, SPACELESS, fold
+from index.documents.numbers import fold_number
+
+SIGNS = frozenset("+-")  # of a number
+JOIN = regex.compile(rf"[-‐‑‒–—_./\\:+&*×~{APOSTROPHES}]")  # one of these goes on with a word
+MARKS = r"\p{M}\p{Cf}"
+LETTER = rf"[\p{{L}}--{SPACELESS}--[{APOSTROPHES}]]"
+INSIDE = rf"[\p{{L}}{MARKS}--{SPACELESS}--[{APOSTROPHES}\u200b]]"
+AFTER = r"(?![\p{L}\p{M}\p{Nd}])"
+# The kinds of tokens, by what they look like; the first that fits counts.
+KINDS = {
+    # 978-3-16-148410-0, and groups of digits as below a barcode
+    "code": r"(?<![\p{Nd}-])(?:97[89](?:[- ]?\p{Nd}){10}|\p{Nd} \p{Nd}{6} \p{Nd}{6}"
+    r"|\p{Nd} \p{Nd}{5} \p{Nd}{5} \p{Nd})(?!-?\p{Nd})",
+    "acronym": rf"(?<![\p{{L}}\p{{M}}\p{{Nd}}.])(?:\p{{L}}\.){{2,}}(?:\p{{L}}{AFTER})?",
+    "sign": r"(?<![^\s(])[-−+](?=[.,]?\p{Nd})",
+    # of an inch; "36/38" are two sizes
+    "fraction": r"(?<![\p{Nd}/.,])(?:[13579]|1[135])[/⁄](?:2|4|8|16|32|64)(?![\p{Nd}/.])",
+    "number": r"(?:(?<![\w.,])[.,])?\p{Nd}+(?:[.,٫]\p{Nd}+)*",
+    "character": rf"[{SPACELESS}&&\p{{L}}][\p{{M}}ﾞﾟ]*",
+    "letters": f"{LETTER}{INSIDE}*",
+    "possessive": rf"(?<=[\p{{L}}\p{{M}}])[{APOSTROPHES}][sS]{AFTER}",
+    "and": r"(?<=[\p{L}\p{M}]\s?)[&+](?=\s?\p{L})",
+    "times": r"×|(?<=\p{Nd})\*(?=\p{Nd})",
+    "symbol": r"[\p{No}\p{Nl}\p{So}--[™℠]]",
+}
+TOKEN = regex.compile("|".join(f"(?P<{kind}>{look})" for kind, look in KINDS.items()), regex.V1)
 
 
 @dataclass(frozen=True, slots=True)
-class FoldedWord:
-    """A folded word, and its place in a text: text[start:end]."""
+class Token:
+    """A folded token, and its place in a text: text[start:end]."""
 
     folded: str
     start: int
     end: int
 
+    @property
+    def is_number(self) -> bool:
+        """Whether it is a number."""
+        return self.folded[0].isdigit()
 
-def words(text: str, start: int = 0, end: int | None = None) -> Iterator[FoldedWord]:
-    """The words of text[start:end]; one with signs inside counts as a whole.
 
-    >>> [word.folded for word in words("Women's T-Shirts, size 4.5")]
-    ['women', 'tshirts', 'size', '45']
+@dataclass(frozen=True, slots=True)
+class WrittenWord:
+    """A word of a text, of one token or several without a space.
+
+    quoted: several words that stand between quotation marks.
     """
-    for match in WORD.finditer(text, start, len(text) if end is None else end):
-        if folded := fold(match.group()):
-            yield FoldedWord(folded, match.start(), match.end())
+
+    tokens: tuple[Token, ...]
+    quoted: bool = False
+
+    @property
+    def start(self) -> int:
+        """Its first place in the text."""
+        return self.tokens[0].start
+
+    @property
+    def end(self) -> int:
+        """The place behind it in the text."""
+        return self.tokens[-1].end
+
+    @property
+    def joined(self) -> str:
+        """Its tokens, written as one."""
+        return "".join(token.folded for token in self.tokens)
 
 
-def spell(text: str) -> Iterator[tuple[str, str]]:
-    """List the words of a text, and the parts of words that signs join.
+def tokens(text: str, start: int = 0, end: int | None = None) -> Iterator[Token]:
+    """The tokens of text[start:end].
 
-    Each as it is folded, and as it is written in lower case.
-
-    >>> dict(spell("Café T-Shirts AB-12"))  # doctest: +NORMALIZE_WHITESPACE
-    {'cafe': 'café', 'tshirts': 't-shirts', 't': 't', 'shirts': 'shirts', 'ab12': 'ab-12',
-     'ab': 'ab', '12': '12'}
+    >>> [token.folded for token in tokens("Women's T-Shirts, size 4.5, ½ l, 20×30cm")]
+    ['women', 't', 'shirts', 'size', '4.5', '1/2', 'l', '20', 'x', '30', 'cm']
     """
-    for match in WORD.finditer(text):
-        whole = _without_possessive(match.group())
-        parts = PART.findall(whole)
-        for word in (whole, *parts) if len(parts) > 1 else (whole,):
-            yield fold(word), word.lower()
+    for match in TOKEN.finditer(text, start, len(text) if end is None else end):
+        assert match.lastgroup is not None
+        begin, stop = match.span()
+        for folded in FOLDS[match.lastgroup](match.group()):
+            yield Token(folded, begin, stop)
 
 
-def fold(word: str) -> str:
-    """A word in lower case, without accents and signs."""
-    return _fold(word) if len(word) > LONGEST_WORD else _cached_fold(word)
+def words(text: str, start: int = 0, end: int | None = None) -> Iterator[WrittenWord]:
+    """The words of text[start:end].
 
-
-def stem(folded: str) -> str:
-    """A folded word without its ending, as it is compared.
-
-    One with digits stays as it is, and so does one that is longer than words are.
+    >>> [[token.folded for token in word.tokens] for word in words("WH-1000XM4, red")]
+    [['wh', '1000', 'xm', '4'], ['red']]
     """
-    return folded if len(folded) > LONGEST_WORD else _stem(folded)
+    joined: list[Token] = []
+    for token in tokens(text, start, end):
+        if joined and not _goes_on(text, joined[-1], token):
+            yield WrittenWord(tuple(joined))
+            joined = []
+        joined.append(token)
+    if joined:
+        yield WrittenWord(tuple(joined))
 
 
-def _fold(word: str) -> str:
-    letters = unicodedata.normalize("NFKD", _without_possessive(word).casefold())
-    return letters if letters.isalnum() else "".join(filter(str.isalnum, letters))
+@lru_cache(64)
+def read_words(text: str) -> tuple[WrittenWord, ...]:
+    """The words of a query; it is read several times."""
+    return tuple(words(text))
 
 
-_cached_fold = lru_cache(2**16)(_fold)
+def _goes_on(text: str, before: Token, token: Token) -> bool:
+    return before.end >= token.start or bool(JOIN.fullmatch(text, before.end, token.start))
 
 
-@lru_cache(2**16)
-def _stem(folded: str) -> str:
-    if any(sign.isdigit() for sign in folded):
-        return folded
-    stemmed: str = STEMMER.stemWord(folded)
-    return stemmed
+def _fold_letters(written: str) -> list[str]:
+    folded = fold(written)
+    return [folded] if folded else []
 
 
-def _without_possessive(word: str) -> str:
-    return re.sub(r"['’]s?$", "", word)
+def _fold_code(written: str) -> list[str]:
+    return ["".join(filter(str.isdigit, fold(written)))]
 
 
-ISE = r"(?<=\w{4})%s(?=e[sdr]?$|ing$|ation|ers$)"  # "organise", and not "rise"
-OUR = r"(?<=\w{3})%s(?=$|s$|ed$|ing$|ful|less|ite)"  # "colour"
-# The two ways in which words are written, each where the pattern has %s; groups stay as they are.
-WAYS = (
-    ("%s", "grey", "gray"),
-    ("%s", "yoghurt", "yogurt"),
-    ("%s", "aluminium", "aluminum"),
-    ("%s", "moustache", "mustache"),
-    ("%s", "pyjama", "pajama"),
-    ("%s", "doughnut", "donut"),
-    ("%s", "chilli", "chili"),
-    ("%s", "plough", "plow"),
-    ("%s", "woollen", "woolen"),
-    ("^%s", "tyre", "tire"),
-    ("^%s", "mould", "mold"),
-    ("^%s", "cosy", "cozy"),
-    ("%s", "jewellery", "jewelry"),
-    (r"(?<=en)%s(?=e$|es$)", "c", "s"),  # "licence"
-    (r"^(cent|fib|met|lit|theat|calib|somb|lust|sab)%s(?=s?$)", "re", "er"),
-    (r"^((?:catal|dial|anal|monol|prol)o)%s(?=s?$)", "gue", "g"),
-    (ISE, "is", "iz"),
-    (OUR, "our", "or"),
-)
-PATTERNS = tuple(
-    (re.compile(place.replace("%s", written)), other)
-    for place, first, second in WAYS
-    for written, other in ((first, second), (second, first))
-)
+def _fold_symbol(written: str) -> list[str]:
+    """The tokens of a symbol such as "½", "№", "℃"; most have none."""
+    compatible = unicodedata.normalize("NFKC", written)
+    return [] if compatible == written else [token.folded for token in tokens(compatible)]
 
 
-def variants(word: str) -> Iterator[str]:
-    """List other spellings of a word, in lower case; not all of them are in use.
-
-    >>> [[*variants(word)] for word in ("grey", "color", "fibres", "catalog", "four", "flour")]
-    [['gray'], ['colour'], ['fibers'], ['catalogue'], [], []]
-    """
-    for pattern, other in PATTERNS:
-        if match := pattern.search(word):
-            yield word[: match.start()] + "".join(match.groups()) + other + word[match.end() :]
+FOLDS: Mapping[str, Callable[[str], list[str]]] = {
+    "code": _fold_code,
+    "acronym": lambda written: [fold(written.replace(".", ""))],
+    "sign": lambda written: ["+" if written == "+" else "-"],
+    "fraction": lambda written: [fold(written).replace("⁄", "/")],
+    "number": lambda written: fold_number(fold(written)),
+    "character": _fold_letters,
+    "letters": _fold_letters,
+    "possessive": lambda _: [],
+    "and": lambda _: ["and"],
+    "times": lambda _: ["x"],
+    "symbol": _fold_symbol,
+}

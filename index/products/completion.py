@@ -15,9 +15,11 @@ import numpy as np
 
 from index.documents.bm25 import Alternative
 from index.documents.columns import LONGEST, Column, Mask, fold_words
+from index.documents.corrections import UNCORRECTED
 from index.documents.documents import Documents, naming_fields
-from index.documents.query_words import UNCORRECTED, QueryWord, Wording
-from index.documents.words import fold, stem
+from index.documents.query_words import QueryWord, Wording
+from index.documents.stems import stem
+from index.documents.words import tokens
 
 LOOKED_AT = 64  # of the words that begin alike, those that most documents have
 VALUES = 16  # of the values of all keys that begin alike
@@ -44,7 +46,7 @@ class Typed:
     @property
     def begun(self) -> str:
         """The beginning of the last word, as words are compared."""
-        return fold(self.text[self.last :])
+        return "".join(token.folded for token in tokens(self.text[self.last :]))
 
 
 def complete(documents: Documents, text: str, count: int) -> list[Completion]:
@@ -78,13 +80,15 @@ def _complete_by_word(
     lexical = documents.lexical
     counts = {word: lexical.frequency(word, fields) for word in begun}
     most = nsmallest(LOOKED_AT, filter(counts.get, counts), key=lambda word: (-counts[word], word))
-    stems = set[str]()
+    completed = set[str]()
     for word in most:
-        term = stem(fold(lexical.spelling(word)))
-        if term not in stems:
-            stems.add(term)
-            items = having & lexical.having_any([Alternative(term)], fields)
-            text = typed.text[: typed.last] + lexical.spelling(word)
+        spelling = lexical.vocabulary.spelling(word)
+        stems = [stem(token.folded) for token in tokens(spelling)]
+        if (joined := "".join(stems)) not in completed:
+            completed.add(joined)
+            terms = dict.fromkeys((" ".join(stems), stem(word)))
+            items = having & lexical.having_any(map(Alternative, terms), fields)
+            text = typed.text[: typed.last] + spelling
             yield Completion(text, int(np.count_nonzero(items)))
 
 

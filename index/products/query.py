@@ -1,15 +1,18 @@
-"""Reading of product queries: words to find, words to refuse, and the text for photos."""
+"""Reading of product queries: wishes, refusals, and the text for photos."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 
+from index.documents.analysis import is_content
+from index.documents.corrections import MOST_CORRECTED
 from index.documents.documents import Documents, is_named
-from index.documents.query_words import MOST_CORRECTED, QueryWord
-from index.documents.words import spell, words
+from index.documents.lacks import ADDED
+from index.documents.query_words import QueryWord, Wording
+from index.documents.words import read_words, tokens
 from models.text.lexicon import is_known, plain, split_words
 from models.text.limits import MOST_WORDS, refuse_huge
 from models.text.negation import NEGATIONS, Negated, negations
@@ -22,26 +25,41 @@ NAMING = split_words(
 )  # negations that names have: "no show socks", "not from concentrate"
 # Not every "n't": titles begin with it ("Don't Starve").
 CONTRACTED = re.compile(r"\b(?:that|which) (?:are|did|do|does|had|has|have|is|was|were)n't\b")
-MINUS = re.compile(r"(?<!\S)-(?=\w)\S+")  # "-leather" in "sofa -leather"
+# "-leather" in "sofa -leather"; before a digit it is the sign of a number.
+MINUS = re.compile(r"""(?<!\S)-(?:["“][^"”]+["”]|(?=[^\W\d])\S+)""")
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Words to refuse: no item may have all in a field.
+
+    lacking: what items say that lack it.
+    """
+
+    words: tuple[QueryWord, ...]
+    lacking: QueryWord | None = None
+
+    @property
+    def span(self) -> Span:
+        """Its place in the text."""
+        return Span(self.words[0].start, self.words[-1].end)
 
 
 @dataclass(frozen=True, slots=True)
 class ProductText:
-    """A text as it was understood: all spans point into `text`, as it was typed.
+    """A text as understood; all spans point into `text`, as typed.
 
-    asked: its words. refused: words that no item may have. corrected: what a photo is asked for,
-    with spellings as they are known. length: how many words a field has that is all of what is
-    asked. unknown: words that no item has. unsaid: the text as it was typed, where it has an
-    English word that no item has; sentences are asked for this, as they may say it in other words.
-    names: what items are named that reads like a negation. checked: whether every unknown word was
-    compared with those that items have.
+    asked: its words. refused: what no item may have. corrected: what a photo is asked for, with
+    spellings as they are known. unknown: words that no item has. unsaid: the text as it was typed,
+    where it has an English word that no item has; sentences are asked for this, as they may say it
+    in other words. names: what items are named that reads like a negation. checked: whether every
+    unknown word was compared with those that items have.
     """
 
     text: str
     asked: tuple[QueryWord, ...] = ()
-    refused: tuple[QueryWord, ...] = ()
+    refused: tuple[Refusal, ...] = ()
     corrected: str = ""
-    length: int = 0
     unknown: tuple[str, ...] = ()
     unsaid: str | None = None
     names: tuple[str, ...] = ()
@@ -53,9 +71,19 @@ class ProductText:
         return bool(self.refused) and not self.asked
 
     @property
+    def refused_words(self) -> tuple[QueryWord, ...]:
+        """The words of all refusals."""
+        return tuple(word for refusal in self.refused for word in refusal.words)
+
+    @property
+    def lacking(self) -> tuple[QueryWord, ...]:
+        """The names of refused lacks; items with these come first."""
+        return tuple(refusal.lacking for refusal in self.refused if refusal.lacking)
+
+    @property
     def notes(self) -> tuple[str, ...]:
-        """Notes for the person who searches."""
-        words = {word.start: word for word in (*self.asked, *self.refused)}
+        """Notes for the searching person."""
+        words = {word.start: word for word in (*self.asked, *self.refused_words)}
         typed = {start: self.text[start : word.end] for start, word in words.items()}
         notes = [
             f'"{typed[start]}" is taken for "{word.spelling}".'
@@ -66,13 +94,13 @@ class ProductText:
         if not self.checked:
             notes.append(f"No more than {MOST_CORRECTED} unknown words are corrected.")
         notes += [f'Items are named "{name}": it is searched for.' for name in self.names]
-        refused = dict.fromkeys(typed[word.start] for word in self.refused)
+        refused = dict.fromkeys(_cut(self.text, refusal.span) for refusal in self.refused)
         return (*notes, *(f'Items with "{word}" are left out.' for word in refused))
 
 
 @dataclass(frozen=True, slots=True)
 class NegatedPhrase:
-    """A negated phrase, and all words that belong to it.
+    """A negated phrase, and all its words.
 
     name: the negation and the word behind it; None where no name begins so.
     """
@@ -81,23 +109,36 @@ class NegatedPhrase:
     words: tuple[Span, ...]
     name: tuple[Span, Span] | None
 
+    def first_word(self, text: str) -> NegatedPhrase:
+        """The negation of its first word, "sugar" in "no sugar gum"."""
+        ends = [
+            token.end
+            for token in tokens(text, self.phrase.start, self.phrase.end)
+            if is_content(token.folded) and token.folded not in ADDED
+        ]
+        phrase = Span(self.phrase.start, ends[0] if len(ends) > 1 else self.phrase.end)
+        return NegatedPhrase(
+            phrase, tuple(word for word in self.words if word.end <= phrase.end), self.name
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """The parts of a text that are not asked for as they stand there.
+    """The parts of a text besides the wish itself.
 
     minus: words behind a minus. denied: negated phrases. names: negations that items are named by,
-    each with the word behind it.
+    each with the word behind it. before: negations of a word before what is asked for.
     """
 
     text: str
     minus: tuple[Span, ...]
     denied: tuple[NegatedPhrase, ...]
     names: tuple[tuple[Span, Span], ...]
+    before: tuple[NegatedPhrase, ...] = ()
 
     @classmethod
     def of(cls, text: str, documents: Documents) -> Parts:
-        """The parts of a text, by what the items of some documents are named."""
+        """The parts of a text, by the names of items."""
         minus = tuple(Span(match.start() + 1, match.end()) for match in MINUS.finditer(text))
         phrases = _find_negated(_without_minus(text, minus))
         names = tuple(
@@ -106,35 +147,45 @@ class Parts:
             if phrase.name and is_named(documents, [_cut(text, span) for span in phrase.name])
         )
         denied = tuple(phrase for phrase in phrases if phrase.name not in names)
-        return cls(text, minus, denied, names)
+        parts = cls(text, minus, denied, names)
+        if parts.asked.strip():
+            return parts
+        before = tuple(phrase.first_word(text) for phrase in denied)
+        return replace(parts, denied=(), before=before) if before != denied else parts
 
     @property
     def asked(self) -> str:
-        """The text without what is not asked for."""
-        around = [span for negated in self.denied for span in negated.words]
+        """The text without refused parts."""
+        around = [span for negated in (*self.denied, *self.before) for span in negated.words]
         return blank(_without_minus(self.text, self.minus), around)
 
     @property
     def shown(self) -> str:
-        """The text for photos, but for what is behind a minus: a name negates nothing."""
+        """The text for photos without `apart`; a name negates nothing."""
         negations = [negation for negation, _ in self.names]
-        return blank(_without_minus(self.text, self.minus), negations)
+        around = [span for negated in self.before for span in negated.words]
+        return blank(_without_minus(self.text, self.minus), [*negations, *around])
+
+    @property
+    def apart(self) -> tuple[Span, ...]:
+        """The parts, for photos "without" them."""
+        return (*self.minus, *(negated.phrase for negated in self.before))
 
 
 def read_text(text: str, documents: Documents) -> ProductText:
-    """Read a text with the vocabulary of some documents; ValueError for one over limits.
+    """Read a text with the words of documents; ValueError over limits.
 
     A word behind a minus, or in a phrase that is negated ("without leather"), is refused, unless
     items are named so ("no show socks"): then the negation is a word as others are. The documents'
     lock is held for moments alone.
     """
     refuse_huge(text)
-    if (count := sum(1 for _ in words(text))) > MOST_WORDS:
+    if (count := sum(len(word.tokens) for word in read_words(text))) > MOST_WORDS:
         raise ValueError(f"the text has {count:,} words; send at most {MOST_WORDS}")
     wording, parts = documents.wording(), Parts.of(text, documents)
     corrections = wording.corrections(text)
     asked = wording.read(parts.asked, corrections, {negation.start for negation, _ in parts.names})
-    minus = [wording.read(text, corrections, within=span) for span in parts.minus]
+    apart = [wording.read(text, corrections, {span.start}, span) for span in parts.apart]
     denied = [wording.read(text, corrections, within=part.phrase) for part in parts.denied]
     unknown = tuple(
         _cut(text, word)
@@ -143,15 +194,14 @@ def read_text(text: str, documents: Documents) -> ProductText:
     )
     unsaid = any(_is_unsaid(text, word, unknown) for word in asked)
     shown = wording.correct(parts.shown, [*asked, *chain.from_iterable(denied)])
-    spans = zip(parts.minus, minus, strict=True)
+    spans = zip(parts.apart, apart, strict=True)
     behind = [wording.correct(_blank_around(text, span), words) for span, words in spans]
-    typed = _with_minus(parts.shown, [_cut(text, span) for span in parts.minus])
+    typed = _with_minus(parts.shown, [_cut(text, span) for span in parts.apart])
     return ProductText(
         text,
         asked,
-        tuple(chain.from_iterable(minus + denied)),
+        tuple(_refuse(text, wording, words) for words in apart + denied if words),
         corrected=_with_minus(shown, behind),
-        length=len(list(spell(wording.correct(parts.asked, asked)))),
         unknown=unknown,
         unsaid=typed if unsaid else None,
         names=tuple(text[negation.start : word.end] for negation, word in parts.names),
@@ -159,13 +209,17 @@ def read_text(text: str, documents: Documents) -> ProductText:
     )
 
 
+def _refuse(text: str, wording: Wording, words: tuple[QueryWord, ...]) -> Refusal:
+    return Refusal(words, wording.read_lacking(text, words[0]) if len(words) == 1 else None)
+
+
 def _with_minus(shown: str, behind: Sequence[str]) -> str:
-    """Add the words behind a minus to the text for photos, as "without"."""
+    """Add refused words to the text for photos, as "without"."""
     return " ".join(f"{shown}{''.join(f' without {part}' for part in behind)}".split())
 
 
 def _is_unsaid(text: str, word: QueryWord, unknown: Sequence[str]) -> bool:
-    """Return whether no item has an English word, except as a similar word."""
+    """Return whether no item has an English word as it stands."""
     typed = _cut(text, word)
     halved = word.spelling is not None and " " in word.spelling
     return (typed in unknown or (word.spelling is not None and not halved)) and is_known(typed)
@@ -184,6 +238,7 @@ def _find_negated(text: str) -> list[NegatedPhrase]:
             _name(sentence, negated),
         )
         for negated in negations(sentence)
+        if not text[negated.span.start].isdigit()  # "no 5"
     ]
 
 

@@ -22,6 +22,7 @@ from index.documents.columns import Codes, Facet, Mask
 from index.documents.documents import Documents
 from index.documents.query_words import QueryWord
 from index.filters import parse
+from index.products.paging import RankedPage, RankKeys
 from index.products.query import ProductText
 from index.products.requests import (
     Boost,
@@ -55,13 +56,20 @@ class Ranking:
         self.passing = mask_passing(documents, request.where)
         text = request.text or ProductText("")
         self.words, self.weights = text.asked, request.field_weights
-        self.lexical = self._scores(self.words)
+        self.scored = (*text.asked, *text.lacking)
+        self.lexical = self._scores(self.scored)
         self.probabilities = {kind: self._probabilities(rows) for kind, rows in near.items()}
+        self.having = self.lexical.gains[: len(self.words)] > 0
         self.whole = documents.lexical.whole(
-            [word.alternatives for word in self.words], text.length, self.weights
+            np.flatnonzero(self.having.all(axis=0)),
+            [word.alternatives for word in self.words],
+            self.weights,
         )
-        refused = (self._scores(text.refused).gains > 0).any(0)
-        self.relevant: Mask = self.passing & ~refused
+        self.least = request.least
+        self.relevant: Mask = self.passing.copy()
+        for refusal in text.refused:
+            alternatives = [word.alternatives for word in refusal.words]
+            self.relevant &= ~documents.lexical.mask_refused(alternatives, self.weights)
         if self._is_selective(near):
             self.relevant &= self._mask_answers(self.relevant)
         self.chosen = np.flatnonzero(self.relevant)
@@ -89,25 +97,37 @@ class Ranking:
         return self.documents.lexical.scores(alternatives, self.weights)
 
     def _mask_answers(self, passing: Mask) -> Mask:
-        """Mark the documents with all words or a near answer; if none has all, with half."""
-        least = max(self.request.least, np.finfo(float).tiny)
-        answering: Mask = np.zeros(len(self.documents), np.bool_)
+        """Mark the documents with all words or likely answers, else near ones."""
+        having = self._mask_having(passing)
+        if self.request.likely is not None:
+            likely = having | self._mask_near(self.request.likely)
+            if (likely & passing).any():
+                self.least = self.request.likely
+                return likely
+        return having | self._mask_near(self.request.least)
+
+    def _mask_near(self, least: float) -> Mask:
+        """Mark the documents with a probable photo or sentence."""
+        near: Mask = np.zeros(len(self.documents), np.bool_)
         for probabilities in self._decisive_probabilities():
-            answering |= probabilities >= least
+            near |= probabilities >= max(least, np.finfo(float).tiny)
+        return near
+
+    def _mask_having(self, passing: Mask) -> Mask:
+        """Mark the documents with all words; if none has all, with half."""
         if not self.words:
-            return answering
-        having = self.lexical.gains > 0
-        every: Mask = np.all(having, axis=0)
-        if not (every & passing).any():
-            lexical = self.documents.lexical
-            idf = [
-                max(lexical.idf(alternative.term) for alternative in word.alternatives)
-                * bool(mask.any())
-                for word, mask in zip(self.words, having, strict=True)
-            ]
-            weight: Gains = np.array(idf) @ having
-            every = weight >= max(HALF * sum(idf), np.finfo(float).tiny)
-        return answering | every
+            return np.zeros(len(self.documents), np.bool_)
+        every: Mask = np.all(self.having, axis=0)
+        if (every & passing).any():
+            return every
+        lexical = self.documents.lexical
+        idf = [
+            max(lexical.idf(alternative) for alternative in word.alternatives) * bool(mask.any())
+            for word, mask in zip(self.words, self.having, strict=True)
+        ]
+        weight: Gains = np.array(idf) @ self.having
+        half: Mask = weight >= max(HALF * sum(idf), np.finfo(float).tiny)
+        return half
 
     def _decisive_probabilities(self) -> list[Gains]:
         """The probabilities (N,) any of which, if high enough, makes a document relevant.
@@ -130,8 +150,8 @@ class Ranking:
         for kind, probabilities in self.probabilities.items():
             total += weights.of(kind) * probabilities[chosen]
         exact = np.zeros(len(self.documents), np.bool_)
-        for mask in self.whole.values():
-            exact |= mask
+        for rows in self.whole.values():
+            exact[rows] = True
         total += weights.exact * exact[chosen]
         for boost in self.request.boosts:
             total += self._boost(boost)[chosen]
@@ -145,24 +165,24 @@ class Ranking:
         column = self.documents.columns.get(boost.key)
         return boost.weight * (np.zeros(size) if column is None else column.shares(size))
 
-    def order(self, scores: Gains) -> Codes:
-        """Order the chosen documents, best first: all, or as many as are asked for."""
-        column = self.documents.columns.get(self.request.sort or "")
-        first = -scores
-        if column is not None:
-            keys = column.sort_keys(len(self.documents), self.request.descending)
-            first = keys[self.chosen].astype(np.float64)
-        leading = self._first(first)
-        ties = self.documents.places()[self.chosen[leading]]
-        order: Codes = leading[np.lexsort((ties, -scores[leading], first[leading]))]
-        return order
-
-    def _first(self, values: Gains) -> Codes:
-        """Find the places of the smallest values: of all, or of those that a page may need."""
-        needed = self.request.offset + self.request.limit
-        if self.request.collapse or needed >= len(values):
-            return np.arange(len(values))
-        return np.flatnonzero(values <= np.partition(values, needed - 1)[needed - 1])
+    def page(self) -> RankedPage:
+        """Rank the chosen documents behind the place where the request begins."""
+        request, documents = self.request, self.documents
+        keys = RankKeys.of(documents, request, self.chosen, self.scores())
+        behind = keys.behind(documents, request)
+        if request.collapse:
+            first, variants = self.collapse(keys.order(np.arange(len(self.chosen))))
+            groups, left = len(first), behind[first]
+            first, variants = first[left], variants[left]
+        else:
+            first = np.flatnonzero(behind)
+            groups, variants = len(behind), np.ones(len(first), np.int64)
+        more = len(first) > request.limit
+        if not request.collapse:
+            first = keys.order(first, request.limit)
+        page = slice(0, request.limit)
+        place = keys.place(documents, request, int(first[page][-1])) if more else None
+        return RankedPage(first[page], variants[page], groups, place)
 
     def collapse(self, order: Codes) -> tuple[Codes, Codes]:
         """Keep the first document of each group in an order; also the groups' sizes."""
@@ -191,21 +211,27 @@ class Ranking:
             if self.request.weights.of(kind) * (probability := float(values[document]))
         }
 
+    def _name_whole(self, chosen: Codes) -> dict[int, str]:
+        """The first whole field of some documents, by their places."""
+        names: dict[int, str] = {}
+        for name, rows in self.whole.items():
+            for place in np.flatnonzero(np.isin(chosen, rows)).tolist():
+                names.setdefault(place, name)
+        return names
+
     def list_stated_parts(self, chosen: Codes) -> list[list[ScorePart]]:
         """List the parts of some documents' scores, without photos and sentences."""
         parts: list[list[ScorePart]] = [[] for _ in chosen]
         scale = self.request.weights.words / (self.lexical.bound or 1.0)
-        for word in self.words:
+        for word in self.scored:
             typed = self.request.text.text[word.start : word.end] if self.request.text else ""
             shares = self.documents.lexical.shares(chosen, word.alternatives, self.weights)
             for name, gains in shares.items():
                 for place in np.flatnonzero(gains).tolist():
                     gave = scale * float(gains[place])
                     parts[place].append(ScorePart("words", gave, name, word.spelling or typed))
-        for place, document in enumerate(chosen.tolist()):
-            fields = [name for name, mask in self.whole.items() if mask[document]]
-            if fields:
-                parts[place].append(ScorePart("exact", self.request.weights.exact, fields[0]))
+        for place, name in self._name_whole(chosen).items():
+            parts[place].append(ScorePart("exact", self.request.weights.exact, name))
         for boost in self.request.boosts:
             boosted = self._boost(boost)[chosen]
             for place in np.flatnonzero(boosted).tolist():
@@ -220,9 +246,8 @@ def rank(documents: Documents, request: ProductRequest, near: Neighbours) -> Pro
     """
     with documents.lock:
         ranking = Ranking(documents, request, near)
-        first, variants = ranking.collapse(ranking.order(ranking.scores()))
-        page = slice(request.offset, request.offset + request.limit)
-        chosen = ranking.chosen[first[page]]
+        page = ranking.page()
+        chosen = ranking.chosen[page.first]
         hits = [
             Product(
                 documents.ids[document],
@@ -235,17 +260,19 @@ def rank(documents: Documents, request: ProductRequest, near: Neighbours) -> Pro
             for document, parts, count in zip(
                 chosen.tolist(),
                 ranking.list_stated_parts(chosen),
-                variants[page].tolist(),
+                page.variants.tolist(),
                 strict=True,
             )
         ]
         return ProductAnswer(
             tuple(hits),
             total=len(ranking.chosen),
-            groups=len(first) if request.collapse else len(ranking.chosen),
+            groups=page.groups,
             facets=tuple(ranking.facet(facet) for facet in request.facets),
             items=int(documents.live.sum()),
             behind=documents.behind,
+            least=ranking.least,
+            place=page.place,
         )
 
 

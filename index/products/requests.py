@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from index.documents.columns import Facet
 from index.documents.documents import FIELDS
-from index.filters import parse, simple_parts
+from index.filters import Scalar, parse, simple_parts
 from index.products.query import ProductText
 from index.search.requests import FARTHEST
 from index.segments.rows import Side
@@ -17,6 +17,9 @@ from index.segments.rows import Side
 # text, or a sentence. Without a text, a photo that is like the one that is shown is "looks".
 Near = Literal["looks", "likeness", "meaning"]
 SIDE_OF: Mapping[Near, Side] = {"looks": "images", "likeness": "images", "meaning": "sentences"}
+
+
+LIKELY = 0.6  # how probable a photo must be that alone makes an item an answer to words
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,16 +64,32 @@ class Weights:
 
 
 @dataclass(frozen=True, slots=True)
+class ProductPlace:
+    """The place of a hit in its list, and the number of hits `seen` up to it.
+
+    `value` has the value that the list is sorted by, if there is one.
+    """
+
+    id: str
+    revision: int
+    score: float
+    value: tuple[Scalar, ...]
+    seen: int
+
+
+@dataclass(frozen=True, slots=True)
 class ProductRequest:
-    """A search of items: `limit` of them from the `offset`-th on, best first.
+    """A search of items: `limit` of them, best first, behind a place.
 
     Without `text` and photos everything that passes the filter is relevant. `least` is the
-    probability from which on a photo, or a sentence, alone makes its item relevant.
+    probability from which on a photo, or a sentence, alone makes its item relevant; with `likely`,
+    only where no item has the words or such a photo.
     """
 
     text: ProductText | None = None
     where: Mapping[str, Any] | None = None
     least: float = 0.0
+    likely: float | None = None
     weights: Weights = Weights()
     fields: Mapping[str, float] = field(default_factory=dict)
     boosts: tuple[Boost, ...] = ()
@@ -79,11 +98,16 @@ class ProductRequest:
     descending: bool = False
     collapse: str | None = None
     limit: int = 20
-    offset: int = 0
+    after: ProductPlace | None = None
 
     def __post_init__(self) -> None:
-        if self.offset + self.limit > FARTHEST:
+        if self.seen + self.limit > FARTHEST:
             raise ValueError(f"hits beyond {FARTHEST:,} are not given; narrow the search down")
+
+    @property
+    def seen(self) -> int:
+        """The number of hits on the pages before."""
+        return 0 if self.after is None else self.after.seen
 
     @property
     def field_weights(self) -> Mapping[str, float]:
@@ -148,7 +172,10 @@ class Product:
 
 @dataclass(frozen=True, slots=True)
 class ProductAnswer:
-    """A page of products, with counts of all relevant ones that pass the filter."""
+    """A page of products, with counts of all relevant ones.
+
+    least: from which probability on a photo, or a sentence, alone made its item relevant.
+    """
 
     hits: tuple[Product, ...]
     total: int
@@ -156,3 +183,5 @@ class ProductAnswer:
     facets: tuple[Facet, ...]
     items: int
     behind: int
+    least: float
+    place: ProductPlace | None = None  # where the next page begins, if there is one

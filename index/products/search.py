@@ -18,6 +18,10 @@ from models.text.queries import Query
 
 NEAR_ORDER: tuple[Near, ...] = ("meaning", "likeness", "looks")  # the last depends on the second
 UNCALIBRATED = "The matcher is not calibrated: only words count, not how photos look."
+UNCOMPARED = (
+    "Sentences of items were not asked: the matcher's probabilities of texts are of an earlier "
+    "version. Run `tessera calibrate --texts`."
+)
 Embed = Callable[[str], Query]
 Explained = dict[Near, dict[int, Hit]]  # photos and sentences by their items' revisions
 
@@ -75,7 +79,10 @@ class ItemSearch:
             if photo is not None:
                 self._queries["likeness"] = photo
         if weights.meaning and product_text.unsaid is not None:
-            self._queries["meaning"] = embed(product_text.unsaid)
+            if self._index.compares_texts:
+                self._queries["meaning"] = embed(product_text.unsaid)
+            else:
+                self._notes = (*self._notes, UNCOMPARED)
 
     def find(self) -> ProductResult:
         """Find the page of items that is asked for.

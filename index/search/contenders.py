@@ -2,25 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 
 import numpy as np
 from numpy.typing import NDArray
 
-from index.bags import IMAGE
-from index.catalog.catalog import Catalog
-from index.items import Collection
-from index.search import query as query_parts
-from index.search.query import QueryPart
-from index.search.requests import Hit, Request
+from index.search.query import SentenceRole
+from index.search.requests import Request
 from index.search.scan import Scored, mark_surely_probable
-from index.segments.rows import Numbers, offsets_of
+from index.segments.rows import Numbers
 from models.scores.calibration import Calibration
 from models.scores.kernels import Floats
-from models.scores.scoring import Score
 
 SPARE = 5  # rows whose exact scores are looked at beyond what is asked for
+
+# Of the bound of an error: over twice the largest of 3,000 real ones. Of a stored sentence the
+# errors of all fragments add up, and seldom have one sign.
+LIKELY = {
+    SentenceRole.QUERY_IS_SENTENCE: 0.25,
+    SentenceRole.ROWS_ARE_SENTENCES: 0.08,
+    SentenceRole.BOTH_ARE_SENTENCES: 0.25,
+}
+# A region's is that of one product, and no other word's cancels it out: nearly three times the
+# largest of 30,000.
+LIKELY_OF_REGIONS = 0.5
+
+
+def likely_share(request: Request) -> float:
+    """The share of errors that scores may be off by where rows were left out before."""
+    return LIKELY[request.role] if request.per_photo is None else LIKELY_OF_REGIONS
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +82,9 @@ class Contenders:
         if request.after is None:
             return every
         unseen = total - share * error <= request.after.score
+        if request.per_photo is not None:
+            # Of a photo whose best region was shown, others may not have been.
+            return every.only(unseen) if request.per_photo == 1 else every
         if request.side == "images":
             shown = ~unseen & mark_surely_probable(calibration, scored, request, share)
             # Of those that may not be probable enough, exact probabilities tell.
@@ -103,7 +117,7 @@ class Contenders:
         if request.after is not None:  # what may have been shown is no hit for certain
             shown = self.revisions[self.highest >= request.after.score]
             lowest = np.where(np.isin(self.revisions, shown), -np.inf, lowest)
-        if request.side == "images":
+        if request.side == "images" and request.per_photo is None:
             lowest = _by_item(self.revisions, lowest)
         least = min(_highest(lowest, count), _highest(self.highest, count + SPARE))
         return self.only(self.highest >= least)
@@ -140,141 +154,3 @@ def _by_item(revisions: Numbers, values: Floats) -> Floats:
 def _highest(values: Floats, count: int) -> float:
     """The value that so many reach; -inf where there are fewer."""
     return float(np.partition(values, -count)[-count]) if count <= len(values) else -np.inf
-
-
-# By the revisions and positions of bags: hits, and the items of damaged bags.
-HitOfRow = Mapping[tuple[int, int], Hit]
-Refused = Mapping[tuple[int, int], str]
-
-
-@dataclass(frozen=True, slots=True)
-class Best:
-    """The best hits of a search, and the missing rows.
-
-    vanished: the revisions of rows that were looked for and that the catalog lacks. damaged: the
-    items with a bag that is not as it was stored.
-    """
-
-    hits: list[Hit]
-    vanished: list[int]
-    damaged: set[str]
-
-
-class ExactScores:
-    """Exact scores and probabilities of rows, from the catalog's bags."""
-
-    def __init__(
-        self,
-        catalog: Catalog,
-        collection: Collection,
-        score: Score,
-        calibration: Calibration | None,
-        report: Callable[[int], None],
-    ) -> None:
-        """`report` gets the revision of a row with codes too far off."""
-        self._catalog, self._collection = catalog, collection
-        self._score, self._calibration, self._report = score, calibration, report
-
-    def best(self, contenders: Contenders, request: Request, terms: Sequence[QueryPart]) -> Best:
-        """Find the best hits by bags, one more than asked for.
-
-        Rows come by the scores that they may have, until none that is left can be among the best.
-        Of an item's photos the best one counts, so an item is on the page before once any of its
-        photos is.
-        """
-        highest = contenders.highest
-        needed = request.limit + 1
-        best: dict[tuple[str, int], Hit] = {}  # by item, and by position where it tells hits apart
-        hits: list[Hit] = []
-        vanished: list[int] = []
-        damaged = set[str]()
-        for batch in batches(highest, needed + SPARE):
-            if len(hits) >= needed:
-                batch = batch[highest[batch] >= hits[needed - 1].score]
-            if not len(batch):
-                break
-            rows = contenders.only(batch)
-            scored, refused = self._score_rows(rows, request, terms)
-            damaged.update(refused.values())
-            if len(scored) < len(rows):
-                stored = scored.keys() | refused.keys()
-                vanished += [key[0] for key in rows.keys if key not in stored]
-            for hit in scored.values():
-                if request.least is None or (hit.probability or 0.0) >= request.least:
-                    place = hit.item, 0 if request.side == "images" else hit.position
-                    best[place] = min(best.get(place, hit), hit, key=Hit.by_score)
-            hits = [
-                hit for hit in best.values() if request.after is None or hit.key > request.after
-            ]
-            hits.sort(key=lambda hit: hit.key)
-        return Best(hits, vanished, damaged)
-
-    def _score_rows(
-        self, rows: Contenders, request: Request, terms: Sequence[QueryPart]
-    ) -> tuple[HitOfRow, Refused]:
-        """Score rows exactly; report those with codes too far off."""
-        photos = request.side == "images"  # of another side are rows of a disk that fails
-        keys = rows.keys
-        hits, refused = self.score(
-            [key for key in keys if (key[1] <= IMAGE) == photos], request, terms
-        )
-        for key, total, error in zip(keys, rows.total, rows.error, strict=True):
-            if key in hits and abs(hits[key].score - total) > error:
-                self._report(key[0])
-        return hits, refused
-
-    def score(
-        self, keys: Sequence[tuple[int, int]], request: Request, terms: Sequence[QueryPart]
-    ) -> tuple[HitOfRow, Refused]:
-        """Score bags by revision and position; those deleted meanwhile are left out.
-
-        Also the items of those that are not as they were stored.
-        """
-        bags = self._catalog.look_up(self._collection, keys)
-        if not bags.sound:
-            return {}, bags.damaged
-        bag_vectors = [bag.vectors for bag in bags.sound.values()]
-        vectors = np.concatenate(bag_vectors)
-        offsets = offsets_of([len(fragments) for fragments in bag_vectors])
-        parts = np.stack(
-            [query_parts.exact_rows(self._score, vectors, offsets, t, request.role) for t in terms]
-        )
-        total = query_parts.totals(parts, terms)
-        probabilities = self._probabilities(vectors, offsets, parts, request)
-        name = self._collection.score
-        hits = {
-            key: Hit(bag.item, bag.position, score, key[0], bag, request, name, probability)
-            for (key, bag), score, probability in zip(
-                bags.sound.items(), total.tolist(), probabilities, strict=True
-            )
-        }
-        return hits, bags.damaged
-
-    def _probabilities(
-        self, vectors: Floats, offsets: Numbers, parts: Floats, request: Request
-    ) -> Sequence[float | None]:
-        if self._calibration is None:
-            return [None] * (len(offsets) - 1)
-        return query_parts.probabilities(
-            self._calibration,
-            request.query,
-            request.role,
-            parts,
-            np.add.reduceat(vectors, offsets[:-1], axis=0),
-            np.diff(offsets),
-            in_photos=request.side == "images",
-        )
-
-
-def batches(values: Floats, first: int) -> Iterator[Numbers]:
-    """The places of values, the highest first, in batches that double."""
-    remaining, size = np.arange(len(values)), first
-    while len(remaining):
-        chosen = remaining
-        if size < len(remaining):
-            places = np.argpartition(-values[remaining], size - 1)
-            chosen, remaining = remaining[places[:size]], remaining[places[size:]]
-        else:
-            remaining = remaining[:0]
-        yield chosen[np.argsort(-values[chosen], kind="stable")]
-        size *= 2

@@ -11,17 +11,27 @@ import numpy as np
 
 from index import page_faults
 from index.catalog.catalog import Catalog
-from index.documents.query_words import Synonyms
 from index.documents.reader import DocumentReader
+from index.documents.thesaurus import Synonyms
 from index.items import Collection
-from index.search.contenders import SPARE, Contenders, ExactScores, ShardAnswer
+from index.search.contenders import SPARE, Contenders, ShardAnswer, likely_share
+from index.search.exact_scores import ExactScores
 from index.search.filter_bitmaps import Filters
 from index.search.overview import Overview
-from index.search.query import QueryPart, SentenceRole, check_query, need_calibration, terms_of
+from index.search.query import (
+    QueryPart,
+    SentenceRole,
+    check_query,
+    choose_calibration,
+    general_width,
+    need_calibration,
+    terms_of,
+)
 from index.search.requests import NONE, Answer, Hit, Request, Shortlist
 from index.search.rescorer import Rescorer
 from index.search.scan import Scan, Scored, find_likeliest, keep_probable, probabilities
 from index.search.shortlist import choose
+from index.search.sums import Measure, SumLengths
 from index.search.threads import Workers
 from index.segments.candidates import PER_HIT
 from index.segments.reader import SegmentChain, SegmentReader
@@ -30,9 +40,6 @@ from models.scores.calibration import Calibration, find_weak_line
 from models.scores.scoring import score_named
 from models.text.queries import Query
 
-# Of the bound of an error: over twice the largest of 3,000 real ones. Of a stored sentence the
-# errors of all fragments add up, and seldom have one sign.
-LIKELY = {SentenceRole.QUERY_IS_SENTENCE: 0.25, SentenceRole.ROWS_ARE_SENTENCES: 0.08}
 TRIES = 4  # to find what was replaced during a search
 RECENT = 200  # requests that are kept for an audit
 SHARED = 512  # rows up to which another thread costs more time than it saves
@@ -66,6 +73,7 @@ class Index:
         self._score = score_named(collection.score)
         self._workers = Workers(threads)
         self._rescorer = Rescorer(self._score, self._workers, device)
+        self._lengths = SumLengths()
         self._filters = Filters(catalog, collection)
         self.documents = DocumentReader(catalog, collection, synonyms)
         self._recent: deque[Request] = deque(maxlen=RECENT)
@@ -103,6 +111,11 @@ class Index:
         """The number of changes of the catalog not searched, at last look."""
         return self._reader.latest.behind
 
+    @property
+    def compares_texts(self) -> bool:
+        """Whether texts and sentences have probabilities."""
+        return self._calibration is not None and self._calibration.compares_texts
+
     def recent(self) -> list[Request]:
         """The newest requests whose answers left rows out."""
         return list(self._recent)
@@ -115,7 +128,7 @@ class Index:
         another model has re-embedded the collection.
         """
         request = self._prepare(request)
-        terms = terms_of(request.query)
+        terms = terms_of(request.query, request.role)
         for _ in range(TRIES):
             faults = page_faults.count()
             snapshot = self._reader.current()
@@ -147,7 +160,7 @@ class Index:
         Whoever asked has checked the request.
         """
         snapshot, gone = self._reader.at(revision)
-        contending = self._find_contenders(request, terms_of(request.query), snapshot)
+        contending = self._find_contenders(request, terms_of(request.query, request.role), snapshot)
         return replace(contending, contenders=contending.contenders.among_best(request), gone=gone)
 
     def _handle_vanished(self, vanished: Sequence[int], snapshot: SegmentChain) -> None:
@@ -163,7 +176,12 @@ class Index:
     def _prepare(self, request: Request) -> Request:
         """Check a request, and adapt its query to this matcher."""
         if request.least is not None:
-            need_calibration(self._calibration)
+            if request.per_photo is not None:
+                raise ValueError(
+                    "there are no probabilities to cut at: they are calibrated for whole photos, "
+                    "and these are regions; leave min_probability out"
+                )
+            need_calibration(self._calibration, request.role)
         query = check_query(request.query, request.side, self._collection, self._calibration)
         return replace(request, query=query)
 
@@ -180,11 +198,14 @@ class Index:
         scored, exact = self._scan(request, terms, snapshot, revisions, most)
         candidates = sum(len(segment.numbers) for segment in scored)
         # Where rows were left out before, so can be what only the bound of the error would let in.
-        share = np.float32(1 if exact else LIKELY[request.role])
-        likeliest = find_likeliest(self._calibration, scored, request)
-        scored = [keep_probable(self._calibration, segment, request, share) for segment in scored]
+        share = np.float32(1 if exact else likely_share(request))
+        calibration = choose_calibration(self._calibration, request.role)
+        likeliest = find_likeliest(calibration, scored, request)
+        if request.least is not None:
+            needed = need_calibration(self._calibration, request.role)
+            scored = [keep_probable(needed, segment, request, share) for segment in scored]
         return ShardAnswer(
-            Contenders.of(scored, request, self._calibration, share),
+            Contenders.of(scored, request, calibration, share),
             exact=exact,
             candidates=candidates,
             rows=sum(len(segment.sides[request.side]) for segment in snapshot.segments),
@@ -193,7 +214,7 @@ class Index:
         )
 
     def _find_weak_line(self, request: Request, parts: Sequence[ShardAnswer]) -> float | None:
-        """The probability below which a photo is a weak hit; None where things are not asked for."""
+        """The probability below which a photo is a weak hit, if things are asked for."""
         if self._calibration is None or not request.query.of_things:
             return None
         return find_weak_line(np.concatenate([part.likeliest for part in parts]))
@@ -207,9 +228,9 @@ class Index:
         Their probabilities are those of codes. ValueError without a calibration.
         """
         request = self._prepare(Request(side, query, limit=max(count // PER_HIT, 1)))
-        calibration = need_calibration(self._calibration)
+        calibration = need_calibration(self._calibration, request.role)
         snapshot = self._reader.current()
-        terms = terms_of(request.query)
+        terms = terms_of(request.query, request.role)
         scored, _ = self._scan(request, terms, snapshot, revisions)
         if not scored:
             return replace(NONE, asked=True)
@@ -236,11 +257,11 @@ class Index:
         The items of those that are not as they were stored are added to `damaged`.
         """
         request = self._prepare(Request(side, query))
-        hits, refused = self._exact.score(rows, request, terms_of(request.query))
+        hits, refused = self._exact.score(rows, request, terms_of(request.query, request.role))
         if damaged is not None:
             damaged.update(refused.values())
         best: dict[int, Hit] = {}
-        for hit in hits.values():
+        for (hit,) in hits.values():
             best[hit.revision] = min(best.get(hit.revision, hit), hit, key=Hit.by_probability)
         return best
 
@@ -257,15 +278,31 @@ class Index:
         Also says whether no others could be.
         With `most`, only those of all rows that can be among as many best hits.
         """
-        every = request.exact or self._rescorer.device is not None  # a GPU scans in no time
-        score = None if every else self._score
+        score = None if self._needs_every_row(request) else self._score
+        lengths = self._measure_for(request)
         chosen, exact = choose(
-            snapshot.segments, request, terms, revisions, score, self._workers, self._share
+            snapshot.segments, request, terms, revisions, score, self._workers, self._share, lengths
         )
         if not chosen:
             return [], exact
-        scan = Scan(self._rescorer, request, terms)
+        scan = Scan(self._rescorer, request, terms, lengths)
         if exact and most is not None:
             chosen = scan.narrow(chosen, most)
         few = sum(len(numbers) for _, numbers in chosen) < SHARED
         return self._workers.map(lambda pair: scan.score(*pair), chosen, alone=few), exact
+
+    def _needs_every_row(self, request: Request) -> bool:
+        """Return whether no rows are left out by their summaries.
+
+        Those of some scores say little of lone regions. A GPU scans photos in no time.
+        """
+        if request.per_photo is not None:
+            return request.exact or not self._score.linear_alone
+        return request.exact or self._rescorer.device is not None
+
+    def _measure_for(self, request: Request) -> Measure | None:
+        """The lengths of rows, where a text is compared with sentences."""
+        if request.role is not SentenceRole.BOTH_ARE_SENTENCES:
+            return None
+        width = general_width(request.query)
+        return lambda rows: self._lengths.of(rows, width)

@@ -10,12 +10,12 @@ from threading import Event, Lock, Thread
 from index import page_faults
 from index.catalog.catalog import Catalog
 from index.catalog.checksum_filling import lacks_checksums
-from index.documents.query_words import Synonyms
+from index.documents.thesaurus import Synonyms
 from index.items import Collection
 from index.search.index import Index
-from index.segments import process as following
+from index.segments import follower_process as following
 from index.segments import verification
-from index.segments.builder import Sizes
+from index.segments.follower import Sizes
 from index.segments.verification import Verifier
 from models.scores.calibration import Calibration
 
@@ -42,8 +42,8 @@ class Indexes:
     ) -> None:
         """Open no index yet.
 
-        `follower` is the module that index.segments.process.start runs in a process of its own.
-        `threads` are those of a search; None means one for each processor core.
+        `follower` is the module that index.segments.follower_process.start runs in a process of its
+        own. `threads` are those of a search; None means one for each processor core.
         """
         self.catalog, self._folder = catalog, folder
         self._calibration, self._device, self._synonyms = calibration, device, synonyms

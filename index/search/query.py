@@ -15,26 +15,31 @@ from index.items import Collection
 from index.segments.rows import Numbers, Side, offsets_of
 from models.scores.calibration import Calibration, PairKind
 from models.scores.kernels import Floats
-from models.scores.scoring import Score
+from models.scores.scoring import SCORES, Score
+from models.scores.sentences import unit_sums
 from models.text.queries import Query
 from models.text.things import Condition
-from models.types import FragmentBag
+from models.types import Box, FragmentBag
 
 FLOOR, NO_FLOOR = np.float32(0), np.float32(-np.inf)
 
 
 class SentenceRole(Enum):
-    """The sentence's side of a pair: its fragments are summed over."""
+    """The sentence's side of a pair: its fragments are summed over.
+
+    Two sentences are compared by models.scores.sentences.
+    """
 
     QUERY_IS_SENTENCE = "query"
     ROWS_ARE_SENTENCES = "rows"
+    BOTH_ARE_SENTENCES = "both"
 
 
 @dataclass(frozen=True, slots=True)
 class QueryPart:
     """One part of a query, vectors (T, D), and its weight.
 
-    The weight is below 0 if it is negated.
+    The weight is below 0 if it is negated. To compare sentences, T is 1: see terms_of.
     floored: whether it counts only where a row has it, see Query.floored. condition: when it does,
     if the part asks whether a thing is there.
     """
@@ -107,22 +112,48 @@ def exact_rows(
     return scores
 
 
+def exact_sentences(vectors: Floats, offsets: Numbers, term: QueryPart, width: int) -> Floats:
+    """Compare sentences with a part of a text: cosines (B,).
+
+    Their fragments are those of `exact_rows`, of which the first `width` numbers count.
+    """
+    units = unit_sums(vectors, offsets[:-1], width)
+    alone = np.arange(len(units) + 1)
+    return exact_rows(SCORES["sum_of_max"], units, alone, term, SentenceRole.QUERY_IS_SENTENCE)
+
+
 def check_query(
     query: Query, side: Side, collection: Collection, calibration: Calibration | None
 ) -> Query:
     """Check a query, and adapt it to a collection's matcher.
 
-    ValueError for one without fragments, of another dimension, or not finite.
+    ValueError for one without fragments, of another dimension, or not finite, and for a text with
+    a photo that asks for sentences.
     """
     parts = tuple(_check_part(part, collection) for part in query.parts)
     if not parts:
         raise ValueError("the query has no fragments; give one with at least a word or region")
+    shown = any(isinstance(part.places[0], Box) for part in parts)
+    if side == "sentences" and query.text is not None and shown:
+        raise ValueError("sentences answer a text or a photo: ask for them with one of both")
     query = replace(query, parts=parts)
     return calibration.drop_terms(query, side == "images") if calibration else query
 
 
-def need_calibration(calibration: Calibration | None) -> Calibration:
-    """The calibration of a matcher; ValueError where it has none."""
+def choose_calibration(calibration: Calibration | None, role: SentenceRole) -> Calibration | None:
+    """Return a matcher's calibration, if it is one of such pairs."""
+    if role is SentenceRole.BOTH_ARE_SENTENCES and calibration is not None:
+        return calibration if calibration.compares_texts else None
+    return calibration
+
+
+def need_calibration(calibration: Calibration | None, role: SentenceRole) -> Calibration:
+    """The calibration of a matcher; ValueError where it has none of such pairs."""
+    if calibration is not None and choose_calibration(calibration, role) is None:
+        raise ValueError(
+            "there are no probabilities to cut at: the matcher was calibrated before sentences had "
+            "probabilities of their own; run `tessera calibrate`, or leave min_probability out"
+        )
     if calibration is None:
         raise ValueError(
             "there are no probabilities to cut at: the matcher is not calibrated; "
@@ -131,8 +162,23 @@ def need_calibration(calibration: Calibration | None) -> Calibration:
     return calibration
 
 
-def terms_of(query: Query) -> list[QueryPart]:
-    """The parts of a query with their weights in its score."""
+def general_width(query: Query) -> int:
+    """The count of numbers in a query's vectors without a catalogue's terms."""
+    bag = query.bag
+    return bag.vectors.shape[1] - bag.of_terms
+
+
+def terms_of(query: Query, role: SentenceRole) -> list[QueryPart]:
+    """The parts of a query with their weights in its score.
+
+    To compare sentences, the sums of their fragments at length one.
+    """
+    if role is SentenceRole.BOTH_ARE_SENTENCES:
+        start, width = np.zeros(1, np.int64), general_width(query)
+        return [
+            QueryPart(unit_sums(part.vectors.numpy(), start, width), weight)
+            for part, weight in zip(query.parts, query.weights, strict=True)
+        ]
     return [
         QueryPart(part.vectors.numpy(), counting.weight, counting.floored, counting.condition)
         for part, counting in zip(query.parts, query.countings, strict=True)
@@ -170,7 +216,7 @@ def probabilities(
     if not scores.shape[1]:
         return []
     parts = torch.from_numpy(scores)
-    if role is SentenceRole.QUERY_IS_SENTENCE:
+    if role is not SentenceRole.ROWS_ARE_SENTENCES:
         calibrated: Tensor = calibration.of_query(query, parts, in_photos)
     else:
         long = torch.from_numpy(sums.astype(np.float32))

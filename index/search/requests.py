@@ -22,7 +22,7 @@ FARTHEST = 10_000  # hits that can be paged through, or looked at for their prob
 
 
 class HitKey(NamedTuple):  # no dataclass: these are compared in a tenth of the time
-    """The place of a hit in a list: score, highest first, id, position.
+    """The place of a hit in a list: score, highest first, id, position, region.
 
     Keys compare as their hits follow one another.
     """
@@ -30,6 +30,7 @@ class HitKey(NamedTuple):  # no dataclass: these are compared in a tenth of the 
     minus_score: float
     item: str
     position: int
+    region: int = 0
 
     @property
     def score(self) -> float:
@@ -41,7 +42,8 @@ class HitKey(NamedTuple):  # no dataclass: these are compared in a tenth of the 
 class Request:
     """A search: the `limit` best hits of a side behind `after`.
 
-    A hit among images is an item by the best of its photos; among sentences it is one of them.
+    A hit among images is an item by the best of its photos; among sentences it is one of them. With
+    `per_photo` it is a region of an image, of which so many may be hits: see index.search.regions.
     `where` maps metadata keys to a value, or a list of which any will do; `least` is the smallest
     probability that a hit may have. `seen` says how many hits come before `after`. With `exact`
     every stored row is looked at, so that no hit can be missed. ValueError for limits out of range.
@@ -55,8 +57,11 @@ class Request:
     after: HitKey | None = None
     seen: int = 0
     exact: bool = False
+    per_photo: int | None = None
 
     def __post_init__(self) -> None:
+        if self.per_photo is not None and (self.per_photo < 1 or self.side != "images"):
+            raise ValueError(f"per_photo counts regions of images, from 1, got {self.per_photo}")
         if self.limit < 1:
             raise ValueError(f"limit starts at 1, got {self.limit}")
         if not 0 <= self.seen <= FARTHEST:
@@ -64,10 +69,12 @@ class Request:
 
     @property
     def role(self) -> SentenceRole:
-        """The sentence's side: the query, unless a photo asks for sentences."""
-        if self.side == "sentences" and self.query.text is None:
+        """The sentence's side: the query's, the rows', or both."""
+        if self.side == "images":
+            return SentenceRole.QUERY_IS_SENTENCE
+        if self.query.text is None:
             return SentenceRole.ROWS_ARE_SENTENCES
-        return SentenceRole.QUERY_IS_SENTENCE
+        return SentenceRole.BOTH_ARE_SENTENCES
 
     def behind(self, hit: Hit | None, seen: int) -> Request:
         """The same request for what comes behind a hit."""
@@ -89,11 +96,19 @@ class Hit:
     request: Request
     score_name: str
     probability: float | None = None  # None where the matcher is not calibrated
+    region: int | None = None  # its number in the photo's bag, where regions are searched
 
     @property
     def key(self) -> HitKey:
         """Its place in a list."""
-        return HitKey(-self.score, self.item, self.position)
+        return HitKey(-self.score, self.item, self.position, self.region or 0)
+
+    @property
+    def place(self) -> tuple[str, int, int]:
+        """What tells it from other hits: all photos of an item are one."""
+        if self.region is not None:
+            return self.item, self.position, self.region
+        return self.item, 0 if self.request.side == "images" else self.position, 0
 
     def by_score(self) -> tuple[float, int]:
         """A key to sort an item's photos by score.
@@ -116,9 +131,13 @@ class Hit:
         """The terms of the score: they add up to it.
 
         A link's `fragment` counts in the bag of the sentence's role, its `region` in that of the
-        image's role.
+        image's role. Where both are sentences, `fragment` counts in the query.
         """
         query = self.request.query
+        if self.region is not None:
+            return alignment.region_links(self.bag, query, self.region, self.score_name)
+        if self.request.role is SentenceRole.BOTH_ARE_SENTENCES:
+            return alignment.text_links(self.bag, query)
         if self.request.role is SentenceRole.QUERY_IS_SENTENCE:
             return alignment.query_links(self.bag, query, self.score_name)
         return score_named(self.score_name).links(query.bag, self.bag)

@@ -7,75 +7,20 @@ from dataclasses import dataclass
 
 import numkong
 import numpy as np
-from numpy.typing import NDArray
 
 from index.codes import LOW, encode, split_halves, steps
 from index.search.gpu import Device
 from index.search.query import QueryPart, SentenceRole, exact
+from index.search.row_blocks import RowBlock
 from index.search.threads import Workers
 from index.segments.heads import Heads
-from index.segments.rows import Numbers, Rows, fragments_of, of_vectors, offsets_of
+from index.segments.rows import Numbers, Rows, of_vectors
 from models.scores.byte_dots import CHUNK, ByteDots
 from models.scores.kernels import Floats
 from models.scores.scoring import ProductErrors, Score
 
-ROUNDING = np.float32(2**-23)  # of a number in single precision, up and down
 BLOCK = 2**10  # rows whose products lie in the processor's second cache together
 ALONE = 4  # blocks up to which another thread costs more time than it saves
-
-
-@dataclass(frozen=True, slots=True)
-class RowBlock:
-    """Some rows' arrays, as in Rows, cut or copied out.
-
-    Codes are not copied: the rows' own are those of some `fragments` (N,), or all without these.
-    Of heads, codes, scales and reach are theirs; `rest` is, too, and `noise` is what the codes of
-    the rows themselves may be off by, in any number of a fragment.
-    """
-
-    codes: NDArray[np.int8]
-    fragments: Numbers | None
-    offsets: Numbers
-    scales: Floats
-    reach: Floats
-    bases: Floats
-    summaries: NDArray[np.float16]
-    rest: Floats | None = None
-    noise: Floats | None = None
-
-    def errors(self, fragments: int, sizes: Numbers) -> Floats:
-        """The errors (B, E) of products of rows with a query."""
-        # Sums in single precision, here and in `exact`: of D products, and of what they give.
-        width = self.summaries.shape[1]
-        terms = ROUNDING * (width + fragments + sizes)
-        factors = [self.scales, self.reach, terms * (self.bases + 2 * self.reach)]
-        if self.rest is not None and self.noise is not None:
-            turned = self.reach + self.rest  # ‖v_i‖₂ at most; directions are rounded as well
-            factors += [self.rest, self.noise + 2 * ROUNDING * width * turned]
-        return np.stack(factors, axis=1).astype(np.float32)
-
-    @classmethod
-    def of(cls, rows: Rows, chosen: slice | Numbers, heads: Heads | None = None) -> RowBlock:
-        """The rows of a slice, not copied, or of some numbers."""
-        coded = heads or rows
-        if isinstance(chosen, slice):
-            offsets = rows.offsets[chosen.start : chosen.stop + 1]
-            codes, fragments = coded.codes[offsets[0] : offsets[-1]], None
-            offsets = offsets - offsets[0]
-        else:
-            codes, fragments = coded.codes, fragments_of(rows.offsets, chosen)
-            offsets = offsets_of(rows.offsets[chosen + 1] - rows.offsets[chosen])
-        return cls(
-            codes,
-            fragments,
-            offsets,
-            coded.scales[chosen],
-            coded.reach[chosen],
-            rows.bases[chosen],
-            rows.summaries[chosen],
-            None if heads is None else heads.rest[chosen],
-            None if heads is None else rows.scales[chosen] / np.float32(2),
-        )
 
 
 FINE = 254.0  # a vector's second code is of what its first leaves, which is half a step at most
@@ -134,9 +79,6 @@ class Coded:
         )
         self.errors_by_row = self._errors_by_row(vectors, rest)  # (E, T)
 
-    def __len__(self) -> int:
-        return len(self.scales)
-
     def _errors_by_row(self, vectors: Floats, rest: Floats | None) -> Floats:
         """The effect (E, T) of RowBlock.errors on products with fragments.
 
@@ -155,7 +97,7 @@ class Coded:
 
     def estimates(self, rows: RowBlock) -> Estimates:
         """Scores of rows by their codes."""
-        T, B = len(self), len(rows.scales)
+        T, B = len(self.scales), len(rows.scales)
         dots = self.codes(rows.codes, rows.fragments)  # (N, ≥ T [+ 2])
         fragment_shifts = np.zeros(len(dots), np.float32)
         if self.common is not None:
@@ -165,9 +107,8 @@ class Coded:
         if self.base is not None:
             products = np.asarray(numkong.dots_packed(rows.summaries, self.base))  # high, then low
             width = len(self.base_scales)
-            row_shifts[:, :width] = (
-                products[:, :width] + products[:, width:] / LOW
-            ) * self.base_scales
+            shifts = (products[:, :width] + products[:, width:] / LOW) * self.base_scales
+            row_shifts[:, :width] = shifts if rows.owners is None else shifts[rows.owners]
         scores = np.empty(B, np.float32)
         self.score.kernel(
             dots,
@@ -185,7 +126,7 @@ class Coded:
     def errors(self, rows: RowBlock) -> Floats:
         """The bounds (B,) of the errors of rows' scores from their codes."""
         sizes = np.diff(rows.offsets)
-        errors_by_part = rows.errors(len(self), sizes), self.errors_by_row
+        errors_by_part = rows.errors(len(self.scales), sizes), self.errors_by_row
         images = self.role is SentenceRole.QUERY_IS_SENTENCE
         return self.score.error(ProductErrors(*errors_by_part, sizes, images))
 
@@ -226,6 +167,31 @@ class Rescorer:
                 errors[number, places] = estimates.errors
 
         starts = range(0, count, BLOCK)
+        self._workers.map(estimate, starts, alone=len(starts) < ALONE)
+        return Estimates(scores, errors)
+
+    def best_regions(
+        self,
+        parts: Sequence[Coded],
+        rows: Rows,
+        numbers: Numbers,
+        heads: Heads | None = None,
+    ) -> Estimates:
+        """Score the best region of some sorted rows for all of a query's parts: (1, B)."""
+        scores, errors = np.empty((2, 1, len(numbers)), np.float32)
+
+        def estimate(start: int) -> None:
+            places = slice(start, start + BLOCK)
+            block, offsets = RowBlock.of_regions(rows, numbers[places], heads)
+            total, off = np.zeros((2, len(block.scales)), np.float32)
+            for part in parts:
+                estimates = part.estimates(block)
+                total += np.float32(part.term.weight) * estimates.scores
+                off += np.float32(abs(part.term.weight)) * estimates.errors
+            scores[0, places] = np.maximum.reduceat(total, offsets[:-1])
+            errors[0, places] = np.maximum.reduceat(off, offsets[:-1])
+
+        starts = range(0, len(numbers), BLOCK)
         self._workers.map(estimate, starts, alone=len(starts) < ALONE)
         return Estimates(scores, errors)
 

@@ -9,10 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from index.search import query as query_parts
+from index.search import regions
 from index.search.query import QueryPart, SentenceRole
 from index.search.requests import Request
-from index.search.rescorer import Coded, Rescorer
+from index.search.rescorer import Coded, Estimates, Rescorer
 from index.search.shortlist import Chosen
+from index.search.sums import Measure, estimate
 from index.segments.heads import Heads
 from index.segments.rows import Numbers, Rows
 from models.scores.calibration import Calibration
@@ -22,12 +24,15 @@ MANY = 2_048  # rows from which on bounds save more than they cost
 PROMISING = 4  # times as many rows as are asked for say how high a score has to be
 
 
+JOINED = QueryPart(np.empty((0, 0), np.float32), 1.0)  # all parts, as regions are scored
+
+
 @dataclass(frozen=True, slots=True)
 class Scored:
     """Rows of a segment, and parts' scores (P, N) from codes.
 
     `total` (N,) is the weighted sum. `errors` (P, N) and `error` (N,) say how far each can be from
-    the exact one.
+    the exact one. Where regions are searched, these are of a row's best one, with P = 1.
     """
 
     rows: Rows
@@ -52,16 +57,24 @@ class Scored:
 class Scan:
     """Scores rows of one collection for one request."""
 
-    def __init__(self, rescorer: Rescorer, request: Request, terms: Sequence[QueryPart]) -> None:
-        self._rescorer, self._request, self._terms = rescorer, request, terms
-        self._coded = self._encode(None)
+    def __init__(
+        self,
+        rescorer: Rescorer,
+        request: Request,
+        terms: Sequence[QueryPart],
+        lengths: Measure | None = None,
+    ) -> None:
+        """`lengths` measures the rows of sentences that a text is compared with."""
+        self._rescorer, self._request, self._lengths = rescorer, request, lengths
+        self._regions = request.per_photo is not None
+        self._terms = regions.join_terms(terms, rescorer.score) if self._regions else terms
+        self._coded = self._encode(None) if lengths is None else []
 
     def score(self, rows: Rows, numbers: Numbers, heads: Heads | None = None) -> Scored:
         """Score rows from their codes, or from those of their `heads`."""
-        query = self._coded if heads is None else self._encode(heads)
-        fewer = None if len(numbers) == len(rows) else numbers
-        estimates = self._rescorer.estimates(query, rows, fewer, heads)
-        terms = [part.term for part in query]
+        estimates = self._estimate(rows, numbers, heads)
+        # Regions have the joined score of all parts.
+        terms = [JOINED] if self._regions else self._terms
         return Scored(
             rows,
             numbers,
@@ -70,6 +83,15 @@ class Scan:
             query_parts.totals(estimates.scores, terms),
             query_parts.total_errors(estimates.scores, estimates.errors, terms),
         )
+
+    def _estimate(self, rows: Rows, numbers: Numbers, heads: Heads | None) -> Estimates:
+        if self._lengths is not None:
+            return Estimates(*estimate(self._terms, rows, numbers, self._lengths(rows)))
+        query = self._coded if heads is None else self._encode(heads)
+        if self._regions:
+            return self._rescorer.best_regions(query, rows, numbers, heads)
+        fewer = None if len(numbers) == len(rows) else numbers
+        return self._rescorer.estimates(query, rows, fewer, heads)
 
     def narrow(self, chosen: Chosen, count: int) -> Chosen:
         """Keep the rows that can be among the best `count` hits.
@@ -99,7 +121,7 @@ class Scan:
             request.side == "images"
             and request.role is SentenceRole.QUERY_IS_SENTENCE
             and request.least is None
-            and self._rescorer.device is None
+            and (self._regions or self._rescorer.device is None)
         )
 
     def _find_least(self, bounds: Sequence[Scored], count: int) -> np.float32:
@@ -169,15 +191,13 @@ def probabilities(
 
 
 def keep_probable(
-    calibration: Calibration | None, scored: Scored, request: Request, share: np.float32
+    calibration: Calibration, scored: Scored, request: Request, share: np.float32
 ) -> Scored:
     """Keep the rows with a possible probability of `least`.
 
     Their scores may be off by a share of their errors.
     """
-    if request.least is None:
-        return scored
-    assert calibration is not None
+    assert request.least is not None
     highest = np.array(probabilities(calibration, scored, request, share), np.float32)
     return scored.only(highest >= request.least - SLACK)
 

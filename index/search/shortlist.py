@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -13,6 +13,7 @@ from index.codes import single
 from index.search import query as query_parts
 from index.search.query import QueryPart, SentenceRole
 from index.search.requests import FARTHEST, Request
+from index.search.sums import Measure
 from index.search.threads import Workers
 from index.segments import candidates
 from index.segments.candidates import Candidates
@@ -26,6 +27,38 @@ Chosen = list[tuple[Rows, Numbers]]
 SHARED = 2**17  # rows up to which another thread costs more time than it saves
 
 
+@dataclass(frozen=True, slots=True)
+class SummaryQuery:
+    """A vector (D,) whose products with the summaries of a side rank rows like scores.
+
+    With `lengths`, products divided by the lengths of summaries do so.
+    """
+
+    side: Side
+    vector: Floats
+    lengths: Measure | None = None
+
+    def scan(self, rows: Rows, numbers: Numbers) -> Candidates:
+        """Compute the products of some rows' summaries."""
+        return self._divide(rows, candidates.multiply_summaries(rows, numbers, self.vector))
+
+    def nearest(self, segment: Segment, count: int, mask: NDArray[np.bool_]) -> Candidates:
+        """Find a segment's most promising rows by codes, or all few."""
+        rows, structure = segment.sides[self.side], segment.structures.get(self.side)
+        passing = int(np.count_nonzero(mask))
+        alike = self.lengths is None or self.lengths(rows).alike
+        if structure is None or passing <= candidates.SCANNED or not alike:
+            return self.scan(rows, np.flatnonzero(mask))
+        allowed = None if passing == len(rows) else mask
+        return self._divide(rows, structure.nearest(self.vector, count, allowed))
+
+    def _divide(self, rows: Rows, listed: Candidates) -> Candidates:
+        if self.lengths is None:
+            return listed
+        cosines = self.lengths(rows).cosines(listed.products, listed.rows)
+        return replace(listed, products=cosines)
+
+
 def choose(
     segments: Sequence[Segment],
     request: Request,
@@ -34,16 +67,23 @@ def choose(
     score: Score | None,
     workers: Workers,
     share: float = 1.0,
+    lengths: Measure | None = None,
 ) -> tuple[Chosen, bool]:
     """Choose possible best rows; also says whether no others can be.
 
     Where `revisions` are given, no others pass; without a score every row that passes is chosen.
     Of a shard that holds a share of the items, as many as it has of those that the whole
-    collection's best are among.
+    collection's best are among. `lengths` measures the rows of sentences that a text is compared
+    with.
     """
     passed = [mask_rows(segment.sides[request.side], revisions) for segment in segments]
     if score is not None:
-        chosen = _choose_candidates(segments, passed, request, terms, score, workers, share)
+        query = summary(request, terms, score, lengths)
+        chosen = (
+            _choose_candidates(segments, passed, request, query, terms, score, workers, share)
+            if query
+            else None
+        )
         if chosen is not None:
             return chosen, False
     return _not_empty(segments, request.side, map(np.flatnonzero, passed)), True
@@ -53,6 +93,7 @@ def _choose_candidates(
     segments: Sequence[Segment],
     passed: Sequence[NDArray[np.bool_]],
     request: Request,
+    query: SummaryQuery,
     terms: Sequence[QueryPart],
     score: Score,
     workers: Workers,
@@ -60,21 +101,22 @@ def _choose_candidates(
 ) -> Chosen | None:
     """Choose the rows with the most promising summaries; None for all."""
     rows = sum(int(np.count_nonzero(mask)) for mask in passed)
-    if rows <= candidates.SCANNED or (query := summary(request, terms, score)) is None:
+    if rows <= candidates.SCANNED:
         return None
     sides = [segment.sides[request.side] for segment in segments]
     whole = round(rows / share)
     reach = request.seen + request.limit if request.least is None else FARTHEST
-    words = sum(len(term.vectors) for term in terms if not term.negated)
+    negated = [term for term in terms if term.negated and query.lengths is None]
+    # Of a sentence, sums tell as much as its words.
+    words = candidates.LONG if query.lengths else _count_words(terms)
     most = candidates.count_candidates(whole, reach, words)
     needed = candidates.count_of_shard(candidates.PER_HIT * reach, share)  # items
     together = candidates.rows_per_item(sides) if share < 1 else 1.0
     portion = partial(candidates.count_of_shard, share=share, together=together)  # of rows
-    negated = [term for term in terms if term.negated]
     while rows > (count := portion(most)):
         refined = portion(candidates.count_by_codes(whole, most))
         wider = candidates.WIDER if negated else 1
-        promising = _shortlist(segments, request, query, wider * refined, passed, workers)
+        promising = _shortlist(segments, query, wider * refined, passed, workers)
         if negated:
             promising = candidates.best(promising, wider * count)
             pairs = zip(sides, promising, strict=True)
@@ -102,41 +144,47 @@ def mask_rows(rows: Rows, revisions: Numbers | None) -> NDArray[np.bool_]:
     return rows.live & mask[rows.revisions - first]
 
 
+def _count_words(terms: Sequence[QueryPart]) -> int:
+    return sum(len(term.vectors) for term in terms if not term.negated)
+
+
 def _rows(chosen: Chosen) -> int:
     return sum(len(numbers) for _, numbers in chosen)
 
 
 def _hits(request: Request, chosen: Chosen) -> int:
-    """Count possible hits of rows: one for all of an item's photos."""
-    if request.side == "sentences":
+    """Count possible hits of rows: one for all of an item's photos, or one or more for each."""
+    if request.side == "sentences" or request.per_photo is not None:
         return _rows(chosen)
     # Numbers come in order, and so do their revisions.
     changes = (np.diff(rows.revisions[numbers]) for rows, numbers in chosen)
     return sum(1 + int(np.count_nonzero(change)) for change in changes)
 
 
-def summary(request: Request, terms: Sequence[QueryPart], score: Score) -> Floats | None:
+def summary(
+    request: Request, terms: Sequence[QueryPart], score: Score, lengths: Measure | None = None
+) -> SummaryQuery | None:
     """The vector that ranks stored summaries like scores; None without one.
 
-    Negated parts are left out: next to others they count only where a photo has them (`_without`).
-    Sentences have the summaries of the sentence's role alone.
+    Negated parts are left out of searches of photos: next to others they count only where a photo
+    has them (`_without`).
     """
-    asked = [term for term in terms if not term.negated]
+    asked = [term for term in terms if lengths is not None or not term.negated]
     start = np.zeros(1, np.int64)
     if request.role is SentenceRole.ROWS_ARE_SENTENCES:
-        photo: Floats = score.image_summary(asked[0].vectors, start)[0]
-        return photo
-    if request.side == "sentences" or not asked:
+        return SummaryQuery(request.side, score.image_summary(asked[0].vectors, start)[0])
+    if not asked:
         return None
-    parts = [t.weight * score.sentence_summary(t.vectors, start)[0] for t in asked]
-    summed: Floats = np.sum(parts, axis=0, dtype=np.float32)
-    return summed
+    if lengths is None:
+        parts = [t.weight * score.sentence_summary(t.vectors, start)[0] for t in asked]
+    else:
+        parts = [t.weight * t.vectors[0] for t in asked]
+    return SummaryQuery(request.side, np.sum(parts, axis=0, dtype=np.float32), lengths)
 
 
 def _shortlist(
     segments: Sequence[Segment],
-    request: Request,
-    query: Floats,
+    query: SummaryQuery,
     count: int,
     passed: Sequence[NDArray[np.bool_]],
     workers: Workers,
@@ -145,27 +193,15 @@ def _shortlist(
     alone = sum(len(mask) for mask in passed) < SHARED
 
     def by_codes(number: int) -> Candidates:
-        return _nearest(segments[number], request, query, count, passed[number])
+        return query.nearest(segments[number], count, passed[number])
 
     def by_summaries(number: int) -> Candidates:
-        rows = segments[number].sides[request.side]
-        return candidates.scan(rows, coarse[number].rows, query)
+        return query.scan(segments[number].sides[query.side], coarse[number].rows)
 
     numbers = range(len(segments))
     coarse = workers.map(by_codes, numbers, alone=alone)
     coarse = candidates.best(coarse, count)
     return workers.map(by_summaries, numbers, alone=alone)
-
-
-def _nearest(
-    segment: Segment, request: Request, query: Floats, count: int, mask: NDArray[np.bool_]
-) -> Candidates:
-    """Find a segment's most promising rows by codes, or all few."""
-    rows, structure = segment.sides[request.side], segment.structures.get(request.side)
-    passing = int(np.count_nonzero(mask))
-    if structure is None or passing <= candidates.SCANNED:
-        return candidates.scan(rows, np.flatnonzero(mask), query)
-    return structure.nearest(query, count, None if passing == len(rows) else mask)
 
 
 def _without(

@@ -1,6 +1,6 @@
 """Segments: rows on disk, mapped by searches, built by one process.
 
 `rows` are the arrays, `segment` their files and `manifest` the list of these; `heads` and
-`candidates` make searches fast. `builder` and `process` write segments, `reader` reads them,
-and `verification` compares files with their checksums.
+`candidates` make searches fast. `follower` and `follower_process` write segments, `reader` reads
+them, and `verification` compares files with their checksums.
 """

@@ -110,7 +110,7 @@ class Candidates:
         return Candidates(self.rows[mask], self.products[mask])
 
 
-def scan(rows: Rows, numbers: Numbers, query: Floats) -> Candidates:
+def multiply_summaries(rows: Rows, numbers: Numbers, query: Floats) -> Candidates:
     """Compute products of some rows' summaries with a query (D,).
 
     In row order.

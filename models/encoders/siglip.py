@@ -1,4 +1,4 @@
-"""SigLIP 2 (Zhai et al. 2023; Tschannen et al. 2025) with photos of one size."""
+"""SigLIP, and SigLIP 2 with photos of one size (Zhai et al. 2023; Tschannen et al. 2025)."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from models.encoders.layouts import FolderLayout, read_json
 from models.encoders.open_clip import OpenClipLayout
 
 # model_type: module; "siglip2" is NaFlex in transformers, other SigLIP 2 are "siglip"
-FAMILIES = {"clip": "clip", "siglip": "siglip", "siglip2": "siglip2", "tipsv2": "tipsv2"}
+FAMILIES = {"clip": "clip", "siglip": "siglip", "siglip2": "siglip2_naflex", "tipsv2": "tipsv2"}
 Files = tuple[tuple[str, str], ...]  # a file's name in its folder, and its SHA-256
 
 

@@ -119,18 +119,26 @@ class Model(nn.Module):
             for at, context in enumerate(states[: len(wholes)])
         ]
 
-    def embed_regions(self, inputs: Tensor) -> Tensor:
-        """Unit vectors (K, R, D) of inputs (K, R, C + 4)."""
+    def region_features(self, inputs: Tensor) -> Tensor:
+        """Standardized features with the boxes' geometry (…, C') of inputs (…, C + 4)."""
         features, boxes = inputs[..., :-4].float(), inputs[..., -4:].float()
         parts = zip(self.standardize, features.chunk(len(self.standardize), -1), strict=True)
         standard = [standardize(part) for standardize, part in parts]
-        joined = torch.cat([*standard, geometry(boxes)], dim=-1)  # (K, R, C')
-        vectors: Tensor = self.regions(joined.flatten(0, 1))
+        return torch.cat([*standard, geometry(boxes)], dim=-1)
+
+    def phrase_features(self, inputs: Tensor) -> Tensor:
+        """Phrases' inputs (P, 768), scaled to about unit deviation."""
+        scaled: Tensor = inputs * MINILM_HIDDEN**0.5
+        return scaled
+
+    def embed_regions(self, inputs: Tensor) -> Tensor:
+        """Unit vectors (K, R, D) of inputs (K, R, C + 4)."""
+        vectors: Tensor = self.regions(self.region_features(inputs).flatten(0, 1))
         return vectors.view(*inputs.shape[:2], -1)
 
     def embed_phrases(self, inputs: Tensor) -> Tensor:
         """Unit vectors (P, D) of inputs (P, 768)."""
-        vectors: Tensor = self.phrases(inputs * MINILM_HIDDEN**0.5)  # of about unit deviation
+        vectors: Tensor = self.phrases(self.phrase_features(inputs))
         return vectors
 
     def preference(self, regions: int) -> Tensor:

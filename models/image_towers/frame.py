@@ -22,7 +22,8 @@ class Config:
 
     `unit` gives v length one: the paper does not, and long vectors then answer everything. The
     feature is the mean over the boxes of `proposals`: the whole frame alone, or the boxes of
-    Karpathy et al.'s own model (2014, section 4.1), as they do for SDT-RNN and DeViSE.
+    Karpathy et al.'s own model (2014, section 4.1), as they do for SDT-RNN and DeViSE. `crop` is
+    as in the tower `regions`.
     """
 
     unit: bool = True
@@ -32,6 +33,7 @@ class Config:
     components: int = 300
     embedding: int = 200
     dropout: float = 0.4
+    crop: int = 0
 
 
 class Model(ImageTower):
@@ -40,7 +42,9 @@ class Model(ImageTower):
     precomputes = True
 
     def __init__(self, config: Config) -> None:
-        sight = RegionSight(config.backbone, config.sizes, config.proposals, tuned=False)
+        sight = RegionSight(
+            config.backbone, config.sizes, config.proposals, tuned=False, crop=config.crop
+        )
         super().__init__(config, sight, config.embedding)
         self.standardize = Standardize(sight.channels)
         self.reduce = PrincipalComponents(sight.channels, config.components, whiten=False)

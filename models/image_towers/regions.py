@@ -18,8 +18,9 @@ class Config:
     """Sizes. `proposals` names the boxes; "frame" makes one vector a photo.
 
     See models.vision.proposals. Lite0 features of windows stand for the papers' R-CNN detections;
-    `tuned` trains the CNN as well. `components` reduces a feature to as many numbers first, fitted
-    before training: otherwise a step spends most of its time on features.
+    `tuned` trains the CNN as well; `crop` is the size at which boxes that are cut from the photo
+    are seen, 0 for means over maps of the whole photo. `components` reduces a feature to as many
+    numbers first, fitted before training: otherwise a step spends most of its time on features.
     """
 
     proposals: str = "windows"
@@ -29,6 +30,7 @@ class Config:
     components: int = 0
     embedding: int = 256
     dropout: float = 0.5
+    crop: int = 0
 
     def __post_init__(self) -> None:
         if self.tuned and self.components:
@@ -39,7 +41,9 @@ class Model(ImageTower):
     """v_i = W_m CNN(I_b) + b_m of each region b   (Karpathy et al. 2014, eq. 2; 2015, eq. 1)."""
 
     def __init__(self, config: Config) -> None:
-        sight = RegionSight(config.backbone, config.sizes, config.proposals, config.tuned)
+        sight = RegionSight(
+            config.backbone, config.sizes, config.proposals, config.tuned, config.crop
+        )
         super().__init__(config, sight, config.embedding)
         sizes = sight.channels, config.embedding, config.dropout, config.components
         self.regions = RegionEncoder(*sizes)

@@ -10,6 +10,7 @@ from itertools import accumulate
 import torch
 from torch import Tensor
 
+from models.scores import sentences
 from models.scores.scoring import has_whole, score_named
 from models.text.lexicon import is_enclitic, is_function_word
 from models.text.queries import PLAIN, Counting, Query
@@ -30,7 +31,8 @@ class Phrase:
 
     `whole` is the whole photo's part of it, None if unknown. `region` is the region that earned a
     box, None if the photo as a whole answers. A negated phrase has a similarity of 0 or less. In a
-    query of negated phrases alone, it is above 0 for photos without them.
+    query of negated phrases alone, it is above 0 for photos without them. `pairs` names its
+    fragments where they are pairs of words, of which the span has only the dependents.
     """
 
     span: Span
@@ -38,6 +40,11 @@ class Phrase:
     whole: float | None = None
     region: int | None = None
     negated: bool = False
+    pairs: str | None = None
+
+    def words(self, text: str) -> str:
+        """Its words in a text."""
+        return self.pairs or self.span.of(text)
 
     @property
     def added(self) -> float | None:
@@ -59,10 +66,47 @@ class Group:
 
 def query_links(image: FragmentBag, query: Query, score: str = "sum_of_max") -> tuple[Link, ...]:
     """The terms of a query's score, whose sum is the score; fragments count in `query.bag`."""
+    links = score_named(score).links
+    return join_parts(query, [links(image, part) for part in query.parts], query.floored)
+
+
+def region_links(
+    image: FragmentBag, query: Query, region: int, score: str = "sum_of_max"
+) -> tuple[Link, ...]:
+    """The terms of a query's score for a region, which is that of a photo of it alone.
+
+    With sum_of_max Σ_t v_iᵀ s_t. `whole` is what the whole photo would give in its place.
+    """
+    alone, named = image.alone(region), score_named(score)
+    split = has_whole(image) and named.linear_alone
+    part_links = []
+    for part in query.parts:
+        wholes = (part.vectors @ image.vectors[0]).tolist() if split else [None] * len(part)
+        part_links.append(
+            [
+                replace(link, region=region, whole=wholes[link.fragment])
+                for link in named.links(alone, part)
+            ]
+        )
+    return join_parts(query, part_links, query.floored)
+
+
+def text_links(sentence: FragmentBag, query: Query) -> tuple[Link, ...]:
+    """The terms of a sentence's similarity to a text; regions count in the sentence."""
+    part_links = [sentences.links(sentence, part) for part in query.parts]
+    return join_parts(query, part_links, [False] * len(part_links))
+
+
+def join_parts(
+    query: Query, links: Sequence[Sequence[Link]], floored: Sequence[bool]
+) -> tuple[Link, ...]:
+    """Weigh the links of a query's parts; fragments count in `query.bag`."""
     terms: list[Link] = []
     start = 0
-    for part, counting in zip(query.parts, query.countings, strict=True):
-        part_links = score_named(score).links(image, part)
+    for part, counting, floor, part_links in zip(
+        query.parts, query.countings, floored, links, strict=True
+    ):
+        counting = replace(counting, floored=floor)
         plain = not start and counting == PLAIN
         terms += part_links if plain else [weigh(link, start, counting) for link in part_links]
         start += len(part)
@@ -119,22 +163,16 @@ def phrases(
     With `beta`, chain decoding over the phrases joins neighbours that share a region. Without
     one, each has the region of its content word.
     """
-    phrase_list: list[Phrase] = []
     starts = list(accumulate(map(len, query.parts), initial=0))
-    links_of = by_part(links, starts)
-    for number, part in enumerate(query.parts):
-        if isinstance(part.places[0], Span):
-            phrase_list += part_phrases(image, part, links_of[number], beta)
-    return tuple(phrase_list)
-
-
-def by_part(links: Sequence[Link], starts: Sequence[int]) -> list[list[Link]]:
-    """The links of each part of a query, counting its own fragments; parts begin at `starts`."""
-    links_of: list[list[Link]] = [[] for _ in starts]
+    links_of: list[list[Link]] = [[] for _ in query.parts]
     for link in links:
-        part = bisect_right(starts, link.fragment) - 1
-        links_of[part].append(replace(link, fragment=link.fragment - starts[part]))
-    return links_of
+        number = bisect_right(starts, link.fragment) - 1
+        links_of[number].append(replace(link, fragment=link.fragment - starts[number]))
+    phrase_list: list[Phrase] = []
+    for part, part_links in zip(query.parts, links_of, strict=True):
+        if isinstance(part.places[0], Span):
+            phrase_list += part_phrases(image, part, part_links, beta)
+    return tuple(phrase_list)
 
 
 def part_phrases(
@@ -168,7 +206,9 @@ def word_groups(sentence: FragmentBag) -> list[Group]:
     """
     groups: list[Group] = []
     waiting: tuple[int, ...] = ()
-    for fragment in in_order(sentence):
+    starts = [place.start for place in sentence.places if isinstance(place, Span)]
+    last = [label == WHOLE_SENTENCE for label in sentence.labels]  # behind its words
+    for _, _, fragment in sorted(zip(last, starts, range(len(sentence)), strict=True)):
         label = sentence.labels[fragment]
         if not is_function_word(label):
             groups.append(Group((*waiting, fragment), (fragment,)))
@@ -182,17 +222,6 @@ def word_groups(sentence: FragmentBag) -> list[Group]:
     elif waiting:
         groups = [Group(waiting, waiting)]
     return groups
-
-
-def in_order(sentence: FragmentBag) -> list[int]:
-    """Fragments in reading order; one of the whole sentence comes last."""
-
-    def place(fragment: int) -> tuple[bool, int]:
-        span = sentence.places[fragment]
-        assert isinstance(span, Span)
-        return sentence.labels[fragment] == WHOLE_SENTENCE, span.start
-
-    return sorted(range(len(sentence)), key=place)
 
 
 def join_neighbours(
@@ -236,7 +265,15 @@ def phrase(
         if present and earns_box(image, similarity[list(group.heads)].sum(0), region)
         else None,
         negated,
+        name_pairs([sentence.labels[fragment] for fragment in group.fragments]),
     )
+
+
+def name_pairs(labels: Sequence[str]) -> str | None:
+    """The labels of a phrase with pairs of words; None for single words, and for a whole text."""
+    if all(" " not in label or label == WHOLE_SENTENCE for label in labels):
+        return None
+    return ", ".join(labels)
 
 
 def earns_box(image: FragmentBag, similarity: Tensor, region: int) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -18,11 +19,11 @@ from models.types import Box, FragmentBag
 
 
 class PairKind(Enum):
-    """The kinds of pairs: the summed side in the other side."""
+    """The kinds of pairs: the summed side in the other side, or a text and a text."""
 
     TEXT_IN_PHOTO = 0
     PHOTO_IN_PHOTO = 1
-    TEXT_IN_TEXT = 2
+    TEXT_AND_TEXT = 2
 
 
 PRECISION = 0.5  # the share of right hits that is expected above the line of weak ones
@@ -46,7 +47,7 @@ def kind_of(part: FragmentBag, in_photos: bool) -> PairKind:
     """The kind of a query's part, for searches in photos or in texts."""
     if isinstance(part.places[0], Box):
         return PairKind.PHOTO_IN_PHOTO
-    return PairKind.TEXT_IN_PHOTO if in_photos else PairKind.TEXT_IN_TEXT
+    return PairKind.TEXT_IN_PHOTO if in_photos else PairKind.TEXT_AND_TEXT
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +56,10 @@ class Calibration:
 
     S is the pair's score, and s_t are the T fragments on the summed side (Platt 1999, with two more
     terms). The second term is the summed side's strength at references r_j: `photos` (K, D),
-    whole-photo fragments, or for texts in texts `sentences` (L, D), sums of fragments. The third
-    makes texts of any length comparable. `coefficients` (kinds, 4) are a, b, c and d of each kind.
+    whole-photo fragments, or for texts and texts `sentences` (L, D), sums of fragments. The third
+    makes texts of any length comparable. `coefficients` (kinds, 4) are a, b, c and d of each kind,
+    those of texts and texts only if they were fitted to models.scores.sentences. There S is minus
+    the angle of the sums, whose cosine is the score, and all sums have length one.
 
     A hit with a probability below `weak_below` is weak. `words` are words of the model's training
     outside English lexicons; `facts` describe the measurement. `general` is the count of numbers
@@ -72,6 +75,11 @@ class Calibration:
     facts: dict[str, Any] = field(default_factory=dict)
     general: int | None = None
     presence: Presence | None = None
+
+    @property
+    def compares_texts(self) -> bool:
+        """Whether it has coefficients of a text and a text."""
+        return len(self.coefficients) > PairKind.TEXT_AND_TEXT.value
 
     def drop_terms(self, query: Query, in_photos: bool) -> Query:
         """A query without a catalogue's terms in parts of the searched kind.
@@ -99,7 +107,10 @@ class Calibration:
         Shapes: scores (N,), sums Σ_t s_t (N, D) and sizes T (N,); or (1, D) and (1,) where one
         text or photo has all the scores.
         """
-        references = self.sentences if kind is PairKind.TEXT_IN_TEXT else self.photos
+        references = self.photos
+        if kind is PairKind.TEXT_AND_TEXT:
+            scores = -scores.clamp(-1, 1).arccos()
+            sums, references = F.normalize(sums.float(), dim=1), F.normalize(self.sentences, dim=1)
         answered = torch.logsumexp(sums.float() @ references.T, dim=1)  # (N,) or (1,)
         columns = (scores.float(), answered, sizes.float(), torch.ones(1))
         return torch.stack([column.expand(len(scores)) for column in columns], dim=1)

@@ -63,6 +63,9 @@ class Score(ABC):
     adds_shifts: ClassVar[bool] = (
         False  # whether a common part of all products is a constant of the score
     )
+    linear_alone: ClassVar[bool] = (
+        False  # whether an image of one fragment scores its product with the sentence's summary
+    )
 
     def __call__(self, images: PaddedBags, sentences: PaddedBags) -> Tensor:
         """Scores (K, L) of images (K, R, D) and sentences (L, T, D)."""
@@ -110,7 +113,7 @@ class SumOfMax(Score):
     """
 
     name = "sum_of_max"
-    adds_shifts = True
+    adds_shifts = linear_alone = True
     kernel = staticmethod(sums_of_maxima)
 
     def combine(self, products: Tensor, images: Tensor, sentences: Tensor) -> Tensor:

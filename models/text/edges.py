@@ -40,16 +40,18 @@ def alone(sentence: ParsedSentence) -> list[Edge]:
 def places(sentence: ParsedSentence, edges: Sequence[Edge]) -> list[tuple[str, Span]]:
     """The label and place of each pair, at its dependent word."""
     return [
-        (label(sentence.words, word, head), word.span)
+        (label(sentence.words, word, head, relation), word.span)
         for word, (head, relation) in zip(sentence.words, edges, strict=True)
         if relation != DROPPED
     ]
 
 
-def label(words: Sequence[Word], word: Word, head: int) -> str:
-    """A word, or a relation's two words in the sentence's order."""
+def label(words: Sequence[Word], word: Word, head: int, relation: int) -> str:
+    """A word, a relation such as "black → dog", or two neighbours."""
     if head == ALONE:
         return word.text
+    if relation:
+        return f"{word.text} → {words[head].text}"
     pair = sorted((word, words[head]), key=lambda member: member.span.start)
     return " ".join(member.text for member in pair)
 

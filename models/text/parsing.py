@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from models import shipped
 from models.text.limits import MOST_WORDS, cut_runs, refuse_huge
+from models.towers import TextReader
 from models.types import ParsedSentence, Span, Word
 
 if TYPE_CHECKING:
@@ -141,6 +142,14 @@ def parse(text: str) -> ParsedSentence:
             if is_word(token)
         )
         return ParsedSentence(text, tuple(words))
+
+
+class SentenceReader(TextReader):
+    """A reader of words, without trees."""
+
+    def parse(self, texts: Sequence[str]) -> list[ParsedSentence]:
+        """Split texts into words."""
+        return [parse(text) for text in texts]
 
 
 def parse_trees(texts: Sequence[str]) -> list[ParsedSentence]:

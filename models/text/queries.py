@@ -11,7 +11,14 @@ import torch
 from models.registry import Matcher
 from models.text.limits import refuse_many
 from models.text.parsing import parse
-from models.text.reading import NOTHING_KNOWN, Reading, find_doubtful, has_content, read
+from models.text.reading import (
+    NOTHING_KNOWN,
+    Reading,
+    find_doubtful,
+    has_content,
+    read,
+    read_whole,
+)
 from models.text.spelling import Spelling, correct
 from models.text.things import Condition, ThingsJudge, find_things
 from models.types import FragmentBag, Span
@@ -113,6 +120,33 @@ class Query:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """How texts are read: whole, as stored sentences are, and with their spelling corrected."""
+
+    whole: bool = False
+    spelling: bool = False
+
+    def read(
+        self, text: str, known: Collection[str], things: Collection[str], *, any_word: bool
+    ) -> Reading:
+        """What a text asks for and negates; errors are those of `read`."""
+        if self.whole:
+            return read_whole(text, known, any_word=any_word)
+        return read(text, known, any_word=any_word, things=things)
+
+    def correct(
+        self, text: str, known: Collection[str], things: Collection[str], *, any_word: bool
+    ) -> tuple[str, tuple[Spelling, ...]]:
+        """A text with unknown words corrected, as far as that is wanted and known ones are near."""
+        if any_word or not self.spelling:
+            return text, ()
+        return correct(text, find_doubtful(text, known), things)
+
+
+READER = Reader()
+
+
 def of_phrases(
     matcher: Matcher, weighted: Sequence[tuple[str, float]], known: Collection[str] = ()
 ) -> Query:
@@ -125,16 +159,15 @@ def of_several(
     weighted_lists: Sequence[Sequence[tuple[str, float]]],
     known: Collection[str] = (),
     judge: ThingsJudge | None = None,
-    *,
-    spelling: bool = False,
+    reader: Reader = READER,
 ) -> list[Query]:
     """Several queries, each as `of_phrases` makes it, embedded at once.
 
     With a judge they are for photos: negated phrases, and texts of nothing but things, ask whether
-    things are there. With `spelling`, unknown words are corrected.
+    things are there.
     """
     drafts = [
-        QueryDraft.of(weighted, known, judge, any_word=matcher.any_word, spelling=spelling)
+        QueryDraft.of(weighted, known, judge, reader, any_word=matcher.any_word)
         for weighted in weighted_lists
     ]
     return embed_drafts(matcher, drafts, judge)
@@ -196,22 +229,17 @@ class QueryDraft:
         weighted: Sequence[tuple[str, float]],
         known: Collection[str],
         judge: ThingsJudge | None,
+        reader: Reader,
         *,
         any_word: bool,
-        spelling: bool,
     ) -> QueryDraft:
         """Phrases with their weights, read; ValueError as `read` raises it, and for too many."""
         if len(weighted) > 1:
             refuse_many([phrase for phrase, _ in weighted])
         typed = [phrase for phrase, _ in weighted]
         things = judge.things if judge else ()
-        corrected = [
-            correct(phrase, find_doubtful(phrase, known), things)
-            if spelling and not any_word
-            else (phrase, ())
-            for phrase in typed
-        ]
-        readings = [read(text, known, any_word=any_word, things=things) for text, _ in corrected]
+        corrected = [reader.correct(text, known, things, any_word=any_word) for text in typed]
+        readings = [reader.read(text, known, things, any_word=any_word) for text, _ in corrected]
         only_things = all(reading.named or reading.asked is None for reading in readings)
         parts, start = list[PartDraft](), 0
         for (text, _), (_, weight), reading in zip(corrected, weighted, readings, strict=True):

@@ -9,10 +9,10 @@ import torch
 from torch import Tensor
 
 from models.text.edges import Edge, alone, bigrams, dependencies, join_edges, places
-from models.text.parsing import parse, parse_trees, parser_key, require
+from models.text.parsing import SentenceReader, parse_trees, parser_key, require
 from models.text.trees import columns
 from models.text.words import Vocabulary, WordVectors
-from models.towers import FragmentPlace, TextReader
+from models.towers import FragmentPlace
 from models.types import WHOLE_SENTENCE, ParsedSentence, Span
 
 PAIRS = ("dependencies", "bigrams", "words")
@@ -22,14 +22,6 @@ def whole(sentence: ParsedSentence) -> list[FragmentPlace]:
     """The place of a sentence's only fragment, from first word to last."""
     words = sentence.words
     return [(WHOLE_SENTENCE, Span(words[0].span.start, words[-1].span.end))]
-
-
-class SentenceReader(TextReader):
-    """A reader of words, without trees."""
-
-    def parse(self, texts: Sequence[str]) -> list[ParsedSentence]:
-        """Split texts into words."""
-        return [parse(text) for text in texts]
 
 
 class WordReader(SentenceReader):

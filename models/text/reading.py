@@ -69,6 +69,18 @@ def read(
     )
 
 
+def read_whole(text: str, known: Collection[str] = (), *, any_word: bool = False) -> Reading:
+    """Read a text as a stored sentence is read: whole, also what it negates.
+
+    Parameters and errors are those of `read`.
+    """
+    words = parse(text).words
+    unknown = [word for word in words if not (any_word or knows(word, known))]
+    familiar = any(has_content(word) for word in words if word not in unknown) or not unknown
+    notes = [f'"{word.text}" is not a word that the model knows.' for word in unknown]
+    return Reading(text if familiar else None, (), tuple(dict.fromkeys(notes)))
+
+
 def find_doubtful(text: str, known: Collection[str] = ()) -> list[str]:
     """The words of a text that no model knows, or as a compound alone, as they are typed."""
     return [
@@ -86,8 +98,13 @@ def left_out_of(text: str, known: Collection[str] = ()) -> list[str]:
 
 
 def why_left_out(unknown: Iterable[Word], text: str) -> list[str]:
-    """Notes about the unknown words of a text, and its symbols."""
-    return [*map(why_unknown, unknown), *symbols(text)]
+    """Notes about the unknown words of a text, and its symbols, such as emoji."""
+    symbols = [
+        f'"{character}" has no letters: it is left out.'
+        for character in text
+        if unicodedata.category(character) == "So"
+    ]
+    return [*map(why_unknown, unknown), *symbols]
 
 
 def knows(word: Word, known: Collection[str]) -> bool:
@@ -111,15 +128,6 @@ def why_unknown(word: Word) -> str:
     if not is_latin(word.text):
         return f'"{word.text}" is left out: the model reads only Latin letters.'
     return f'"{word.text}" is not a word that the model knows: it is left out.'
-
-
-def symbols(text: str) -> list[str]:
-    """Notes about symbols, such as emoji, which are no words."""
-    return [
-        f'"{character}" has no letters: it is left out.'
-        for character in text
-        if unicodedata.category(character) == "So"
-    ]
 
 
 def blank(text: str, spans: Iterable[Span]) -> str:

@@ -174,21 +174,17 @@ class LowerMiniLM(nn.Module):
         Raises ValueError for a sentence with more pieces than MiniLM has positions.
         """
         pieces = [piece(sentence) for sentence in sentences]
+        device = self.embeddings.words.weight.device
         states: dict[int, Tensor] = {}
         for batch in plan_passes([len(encoding.ids) for encoding in pieces], len(pieces), SQUARED):
-            states |= zip(batch, self.states([pieces[at] for at in batch]), strict=True)
+            ids = PaddedBags.of([torch.tensor(pieces[at].ids)[:, None] for at in batch]).to(device)
+            tokens = self.embeddings(ids.vectors[..., 0])[ids.mask]  # (N, H)
+            for layer in self.layers:
+                tokens = layer(tokens, ids.mask)
+            of_sentences = tokens.split(ids.mask.sum(1).tolist())
+            for at, of_sentence in zip(batch, of_sentences, strict=True):
+                states[at] = mean_of_pieces(of_sentence, pieces[at])
         return [states[at] for at in range(len(pieces))]
-
-    def states(self, pieces: Sequence[Encoding]) -> list[Tensor]:
-        """States of the words of a few sentences, padded to the longest."""
-        device = self.embeddings.words.weight.device
-        batch = PaddedBags.of([torch.tensor(encoding.ids)[:, None] for encoding in pieces])
-        mask = batch.mask.to(device)
-        tokens = self.embeddings(batch.vectors[..., 0].to(device))[mask]  # (N, H)
-        for layer in self.layers:
-            tokens = layer(tokens, mask)
-        states = tokens.split(mask.sum(1).tolist())
-        return [mean_of_pieces(*pair) for pair in zip(states, pieces, strict=True)]
 
 
 class WordVectors(nn.Module):

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from models.text import classes
-from models.text.readers import SentenceReader
+from models.text.parsing import SentenceReader
 from models.text.words import MINILM_HIDDEN, LowerMiniLM, upper_minilm
 from models.towers import LIKELIHOOD_SCALE, TextTower
 from models.types import PaddedBags, ParsedSentence
@@ -60,17 +60,13 @@ class WeightedWords(SentenceReader):
 
     def inputs(self, sentences: Sequence[ParsedSentence]) -> list[Tensor]:
         """States and a last column of weights, (T + 2, H + 1), between two marks."""
-        states = self.lower(sentences)
-        return [
-            torch.cat([state, self.weights(sentence).to(state)], dim=1)
-            for state, sentence in zip(states, sentences, strict=True)
-        ]
-
-    def weights(self, sentence: ParsedSentence) -> Tensor:
-        """The weight of each word, (T + 2, 1); 0 for the marks."""
+        weighted: list[Tensor] = []
         rarity = self.config.rarity
-        shares = [self.shares.get(word.text.lower(), 0.0) for word in sentence.words]
-        return torch.tensor([0.0, *(rarity / (rarity + share) for share in shares), 0.0])[:, None]
+        for states, sentence in zip(self.lower(sentences), sentences, strict=True):
+            shares = [self.shares.get(word.text.lower(), 0.0) for word in sentence.words]
+            weights = [0.0, *(rarity / (rarity + share) for share in shares), 0.0]  # 0 for marks
+            weighted.append(torch.cat([states, torch.tensor(weights)[:, None].to(states)], dim=1))
+        return weighted
 
     def key(self) -> str:
         """The frozen layers, and the sources of the weights."""
@@ -113,7 +109,8 @@ class Model(TextTower):
         placed = states.new_zeros(*mask.shape, self.config.embedding)
         placed[mask] = (weights * self.project(self.dropout(tokens))).to(placed.dtype)
         s = placed[:, 1:-1]  # (L, T, D), and zero for padding
-        s = s / total_length(s)
+        total = torch.linalg.vector_norm(s.sum(1, keepdim=True), dim=-1, keepdim=True)  # (L, 1, 1)
+        s = s / total.clamp(min=1e-6)
         words = mask[:, 2:]  # as many real places as words
         if self.conse:
             named = self.conse(states[..., :MINILM_HIDDEN], states[..., MINILM_HIDDEN], mask)
@@ -123,10 +120,3 @@ class Model(TextTower):
             shares = LIKELIHOOD_SCALE * self.config.prior * shares
             s = torch.cat([s, shares.to(s)[..., None]], dim=-1)
         return PaddedBags(s, words)
-
-
-def total_length(s: Tensor) -> Tensor:
-    """|Σ_t s_t| of each sentence, (L, 1, 1)."""
-    total = s.sum(1, keepdim=True)  # (L, 1, D)
-    length: Tensor = torch.linalg.vector_norm(total, dim=-1, keepdim=True)
-    return length.clamp(min=1e-6)

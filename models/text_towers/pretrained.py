@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from models.encoders.adapter import Adapter
 from models.encoders.halves import TextHalf
 from models.encoders.source import EncoderSource, Files, family
-from models.text.readers import SentenceReader
+from models.text.parsing import SentenceReader
 from models.towers import FragmentPlace, TextTower
 from models.types import WHOLE_SENTENCE, PaddedBags, ParsedSentence, Span
 

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from models.types import Box
-from models.vision import photo_files
-from models.vision.photo_files import DISPLAY_SIDE, MOST_BYTES, MOST_PIXELS, Pixels
+from models.vision import photo_decoding
+from models.vision.photo_decoding import DISPLAY_SIDE, MOST_BYTES, MOST_PIXELS, Pixels
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +51,9 @@ def decode(
 ) -> Photo:
     """The photo in a file's bytes.
 
-    Arguments and errors are those of models.vision.photo_files.decode.
+    Arguments and errors are those of models.vision.photo_decoding.decode.
     """
-    decoded = photo_files.decode(
+    decoded = photo_decoding.decode(
         data, most_bytes=most_bytes, most_pixels=most_pixels, longest=longest
     )
     return Photo(as_tensor(decoded.pixels), decoded.notes)
@@ -64,7 +64,7 @@ def display_copy(photo: Photo) -> DisplayCopy:
 
     Its long side has at most DISPLAY_SIDE pixels.
     """
-    jpeg = photo_files.display_jpeg(as_array(photo.pixels))
+    jpeg = photo_decoding.display_jpeg(as_array(photo.pixels))
     return DisplayCopy(pixels=decode(jpeg).pixels, notes=photo.notes, jpeg=jpeg)
 
 
@@ -97,4 +97,4 @@ def crop(pixels: Tensor, part: Box) -> Tensor:
 
 def png(pixels: Tensor) -> bytes:
     """Pixels uint8 (3, height, width) as a PNG file's bytes."""
-    return photo_files.png(as_array(pixels))
+    return photo_decoding.png(as_array(pixels))

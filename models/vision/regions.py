@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from models.layers import PrincipalComponents
+from models.types import Box
 from models.vision.backbones import Backbone, squash
 from models.vision.operators import roi_align
 from models.vision.proposals import Proposer
@@ -27,25 +28,47 @@ def pool(maps: Tensor, boxes: Tensor) -> Tensor:
     return features
 
 
+def crop(image: Tensor, box: Box) -> Tensor:
+    """Cut a box, at least a pixel, from a photo (3, H, W)."""
+    height, width = image.shape[1:]
+    left, top = int(box.left * width), int(box.top * height)
+    right, bottom = round(box.right * width), round(box.bottom * height)
+    return image[:, top : max(bottom, top + 1), left : max(right, left + 1)]
+
+
 class RegionFeatures(nn.Module):
     """CNN_θ(I_b) of eq. 1: CNN features of boxes, at several resolutions.
 
     One pass over the whole photo for each size, then means inside the boxes: twenty boxes cost
-    two passes, not twenty. Photos are squashed to squares, so that the frame is always whole.
+    two passes, not twenty. Photos are squashed to squares, so that the frame is always whole. With
+    `crop_size` each box is cut from the photo and seen alone, as R-CNN does, at this size instead:
+    twenty boxes cost twenty passes, and `sizes` only find them.
     """
 
-    def __init__(self, backbone: Backbone, channels: int, sizes: tuple[int, ...]) -> None:
+    def __init__(
+        self, backbone: Backbone, channels: int, sizes: tuple[int, ...], crop_size: int = 0
+    ) -> None:
         super().__init__()
         self.backbone = backbone
-        self.sizes = sizes
-        self.channels = channels * len(sizes)
+        self.sizes, self.crop_size = sizes, crop_size
+        self.channels = channels if crop_size else channels * len(sizes)
 
     def forward(self, images: Sequence[Tensor], proposer: Proposer) -> tuple[Tensor, Tensor]:
         """Features (K, R, C · sizes) and boxes (K, R, 4) of uint8 photos (3, H, W)."""
         device = next(self.backbone.parameters()).device
-        pyramids = [self.backbone.pyramid(squash(images, size).to(device)) for size in self.sizes]
+        sizes = self.sizes[-1:] if self.crop_size else self.sizes
+        pyramids = [self.backbone.pyramid(squash(images, size).to(device)) for size in sizes]
         boxes = proposer.propose(images, pyramids[-1])
+        if self.crop_size:
+            return torch.stack(list(map(self.look_inside, images, boxes))), boxes
         return torch.cat([pool(maps[-1], boxes) for maps in pyramids], dim=-1), boxes
+
+    def look_inside(self, image: Tensor, boxes: Tensor) -> Tensor:
+        """Features (R, C) of boxes (R, 4), each cut from the photo (3, H, W)."""
+        parts = [crop(image, Box(*corners)) for corners in boxes.tolist()]
+        crops = squash(parts, self.crop_size).to(boxes.device)
+        features: Tensor = self.backbone.pyramid(crops)[-1].mean((2, 3))
+        return features
 
 
 class Standardize(nn.Module):

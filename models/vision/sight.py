@@ -22,13 +22,16 @@ class RegionSight(Sight):
     """The CNN features of a photo's boxes, at several resolutions.
 
     `boxes` names the boxes, see models.vision.proposals: "frame" is the whole photo alone. With
-    `tuned` the CNN trains as well. A trained or tuned CNN is in checkpoints, others in packages.
+    `crop` each box is cut out and seen alone. With `tuned` the CNN trains as well. A trained or
+    tuned CNN is in checkpoints, others in packages.
     """
 
-    def __init__(self, backbone: str, sizes: Sequence[int], boxes: str, tuned: bool) -> None:
+    def __init__(
+        self, backbone: str, sizes: Sequence[int], boxes: str, tuned: bool, crop: int = 0
+    ) -> None:
         super().__init__()
         network = backbones.load(backbone, tuned)
-        self.features = RegionFeatures(network, network.channels, tuple(sizes))
+        self.features = RegionFeatures(network, network.channels, tuple(sizes), crop)
         self.channels = self.features.channels
         self.proposer = proposals.load(boxes)
         self.backbone, self.tuned = backbone, tuned
@@ -52,6 +55,7 @@ class RegionSight(Sight):
         """The CNN, its sizes, the boxes, and weights outside packages."""
         digests = [backbones.digest(self.features.backbone)] if self.retrained else []
         sizes = list(self.features.sizes)
+        digests += [f"crop {self.features.crop_size}"] if self.features.crop_size else []
         return json.dumps([self.backbone, sizes, self.proposer.key(), *digests])
 
 

@@ -21,7 +21,7 @@ from app.main import create_app
 from app.settings import Settings
 from tests import shops
 from tests.listening import listen
-from tests.storing import put
+from tests.stored_items import put
 
 CHROMIUM = Path("/usr/bin/chromium")
 FLAGS = (

@@ -14,7 +14,7 @@ from starlette.testclient import TestClient
 from app import demos
 from app.demos import PHOTOS, Demo
 from app.engine.engine import Engine
-from app.imports.folder import import_sources
+from app.imports.storing import import_sources
 from app.main import create_app
 from app.settings import Settings
 from models import shipped

@@ -68,6 +68,7 @@ def test_reference_describes_every_route_and_body(app: FastAPI, client: TestClie
         "/items/{id}",
         "/examples",
     }
+    routes |= {"/search/regions", "/items/{id}/crop", "/items/{id}/magnitudes"}
     routes |= {"/items/{id}/image", "/healthz", "/readyz", "/metrics", "/collections", "/model"}
     routes |= {"/index", "/index/audit", "/session", "/snapshots", "/snapshots/{name}"}
     routes |= {"/livez", "/items/delete", "/collections/{name}", "/aliases", "/aliases/{name}"}

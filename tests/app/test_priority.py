@@ -9,7 +9,7 @@ from threading import get_native_id
 
 import pytest
 
-from app import process as priority
+from app import priority
 
 
 def niceness() -> int:

@@ -77,6 +77,9 @@ def test_search_finds_by_text_by_photo_and_by_id(remote: Client, png: Png) -> No
     assert remote.search_sentences(image=png("red")).hits[0].sentence == "a red wall"
     hits = remote.search_images(phrases=[("red", 2.0)], filter={"colour": ["blue", "lime"]}).hits
     assert {hit.id for hit in hits} == {"blue", "lime"}
+    part = remote.search_regions("red").hits[0]
+    assert part.id == "red"
+    assert remote.item_crop(part.id, tuple(part.box), webp=True)[8:12] == b"WEBP"
     half = remote.search_images(image=png("red", "lime"), box=(0.5, 0, 1, 1)).hits[0]
     assert half.id == "lime"
 
@@ -91,6 +94,7 @@ def test_iterators_go_through_all_pages(remote: Client, png: Png) -> None:
     fill(remote, png)
     assert [item.id for item in remote.items(limit=2)] == sorted(COLOURS)
     assert len({hit.id for hit in remote.image_hits("red", limit=2)}) == 5
+    assert len({hit.id for hit in remote.region_hits("red", limit=2)}) == 5
     assert len({hit.id for hit in remote.sentence_hits(image=png("red"), limit=2)}) == 5
 
 

@@ -24,7 +24,7 @@ CALIBRATION = Calibration(
 
 
 def requests_of(sentence_bag: MakeBag, image_bag: MakeBag) -> list[Request]:
-    """Requests of both directions, with and without options.
+    """Requests of all directions, with and without options.
 
     Filters, negation and a least probability.
     """
@@ -43,6 +43,8 @@ def requests_of(sentence_bag: MakeBag, image_bag: MakeBag) -> list[Request]:
         Request("images", replace(query, weights=(-0.6, -0.4)), limit=7),
         Request("images", replace(query, weights=(-0.6, -0.4)), limit=7, least=0.2),
         Request("images", Query.of(image_bag(3)), limit=7, exact=True),
+        Request("images", query, limit=7, per_photo=1),
+        Request("images", query, limit=7, per_photo=3, where={"n": [1, 2]}),
         Request("sentences", Query.of(image_bag(4)), limit=7),
         Request("sentences", Query.of(image_bag(4)), limit=7, where={"n": 3}),
         Request("sentences", Query((sentence_bag(3),), (1.0,), "a text"), limit=7),

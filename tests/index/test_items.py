@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from index.items import MOST_KEYS, MOST_SENTENCES, Entry, Picture, check_size
+from index.items import MOST_KEYS, MOST_SENTENCES, Entry, Picture, check_new_name, check_size
 from models.types import WHOLE_FRAME, FragmentBag, Span
 
 PICTURE = Picture(b"jpeg", 4, 3, "0" * 64)
@@ -15,14 +15,21 @@ def sentence(vectors):
     return FragmentBag(vectors, (Span(0, 1),) * len(vectors), ("a",) * len(vectors))
 
 
-@pytest.mark.parametrize("odd", ["", "a" * 201, "new\nline", "\x00", "\ud800"])
-def test_id_that_is_empty_too_long_or_unprintable_is_refused(odd):
-    with pytest.raises(ValueError, match="1 to 200 printable"):
+@pytest.mark.parametrize("odd", ["", "a" * 1_025, "ü" * 513, "\x00", "\ud800"])
+def test_id_that_is_empty_too_long_or_no_unicode_is_refused(odd):
+    with pytest.raises(ValueError, match=r"an id is 1 to 1,024 bytes|an id: NUL and halves"):
         Entry(odd, sentences=("a",), bags=(sentence(torch.ones(1, 2)),))
 
 
-def test_id_with_slashes_spaces_and_umlauts_is_fine():
-    Entry("a/b ü#?%", sentences=("a",), bags=(sentence(torch.ones(1, 2)),))
+@pytest.mark.parametrize("name", ["a/b ü#?%", "new\nline", "\u202fPM", "a" * 1_024, "ü" * 512])
+def test_id_of_any_other_text_is_fine(name):
+    Entry(name, sentences=("a",), bags=(sentence(torch.ones(1, 2)),))
+
+
+@pytest.mark.parametrize("name", ["", "a" * 201, "new\nline", "\u202fPM", "..", "\ud800"])
+def test_name_of_a_collection_is_short_and_printable(name):
+    with pytest.raises(ValueError, match=r"1 to 200 printable|a step in an address"):
+        check_new_name(name)
 
 
 @pytest.mark.parametrize("odd", ["a\0b", "\ud800", "a \udc80 b"])

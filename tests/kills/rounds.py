@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from app.engine.inference import Models
-from index.backup.folder import Snapshots
+from index.backup.snapshot_folder import Snapshots
 from index.backup.snapshots import verify
 from tests.kills import truth
 from tests.kills.aging import UNDONE, age

@@ -41,7 +41,7 @@ def entries(catalog: Catalog) -> list[Entry]:
 
 
 def states(stored: Sequence[Entry]) -> dict[str, State]:
-    """The states of items by id; AssertionError for a torn one."""
+    """The states of items by id; AssertionError for one of mixed versions."""
     return {
         entry.id: State.of(
             {

@@ -176,6 +176,21 @@ def test_a_calibration_comes_back_and_leaves_the_weights_alone(small_matcher, tm
         assert torch.equal(calibrated.model.state_dict()[key], value)
 
 
+def test_an_earlier_calibration_knows_nothing_of_texts(small_matcher, tmp_path):
+    """Its coefficients of texts were fitted to sums of maxima."""
+    out, earlier = tmp_path / "calibrated.safetensors", tmp_path / "earlier.safetensors"
+    made = Calibration(torch.zeros(2, 8), torch.zeros(3, 8), torch.rand(3, 4), 0.25)
+    checkpoint.calibrate(small_matcher, out, made)
+    state, described = checkpoint.read(out)
+    del described["calibration"]["texts"]
+    checkpoint.write(earlier, state, described)
+    loaded = checkpoint.load(earlier).calibration
+    assert not loaded.compares_texts
+    assert torch.equal(loaded.coefficients, made.coefficients[:2])
+    checkpoint.calibrate(earlier, out, loaded)
+    assert not checkpoint.load(out).calibration.compares_texts
+
+
 def test_a_checkpoint_is_calibrated_anew_in_its_place(small_matcher, tmp_path):
     out = tmp_path / "calibrated.safetensors"
     for weak in (0.25, 0.5):

@@ -7,7 +7,7 @@ import models.text_towers
 from training.data import readers as folders
 from training.data import synthetic
 from training.data.corpus import Corpus
-from training.evaluation.captions import descriptions
+from training.evaluation.captions import measure
 from training.matchers.preset import parse
 from training.runs.folder import RunPlace
 from training.runs.loop import Trainer
@@ -32,7 +32,7 @@ def without_meteor(monkeypatch):
     def absent():
         raise LookupError("install it")
 
-    monkeypatch.setattr(descriptions, "find_package", absent)
+    monkeypatch.setattr(measure, "find_package", absent)
 
 
 @pytest.fixture(scope="session")

@@ -14,7 +14,7 @@ from models.captioners.attentive import Attentive
 from models.captions.captioning import FIRST_WORD, UNKNOWN, Language
 from models.captions.decoding import END, State
 from models.types import PaddedBags
-from training.captioners.captions import caption_words
+from training.captioners.vocabulary import caption_words
 from training.runs.loop import shuffle
 
 PADDING = -1  # the target of padding

@@ -13,10 +13,10 @@ from models import checkpoint, registry
 from models.captioners.attentive import Attentive
 from models.captions.captioning import FIRST_WORD, LanguageCaptioner
 from models.shipped import PRETRAINED
-from training.captioners import language
+from training.captioners import text_vectors
 from training.captioners.batches import Batches, CaptionDataset, MixedDataset, word_indices
-from training.captioners.captions import count_words, vocabulary
 from training.captioners.preset import CaptionerPreset, TextOptions
+from training.captioners.vocabulary import count_words, vocabulary
 from training.data.corpus import Example
 from training.runs.folder import RunPlace
 from training.runs.loop import Dataset
@@ -84,7 +84,7 @@ def make_dataset(
     if not isinstance(model.language, Attentive):
         raise ValueError(f"[text] needs a model that takes sentences, and {preset.model} does not")
     loaded = load_teacher(preset.text)
-    vectors = language.embed_texts(
+    vectors = text_vectors.embed_texts(
         loaded, data.sentences, place.cache, preset.schedule.precision, data.progress
     )
     if not place.start:

@@ -15,8 +15,8 @@ from models.checkpoint import Checkpoint
 from training.captioners.describe import describe
 from training.captioners.train import frozen_inputs
 from training.data.corpus import Corpus, Example
-from training.evaluation.captions.descriptions import match_photos
 from training.evaluation.captions.hallucination import compare_nouns
+from training.evaluation.captions.measure import match_photos
 from training.evaluation.captions.wordnet import WordNet
 from training.evaluation.reliability import Reliability, reliability
 from training.matchers.calibration import SEED

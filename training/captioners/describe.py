@@ -14,7 +14,7 @@ from models.registry import Caption, Captioner, Generation
 from models.towers import Sight
 from models.types import WHOLE_FRAME, Box, FragmentBag, Span
 from training.data.corpus import Example
-from training.evaluation.captions.descriptions import GeneratedCaption
+from training.evaluation.captions.measure import GeneratedCaption
 from training.evaluation.embedding import encode_inputs, read_pixels
 from training.runs.progress import Progress, silent
 

@@ -18,8 +18,8 @@ from models.checkpoint import Checkpoint
 from models.text import classes
 from models.text.parsing import parse_trees
 from models.types import PaddedBags, ParsedSentence
-from training.captioners.captions import caption_words
 from training.captioners.train import frozen_inputs
+from training.captioners.vocabulary import caption_words
 from training.data.corpus import Example
 from training.evaluation.captions.wordnet import PERSONS, WordNet
 from training.matchers.frozen import precision_of

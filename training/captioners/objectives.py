@@ -12,7 +12,7 @@ from torch import Tensor
 from models.captions.captioning import FIRST_WORD, UNKNOWN, LanguageCaptioner
 from models.captions.decoding import END, CaptionLimits, sample
 from training.captioners.batches import PADDING, Batches, CaptionBatch, TextBatch
-from training.captioners.captions import caption_words
+from training.captioners.vocabulary import caption_words
 from training.evaluation.captions.cider import Cider
 from training.runs.precision import half_precision
 

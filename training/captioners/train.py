@@ -15,7 +15,7 @@ from models.captions.captioning import LanguageCaptioner
 from models.registry import BEAM, Caption, Generation
 from models.towers import ImageTower
 from training.captioners import build as building
-from training.captioners import language
+from training.captioners import text_vectors
 from training.captioners.batches import Batches
 from training.captioners.objectives import CrossEntropy, SelfCritical
 from training.captioners.preset import CaptionerPreset
@@ -61,7 +61,7 @@ def train(
     """
     folder = claim_folder(corpus, place, preset, text, resume)
     torch.manual_seed(place.seed)
-    sentences = language.gather_sentences(corpus, preset.text, text)
+    sentences = text_vectors.gather_sentences(corpus, preset.text, text)
     model = building.build(preset, sentences, place.start).to(place.device)
     folder.restore(model)
     (inputs, examples), (val_inputs, val_examples) = (

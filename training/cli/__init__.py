@@ -1,5 +1,8 @@
 """Commands of training, of measurements, and of lists.
 
+`matchers`, `captioners`, `encoders` and `parts` (parser, proposals, grounder) train or change one
+thing each. `analysis` measures a checkpoint or looks inside it, `judging` compares a search with
+judgements, `results` writes the results page, `words` writes lists. `options` has what they share.
 As in app.cli, a command imports what it needs when it runs.
 """
 

@@ -116,7 +116,7 @@ def evaluate(
     with plain_errors(console, parser):
         from models import checkpoint, registry
         from training import analysis
-        from training.data import catalogue, entities
+        from training.data import catalogue, entities, learned
         from training.data import readers as folders
         from training.evaluation import queries as natural
         from training.evaluation.captions import spice as spices
@@ -126,7 +126,11 @@ def evaluate(
         analysis.refuse_unused(loaded.kind, frozen=frozen, occlude=occlude, beam=beam, spice=spice)
         searches = bool(field or queries)
         corpus = (catalogue if searches or unwritten else folders).read(data, images)
-        examples, part = analysis.sample(corpus.split(split), split, limit)
+        given = corpus.split(split)
+        new = learned.leave_out(given, loaded.facts) if split != "train" else given
+        if len(new) < len(given):
+            console.print(learned.describe(len(given), len(new)), soft_wrap=True)
+        examples, part = analysis.sample(new, split, limit)
         truth = entities.read(boxes_file) if (boxes_file := find_boxes(data, boxes)) else {}
         exam = analysis.Exam(
             examples, truth, cache, progress.on(console), device,
@@ -157,6 +161,9 @@ def calibrate(
     judge: Annotated[
         Path | None, typer.Option("--matcher", help="Ranks the captions of a captioner.")
     ] = None,
+    texts: Annotated[
+        bool, typer.Option("--texts", help="Fit texts and texts alone; quick: embeds no photo.")
+    ] = False,
     cache: Cache = FEATURES,
     out: ChangedOut = None,
     json_file: Numbers = None,
@@ -175,7 +182,7 @@ def calibrate(
     console = Console(stderr=True)
     with plain_errors(console, parser):
         from models import checkpoint
-        from training import analysis
+        from training import analysis, probabilities
         from training.data import readers as folders
         from training.evaluation import reliability, tables
         from training.runs import progress
@@ -184,8 +191,8 @@ def calibrate(
         loaded = checkpoint.load(file, device)
         corpora = [folders.read(data, images), *map(folders.read, check or ())]
         ranking, place = analysis.load_judge(loaded, judge, device), RunPlace(file, cache, device)
-        curves, facts = analysis.calibrate(
-            loaded, ranking, corpora, place, out or file, progress.on(console)
+        curves, facts = probabilities.calibrate(
+            loaded, ranking, corpora, place, out or file, progress.on(console), texts=texts
         )
         Console().print(tables.format_reliabilities(curves))
         analysis.store(json_file, {"checkpoint": loaded.fingerprint} | facts)
@@ -219,10 +226,10 @@ def show_magnitudes(
     with plain_errors(console, parser):
         from training import analysis
         from training.data import readers as folders
-        from training.evaluation import inside as regions
+        from training.evaluation import outstanding_parts as regions
         from training.evaluation import tables
         from training.evaluation.embedding import embed, embed_photos
-        from training.evaluation.inside import magnitudes
+        from training.evaluation.outstanding_parts import magnitudes
         from training.runs import progress
 
         loaded = analysis.load_matcher(file, device)
@@ -247,7 +254,7 @@ def show_compositions(file: File, json_file: Numbers = None) -> None:
     console = Console(stderr=True)
     with plain_errors(console):
         from training import analysis
-        from training.evaluation.inside import compositions
+        from training.evaluation.outstanding_parts import compositions
 
         loaded = analysis.load_matcher(file, "cpu")
         norms = compositions(loaded.model.text)
@@ -283,7 +290,7 @@ def show_regions(
     with plain_errors(console, parser):
         from training import analysis
         from training.data import readers as folders
-        from training.evaluation import inside as regions
+        from training.evaluation import outstanding_parts as regions
         from training.evaluation.embedding import embed_photos
         from training.runs import progress
 

@@ -17,6 +17,7 @@ from training.cli.options import (
     Device,
     Images,
     Parser,
+    Photos,
     Resume,
     Runs,
     format_epoch,
@@ -41,6 +42,7 @@ def train(
     epochs: Annotated[
         int | None, typer.Option(min=1, help="Instead of the preset's; teachers keep theirs.")
     ] = None,
+    photos: Photos = None,
     start: Annotated[
         Path | None, typer.Option(help="A checkpoint of the same model to begin with.")
     ] = None,
@@ -72,13 +74,17 @@ def train(
         from training.runs.folder import RunPlace
         from training.runs.workers import launch
 
-        chosen = presets.read(preset, start=start).with_epochs(epochs)
+        shipped = presets.read(preset, start=start)
         catalogue = Catalogue(tuple(field or ()), clicks)
-        corpus = read_corpus(chosen, data, images, catalogue, console)
-        arguments = chosen, corpus, RunPlace(out, cache, device, seed, start), resume, parser
-        typer.echo(
-            launch(workers, train_in, *arguments) if workers > 1 else train_in(False, *arguments)
-        )
+        corpus = read_corpus(shipped, data, images, catalogue, console)
+        chosen = shipped.with_photos(photos).with_epochs(epochs).fit_to(corpus)
+        for change in presets.describe_changes(shipped, chosen):
+            console.print(change, markup=False, soft_wrap=True)
+        place = RunPlace(out, cache, device, seed, start)
+        arguments = chosen, corpus, place, resume, parser
+        best = launch(workers, train_in, *arguments) if workers > 1 else train_in(False, *arguments)
+        draw_run(best, corpus, place, console)
+        typer.echo(best)
 
 
 def train_in(
@@ -110,6 +116,17 @@ def train_in(
         resume=resume or begun,
         reporter=reporter if workers.is_first() else SILENT,
     )
+
+
+def draw_run(best: Path, corpus: Corpus, place: RunPlace, console: Console) -> None:
+    """Draw a run's curves and examples into its folder."""
+    from training.report import drawing, run_pictures
+
+    if not drawing.is_available():
+        console.print(f"no pictures of the run without matplotlib: {drawing.INSTALL}", markup=False)
+        return
+    run_pictures.draw_history(best.parent)
+    run_pictures.draw_examples(best, corpus, place)
 
 
 @dataclass(frozen=True, slots=True)

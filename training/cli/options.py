@@ -32,6 +32,9 @@ Parser = Annotated[
         help="The spaCy pipeline of trees: a folder, or an installed package. [default: ours]",
     ),
 ]
+Photos = Annotated[
+    int | None, typer.Option(min=4, help="Learn the first photos of train alone, for a short try.")
+]
 Resume = Annotated[
     bool, typer.Option("--resume", help="Resume an interrupted run; give the same options.")
 ]

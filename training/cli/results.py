@@ -18,6 +18,7 @@ from training.cli.options import (
     Device,
     Images,
     Parser,
+    Photos,
     Runs,
     format_epoch,
     plain_errors,
@@ -41,6 +42,7 @@ def reproduce_rows(
     seeds: Annotated[
         int, typer.Option(min=1, help="Trainings of each preset that has epochs.")
     ] = 5,
+    photos: Photos = None,
     results: Annotated[
         Path, typer.Option(help="The file that gets a line for each run.")
     ] = measurements.FILE,
@@ -63,8 +65,11 @@ def reproduce_rows(
         from training.runs import progress
         from training.runs.folder import RunPlace
 
-        rows = [presets.read(name) for name in only or (system.preset for system in SYSTEMS)]
         corpus = folders.read(data, images)
+        rows = [
+            presets.read(name).with_photos(photos).fit_to(corpus)
+            for name in only or (system.preset for system in SYSTEMS)
+        ]
         trainings = reproduce.plan(rows, corpus, RunPlace(out, cache, device), seeds)
         paces = reproduce.measure_paces(
             [
@@ -78,8 +83,8 @@ def reproduce_rows(
             corpus,
             reproduce.Publisher(results, page),
             progress=progress.on(console),
-            starts=lambda training: console.print(f"{training.name}, {training.left} epochs left"),
-            tells=lambda record: console.print(format_epoch(record)),
+            on_start=lambda job: console.print(f"{job.name}, {job.left} epochs left"),
+            on_epoch=lambda record: console.print(format_epoch(record)),
         )
         if failures:
             raise ArithmeticError(
@@ -104,7 +109,9 @@ def write_report(
 
     Example: tessera report benchmarks/measurements.jsonl docs/research/results.md --add mine.json
     """
-    with plain_errors(Console(stderr=True)):
+    console = Console(stderr=True)
+    with plain_errors(console):
+        from training.report import drawing, pictures
         from training.report import page as report
 
         if add:
@@ -112,7 +119,11 @@ def write_report(
                 measurements.name_of(file): json.loads(file.read_text("utf-8")) for file in add
             }
             measurements.add(results, measured)
-        out.write_text(report.write_page(report.read(results)), encoding="utf-8")
+        if not drawing.is_available():
+            console.print(f"no pictures without matplotlib: {drawing.INSTALL}", markup=False)
+        stored = report.read(results)
+        shown = pictures.draw_for(stored, out)
+        out.write_text(report.write_page(stored, shown), encoding="utf-8")
 
 
 def describe_plan(trainings: Sequence[Training], paces: Mapping[str, float]) -> str:

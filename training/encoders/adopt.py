@@ -29,7 +29,12 @@ WHERE = (
 )  # options for the place of weights, which do not count in a fingerprint
 WANTED = ("*.json", "*.safetensors", "README.md")  # files of a repository: no pickles, no programs
 RECIPES = {"clip": "value"}  # for other families "contributed" has more right boxes (decision 0026)
-NAMED = {"clip": "CLIP", "siglip": "SigLIP", "siglip2": "SigLIP 2 NaFlex", "tipsv2": "TIPSv2"}
+NAMED = {
+    "clip": "CLIP",
+    "siglip": "SigLIP",
+    "siglip2_naflex": "SigLIP 2 NaFlex",
+    "tipsv2": "TIPSv2",
+}
 
 
 @dataclass(frozen=True, slots=True)

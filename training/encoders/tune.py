@@ -30,7 +30,7 @@ from training.encoders.adopt import TOWER, write
 from training.evaluation.embedding import BATCH, read_pixels
 from training.evaluation.masking import Masking
 from training.evaluation.retrieval import Floats, retrieval
-from training.evaluation.scores import score_matrix
+from training.evaluation.score_matrix import score_matrix
 from training.runs.progress import Progress
 
 MASKED = 50  # photos whose boxes are made grey

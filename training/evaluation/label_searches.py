@@ -31,6 +31,7 @@ LEAST = 5  # photos that answer a query
 LACKING, SHARE = 8, 0.25  # photos of a with no b, and the share of those of a that have b
 PAIRS = 40  # drawn of all pairs of a negation
 FIRST = 5
+ROLE = SentenceRole.QUERY_IS_SENTENCE
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,9 +110,9 @@ class LabelWorld:
     def score(self, query: Query) -> NDArray[np.float32]:
         """The scores (P, K) of a query's parts."""
         vectors = [bag.vectors.numpy() for bag in self.bags]
-        score, role = score_named(self.matcher.score), SentenceRole.QUERY_IS_SENTENCE
-        terms = query_parts.terms_of(query)
-        return np.stack([query_parts.exact(score, vectors, term, role) for term in terms])
+        score = score_named(self.matcher.score)
+        terms = query_parts.terms_of(query, ROLE)
+        return np.stack([query_parts.exact(score, vectors, term, ROLE) for term in terms])
 
     def has(self, label: str) -> Truth:
         """Which photos show a thing."""
@@ -122,7 +123,7 @@ class LabelWorld:
         """Rank all photos for each text."""
         rows = []
         for query, right in zip(self.ask(texts), answers, strict=True):
-            total = query_parts.totals(self.score(query), query_parts.terms_of(query))
+            total = query_parts.totals(self.score(query), query_parts.terms_of(query, ROLE))
             scores, relevant = torch.from_numpy(total), torch.from_numpy(right)
             rows.append(
                 (precision_at(FIRST, scores, relevant), average_precision(scores, relevant))
@@ -189,7 +190,7 @@ def measure_behind(world: LabelWorld, pairs: Sequence[tuple[str, str]]) -> float
     denied = queries.of_things(world.matcher, [b for _, b in pairs], (), judge)
     asked = world.ask([deny(a, b) for a, b in pairs])
     for thing, query in zip(denied, asked, strict=True):
-        total = query_parts.totals(world.score(query), query_parts.terms_of(query))
+        total = query_parts.totals(world.score(query), query_parts.terms_of(query, ROLE))
         there = [judge_photo(bag, thing, world.matcher.score).there for bag in world.bags]
         shown = np.array(there)[np.argsort(-total, kind="stable")]
         right.append(bool((np.diff(shown.astype(int)) >= 0).all()))

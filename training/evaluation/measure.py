@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 from torch import Tensor
 
@@ -24,7 +23,7 @@ from training.evaluation.retrieval import (
     retrieval,
     similarity,
 )
-from training.evaluation.scores import score_matrix
+from training.evaluation.score_matrix import score_matrix, sentence_cosines
 from training.runs.progress import Progress, silent
 
 
@@ -100,17 +99,16 @@ def measure_ranks(
     if bags is None:
         bags = embed_sentences(matcher, examples, (), progress)
     owners = [number for number, example in enumerate(examples) for _ in example.sentences]
-    vectors = [bags[text].vectors for example in examples for text in example.sentences]
-    scored = partial(score_matrix, score=matcher.score, device=device, progress=progress)
-    scores = scored(images, vectors)  # (K, L)
+    sentences = [bags[text] for example in examples for text in example.sentences]
+    vectors = [sentence.vectors for sentence in sentences]
+    scores = score_matrix(images, vectors, matcher.score, device, progress)  # (K, L)
     several = all(len(example.sentences) > 1 for example in examples)
     return MatcherMeasures(
         images=len(images),
         sentences=len(vectors),
         retrieval=retrieval(scores, owners),
         starred=rank_first_sentences(scores, owners),
-        # The sentence of a query takes the sentence's role, as in a search.
-        similarity=similarity(scored(vectors, vectors).T, owners) if several else None,
+        similarity=similarity(sentence_cosines(sentences), owners) if several else None,
         grounding=None,
         faithfulness=None,
         seconds=time.perf_counter() - began,

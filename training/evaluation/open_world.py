@@ -14,7 +14,7 @@ from training.evaluation.categories import CategorySearch, category_search, freq
 from training.evaluation.embedding import embed, embed_photos
 from training.evaluation.queries import NaturalQuery, QuerySearch, query_search
 from training.evaluation.retrieval import Floats
-from training.evaluation.scores import score_matrix
+from training.evaluation.score_matrix import score_matrix
 from training.runs.progress import Progress, silent
 
 

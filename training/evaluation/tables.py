@@ -9,12 +9,12 @@ from rich.console import Group, RenderableType
 from rich.markup import escape
 from rich.table import Table
 
-from training.evaluation.inside import Magnitude, RankedRegion
 from training.evaluation.label_searches import LabelSearches, PresenceShares, WeakLine
 from training.evaluation.localisation import Localisation
 from training.evaluation.measure import MatcherMeasures
 from training.evaluation.occlusion import Occlusion
 from training.evaluation.open_world import OpenWorld
+from training.evaluation.outstanding_parts import Magnitude, RankedRegion
 from training.evaluation.queries import QuerySearch
 from training.evaluation.reliability import Reliability
 from training.markdown import coefficient

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from models.grounders.two_branch import Config
+from models.scores.correlation import Correlation
 from training.runs import presets as inheritance
 from training.runs.optimization import Optimizer, Schedule
 from training.runs.presets import make_options, refuse_unknown
@@ -51,10 +52,10 @@ class GrounderPreset:
     options: Mapping[str, Any]
     optimizer: Optimizer
     schedule: Schedule
-    objective: Supervision | Weak
+    objective: Supervision | Weak | Correlation
 
 
-OBJECTIVES = {"supervised": Supervision, "weak": Weak}
+OBJECTIVES = {"supervised": Supervision, "weak": Weak, "correlation": Correlation}
 
 
 def read(preset: str) -> GrounderPreset:
@@ -73,6 +74,10 @@ def parse(preset: str, tables: Mapping[str, Any]) -> GrounderPreset:
     name = objective.pop("name", None)
     if name not in OBJECTIVES:
         raise ValueError(f"[objective] name is {name!r}; there are: {', '.join(OBJECTIVES)}")
+    if (name == "correlation") != (tables.get("schedule", {}).get("epochs") == 0):
+        raise ValueError(
+            "[objective] correlation is solved for: give epochs = 0 with it, and only so"
+        )
     return GrounderPreset(
         preset,
         options,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import islice
@@ -12,13 +13,15 @@ import torch
 from torch import Tensor
 
 from models.grounders import two_branch
+from models.scores.correlation import Correlation
 from training.data.corpus import Corpus, Example
 from training.data.digests import digest, file_digest
 from training.data.entities import GroundedSentence, GroundTruth, digest_truth, phrase_boxes
 from training.evaluation.embedding import read_pixels
 from training.evaluation.localisation import Localisation, LocatedPhrase, localisation
+from training.grounders import correlation
 from training.grounders.objectives import PhraseMatch, supervised_loss, weak_loss
-from training.grounders.preset import GrounderPreset, Weak
+from training.grounders.preset import GrounderPreset, Supervision, Weak
 from training.runs.cache import Inputs, load_or_compute
 from training.runs.folder import SILENT, Reporter, RunFolder, RunPlace, fit
 from training.runs.loop import Trainer, TrainingTask, ValidationResult, shuffle
@@ -112,6 +115,8 @@ def train(
     )
     dataset = replace(dataset, size=preset.schedule.batch)
     model.prepare(dataset.regions)
+    if isinstance(preset.objective, Correlation) and not (resume and folder.resumable):
+        correlation.solve(model, pair_regions(model, dataset, place.device), preset.objective)
     part = TrainingTask(
         model,
         dataset,
@@ -121,6 +126,18 @@ def train(
     )
     trainer = Trainer(part, preset.optimizer, preset.schedule, place.device)
     return Localisation(**fit(trainer, folder, reporter, resume=resume))
+
+
+def pair_regions(
+    model: two_branch.Model, dataset: PhraseDataset, device: str
+) -> Iterator[tuple[Tensor, Tensor]]:
+    """Give the features of paired regions (N, C) and phrases (N, C')."""
+    taken: Counter[str] = Counter()
+    for photo in range(len(dataset)):
+        inputs, phrases = dataset.regions[photo].to(device), dataset.phrases[photo].to(device)
+        truth, texts = dataset.truth[photo].to(device), dataset.texts(photo)
+        regions, chosen = correlation.pair_boxes(inputs[:, -4:].float(), truth, texts, taken)
+        yield model.region_features(inputs)[regions], model.phrase_features(phrases)[chosen]
 
 
 def make_dataset(
@@ -213,6 +230,7 @@ def compute_loss(
     if isinstance(options, Weak):
         preference = model.preference(batch.regions.shape[1])
         return weak_loss(embedded, preference, options.temperature, options.sharpness)
+    assert isinstance(options, Supervision)
     mined = epoch > preset.schedule.epochs - options.mined
     structure = options.lambda_1, options.lambda_2, options.lambda_3
     mining = options.mining if mined else 0.0

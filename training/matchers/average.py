@@ -32,6 +32,7 @@ MAPS = (
     "image.regions.project.bias",
     "text.project.weight",
 )
+AT_RANDOM = "none"
 MADE_ANEW = ("image.conse.", "text.conse.", "offsets.")  # by `begin` and `refer`
 
 
@@ -66,12 +67,15 @@ def write(
 ) -> Retrieval:
     """Write the average of checkpoints to `place.out`, and validate it.
 
-    ValueError unless all are matchers of the same options, and for sizes that they cannot have.
+    ValueError unless all are matchers of the same options that began alike, and for sizes that they
+    cannot have.
     """
     loaded = [checkpoint.load(file, place.device) for file in files]
     if start:
         refuse_other_starts(loaded)
-    matcher = average(require_alike(loaded), start)
+    models = require_alike(loaded)
+    require_common_start(loaded)
+    matcher = average(models, start)
     precision = loaded[0].facts["preset"]["schedule"]["precision"]
     frozen = FrozenInputs(matcher, place, precision, progress)
     pairs = frozen.pairs(corpus.split("train"), "train")
@@ -102,6 +106,32 @@ def require_alike(loaded: Sequence[Checkpoint]) -> list[TwoTowerMatcher]:
                 "preset and data"
             )
     return [run.model for run in loaded]
+
+
+def require_common_start(loaded: Sequence[Checkpoint]) -> None:
+    """Raise ValueError for matchers with different starting weights.
+
+    The mean of such finds nothing. Without a checkpoint that all began with, a text tower or an
+    image tower with pretrained layers keeps their spaces alike.
+    """
+    starts = {find_start(run) for run in loaded}
+    if len(starts) > 1:
+        raise ValueError(
+            f"these matchers began with different checkpoints ({', '.join(sorted(starts))}), and "
+            "their mean finds nothing: average trainings that began alike"
+        )
+    pretrained = collect_prefixes(loaded[0].model, "known_start")
+    if len(loaded) > 1 and starts == {AT_RANDOM} and not pretrained:
+        raise ValueError(
+            f"{loaded[0].name} begins at random weights, other ones with each seed, and the mean "
+            "of such finds nothing: train all with the same --start, and average those"
+        )
+
+
+def find_start(run: Checkpoint) -> str:
+    """Find the fingerprints of a training's starting checkpoints."""
+    began_with = run.facts.get("began_with") or [run.facts.get("start")]
+    return " + ".join(start for start in began_with if isinstance(start, str)) or AT_RANDOM
 
 
 def refuse_other_starts(loaded: Sequence[Checkpoint]) -> None:

@@ -19,15 +19,15 @@ from models.types import FragmentBag
 from training.data.corpus import Corpus, Example
 from training.data.vocabulary import count_words
 from training.evaluation import embedding
-from training.evaluation.answers import (
+from training.evaluation.reliability import Reliability, best_threshold, reliability
+from training.evaluation.score_matrix import score_matrix, sum_to_units
+from training.evaluation.true_answers import (
     AskedText,
     ParsedPhotos,
     draw_texts,
     find_alike,
     find_answers,
 )
-from training.evaluation.reliability import Reliability, best_threshold, reliability
-from training.evaluation.scores import score_matrix
 from training.matchers.regression import logistic
 from training.runs.progress import Progress
 
@@ -37,6 +37,7 @@ OUTSIDE = 0.5  # texts about photos of train for each text about a photo that is
 LEAST_COUNT = 2  # occurrences of a known word in train, at least
 SEED = 0
 LEAST_DEVIATION = 1e-6
+TEXTS = ", texts and texts"  # of a split, as it is measured
 
 Photo = TypeVar("Photo")
 
@@ -76,7 +77,7 @@ def calibrate(
     progress: Progress,
     device: str = "cpu",
 ) -> tuple[Calibration, dict[str, Reliability]]:
-    """Fit on half of val's photos; measure on the rest and the checks.
+    """Fit on half of val's photos; measure on the rest.
 
     Raises LookupError for a corpus without train or val, ValueError for photos or texts that cannot
     be embedded, and for a matcher with a catalogue's terms, whose calibration is its start's.
@@ -86,13 +87,11 @@ def calibrate(
             "a matcher with a catalogue's terms has the calibration of its start: calibrate that "
             "one, and train the terms again"
         )
-    train, val = corpus.split("train"), ParsedPhotos.of(corpus.split("val"))
-    images = embedding.embed_photos(matcher, val.examples, progress)
-    halves = draw_halves(range(len(val)))
-    outside = [pick_evenly(train, len(half), first) for first, half in enumerate(halves)]
+    train = corpus.split("train")
+    images = embedding.embed_photos(matcher, corpus.split("val"), progress)
     fitted, held_out = (
-        prepare_split(matcher, val.select(half), [images[i] for i in half], absent, progress)
-        for half, absent in zip(halves, outside, strict=True)
+        prepare_split(matcher, half, [images[i] for i in positions], absent, progress)
+        for half, absent, positions in halve(corpus)
     )
     calibrated = fit_calibration(make_references(matcher, train, progress), matcher, fitted, device)
     calibrated = replace(calibrated, words=frozenset(list_unknown_words(train)))
@@ -108,12 +107,16 @@ def calibrate(
     return replace(calibrated, facts={"data": corpus.name, "reliability": facts}), reliabilities
 
 
-def draw_halves(photos: Sequence[Photo]) -> tuple[list[Photo], list[Photo]]:
-    """The half of val to fit on and the half to measure on, each in its order."""
-    order = Random(SEED).sample(range(len(photos)), len(photos))  # noqa: S311 - no secret
-    half = len(photos) // 2
-    fitted, held_out = sorted(order[:half]), sorted(order[half:])
-    return [photos[k] for k in fitted], [photos[k] for k in held_out]
+def halve(corpus: Corpus) -> list[tuple[ParsedPhotos, list[Example], list[int]]]:
+    """Halve val at random, with as many photos of train."""
+    random = Random(SEED)  # noqa: S311 - a sample, no secret
+    train, val = corpus.split("train"), ParsedPhotos.of(corpus.split("val"))
+    order = random.sample(range(len(val)), len(val))
+    halves = [sorted(order[: len(val) // 2]), sorted(order[len(val) // 2 :])]
+    return [
+        (val.select(half), pick_evenly(train, len(half), first), half)
+        for first, half in enumerate(halves)
+    ]
 
 
 def fit_calibration(
@@ -179,7 +182,10 @@ def choose_pairs(
 ) -> LabelledPairs:
     """Choose first hits, and other pairs at random."""
     queries, rows, truth, short = choose_sides(val_split, kind)
-    scores = score_all(matcher, queries, rows, device)
+    if kind is PairKind.TEXT_AND_TEXT:
+        scores: NDArray[np.float32] = sum_to_units(rows) @ sum_to_units(queries).T
+    else:
+        scores = score_all(matcher, queries, rows, device)
     random, chosen = Random(SEED), list[tuple[int, int]]()  # noqa: S311
     for query in range(len(queries)):
         order = np.argsort(-scores[:, query], kind="stable")
@@ -290,5 +296,5 @@ def measure_split(
         f"{name}, short texts": in_photos.measure(calibration, in_photos.short),
         f"{name}, sentences for photos": sentences.measure(calibration),
         f"{name}, photos in photos": photos.measure(calibration),
-        f"{name}, texts in texts": in_texts.measure(calibration),
+        name + TEXTS: in_texts.measure(calibration),
     }

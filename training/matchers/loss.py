@@ -8,13 +8,14 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from torch import Tensor
 
 from training.matchers import objectives
 from training.matchers.objectives import Match
+from training.runs.loop import Loss
 
 Objective = Callable[..., Tensor]  # of a Match and options
 
@@ -47,15 +48,27 @@ class ObjectiveTerm:
     last: int | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
 
-    def rules(self, epoch: int) -> bool:
+    def rescale(self, before: int, after: int) -> ObjectiveTerm:
+        """Keep the shares of all epochs with another number of them.
+
+        Terms that follow each other still do; one that shrinks to nothing counts in no epoch.
+        """
+        first = (self.first - 1) * after // before + 1
+        last = None if self.last is None else self.last * after // before
+        return replace(self, first=first, last=last)
+
+    def counts_in(self, epoch: int) -> bool:
         """Return whether the objective counts in an epoch."""
         return self.first <= epoch and (self.last is None or epoch <= self.last)
 
 
-def total(terms: Sequence[ObjectiveTerm], match: Match, epoch: int) -> Tensor:
+def weigh_terms(terms: Sequence[ObjectiveTerm], match: Match, epoch: int) -> Loss:
     """Sum the weighted objectives of an epoch."""
-    return sum(
-        (term.weight * find(term.name)(match, **term.options)
-         for term in terms if term.rules(epoch)),
-        start=match.scores.new_zeros(()),
-    )  # fmt: skip
+    total = match.scores.new_zeros(())
+    values: dict[str, Tensor] = {}
+    for term in terms:
+        if term.counts_in(epoch):
+            value = find(term.name)(match, **term.options)
+            total = total + term.weight * value
+            values[term.name] = values.get(term.name, 0) + value.detach()
+    return Loss(total, values)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import accumulate
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -17,16 +18,16 @@ from models.towers import ImageTower, TextTower
 from models.types import PaddedBags
 from training.data.batches import ALL, Batch, Sampling, batches, count_batches
 from training.data.truth import PairTruth
-from training.evaluation.retrieval import Retrieval, rank_pairs, retrieval
-from training.evaluation.scores import score_matrix
+from training.evaluation.retrieval import Retrieval, rank_pairs, retrieval, similarity
+from training.evaluation.score_matrix import score_matrix
 from training.matchers.objectives import Match
 from training.runs import workers
 from training.runs.cache import Deferred, Repeated, take
-from training.runs.loop import ValidationResult
+from training.runs.loop import Loss, ValidationResult
 from training.runs.optimization import Schedule
 from training.runs.precision import half_precision
 
-Objective = Callable[[Match, int], Tensor]  # of a batch, in an epoch counted from 1
+Objective = Callable[[Match, int], Loss]  # of a batch, in an epoch counted from 1
 TeacherScores = Callable[[Batch], Tensor]  # teachers' scores of a batch, (K, L)
 ENCODED = 128  # bags in a batch of validation
 
@@ -80,6 +81,14 @@ class Pairs:
 
 
 @dataclass(frozen=True, slots=True)
+class SplitBags:
+    """The bags (F, D) of a split's images and sentences."""
+
+    images: list[Tensor]
+    sentences: list[Tensor]
+
+
+@dataclass(frozen=True, slots=True)
 class PairDataset:
     """A split's pairs in batches; their order depends on seed and epoch alone."""
 
@@ -113,11 +122,8 @@ class MatchObjective:
     precision: str = "float32"
     taught: TeacherScores | None = None
 
-    def __call__(self, batch: Batch, epoch: int) -> Tensor:
-        """Compute the loss of a batch, a scalar.
-
-        Scores are summed in full precision.
-        """
+    def __call__(self, batch: Batch, epoch: int) -> Loss:
+        """Compute the loss of a batch; scores are summed in full precision."""
         with half_precision(self.device, self.precision):
             regions = workers.encode(self.regions, batch.images)
             words = workers.encode(self.words, batch.sentences)
@@ -144,14 +150,16 @@ class MatchObjective:
 def validate_epoch(
     model: TwoTowerMatcher, train_pairs: Pairs, validation: Pairs, device: str, share: float
 ) -> ValidationResult:
-    """Measure retrieval over val, with references of the learned pairs.
+    """Measure retrieval and similarity over val, with references of the learned pairs.
 
     With a share of its first weights, a model keeps its general references.
     """
     if not share:
         refer(model, train_pairs, device)
-    measured = validate(model, validation, device)
-    return ValidationResult(asdict(measured), measured.recall_sum)
+    bags = encode_split(model, validation, device)
+    measured = rank_split(model, validation, bags, device)
+    values = asdict(measured) | {"similarity": measure_similarity(model, validation, bags)}
+    return ValidationResult(values, measured.recall_sum)
 
 
 def refer(model: TwoTowerMatcher, pairs: Pairs, device: str = "cpu") -> None:
@@ -190,16 +198,39 @@ def validate(model: TwoTowerMatcher, pairs: Pairs, device: str = "cpu") -> Retri
     The model is left in evaluation mode. Where several images answer a sentence, repeated sentences
     are left out.
     """
+    return rank_split(model, pairs, encode_split(model, pairs, device), device)
+
+
+def encode_split(model: TwoTowerMatcher, pairs: Pairs, device: str) -> SplitBags:
+    """Encode a split's images and sentences, shared sentences once."""
     model.eval()
     positions = pairs.truth.distinct if pairs.truth else range(len(pairs.sentences))
     encode_images = partial(model.encode_images, precomputed=pairs.fixed_images)
     images = encode_all(encode_images, pairs.images, device)
     encode = partial(model.encode_sentences, precomputed=pairs.fixed)
-    sentences = encode_all(encode, take(pairs.sentences, positions), device)
-    scores = score_matrix(images, sentences, model.score, device)
+    return SplitBags(images, encode_all(encode, take(pairs.sentences, positions), device))
+
+
+def rank_split(model: TwoTowerMatcher, pairs: Pairs, bags: SplitBags, device: str) -> Retrieval:
+    """Rank a split's images by its sentences, and the other way round."""
+    scores = score_matrix(bags.images, bags.sentences, model.score, device)
     if pairs.truth:
-        return rank_pairs(scores, pairs.truth.weights(range(len(images)), positions).numpy() > 0)
+        weights = pairs.truth.weights(range(len(bags.images)), pairs.truth.distinct)
+        return rank_pairs(scores, weights.numpy() > 0)
     return retrieval(scores, pairs.owners)
+
+
+def measure_similarity(
+    model: TwoTowerMatcher, pairs: Pairs, bags: SplitBags
+) -> dict[str, Any] | None:
+    """Rank a split's sentences by the sums of their fragments.
+
+    None where distances stand for products, or a photo has one sentence alone.
+    """
+    if model.config.euclidean or pairs.truth or min(pairs.counts) < 2:
+        return None
+    vectors = torch.stack([bag.sum(0) for bag in bags.sentences])  # (L, D)
+    return asdict(similarity((vectors @ vectors.T).cpu().numpy(), pairs.owners))
 
 
 @torch.inference_mode()

@@ -16,7 +16,7 @@ from models.scores.presence import Presence
 from models.scores.scoring import SumOfMax
 from models.types import FragmentBag, PaddedBags
 from training.data.corpus import Corpus, Example
-from training.matchers.calibration import draw_halves
+from training.matchers.calibration import halve
 from training.matchers.presence_truth import PresenceTruth, gather
 from training.runs.progress import Progress, silent
 
@@ -89,7 +89,7 @@ def add_presence(
             f"presence needs the score {SumOfMax.name} and no terms of a catalogue: fit it for the "
             "matcher that a catalogue's training starts from"
         )
-    described = draw_halves(corpus.split("val"))[0]
+    described = halve(corpus)[0][0].examples
     truth = gather(loaded.model, labelled, described, progress)
     return replace(loaded.calibration, presence=fit_presence(truth, progress))
 
@@ -158,10 +158,10 @@ def fit_margin(above: Tensor, shown: Tensor) -> float:
         entropy = F.binary_cross_entropy_with_logits(
             above.double() + margin, there.double(), weights.double(), reduction="sum"
         )
-        entropy.backward()
+        entropy.backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
         return entropy
 
-    optimizer.step(loss)
+    optimizer.step(loss)  # type: ignore[no-untyped-call]  # torch leaves it untyped
     return float(margin.detach())
 
 
@@ -188,7 +188,8 @@ def fit_logits(truth: PresenceTruth, progress: Progress, seed: int) -> Logits:
         )
         squares = fitted.directions.square().sum() + fitted.biases.square().sum()
         optimizer.zero_grad()
-        (loss / len(batch) + PENALTY * squares).backward()
+        penalized = loss / len(batch) + PENALTY * squares
+        penalized.backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
         optimizer.step()
         schedule.step()
     return fitted
@@ -207,7 +208,8 @@ def fit_limits(fitted: Logits, truth: PresenceTruth) -> Limits:
         above = logits - limits.of(sums)
         pinball = torch.maximum((1 - FALSE_SHARE) * above, -FALSE_SHARE * above)
         optimizer.zero_grad()
-        ((pinball * weights).sum() + LIMITS_PENALTY * limits.weights.square().sum()).backward()
+        loss = (pinball * weights).sum() + LIMITS_PENALTY * limits.weights.square().sum()
+        loss.backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
         optimizer.step()
         schedule.step()
     return Limits(limits.weights.detach(), limits.level.detach())

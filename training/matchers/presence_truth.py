@@ -14,8 +14,8 @@ from models.text.lexicon import IRREGULAR, is_function_word
 from models.types import FragmentBag
 from training.data.corpus import Example
 from training.data.labels import labels_of
-from training.evaluation.answers import ParsedPhotos
 from training.evaluation.embedding import embed, embed_photos
+from training.evaluation.true_answers import ParsedPhotos
 from training.runs.progress import Progress
 
 LEAST_SENTENCES = 3  # of a photo, which then lacks what none of them names

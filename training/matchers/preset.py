@@ -15,6 +15,7 @@ from models.matcher import Config, TowerOptions
 from models.scores.correlation import Correlation
 from models.shipped import PRETRAINED
 from training.data.batches import Sampling
+from training.data.corpus import Corpus, Example
 from training.matchers import loss
 from training.matchers.loss import ObjectiveTerm
 from training.matchers.terms import TermOptions as TermOptions
@@ -22,6 +23,7 @@ from training.runs import presets as inheritance
 from training.runs.optimization import Optimizer, Schedule
 from training.runs.presets import Options, make_options, refuse_unknown
 
+MOST_HELD_OUT = 4  # at most a quarter of the photos
 KEYS = {
     *("model", "objective", "optimizer", "schedule", "splits", "teachers"),
     *("start", "catalogue", "terms", "hold_out", "mirrored"),
@@ -61,7 +63,8 @@ class Preset:
 
     With `sampling` it learns from the fields of a catalogue. With `terms` it learns which photos
     show a catalogue's terms, and nothing else. hold_out: the number of photos that are not learned
-    and choose the best epoch, so that val chooses nothing. mirrored: half of a batch's photos are
+    and choose the best epoch, so that val chooses nothing. photos: take so many of train alone, the
+    first ones; None for all. mirrored: half of a batch's photos are
     learned with left and right changed.
     """
 
@@ -77,6 +80,7 @@ class Preset:
     terms: TermOptions | None = None
     hold_out: int | None = None
     mirrored: bool | None = None
+    photos: int | None = None
 
     def describe(self) -> dict[str, Any]:
         """Plain values, for run.json and to tell one training from another."""
@@ -88,11 +92,41 @@ class Preset:
         return self.start.share if self.start else 0.0
 
     def with_epochs(self, epochs: int | None) -> Preset:
-        """Copy the preset with another number of epochs; teachers keep theirs."""
-        if epochs and self.terms:
+        """Copy the preset with another number of epochs; teachers keep theirs.
+
+        Drops of the rate, and epochs of objectives, stay at the same share of all epochs.
+        """
+        if not epochs:
+            return self
+        if self.terms:
             raise ValueError(f"{self.name} solves for its terms and has no epochs: leave them out")
-        schedule = replace(self.schedule, epochs=epochs) if epochs else self.schedule
-        return replace(self, schedule=schedule)
+        before = self.schedule.epochs or epochs
+        drops = tuple(max(1, round(drop * epochs / before)) for drop in self.schedule.drops)
+        return replace(
+            self,
+            schedule=replace(self.schedule, epochs=epochs, drops=drops),
+            objectives=tuple(term.rescale(before, epochs) for term in self.objectives),
+        )
+
+    def with_photos(self, photos: int | None) -> Preset:
+        """Copy the preset for the first photos of train, under another name."""
+        if not photos:
+            return self
+        if self.terms or self.sampling or self.teachers:
+            raise ValueError(f"{self.name} learns all of train: leave the number of photos out")
+        return replace(self, name=f"{self.name}-{photos}-photos", photos=photos)
+
+    def fit_to(self, corpus: Corpus) -> Preset:
+        """Copy the preset with at most a quarter held out."""
+        if not self.hold_out:
+            return self
+        count = len(self.select(corpus))
+        return replace(self, hold_out=min(self.hold_out, count // MOST_HELD_OUT))
+
+    def select(self, corpus: Corpus) -> list[Example]:
+        """Select the photos of its splits, or the first `photos` of them."""
+        examples = [example for split in self.splits for example in corpus.split(split)]
+        return examples[: self.photos]
 
 
 def read(preset: str, learner: Path | None = None, start: Path | None = None) -> Preset:
@@ -228,3 +262,36 @@ def parse_objective(table: Mapping[str, Any]) -> ObjectiveTerm:
     options = {key: value for key, value in table.items() if key not in term_fields}
     refuse_unknown(options, loss.list_options(table["name"]) | term_fields, "[objective]")
     return ObjectiveTerm(**{key: table[key] for key in term_fields & table.keys()}, options=options)
+
+
+def describe_changes(shipped: Preset, adapted: Preset) -> list[str]:
+    """Describe the changes of a short trial, a line each."""
+    changes = []
+    if adapted.hold_out != shipped.hold_out:
+        changes.append(
+            f"hold_out is {adapted.hold_out} instead of {shipped.hold_out} photos: at most a "
+            "quarter of train"
+        )
+    if adapted.schedule.drops != shipped.schedule.drops:
+        changes.append(
+            f"the rate drops after epoch {list_numbers(adapted.schedule.drops)} of "
+            f"{adapted.schedule.epochs} instead of {list_numbers(shipped.schedule.drops)} of "
+            f"{shipped.schedule.epochs}"
+        )
+    if [(term.first, term.last) for term in adapted.objectives] != [
+        (term.first, term.last) for term in shipped.objectives
+    ]:
+        changes.append(
+            "objectives change at the same shares of the epochs: "
+            + ", ".join(
+                f"{term.name} {term.first} to {term.last or adapted.schedule.epochs}"
+                for term in adapted.objectives
+                if (term.last or adapted.schedule.epochs) >= term.first
+            )
+        )
+    return changes
+
+
+def list_numbers(numbers: Sequence[int]) -> str:
+    """Write numbers in a row, with commas."""
+    return ", ".join(map(str, numbers))

@@ -16,13 +16,14 @@ import torch
 from models import checkpoint, header
 from models.checkpoint import Checkpoint
 from models.matcher import TwoTowerMatcher
+from training.data import learned as learned_photos
 from training.data.batches import ALL, Batch
 from training.data.corpus import Corpus, Example
 from training.markdown import slashed
 from training.matchers.build import build
 from training.matchers.folders import explain_changes, open_folder, plan_teachers
 from training.matchers.frozen import FrozenInputs
-from training.matchers.loss import total
+from training.matchers.loss import weigh_terms
 from training.matchers.matching import (
     MatchObjective,
     PairDataset,
@@ -103,11 +104,13 @@ def prepare(preset: Preset, corpus: Corpus, place: RunPlace) -> MatcherRun:
 
     ValueError for what does not fit.
     """
-    examples = [example for split in preset.splits for example in corpus.split(split)]
+    examples = preset.select(corpus)
     if preset.start and not place.start:
         place = replace(place, start=find_start(preset.start))
     start = checkpoint.load(place.start) if place.start else None
     folder = open_folder(preset, corpus, place)
+    if preset.sampling:  # of a catalogue without splits only this tells what val was
+        folder.facts[learned_photos.KEY] = learned_photos.digest_photos(examples)
     torch.manual_seed(place.seed)
     learned, held_out = divide(len(examples), preset.hold_out or 0)
     model = build(preset, [examples[k] for k in learned], start).to(place.device).eval()
@@ -188,7 +191,7 @@ def make_trainer(run: MatcherRun, splits: Splits, teachers: TeacherScores | None
     pairs, choosing = (
         defer_fixed(split, model, device) for split in (splits.learned, splits.choosing)
     )
-    schedule, objective = preset.schedule, partial(total, preset.objectives)
+    schedule, objective = preset.schedule, partial(weigh_terms, preset.objectives)
     task = TrainingTask(
         model,
         PairDataset(pairs, schedule, run.place.seed, preset.sampling or ALL),

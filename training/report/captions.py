@@ -67,8 +67,9 @@ PUBLISHED = (
 )
 
 
-def sections(measured: Sequence[Measurement]) -> list[str]:
+def sections(stored: Sequence[Measurement]) -> list[str]:
     """Write captions against sentences, and their content; nothing without captioners."""
+    measured = [row for row in stored if "bleu" in row]
     systems: dict[tuple[str, ...], list[Measurement]] = defaultdict(list)
     for row in measured:
         systems[name_system(row)].append(row)

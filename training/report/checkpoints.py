@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from training.markdown import coefficient, line, section, slashed
-from training.report import boxes as grounding_report
-from training.report import captions as caption_report
-from training.report import region_captions as region_report
 from training.report.claims import RECALLS, WAYS
 from training.report.measurements import Measurement, name_data
 
@@ -60,22 +57,18 @@ NAMED = 8  # kinds of edges at either end of the list
 
 
 def sections(stored: Sequence[Measurement]) -> list[str]:
-    """Write all sections with rows."""
+    """Write the sections on Tessera's own matchers and proposals."""
     proposers = [row for row in stored if "recalls" in row]
-    captioners = [row for row in stored if "bleu" in row]
     return [
         *matcher_sections(stored),
-        *grounding_report.sections(stored),
-        *section(
-            "Compositions",
-            COMPOSITIONS_SAY,
-            COMPOSITIONS_HEAD,
-            (compositions_row(row) for row in stored if "compositions" in row),
-        ),
         *section("Proposals", PROPOSALS_SAY, PROPOSALS_HEAD, map(proposals_row, proposers)),
-        *caption_report.sections(captioners),
-        *region_report.sections(stored),
     ]
+
+
+def composition_sections(stored: Sequence[Measurement]) -> list[str]:
+    """Write the norms of an SDT-RNN's matrices."""
+    rows = (compositions_row(row) for row in stored if "compositions" in row)
+    return section("Compositions", COMPOSITIONS_SAY, COMPOSITIONS_HEAD, rows)
 
 
 def matcher_sections(stored: Sequence[Measurement]) -> list[str]:

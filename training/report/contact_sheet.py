@@ -10,7 +10,6 @@ import torch.nn.functional as F
 from torch import Tensor
 from torchvision.utils import make_grid
 
-from models.types import Box
 from models.vision.images import png
 
 SIDE = 160  # pixels of a tile
@@ -25,14 +24,6 @@ def write(file: Path, crops: Sequence[Tensor]) -> None:
     tiles = torch.stack([tile(crop) for crop in crops])
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_bytes(png(make_grid(tiles, nrow=COLUMNS, padding=4, pad_value=WHITE)))
-
-
-def crop(pixels: Tensor, box: Box) -> Tensor:
-    """Cut a box out of a photo (3, H, W), a pixel at least."""
-    height, width = pixels.shape[1:]
-    left, top = int(box.left * width), int(box.top * height)
-    right, bottom = round(box.right * width), round(box.bottom * height)
-    return pixels[:, top : max(bottom, top + 1), left : max(right, left + 1)]
 
 
 def tile(crop: Tensor) -> Tensor:

@@ -76,5 +76,11 @@ def refuse_same_seed(rows: Sequence[Measurement], system: str) -> None:
 
 
 def shorten(row: Measurement) -> dict[str, Any]:
-    """Keep only the last epoch, for the page."""
-    return {**row, "epochs": row["epochs"][-1:]} if row.get("epochs") else dict(row)
+    """Keep the last epoch whole, and loss, terms and recalls of all."""
+    if not row.get("epochs"):
+        return dict(row)
+    curve = [
+        {name: epoch.get(name) for name in ("loss", "terms", "recall_sum")}
+        for epoch in row["epochs"]
+    ]
+    return {"curve": curve, **row, "epochs": row["epochs"][-1:]}

@@ -13,7 +13,7 @@ from training.data.corpus import Corpus
 from training.matchers import train as run
 from training.matchers.folders import explain_changes, open_folder, plan_teachers
 from training.matchers.preset import Preset
-from training.report import measurements
+from training.report import measurements, pictures
 from training.report import page as report
 from training.report.measurements import Measurement
 from training.runs.folder import Reporter, RunPlace
@@ -29,7 +29,7 @@ class Training:
     place: RunPlace
     done: int  # epochs
     begun: bool  # there is a finished epoch to resume from
-    changed: bool  # the run there is finished, but the preset was another then
+    changed: bool  # the run there is finished, but the preset has changed since
     row: bool = True  # a row of the page, or no more than a teacher of one
 
     @property
@@ -58,7 +58,7 @@ def plan(presets: Sequence[Preset], corpus: Corpus, place: RunPlace, seeds: int)
     """List every preset with every seed after its teachers, with their progress.
 
     A preset without epochs is the same with every seed, so it comes once. ValueError for a run of
-    other data, an interrupted one of other options, or such a teacher.
+    other data, an interrupted one of other options, or a teacher with either problem.
     """
     # All rows with one seed come before any with two: interrupted, the table has many rows.
     runs = [
@@ -138,8 +138,10 @@ class Publisher:
             {name: json.loads(file.read_text("utf-8")) for name, file in run_files.items()},
         )
         if measurements.read(self.results):
+            stored = report.read(self.results)
             self.page.parent.mkdir(parents=True, exist_ok=True)
-            self.page.write_text(report.write_page(report.read(self.results)), encoding="utf-8")
+            shown = pictures.draw_for(stored, self.page)
+            self.page.write_text(report.write_page(stored, shown), encoding="utf-8")
 
 
 def reproduce(
@@ -148,8 +150,8 @@ def reproduce(
     publisher: Publisher,
     *,
     progress: Progress = silent,
-    starts: Callable[[Training], None] = lambda _: None,
-    tells: Callable[[EpochRecord], None] = lambda _: None,
+    on_start: Callable[[Training], None] = lambda _: None,
+    on_epoch: Callable[[EpochRecord], None] = lambda _: None,
 ) -> dict[str, str]:
     """Train the missing rows and publish each.
 
@@ -161,9 +163,9 @@ def reproduce(
     to_do = [job for job in trainings if job.left]
     failures = {}
     for job in progress(to_do, len(to_do), "trainings"):
-        starts(job)
+        on_start(job)
         try:
-            reporter = Reporter(progress, tells)
+            reporter = Reporter(progress, on_epoch)
             run.train(job.preset, corpus, job.place, resume=job.begun, reporter=reporter)
         except ArithmeticError as wrong:
             failures[job.name] = str(wrong)

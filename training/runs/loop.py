@@ -7,8 +7,10 @@ train.py of matchers, captioners, grounders and proposers.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from statistics import fmean
 from typing import Any, Generic, Protocol, TypeVar
 
 import torch
@@ -40,6 +42,14 @@ class Dataset(Protocol[Batch_co]):
 
 
 @dataclass(frozen=True, slots=True)
+class Loss:
+    """The scalar loss of a batch, and its unweighted terms."""
+
+    total: Tensor
+    terms: Mapping[str, Tensor] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class ValidationResult:
     """A validation's numbers; the epoch with the largest recall sum is the best."""
 
@@ -49,27 +59,32 @@ class ValidationResult:
 
 @dataclass(frozen=True, slots=True)
 class EpochRecord:
-    """The results of one epoch; recall_sum is a matcher's."""
+    """The results of one epoch; recall_sum is a matcher's.
+
+    loss and terms are means over steps; terms are those of the loss before their weights.
+    """
 
     epoch: int  # from 1
     loss: float
     seconds: float
     validation: dict[str, Any]
     recall_sum: float | None = None
+    terms: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class TrainingTask(Generic[Batch]):
     """A model in training, its dataset, its loss, and its validation.
 
-    objective: the loss of a batch in an epoch, counted from 1, a scalar. validate: is called with
+    objective: the loss of a batch in an epoch, counted from 1; a scalar is a loss without terms.
+    validate: is called with
     the averaged weights in the model; with `once`, after the last epoch alone, so that val chooses
     nothing.
     """
 
     model: nn.Module
     dataset: Dataset[Batch]
-    objective: Callable[[Batch, int], Tensor]
+    objective: Callable[[Batch, int], Loss | Tensor]
     validate: Callable[[], ValidationResult]
     once: bool = False
 
@@ -116,43 +131,42 @@ class Trainer(Generic[Batch]):
     def run_epoch(self, progress: Progress = silent) -> EpochRecord:
         """Learn the dataset once, then validate with the averaged weights."""
         began = time.perf_counter()
-        loss = self.learn(progress)
+        loss, terms = self.learn(progress)
         number = len(self.history) + 1
         measured = ValidationResult({})
         if not self.part.once or number == self.epochs:
             with self.descent.average.apply():
                 measured = workers.compute_on_first(self.part.validate)
         seconds = time.perf_counter() - began
-        record = EpochRecord(number, loss, seconds, measured.values, measured.recall_sum)
+        record = EpochRecord(number, loss, seconds, measured.values, measured.recall_sum, terms)
         self.history.append(record)
         return record
 
-    def learn(self, progress: Progress = silent) -> float:
-        """Learn the dataset once; return the mean loss.
-
-        0 without epochs.
-        """
+    def learn(self, progress: Progress = silent) -> tuple[float, dict[str, float]]:
+        """Learn the dataset once; return a step's mean loss and terms."""
         if not self.schedule.epochs:
-            return 0.0
+            return 0.0, {}
         self.model.train()
         finished = len(self.history)
         if self.reset and finished and finished % self.reset == 0:
             forget(self.descent.optimizer)
         dataset, label = self.part.dataset, f"epoch {finished + 1}"
         batches = progress(dataset.batches(finished + 1), dataset.steps, label)
-        losses = [self.step(batch) for batch in batches]
-        return sum(losses) / len(losses)
+        steps = [self.step(batch) for batch in batches]
+        return fmean(loss for loss, _ in steps), average_terms(terms for _, terms in steps)
 
-    def step(self, batch: Batch) -> float:
-        """Learn one batch; return its loss. ArithmeticError if it is not finite."""
+    def step(self, batch: Batch) -> tuple[float, dict[str, float]]:
+        """Learn one batch; return its loss and terms."""
         epoch = len(self.history) + 1
-        loss = self.part.objective(batch, epoch)
-        if not loss.isfinite():
+        value = self.part.objective(batch, epoch)
+        loss = value if isinstance(value, Loss) else Loss(value)
+        if not loss.total.isfinite():
             raise ArithmeticError(
-                f"the loss became {loss.item()} in epoch {epoch}; "
+                f"the loss became {loss.total.item()} in epoch {epoch}; "
                 "lower the learning rate or clip harder"
             )
-        return self.descent.step(loss)
+        terms = {name: term.item() for name, term in loss.terms.items()}
+        return self.descent.step(loss.total), terms
 
     def state(self) -> dict[str, Any]:
         """Return the state for an exactly equal resumed run."""
@@ -181,6 +195,15 @@ class Trainer(Generic[Batch]):
         if self.device.startswith("cuda"):
             torch.cuda.set_rng_state_all(state["random_cuda"])
         self.history = [EpochRecord(**record) for record in state["history"]]
+
+
+def average_terms(steps: Iterable[Mapping[str, float]]) -> dict[str, float]:
+    """Average each term over its steps."""
+    values: dict[str, list[float]] = defaultdict(list)
+    for terms in steps:
+        for name, value in terms.items():
+            values[name].append(value)
+    return {name: fmean(term_values) for name, term_values in values.items()}
 
 
 def shuffle(count: int, size: int) -> list[list[int]]:

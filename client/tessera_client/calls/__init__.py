@@ -19,13 +19,21 @@ from tessera_client.calls.items import (
     delete_items,
     get_item,
     get_tagged_item,
+    item_crop,
     item_image,
+    item_magnitudes,
     list_items,
     patch_item,
     put_item,
     upload,
 )
-from tessera_client.calls.searches import search_images, search_products, search_sentences, suggest
+from tessera_client.calls.searches import (
+    search_images,
+    search_products,
+    search_regions,
+    search_sentences,
+    suggest,
+)
 
 __all__ = [
     "Call",
@@ -45,7 +53,9 @@ __all__ = [
     "get_tagged_item",
     "ground",
     "index",
+    "item_crop",
     "item_image",
+    "item_magnitudes",
     "list_items",
     "make_collection",
     "models",
@@ -55,6 +65,7 @@ __all__ = [
     "rename_collection",
     "search_images",
     "search_products",
+    "search_regions",
     "search_sentences",
     "suggest",
     "upload",

@@ -8,9 +8,9 @@ from typing import Any
 
 import httpx2
 
-from tessera_client.calls.call import Call, Filter, content_of, model_of, path_of
+from tessera_client.calls.call import Box, Call, Filter, content_of, model_of, path_of
 from tessera_client.items import Image, image_text, is_address, read_image
-from tessera_client.models import Deletion, ImportStatus, Item, Items, StoredItem
+from tessera_client.models import Deletion, ImportStatus, Item, Items, Magnitudes, StoredItem
 
 
 def put_item(
@@ -41,10 +41,28 @@ def get_tagged_item(id: str) -> Call[tuple[Item, str | None]]:  # noqa: A002 - t
     return Call("GET", _item(id), lambda response: (read(response), response.headers.get("etag")))
 
 
+def item_magnitudes(id: str) -> Call[Magnitudes]:  # noqa: A002 - the service's own name
+    """The longest vectors of an item's regions and words."""
+    return Call("GET", f"{_item(id)}/magnitudes", model_of(Magnitudes))
+
+
 def item_image(id: str, photo: int = 0) -> Call[bytes]:  # noqa: A002 - the service's own name
     """The display copy of one of an item's photos, a JPEG."""
     query = {"photo": photo}
     return Call("GET", f"{_item(id)}/image", content_of, query=query, accept="image/jpeg")
+
+
+def item_crop(
+    id: str,  # noqa: A002 - the service's own name
+    box: Box,
+    photo: int = 0,
+    *,
+    webp: bool = False,
+) -> Call[bytes]:
+    """A part of an item's photo as JPEG or WebP."""
+    query = {"photo": photo, "box": ",".join(map(str, box))}
+    accept = "image/webp" if webp else "image/jpeg"
+    return Call("GET", f"{_item(id)}/crop", content_of, query=query, accept=accept)
 
 
 def delete_item(id: str) -> Call[None]:  # noqa: A002 - the service's own name

@@ -1,4 +1,4 @@
-"""Calls of searches: photos, sentences, products and completions."""
+"""Calls of searches: photos, their parts, sentences, products and completions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from tessera_client.calls.call import Box, Call, Filter, model_of
 from tessera_client.items import Image, read_image
-from tessera_client.models import ImageHits, Products, SentenceHits, Suggestions
+from tessera_client.models import ImageHits, Products, RegionHits, SentenceHits, Suggestions
 
 
 def search_images(
@@ -70,6 +70,37 @@ def search_sentences(
         model_of(SentenceHits),
         _search(text, phrases, id, box, filter, min_probability, exact, limit, cursor)
         | {"photo": photo, "fields": _to_list(fields)},
+        None if image is None else read_image(image),
+    )
+
+
+def search_regions(
+    text: str | None = None,
+    *,
+    phrases: Sequence[tuple[str, float]] | None = None,
+    id: str | None = None,  # noqa: A002 - the service's own name
+    image: Image | None = None,
+    photo: int | None = None,
+    photo_weight: float | None = None,
+    box: Box | None = None,
+    filter: Filter | None = None,  # noqa: A002 - the service's own name
+    per_photo: int = 1,
+    exact: bool = False,
+    fields: Sequence[str] | None = None,
+    limit: int = 20,
+    cursor: str | None = None,
+) -> Call[RegionHits]:
+    """Search parts of photos by text, phrases, or a photo.
+
+    A photo has at most `per_photo` of the hits.
+    """
+    return Call(
+        "POST",
+        "/search/regions",
+        model_of(RegionHits),
+        _search(text, phrases, id, box, filter, None, exact, limit, cursor)
+        | {"photo": photo, "photo_weight": photo_weight, "fields": _to_list(fields)}
+        | {"per_photo": per_photo},
         None if image is None else read_image(image),
     )
 

@@ -18,7 +18,7 @@ from index.catalog.garbage import TOKEN
 from index.database.tables import collections
 from index.items import ModelMismatch
 from index.progress import Progress
-from index.segments.process import SEGMENTS
+from index.segments.follower_process import SEGMENTS
 
 
 def check(catalog: Catalog, folder: Path, progress: Progress) -> Iterator[CheckFinding]:

@@ -19,6 +19,7 @@ from index.catalog.pictures import PictureLost
 from index.catalog.read_rows import Values, picture_rows, select_items
 from index.database.checksums import checksums_of
 from index.database.tables import bags, facets, items
+from index.filters import compose
 from index.items import Collection, ConditionFailed, Expected, bucket_of
 from index.metadata import read_metadata
 from index.progress import Progress
@@ -113,7 +114,7 @@ def _check_metadata(
     item, subject = rows.item, name_subject(collection, rows.item.id)
     metadata, notes = read_metadata(item.metadata)
     expected = facets_of(metadata)
-    if rows.facets != expected:
+    if {(key, compose(value)) for key, value in rows.facets} != expected:
         rebuild = Rebuild(catalog, collection.key, item.revision, expected)
         yield CheckFinding("items", subject, "filters do not agree with its metadata", rebuild)
     if notes:

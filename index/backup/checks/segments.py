@@ -12,8 +12,8 @@ from index.catalog.catalog import Catalog
 from index.catalog.views import CatalogView
 from index.items import Collection
 from index.segments import manifest
+from index.segments.follower_process import SEGMENTS, catch_up
 from index.segments.manifest import choose_valid, open_chain
-from index.segments.process import SEGMENTS, catch_up
 from index.segments.segment import Segment, mark_broken
 
 

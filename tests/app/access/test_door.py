@@ -24,7 +24,7 @@ from app.settings import Settings
 from index.catalog.catalog import Catalog
 from index.database.ended_sessions import EndedSessions
 from index.database.errors import Busy
-from tests.storing import put
+from tests.stored_items import put
 
 Png = Callable[..., bytes]
 
@@ -38,6 +38,9 @@ ROLES = {
     "delete /session": None,
     "post /search/image": "read",
     "post /search/text": "read",
+    "post /search/regions": "read",
+    "get /items/{id}/crop": "read",
+    "get /items/{id}/magnitudes": "read",
     "post /search/products": "read",
     "get /suggest": "read",
     "post /align": "read",
@@ -173,6 +176,7 @@ def test_a_bound_key_reaches_no_other_collection_by_any_route(
     body = {
         "/search/image": {"text": "red"},
         "/search/text": {"text": "red"},
+        "/search/regions": {"text": "red"},
         "/search/products": {"text": "red"},
         "/align": {"text": "red", "id": "a"},
         "/ground": {"text": "red", "id": "a"},
@@ -180,6 +184,7 @@ def test_a_bound_key_reaches_no_other_collection_by_any_route(
         "/items/{id}": {"sentences": ["red"]},
         "/index/audit": {"queries": ["red"]},
     }
+    needed = {"/suggest": {"text": "re"}, "/items/{id}/crop": {"box": "0,0,1,1"}}
     reached = set()
     for method, path, operation in operations(app):
         parameters = {one["name"] for one in operation.get("parameters", [])}
@@ -188,8 +193,7 @@ def test_a_bound_key_reaches_no_other_collection_by_any_route(
         reached.add(path)
         for collection, status in (("shop", 200), ("secret", 403), ("nowhere", 403)):
             sent: dict[str, Any] = {"params": {"collection": collection}}
-            if path == "/suggest":
-                sent["params"]["text"] = "re"
+            sent["params"] |= needed.get(path, {})
             if path == "/items" and method == "post":
                 sent |= {"content": b"", "headers": {"content-type": "application/x-ndjson"}}
             elif method == "patch":

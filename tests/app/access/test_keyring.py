@@ -14,12 +14,12 @@ from app.access.key_file import (
     read_keys,
     read_lines,
     remove_key,
-    show_name,
 )
 from app.access.keyring import Keyring
 from app.access.keys import ApiKey, hash_key, make_key
 from app.roles import Role
 from app.settings import Settings
+from app.unprintable import escape_unprintable
 
 
 @pytest.fixture
@@ -122,7 +122,7 @@ def test_a_key_whose_name_broke_the_file_works_and_can_be_removed(
     remove_key(file, "otto")
     assert (ring.find(otto), ring.find("odd")) == (None, odd)
     assert file.read_bytes().isascii(), "the next change writes every key in today's form"
-    remove_key(file, show_name(odd.name))
+    remove_key(file, escape_unprintable(odd.name))
     assert ring.find("odd") is None
 
 

@@ -15,6 +15,7 @@ from app.answers.cursors import Cursors, kind_of_items
 from app.schemas.fields import LONGEST_CURSOR
 from index.catalog.catalog import Catalog
 from index.filters import OPERATOR
+from index.items import LONGEST_ID
 
 CURSORS = Cursors(b"s" * 32)
 CURSOR = CURSORS.write("list", "item")
@@ -46,11 +47,16 @@ def test_cursor_of_another_list_or_service_is_refused() -> None:
         Cursors(b"t" * 32).read(CURSOR, "list")
 
 
-def test_cursor_of_the_longest_id_fits() -> None:
-    longest = CURSORS.write("k" * 32, "".join(map(chr, range(0x20000, 0x20000 + 200))))
+@pytest.mark.parametrize(
+    ("first", "count"), [(1, 15), (0x80, 1_000), (0x800, 1_000), (0x20000, 1_000)]
+)
+def test_cursor_of_the_longest_id_fits(first: int, count: int) -> None:
+    letters = random.Random(0).choices(range(first, first + count), k=LONGEST_ID)
+    name = "".join(map(chr, letters)).encode()[:LONGEST_ID].decode(errors="ignore")
+    longest = CURSORS.write("k" * 32, [name, 10**9, 1 / 3, [name[:200]], 10_000])
     assert len(longest) < LONGEST_CURSOR
-    with pytest.raises(ValueError, match="longer than 2,000"):
-        CURSORS.read("a" * 2001, "list")
+    with pytest.raises(ValueError, match="longer than 8,000"):
+        CURSORS.read("a" * 8001, "list")
 
 
 @given(filters, st.randoms(use_true_random=False))

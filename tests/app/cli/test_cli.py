@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import socket
 import subprocess
 import sys
@@ -72,6 +74,36 @@ def test_indexed_photos_are_found_with_reasons(
     assert code == 0
     assert "photos/red.png" in said
     assert "dog" in said
+
+
+def test_stored_sentences_are_found_with_reasons(
+    command: Callable[..., tuple[int, str]], tmp_path: Path
+) -> None:
+    assert command("search", "a dog", "--sentences") == (
+        0,
+        "No sentence is indexed yet: tessera index FOLDER\n",
+    )
+    rows = [{"id": f"{at}", "sentences": [text]} for at, text in enumerate(("a dog", "a boat"))]
+    table = tmp_path / "told.jsonl"
+    table.write_text("\n".join(map(json.dumps, rows)))
+    assert command("index", table)[0] == 0
+    code, output = command("search", "a boat", "--sentences", "--limit", "1")
+    assert code == 0
+    assert "1.00" in output
+    assert "a boat" in output
+    assert "a dog" not in output
+
+
+def test_parts_of_photos_are_found_with_their_boxes(
+    command: Callable[..., tuple[int, str]], photos: Path
+) -> None:
+    command("index", photos)
+    code, output = command("search", "a dog", "--parts")
+    assert code == 0
+    assert "photos/red.png" in output
+    assert re.search(r"\d\.\d\d  \d\.\d\d  \d\.\d\d", output)
+    code, output = command("search", "a dog", "--parts", "--sentences")
+    assert (code, "sentences have no parts" in output) == (2, True)
 
 
 def test_keep_is_never_ignored_silently(

@@ -14,7 +14,7 @@ from app.cli.demos import choose_demo, index_meanwhile, list_missing
 from app.demos import PHOTOS
 from app.engine.engine import Engine
 from app.imports import progress
-from app.imports.folder import ImportOutcome, ItemSource
+from app.imports.sources import ImportOutcome, ItemSource
 from app.settings import Settings
 
 FEW = 9  # of the sample, in three batches

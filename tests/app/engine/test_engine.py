@@ -21,7 +21,7 @@ from models.text.queries import Query
 from models.types import Box, FragmentBag
 from models.vision import backbones
 from models.vision.images import decode
-from tests.storing import put
+from tests.stored_items import put
 
 Png = Callable[..., bytes]
 

@@ -22,7 +22,7 @@ from models.checkpoint import Checkpoint
 from models.matcher import Config, TwoTowerMatcher
 from models.scores.calibration import Calibration
 from models.vision.images import decode
-from tests.storing import put
+from tests.stored_items import put
 from training.data.corpus import Example
 from training.matchers import terms
 

@@ -10,7 +10,10 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from index.documents.query_words import Corrections, Wording
+from index.documents.corrections import Corrections
+from index.documents.query_words import Wording
+from index.products.requests import LIKELY
+from models.scores.calibration import Calibration
 from tests.shops import SHOP, Post, ids
 
 
@@ -101,7 +104,7 @@ def test_words_behind_a_minus_or_negated_are_refused(post: Post) -> None:
 
 
 def test_a_text_that_only_negates_leaves_out_and_ranks_the_rest_by_their_photos(post: Post) -> None:
-    for text in ("no red sofa", "-red -sofa", "-sofa without red"):
+    for text in ("-red -sofa", "-sofa without red"):
         found = post(text=text)
         assert sorted(ids(found)) == ["AB-1", "AB-2", "AB-3", "AB-4"]
         assert set(ids(found)[:2]) == {"AB-2", "AB-3"}
@@ -284,11 +287,22 @@ def test_a_sentence_answers_a_word_that_no_item_has(shop: TestClient, post: Post
     assert hit["score"] == part["gave"]
     (link,) = part["links"]
     assert (link["label"], link["span"]) == ("red", [0, 3])
-    crimson = (220 / 127.5 - 1) - (20 / 127.5 - 1) - (60 / 127.5 - 1)  # · red's (1, -1, -1)
-    assert link["similarity"] == pytest.approx(crimson, abs=0.01)
-    assert part["gave"] == pytest.approx(0.2 / (1 + math.exp(4 - 2 * crimson)), abs=0.01)
+    crimson = (220 / 127.5 - 1, 20 / 127.5 - 1, 60 / 127.5 - 1)
+    cosine = (crimson[0] - crimson[1] - crimson[2]) / math.hypot(*crimson) / math.sqrt(3)
+    assert link["similarity"] == pytest.approx(cosine, abs=0.01)  # with red's (1, -1, -1)
+    assert part["gave"] == pytest.approx(0.2 / (1 + math.exp(4 * math.acos(cosine) - 2)), abs=0.01)
     assert "rug" not in ids(post(text="crimson", weights={"meaning": 0}))
     assert "rug" not in ids(post(text="white"))  # which is no item's word either, and no rug's
+
+
+def test_without_probabilities_of_texts_no_sentence_is_asked(
+    shop: TestClient, post: Post, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shop.put("/items/rug", json={"metadata": {"title": "Rug"}, "sentences": ["red wool"]})
+    monkeypatch.setattr(Calibration, "compares_texts", False)
+    found = post(text="crimson")
+    assert "rug" not in ids(found)
+    assert "tessera calibrate --texts" in " ".join(found["query"]["notes"])
 
 
 def test_a_word_that_items_have_or_nobody_knows_asks_no_sentence(post: Post, shop: TestClient):
@@ -314,3 +328,26 @@ def test_a_group_is_shown_by_the_best_photo_of_its_best_item(
 @pytest.mark.parametrize("text", ["", " ", " \t\n"])
 def test_blank_text_browses(post: Post, text: str) -> None:
     assert post(text=text)["total"] == len(SHOP)
+
+
+def test_the_default_call_counts_what_the_page_shows(post: Post) -> None:
+    found = post(text="red", facets=["brand"])
+    assert found["min_probability"] == LIKELY > found["weak_below"]
+    strict = post(text="red", facets=["brand"], min_probability=LIKELY)
+    loose = post(text="red", facets=["brand"], min_probability=0)
+    assert (found["total"], found["facets"]) == (strict["total"], strict["facets"])
+    assert found["total"] < loose["total"]
+    assert loose["min_probability"] == 0
+    assert post(id="AB-1")["min_probability"] == found["weak_below"]
+    assert post()["min_probability"] == found["weak_below"]
+
+
+def test_what_breaks_in_a_search_is_no_mistake_of_the_caller(
+    shop: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(self: Wording, *_: object) -> None:
+        [].index(self)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Wording, "read", fail)
+    answer = shop.post("/search/products", json={"text": "red"})
+    assert (answer.status_code, answer.json()["type"]) == (500, "urn:tessera:problem:unexpected")

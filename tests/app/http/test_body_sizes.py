@@ -22,7 +22,7 @@ from app.http.lanes import Lane
 from app.http.openapi import MODELS
 from app.main import create_app
 from app.roles import Role
-from app.routes import bodies as uploads
+from app.routes import uploads
 from app.schemas.fields import RequestBody
 from app.schemas.items import ImportLine, ImportStatus, ItemBody
 from app.schemas.search import ImageSearch

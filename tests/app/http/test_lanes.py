@@ -13,7 +13,7 @@ import pytest
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 
-from app import process as memory
+from app import memory
 from app.engine.engine import Engine
 from app.http.errors import Unavailable
 from app.http.lanes import Lane

@@ -11,7 +11,7 @@ from app.engine.engine import Engine
 from app.http.middleware import list_allowed_hosts
 from app.main import create_app
 from app.settings import Settings
-from tests.storing import put
+from tests.stored_items import put
 
 SEARCH = {"text": "red"}
 

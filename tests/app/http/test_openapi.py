@@ -18,7 +18,7 @@ from app.engine.drafts import Draft
 from app.engine.engine import Engine
 from app.main import create_app
 from app.settings import Settings
-from tests.storing import put
+from tests.stored_items import put
 
 # A text without words and the id of nothing fit the schema and are refused all the same.
 EXCLUDED = ["positive_data_acceptance"]

@@ -10,8 +10,11 @@ from pathlib import Path
 import pytest
 
 from app.engine.engine import Engine
-from app.imports import folder as folders
-from app.imports.folder import ImportOutcome, ItemSource, find, import_sources
+from app.imports.folder import find
+from app.imports.sources import NO_FILE, ImportOutcome, ItemSource
+from app.imports.storing import import_sources
+from app.imports.tables import open_table
+from index.items import LONGEST_ID
 from models.vision import images
 
 Png = Callable[..., bytes]
@@ -43,36 +46,78 @@ def test_what_is_no_file_is_refused_by_name(engine: Engine, folder: Path) -> Non
         outcomes = run(engine, folder)
     reasons = {Path(place).name: one.reason for place, one in outcomes.items()}
     assert reasons.pop("good.png") == ""
+    assert reasons.pop("folder.jpg") == "links to folders that are read by another way"
     assert {name: bool(reason) for name, reason in reasons.items()} == dict.fromkeys(
         ("pipe.jpg", "zero.jpg", "loop.jpg", "lost.jpg", "so.jpg"), True
     )
 
 
-def test_names_of_any_kind_are_stored_or_refused_by_name(
-    engine: Engine, folder: Path, png: Png
-) -> None:
+# What people and systems put into names that is not printable, or looks like nothing.
+NAMES = (
+    *("Screenshot 2023-05-05 at 1.23.45\u202fPM", "no\u00a0break", "ideographic\u3000space"),
+    *("family 👨\u200d👩\u200d👧", "می\u200cخواهم", "left\u200eto right", "soft\u00adhyphen"),
+    *(
+        "\ufeffmark",
+        "zero\u200bwidth",
+        "private\ue000use",
+        "tab\there",
+        "\x1b[31mred",
+        " ",
+        "ü" * 120,
+    ),
+)
+
+
+def test_names_of_any_kind_are_stored(engine: Engine, folder: Path, png: Png) -> None:
     names = [b"a\nb.png", b"\xff\xfe.png", "\u202eabc.png".encode(), b"a" * 251 + b".png"]
+    names += [f"{name}.png".encode() for name in NAMES]
     for name in names:
         Path(os.fsdecode(os.fsencode(folder) + b"/" + name)).write_bytes(png("red"))
-    outcomes = run(engine, folder)
-    assert len(outcomes) == 5
-    for outcome in outcomes.values():
-        assert outcome.place.isprintable() or outcome.status != "refused"
-        outcome.place.encode()
-        outcome.reason.encode()
+    assert {outcome.status for outcome in run(engine, folder).values()} == {"stored"}
+    assert {outcome.status for outcome in run(engine, folder).values()} == {"skipped"}
+    home = engine.open("default")
+    items = engine.catalog.list_items(home)
+    expected = [name.decode("utf-8", "backslashreplace") for name in (*names, b"good.png")]
+    assert [item.id for item in items] == sorted(f"photos/{name}" for name in expected)
+    assert engine.catalog.get(home, "photos/\\xff\\xfe.png").photos
 
 
-def test_a_folder_whose_path_is_no_utf_8_ends_no_import(
+def test_a_folder_whose_path_is_no_utf_8_is_read_like_others(
     engine: Engine, tmp_path: Path, png: Png
 ) -> None:
     above = Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff"))
     (above / "photos").mkdir(parents=True)
     (above / "photos" / "a.png").write_bytes(png("red"))
     (above / "items.jsonl").write_text('{"id": "x", "sentences": ["red"]}\n')
-    outcomes = run(engine, above / "photos", above / "items.jsonl")
-    assert {outcome.status for outcome in outcomes.values()} == {"refused"}
-    for outcome in outcomes.values():
-        (outcome.place + outcome.reason).encode()
+    (above / "shop.csv").write_text("id,title\ny,blue\n")
+    paths = above / "photos", above / "items.jsonl"
+    assert [one.status for one in run(engine, *paths).values()] == ["stored", "stored"]
+    assert [one.status for one in run(engine, *paths).values()] == ["skipped", "skipped"]
+    with open_table(above / "shop.csv", {}) as table:
+        outcomes = [*import_sources(engine, "default", table.sources(), batch=2, most_bytes=10**6)]
+    assert [outcome.status for outcome in outcomes] == ["stored"]
+    (other := tmp_path / "photos").mkdir()
+    (other / "a.png").write_bytes(png("blue"))
+    assert "is taken by" in run(engine, other)[str(other / "a.png")].reason
+    (above / "photos" / "a.png").unlink()
+    assert run(engine, other)[str(other / "a.png")].status == "stored"
+
+
+def test_a_path_longer_than_an_id_keeps_its_ends_and_is_of_its_own(
+    engine: Engine, folder: Path, png: Png
+) -> None:
+    deep = folder.joinpath(*["äöü" * 30] * 8)
+    deep.mkdir(parents=True)
+    for name in ("a.png", "b.png"):
+        (deep / name).write_bytes(png("red"))
+    assert {outcome.status for outcome in run(engine, folder).values()} == {"stored"}
+    ids = [item.id for item in engine.catalog.list_items(engine.open("default"))]
+    long = [item for item in ids if item != "photos/good.png"]
+    assert len(long) == 2
+    for item, name in zip(sorted(long, key=lambda item: item[-5:]), ("a", "b"), strict=True):
+        assert len(item.encode()) <= LONGEST_ID
+        assert item.startswith("photos/äöü")
+        assert item.endswith(f"äöü/{name}.png")
 
 
 def test_a_path_that_is_too_long_is_refused_by_name(
@@ -134,4 +179,4 @@ def test_whatever_a_decoder_raises_refuses_its_photo_alone(engine: Engine, folde
 def test_lines_of_a_pipe_are_not_waited_for(engine: Engine, folder: Path) -> None:
     os.mkfifo(folder / "items.jsonl")
     (outcome,) = run(engine, folder / "items.jsonl").values()
-    assert outcome.reason == folders.NO_FILE
+    assert outcome.reason == NO_FILE

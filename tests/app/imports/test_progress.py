@@ -15,8 +15,8 @@ from starlette.testclient import TestClient
 from app.engine.drafts import Draft
 from app.engine.engine import Engine
 from app.imports import progress
-from app.imports.folder import ImportOutcome
-from tests.storing import put
+from app.imports.sources import ImportOutcome
+from tests.stored_items import put
 
 Png = Callable[..., bytes]
 

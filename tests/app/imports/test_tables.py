@@ -16,7 +16,8 @@ import pytest
 from app.engine.engine import Engine
 from app.imports.columns import map_columns, read_mapping
 from app.imports.fetching import Fetcher
-from app.imports.folder import ImportOutcome, ItemSource, import_sources
+from app.imports.sources import ImportOutcome, ItemSource
+from app.imports.storing import import_sources
 from app.imports.tables import is_table, open_table
 
 Png = Callable[..., bytes]
@@ -60,7 +61,15 @@ def test_columns_are_guessed_by_their_names_and_cells(shop: Path) -> None:
     assert columns.numbers == ("Price",)  # codes with a leading zero are none
     told = shop.with_name("map.toml")
     told.write_text(columns.to_toml(), "utf-8")
-    assert map_columns(table.header, [], read_mapping(told)) == columns
+    assert map_columns(table.header, [], read_mapping(told)) == (columns, [])
+
+
+def test_codes_are_no_numbers(tmp_path: Path) -> None:
+    rows = ["A1,Chair,4006381333931,501,12", "A2,Table,96385074,1460,3"]
+    file = tmp_path / "codes.csv"
+    file.write_text("\n".join(["SKU,Title,Bars,Model No.,Stock", *rows]), "utf-8")
+    with open_table(file, {}) as table:
+        assert table.columns.numbers == ("Stock",)
 
 
 def test_good_rows_are_stored_and_each_other_says_why(engine: Engine, shop: Path) -> None:
@@ -85,7 +94,7 @@ def test_second_import_reads_only_what_changed(engine: Engine, shop: Path, png: 
     run(engine, shop)
     shop.write_text(CSV.replace("7;g1", "6;g1"), "utf-8")
     outcomes = run(engine, shop)
-    assert (outcomes[2].status, outcomes[3].status) == ("skipped", "stored")
+    assert (outcomes[2].status, outcomes[3].status) == ("skipped", "patched")
     (shop.parent / "red.png").write_bytes(png("lime"))
     assert run(engine, shop)[2].status == "stored"
 
@@ -306,3 +315,125 @@ def test_a_header_that_is_no_csv_is_told(tmp_path: Path) -> None:
     table.write_text('"sku"x,title\n1,red\n')
     with pytest.raises(ValueError, match="header is no row of CSV"), open_table(table, {}):
         pass
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        ("SKU;Title;Größe\n1;a;10\n".encode("cp1252"), "byte 0xf6 in it is not UTF-8; save the"),
+        ("SKU\tTitle\n1\ta\n".encode("utf-16"), "it is UTF-16; save the table as CSV in UTF-8"),
+        ("SKU,Title\n1,a\n".encode("utf-16-le"), "it is UTF-16"),
+        (b"SKU,Title\r1,Chair\r2,Table", "its lines end as on old Macs, by CR"),
+        (b'"SKU"x,Title\na,b\n', "the header is no row of CSV: ',' expected after"),
+        (b"SKU,Title,Title\na,b,c\n", "two columns have the name 'Title'"),
+        (b"My shop,,\nSKU,Title,Price\n1,a,5\n", "the first line of the table, .* My shop"),
+    ],
+)
+def test_a_header_that_cannot_be_read_says_what_to_do(
+    tmp_path: Path, data: bytes, reason: str
+) -> None:
+    file = tmp_path / "shop.csv"
+    file.write_bytes(data)
+    with pytest.raises(ValueError, match=reason), open_table(file, {}):
+        pass
+
+
+def test_blank_columns_and_rows_of_spreadsheets_are_nothing(tmp_path: Path) -> None:
+    file = tmp_path / "shop.csv"
+    file.write_text(
+        "SKU,,Title,Price,,\n1,,Chair,10,,\n,,,,,\n2,,Table,5\n3,x,Bed,7,,\n4,,a,5,,,y\n"
+    )
+    with open_table(file, {}) as table:
+        rows = list(table.sources())
+    assert table.header == ["SKU", "Title", "Price"]
+    assert isinstance(rows[0], ItemSource)
+    assert rows[0].metadata == {"title": "Chair", "price": 10}
+    reasons = [row.reason for row in rows if isinstance(row, ImportOutcome)]
+    assert reasons == [
+        "it has 4 cells, and the header has 6",
+        "the cell 'x' is in a column without a name; name it in the header",
+        "it has 7 cells, and the header has 6",
+    ]
+
+
+def test_a_cell_larger_than_python_reads_by_itself_is_whole(tmp_path: Path) -> None:
+    file = tmp_path / "shop.csv"
+    file.write_text('SKU,Note\n1,"' + "lorem, ipsum\n" * 20_000 + '"\n2,b\n')
+    with open_table(file, {}) as table:
+        rows = [row for row in table.sources() if isinstance(row, ItemSource)]
+    assert [(row.id, len(row.metadata["Note"])) for row in rows] == [("1", 259_999), ("2", 1)]
+
+
+def test_cells_of_html_become_the_text_that_people_see(tmp_path: Path) -> None:
+    file = tmp_path / "shop.csv"
+    body = "<p>Solid <strong>oak</strong> &amp; steel</p><td style='color: red'>a < b</td>"
+    many = "<i>" * 5_001
+    file.write_text(f'SKU,Body (HTML),Size\n1,"{body}",a < b\n2,Plain & simple,3 < 4\n3,{many},5\n')
+    for mapping, expected in (({}, "Solid oak & steel\na < b"), ({"html": ()}, body)):
+        with open_table(file, mapping) as table:
+            rows = list(table.sources())
+        assert isinstance(rows[0], ItemSource)
+        assert rows[0].metadata == {"description": expected, "Size": "a < b"}
+        assert isinstance(rows[1], ItemSource)
+        assert rows[1].metadata["description"] == "Plain & simple"
+    assert table.columns.html == ()
+    with open_table(file, {}) as table:
+        *_, refused = table.sources()
+    assert isinstance(refused, ImportOutcome)
+    assert refused.reason == "a cell of HTML has more than the 5,000 tags that are read"
+
+
+def test_photos_of_hugging_face_are_read_from_their_bytes(
+    engine: Engine, tmp_path: Path, png: Png
+) -> None:
+    (tmp_path / "red.png").write_bytes(png("red"))
+    columns = {
+        "id": ["1", "2", "3"],
+        "jpg": [
+            {"bytes": png("blue"), "path": "somewhere.png"},
+            {"bytes": None, "path": "red.png"},
+            {"bytes": b"broken", "path": None},
+        ],
+        "others": [[{"bytes": png("lime"), "path": None}], [], None],
+    }
+    file = tmp_path / "a.parquet"
+    pyarrow.parquet.write_table(pyarrow.table(columns), file)
+    with open_table(file, {}) as table:
+        assert table.columns.photos == ("jpg",)
+    mapping = {"photos": ("jpg", "others")}
+    outcomes = run(engine, file, mapping)
+    assert [outcomes[number].status for number in (1, 2, 3)] == ["stored", "stored", "refused"]
+    assert "not an image" in outcomes[3].reason
+    assert len(engine.catalog.get(engine.open("default"), "1").photos) == 2
+    assert run(engine, file, mapping)[1].status == "skipped"
+
+
+def test_nanoseconds_within_lists_and_structs_are_read(tmp_path: Path) -> None:
+    moment, wait, clock = (
+        pyarrow.timestamp("ns"),
+        pyarrow.duration("ns"),
+        pyarrow.time64("ns"),
+    )
+    kinds = {
+        "id": pyarrow.string(),
+        "a": pyarrow.list_(moment),
+        "b": pyarrow.struct([("c", wait), ("d", clock)]),
+        "e": pyarrow.map_(pyarrow.string(), moment),
+    }
+    row = {"id": "1", "a": [1_000], "b": {"c": 10**9, "d": 0}, "e": [("x", 1_000)]}
+    table = pyarrow.Table.from_pylist([row], pyarrow.schema(list(kinds.items())))
+    pyarrow.parquet.write_table(table, tmp_path / "a.parquet")
+    with open_table(tmp_path / "a.parquet", {}) as opened:
+        (source,) = opened.sources()
+    assert isinstance(source, ItemSource)
+    assert source.metadata == {
+        "a": ["1970-01-01T00:00:00.000001"],
+        "b": {"c": 1.0, "d": "00:00:00"},
+        "e": {"x": "1970-01-01T00:00:00.000001"},
+    }
+
+
+def test_a_reason_does_not_quote_all_that_was_sent(engine: Engine, tmp_path: Path) -> None:
+    file = tmp_path / "shop.csv"
+    file.write_text(f"sku,title,image\n1,red,{'x' * 100_000}\n")
+    assert len(run(engine, file)[2].reason) <= 1_000

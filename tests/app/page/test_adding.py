@@ -9,7 +9,7 @@ import pytest
 
 from app.engine.drafts import Draft
 from app.engine.engine import Engine
-from tests.storing import put
+from tests.stored_items import put
 
 
 @pytest.fixture

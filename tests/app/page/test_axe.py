@@ -17,7 +17,7 @@ from app.engine.engine import Engine
 from app.imports.progress import FOLDER
 from app.main import create_app
 from index.search.requests import Request
-from tests.storing import put
+from tests.stored_items import put
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -95,6 +95,10 @@ def test_photos_break_no_rule(page: Any, png: Callable[..., bytes]) -> None:
     assert violations(page) == []
     page.goto("/?q=red+wall")
     page.wait_for_selector(".phrase")
+    settled(page)
+    assert violations(page) == []
+    page.goto("/?q=red+wall&parts=1")
+    page.wait_for_selector(".stage.crop")
     settled(page)
     assert violations(page) == []
     page.goto("/?q=a+zebra")

@@ -175,3 +175,38 @@ def test_items_are_counted_and_not_their_photos(page):
 def test_how_many_pass_a_filter_is_not_said_where_nobody_counted(page):
     page.goto('/?collection=many&q=cat&filter={"kind":"cat"}')
     page.wait_for_selector("[role=status]:has-text('First 24 photos')")
+
+
+def test_parts_of_photos_are_shown_instead_of_photos(page, search):
+    search(page, "cat log")
+    assert page.locator("#kinds button[aria-pressed=true]").inner_text() == "Photos"
+    page.get_by_role("button", name="Parts").click()
+    page.locator(".stage.crop img").first.wait_for()
+    assert "parts=1" in page.url
+    assert page.get_by_role("status").inner_text() == "5 parts"
+    for picture in page.locator(".stage.crop img").all():
+        picture.scroll_into_view_if_needed()
+        assert picture.evaluate("image => image.decode().then(() => image.naturalWidth)") > 0
+        assert "/crop?" in picture.get_attribute("src")
+    first = page.locator(".hit").first
+    assert first.locator(".phrase .number").count() > 0
+    first.locator(".title button").click()
+    page.locator("#viewer[open] .photo").wait_for()
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Photos").click()
+    page.locator(".hit .photo .box").first.wait_for(state="attached")
+    assert "parts" not in page.url
+
+
+def test_sentences_like_a_text_name_the_words_that_answer_it(page, search):
+    search(page, "a cat on a log")
+    sentences = page.get_by_role("list", name="Sentences like this")
+    sentences.wait_for()
+    first = sentences.locator(".sentence").first
+    assert "log" in first.locator("q").inner_text()
+    row = first.locator(".phrase").first
+    row.hover()
+    answers = row.locator(".where").inner_text()
+    assert answers
+    assert set(answers.split(", ")) <= set(first.locator("q").inner_text().strip("“”.").split())
+    assert answers in row.get_attribute("title")

@@ -16,7 +16,7 @@ from app.engine.drafts import Draft
 from app.engine.engine import Engine
 from app.roles import Role
 from app.settings import Settings
-from tests.storing import put
+from tests.stored_items import put
 
 
 @pytest.fixture

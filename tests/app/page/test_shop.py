@@ -14,7 +14,7 @@ from app.engine.drafts import Draft
 from app.engine.engine import Engine
 from app.engine.inference import Models
 from models.scores.calibration import Calibration
-from tests.storing import put
+from tests.stored_items import put
 
 SHOP: dict[str, tuple[str, dict[str, Any]]] = {
     "AB-1": ("red", {"title": "Summer dress", "brand": "Nike", "price": 10, "group": "g"}),

@@ -17,9 +17,9 @@ from app.engine.drafts import Draft
 from app.engine.engine import Engine
 from index.database.storage import Storage
 from index.search import indexes
-from index.segments import process as following
-from index.segments.process import Followers
-from tests import storing
+from index.segments import follower_process as following
+from index.segments.follower_process import Followers
+from tests import stored_items
 
 
 def put(client: TestClient, collection: str, *items: str) -> None:
@@ -62,7 +62,7 @@ def test_a_service_of_the_former_matcher_tells_of_what_it_serves(
     new.models = copy(engine.models)
     new.models.fingerprint = "another"
     new.reembed("default", lambda done, total: None, keep=True)
-    storing.put(new, "default", [Draft("later", sentences=("red",))])
+    stored_items.put(new, "default", [Draft("later", sentences=("red",))])
     for name in ("default", "shop"):
         assert client.get(f"/collections/{name}").json() == before
     kept = before | {"name": f"default@{engine.models.fingerprint}", "aliases": []}

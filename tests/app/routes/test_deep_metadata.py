@@ -11,7 +11,8 @@ from sqlalchemy import update
 from starlette.testclient import TestClient
 
 from app.engine.engine import Engine
-from app.imports.folder import find, import_sources
+from app.imports.folder import find
+from app.imports.storing import import_sources
 from app.imports.tables import open_table
 from index.database.tables import items
 from index.metadata import DEEPEST

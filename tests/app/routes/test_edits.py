@@ -230,7 +230,7 @@ def test_items_are_deleted_by_filter_after_a_dry_run(shop: TestClient) -> None:
         ({"filter": {"kind": "hat", "colur": {"exists": False}}}, 422, "no item has 'colur'"),
         ({"ids": []}, 422, "ids"),
         ({"ids": ["a"] * 10_001}, 422, "10000 items"),
-        ({"ids": ["a\0"]}, 422, "printable"),
+        ({"ids": ["a\0"]}, 422, "an id: NUL"),
         ({"ids": ["a"], "collection": "x"}, 404, "no collection"),
     ],
 )
@@ -262,7 +262,7 @@ def test_filter_of_too_many_keys_or_values_is_refused(shop: TestClient, where: A
         assert "up to 64 conditions and 1,000 values" in answer.json()["detail"]
 
 
-@pytest.mark.parametrize("odd", ["%00", "%ED%A0%80", "%FF", "a%0Ab"])
+@pytest.mark.parametrize("odd", ["%00", "%ED%A0%80", "%FF"])
 def test_id_that_is_no_text_is_refused_everywhere(client: TestClient, odd: str) -> None:
     answers = [
         client.put(f"/items/{odd}", json={"sentences": ["red"]}),

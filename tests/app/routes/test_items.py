@@ -14,6 +14,7 @@ from PIL import Image
 from starlette.testclient import TestClient
 
 from app.engine.engine import Engine
+from index.items import NoSpace
 
 Png = Callable[..., bytes]
 LINES = {"content-type": "application/x-ndjson"}
@@ -40,6 +41,20 @@ def test_item_comes_back_as_it_was_put(client: TestClient, png: Png) -> None:
         "notes": [],
     }
     assert answer.json() == item
+
+
+def test_an_item_says_which_regions_and_words_weigh_most(client: TestClient, png: Png) -> None:
+    """A colour's vector is as long as it is far from grey."""
+    fields = {"sentences": ["a gray and red wall"]}
+    client.put("/items/x", files={"image": png("red")}, data=fields)
+    answer = client.get("/items/x/magnitudes").json()
+    (photo,), (sentence,) = answer["photos"], answer["sentences"]
+    assert [part["magnitude"] for part in photo] == pytest.approx([3**0.5] * 5, abs=0.1)
+    assert sorted(part["fragment"] for part in photo) == [*range(5)]
+    assert (sentence[0]["label"], sentence[0]["span"]) == ("red", [11, 14])
+    assert sentence[0]["magnitude"] == pytest.approx(3**0.5, abs=1e-3)
+    assert all(part["magnitude"] < 0.1 for part in sentence[1:])
+    assert client.get("/items/none/magnitudes").status_code == 404
 
 
 def test_put_again_replaces_everything(client: TestClient, png: Png) -> None:
@@ -69,8 +84,22 @@ def test_deleted_item_is_gone_from_the_next_search(client: TestClient, png: Png)
     assert client.delete("/items/x").status_code == 404
 
 
-@pytest.mark.parametrize("name", ["a/b", "naïve 写真.jpg", "a%2Fb", "x/image", "?#&", "日/image"])
-def test_any_printable_id_works(client: TestClient, png: Png, name: str) -> None:
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("a/b", "naïve 写真.jpg", "a%2Fb", "x/image", "?#&", "日/image", "👨\u200d👩\u200d👧.png"),
+        *(
+            "no\u00a0break",
+            "\u202eabc",
+            "line\nend\r\n",
+            "\x1b[31m",
+            "\u2028\u0085",
+            " ",
+            "ü" * 512,
+        ),
+    ],
+)
+def test_any_id_works(client: TestClient, png: Png, name: str) -> None:
     path = f"/items/{quote(name, safe='')}"
     assert client.put(path, files={"image": png("red")}).json()["id"] == name
     assert client.get(path).json()["id"] == name
@@ -170,7 +199,7 @@ def test_line_is_acknowledged_only_when_it_is_stored(
     client: TestClient, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*_: object) -> None:
-        raise ValueError("the disk is full")
+        raise NoSpace("the disk is full")
 
     monkeypatch.setattr(engine.catalog, "put_many", full)
     answer = client.post("/items", content=b'{"id": "a", "sentences": ["red"]}', headers=LINES)
@@ -186,3 +215,37 @@ def test_bulk_import_reads_lines_of_json_only(client: TestClient) -> None:
     answer = client.post("/items", json={"id": "a"})
     assert answer.status_code == 415
     assert "application/x-ndjson" in answer.json()["detail"]
+
+
+def test_an_item_with_a_title_alone_is_found_by_it_and_by_the_next_one(client: TestClient) -> None:
+    sent = {"metadata": {"title": " red ", "price": 5}}
+    assert client.put("/items/x", json=sent).json()["sentences"] == ["red"]
+    lines = b'{"id": "y", "metadata": {"name": "blue"}}\n{"id": "z", "metadata": {"title": 3}}\n'
+    answers = client.post("/items", content=lines, headers=LINES).text.splitlines()
+    assert [json.loads(line)["status"] for line in answers] == ["stored", "refused"]
+
+    def best(text: str) -> str:
+        return str(client.post("/search/text", json={"text": text}).json()["hits"][0]["id"])
+
+    assert (best("red"), best("blue")) == ("x", "y")
+    patch = {"metadata": {"price": 4}}
+    assert client.patch("/items/x", json=patch).json()["sentences"] == ["red"]
+    assert client.patch("/items/x", json={"metadata": {"title": "blue"}}).json() == {
+        **client.get("/items/x").json(),
+        "metadata": {"title": "blue", "price": 4},
+        "sentences": ["blue"],
+    }
+    assert client.patch("/items/y", json={"metadata": {"title": "red"}}).json()["sentences"] == [
+        "red"
+    ]
+    assert (best("red"), best("blue")) == ("y", "x")
+
+
+def test_sentences_that_were_sent_do_not_follow_the_title(client: TestClient, png: Png) -> None:
+    client.put("/items/x", json={"metadata": {"title": "red"}, "sentences": ["red", "blue"]})
+    fields = {"metadata": '{"title": "red"}', "sentences": ["red"]}
+    client.put("/items/y", files={"image": png("red")}, data=fields)
+    for name, sentences in {"x": ["red", "blue"], "y": ["red"]}.items():
+        answer = client.patch(f"/items/{name}", json={"metadata": {"title": "lime"}})
+        assert answer.json()["sentences"] == sentences
+    assert client.patch("/items/z", json={"metadata": {"title": "red"}}).status_code == 404

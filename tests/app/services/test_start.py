@@ -106,8 +106,8 @@ def test_a_missing_or_broken_checkpoint_is_told_before_anything_loads(tmp_path: 
 def test_a_service_on_a_cpu_loads_no_cuda_but_torchs_own() -> None:
     script = (
         "import pathlib, re, sys\n"
-        "from app import lean\n"
-        "lean.import_torch('cpu')\n"
+        "from app import torch_import\n"
+        "torch_import.import_torch('cpu')\n"
         "import app.main, torch\n"
         "maps = pathlib.Path('/proc/self/maps').read_text()\n"
         "loaded = set(re.findall(r'libcublasLt[.]so[.](\\d+)', maps))\n"

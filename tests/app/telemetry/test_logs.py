@@ -67,9 +67,10 @@ def test_facts_are_noted_within_a_request_alone_and_cut():
 def test_records_of_the_follower_are_those_of_the_service():
     code = (
         "import logging\n"
-        "from app.engine import segment_process as follower\n"
-        "from index.segments import process as following\n"
-        "following.main = lambda: logging.getLogger('index.segments.process').warning('no room')\n"
+        "from app.engine import follower_process as follower\n"
+        "from index.segments import follower_process as following\n"
+        "log = logging.getLogger('index.segments.follower_process')\n"
+        "following.main = lambda: log.warning('no room')\n"
         "follower.main()"
     )
     environment = os.environ | {"TESSERA_LOG": "json"}
@@ -78,7 +79,7 @@ def test_records_of_the_follower_are_those_of_the_service():
     )
     record = json.loads(ended.stderr)
     assert (record["event"], record["level"]) == ("no room", "warning")
-    assert record["logger"] == "index.segments.process"
+    assert record["logger"] == "index.segments.follower_process"
 
 
 def test_connections_of_the_database_come_and_go_without_a_line(tmp_path, caplog):

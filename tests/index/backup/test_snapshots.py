@@ -18,7 +18,7 @@ from sqlalchemy import select
 from index.backup import archive as archives
 from index.backup import snapshots as backup
 from index.backup.archive import NotWhole
-from index.backup.folder import Snapshots
+from index.backup.snapshot_folder import Snapshots
 from index.backup.snapshots import InProgress, NotEmpty, restore, snapshot
 from index.backup.tar_members import Member, Members
 from index.catalog.catalog import Catalog

@@ -18,9 +18,9 @@ from index.catalog.pictures import name_of
 from index.items import Picture
 from index.search.index import Index
 from index.search.requests import Request
-from index.segments import process as following
-from index.segments.builder import Sizes
-from index.segments.process import Followers
+from index.segments import follower_process as following
+from index.segments.follower import Sizes
+from index.segments.follower_process import Followers
 from models.text.queries import Query
 
 NAMED = (OSError, ValueError, LookupError)  # failures that say what is damaged

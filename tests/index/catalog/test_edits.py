@@ -221,7 +221,7 @@ def test_deletion_leaves_what_is_put_meanwhile(filled, collection, entry, monkey
         ({}, "either ids or a filter"),
         ({"ids": ["a"], "where": {"a": 1}}, "either ids or a filter"),
         ({"where": {}}, "no condition"),
-        ({"ids": ["a\0"]}, "printable"),
+        ({"ids": ["a\0"]}, "an id: NUL"),
     ],
 )
 def test_what_to_delete_must_be_said(chosen, reason):

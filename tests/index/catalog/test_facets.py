@@ -1,7 +1,8 @@
 import pytest
-from sqlalchemy import event
+from sqlalchemy import event, update
 
 from index.catalog.facets import canonical, facets_of
+from index.database.tables import facets
 
 
 def ids(catalog, collection, where):
@@ -66,6 +67,31 @@ def test_odd_filter_is_refused_with_what_would_work(shop, where, reason):
 
 def test_equal_numbers_have_one_text():
     assert canonical(3) == canonical(3.0) != canonical("3")
+
+
+def test_texts_with_apart_and_joined_accents_are_equal(catalog, collection, entry):
+    apart, joined = "Nestle\u0301", "Nestl\u00e9"
+    assert canonical(apart) == canonical(joined)
+    catalog.replace(collection, entry("a", metadata={"brand": apart}))
+    catalog.replace(collection, entry("b", metadata={"brand": joined}))
+    for where in (
+        {"brand": apart},
+        {"brand": [joined]},
+        {"brand": {"prefix": apart}},
+        {"brand": {"gte": joined, "lte": apart}},
+    ):
+        assert [one.id for one in catalog.list_items(collection, where=where)] == ["a", "b"]
+    assert catalog.values(collection, "brand", 5) == [joined]
+    assert catalog.get(collection, "a").metadata["brand"] == apart
+
+
+def test_facets_of_earlier_versions_are_found(catalog, collection, entry):
+    apart, joined = '"Nestle\u0301"', '"Nestl\u00e9"'
+    catalog.replace(collection, entry("a", metadata={"brand": "Nestl\u00e9"}))
+    with catalog.writer.begin() as connection:
+        connection.execute(update(facets).where(facets.c.value == joined).values(value=apart))
+    for where in ({"brand": "Nestl\u00e9"}, {"brand": {"prefix": "Nestl\u00e9"}}):
+        assert [one.id for one in catalog.list_items(collection, where=where)] == ["a"]
 
 
 def test_prose_is_no_facet():

@@ -25,7 +25,7 @@ from index.items import Collection, bucket_of
 from index.search.index import Index
 from index.search.requests import Request
 from index.segments import reader as snapshot
-from index.segments.builder import Follower
+from index.segments.follower import Follower
 from index.segments.segment import BROKEN
 from models.text.queries import Query
 from tests.index.conftest import TINY

@@ -17,7 +17,7 @@ from index.documents.documents import Documents
 from index.items import Picture
 from index.search.index import Index
 from index.search.requests import Request
-from index.segments.process import Followers
+from index.segments.follower_process import Followers
 from models.text.queries import Query
 
 IDS = ["a", "b", "c"]

@@ -14,7 +14,7 @@ from index.database.engines import connect, migrate, url_of
 from index.database.errors import Busy, Damaged, DiskRefuses, translate_errors
 from index.database.storage import Storage
 from index.database.tables import settings
-from index.segments.builder import Follower
+from index.segments.follower import Follower
 from tests.catalogs import Catalogs
 
 

@@ -7,7 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from index.documents.bm25 import LENGTH, SATURATION, Alternative, Lexical, Postings
+from index.documents.bm25 import SATURATION, Alternative, Lexical
+from index.documents.postings import LENGTH, Postings
 
 SHIRT, RED = [Alternative("shirt")], [Alternative("red")]
 
@@ -45,11 +46,14 @@ def test_parts_of_fields_and_words_add_up(shop: Lexical) -> None:
 
 
 def test_whole_field_is_one_of_the_words_and_no_more(shop: Lexical) -> None:
-    assert {name: mask.tolist() for name, mask in shop.whole([RED, SHIRT], 2, {}).items()} == {
-        "title": [True, False, False]
-    }
-    assert shop.whole([RED], 1, {}) == {}
-    assert shop.whole([RED, SHIRT], 2, {"title": 0.0}) == {}
+    shop.add({"title": "Shirt, red as can be", "text": "Red, red shirts"})
+    shop.add({"title": "Red shirt of silk"})
+    every = np.arange(5)
+    whole = {name: rows.tolist() for name, rows in shop.whole(every, [RED, SHIRT], {}).items()}
+    assert whole == {"title": [0, 3]}
+    assert shop.whole(every, [RED], {}) == {}
+    assert shop.whole(every, [RED, SHIRT], {"title": 0.0}) == {}
+    assert shop.whole(every[1:3], [RED, SHIRT], {}) == {}
 
 
 def test_relative_score_is_between_0_and_1_and_best_for_all_words(shop: Lexical) -> None:
@@ -84,10 +88,12 @@ def test_a_word_is_spelled_as_most_documents_have_it():
     lexical = Lexical()
     lexical.add({"title": "red shïrt"})
     lexical.add({"title": "t-shirt of cotton"})
-    assert (lexical.spelling("shirt"), lexical.spelling("red")) == ("shïrt", "red")
+    spelling = lexical.vocabulary.spelling
+    assert (spelling("tshirt"), spelling("red")) == ("t-shirt", "red")
+    assert spelling("shirt") == "shïrt"
     for _ in range(2):
         lexical.add({"title": "red shirt"})
-    assert lexical.spelling("shirt") == "shirt"
+    assert spelling("shirt") == "shirt"
 
 
 def test_fields_of_other_documents_cost_a_document_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,7 +102,7 @@ def test_fields_of_other_documents_cost_a_document_nothing(monkeypatch: pytest.M
     monkeypatch.setattr(
         Postings,
         "add",
-        lambda self, number, words: added.append(number) or add(self, number, words),
+        lambda self, number, *words: added.append(number) or add(self, number, *words),
     )
     lexical = Lexical()
     for number in range(50):
@@ -108,11 +114,11 @@ def test_fields_of_other_documents_cost_a_document_nothing(monkeypatch: pytest.M
     assert lexical.scores([RED], {}).gains.min() > 0
     assert lexical.having_any(RED, ["key 7 0", "none"]).tolist().count(True) == 1
     assert lexical.frequency("red", ["key 7 0", "none"]) == 1
-    asked, frequencies = list[str](), Postings.frequencies
+    asked, counts = list[str](), Postings.counts
     monkeypatch.setattr(
         Postings,
-        "frequencies",
-        lambda self, term, total: asked.append(term) or frequencies(self, term, total),
+        "counts",
+        lambda self, forms, total: asked.append(forms[0][0]) or counts(self, forms, total),
     )
     lexical.add({"title": "blue"})
     lexical.scores([[Alternative("blue")]], {})
@@ -123,7 +129,53 @@ def test_a_field_of_few_documents_weighs_as_if_the_others_had_it_empty(shop: Lex
     shop.add({"title": "Green hat"})
     shop.add({"title": "Red hat", "text": "red"})
     scores = shop.scores([RED], {"title": 0.0})
-    average = (4 + 2 + 1) / 5
+    average = max((2 + 1 + 1) / 5, 1.0)
     frequency = 1 / (1 - LENGTH + LENGTH * 1 / average)
-    expected = shop.idf("red") * frequency / (SATURATION + frequency)
+    expected = shop.idf(RED[0]) * frequency / (SATURATION + frequency)
     assert scores.gains[0].tolist() == pytest.approx([0, 0, 0, 0, expected])
+
+
+def test_the_form_that_is_asked_for_counts_most(shop: Lexical) -> None:
+    gains = shop.scores([[Alternative("shirt", form="shirts")]], {"text": 0.0}).gains[0]
+    assert gains[1] > gains[0] > 0
+
+
+def test_a_phrase_is_words_in_a_row(shop: Lexical) -> None:
+    shop.add({"title": "Shirt red", "text": "a red, red shirt"})
+    phrase = [Alternative("red shirt")]
+    gains = shop.scores([phrase], {}).gains[0]
+    assert np.flatnonzero(gains).tolist() == [0, 3]
+    assert shop.shares(np.array([0, 3]), phrase, {}).keys() == {"title", "text"}
+    assert shop.shares(np.array([3]), phrase, {}).keys() == {"text"}
+    assert shop.count(phrase[0]) == 2
+    assert shop.idf(phrase[0]) == math.log1p((4 - 2 + 0.5) / (2 + 0.5))
+    assert not shop.scores([[Alternative("red hat")]], {}).gains.any()
+
+
+def test_a_phrase_does_not_go_on_in_the_next_document() -> None:
+    lexical = Lexical()
+    lexical.add({"title": "one red"})
+    lexical.add({"title": "shirt two"})
+    lexical.add({"title": "red shirt"})
+    assert lexical.having_any([Alternative("red shirt")], ["title"]).tolist() == [0, 0, 1]
+
+
+def test_what_a_thing_lacks_counts_little_and_is_not_refused() -> None:
+    lexical = Lexical()
+    for title in ("Sugar-free gum", "Gum with sugar", "Gum, sugar free", "Sugar-free gum, sugar"):
+        lexical.add({"title": title})
+    sugar = [Alternative("sugar")]
+    gains = lexical.scores([sugar], {}).gains[0]
+    assert 0 < gains[0] < gains[1]
+    assert lexical.mask_refused([sugar], {}).tolist() == [False, True, False, True]
+    assert not lexical.mask_refused([sugar], {"title": 0.0}).any()
+    assert lexical.mask_refused([sugar, [Alternative("gum")]], {}).tolist()[1]
+    assert not lexical.mask_refused([sugar, [Alternative("mint")]], {}).any()
+
+
+def test_a_code_is_found_as_a_whole_or_by_several_of_its_parts() -> None:
+    lexical = Lexical()
+    lexical.add({"id": "AB-5"})
+    lexical.add({"id": "5"})
+    assert lexical.having_any([Alternative("5")], ["id"]).tolist() == [False, True]
+    assert lexical.having_any([Alternative("ab 5")], ["id"]).tolist() == [True, False]

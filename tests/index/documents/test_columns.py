@@ -54,11 +54,35 @@ def test_values_of_one_count_come_in_their_order():
 
 
 @pytest.mark.parametrize(
-    ("descending", "order"), [(False, [3, 1, 0, 4, 2]), (True, [4, 0, 1, 3, 2])]
+    ("descending", "order"), [(False, [3, 1, 0, 4, 2]), (True, [0, 1, 3, 4, 2])]
 )
-def test_documents_are_sorted_by_their_first_value_and_those_without_come_last(descending, order):
+def test_documents_are_sorted_by_their_first_number_then_texts_and_those_without_come_last(
+    descending, order
+):
     column = column_of([[5], [2], [], [-1], ["x"]])
     assert np.argsort(column.sort_keys(5, descending), kind="stable").tolist() == order
+
+
+def test_texts_are_sorted_as_people_do():
+    column = column_of([["Zulu"], ["élan"], ["beta 10"], ["Äpfel"], ["Beta 9"], ["Alpha"]])
+    order = np.argsort(column.sort_keys(6, descending=False))
+    names = [column.values[code] for code in order.tolist()]
+    assert names == ["Alpha", "Äpfel", "Beta 9", "beta 10", "élan", "Zulu"]
+    values = column.facet("k", np.ones(6, np.bool_), 6).values
+    assert [value for value, _ in values] == names
+    column.add(6, ['"Beta"'])
+    assert column.sort_keys(7, descending=False).tolist() == [6, 5, 4, 1, 3, 0, 2]
+
+
+@pytest.mark.parametrize("descending", [False, True])
+def test_a_value_that_is_gone_has_a_place_between_others(descending):
+    column = column_of([[5], [2], [], [-1], ["x"], ["a"]])
+    for place in range(5):
+        assert column.place_of(column.value_at(place, descending), descending) == place
+    assert column.value_at(5, descending) == ()
+    assert column.place_of((), descending) == 5
+    gone = [column.place_of((value,), descending) for value in (9, 3, -2, "b")]
+    assert gone == ([2.5, 1.5, -0.5, 3.5] if not descending else [-0.5, 0.5, 2.5, 3.5])
 
 
 def test_later_documents_are_seen():

@@ -52,7 +52,7 @@ def test_documents_without_those_that_are_gone_are_as_if_read_anew(
     documents = reader.current()
     assert sorted(there(documents)) == ["0", "1", "3"]
     assert reader.current().wasteful is False
-    assert "2" not in documents.lexical.vocabulary
+    assert "2" not in documents.lexical.vocabulary.counts
 
 
 def test_many_documents_are_kept_when_one_is_gone(catalog, collection, reader, put, monkeypatch):
@@ -87,4 +87,6 @@ def test_background_reader_waits_for_what_this_process_wrote(catalog, collection
 def test_fields_are_metadata_texts_sentences_and_the_id(catalog, collection, reader, put):
     put("AB-1", title="Oak chair", tags=["big", 3], price=3)
     documents = reader.current()
-    assert {"oak", "chair", "big", "sentence", "ab1"} <= documents.lexical.vocabulary.keys()
+    vocabulary = documents.lexical.vocabulary
+    assert {"oak", "chair", "big", "sentence", "ab", "1"} <= vocabulary.counts.keys()
+    assert vocabulary.joined == {"ab1": 1}

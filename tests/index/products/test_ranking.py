@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -15,8 +16,16 @@ from index.catalog.views import ItemRow
 from index.documents.documents import Documents
 from index.products.query import read_text
 from index.products.ranking import rank
-from index.products.requests import Boost, FacetRequest, ProductRequest, Weights
+from index.products.requests import (
+    Boost,
+    FacetRequest,
+    ProductAnswer,
+    ProductPlace,
+    ProductRequest,
+    Weights,
+)
 from index.search.requests import Shortlist
+from index.segments.rows import Numbers
 
 WORDS = ["red", "blue", "shirt", "shoe", "oak"]
 item = st.fixed_dictionaries(
@@ -75,6 +84,23 @@ def test_all_that_has_the_words_or_a_probable_photo_is_relevant_and_counted(meta
     assert scores == pytest.approx(sorted(scores, reverse=True))
 
 
+def test_a_photo_alone_answers_if_it_is_likely_or_nothing_else_answers():
+    documents = documents_of([{"title": title} for title in ("oak", "shirt", "shoe", "hat")])
+    photos = Shortlist(np.array([2, 3]), np.full(2, -1), np.array([0.7, 0.4]))
+    request = asked(documents, "oak", least=0.3, likely=0.6, facets=(FacetRequest("title"),))
+    answer = rank(documents, request, {"looks": photos})
+    assert [hit.id for hit in answer.hits] == ["00", "01"]
+    assert (answer.total, answer.least, answer.facets[0].distinct) == (2, 0.6, 2)
+    unlikely = Shortlist(np.array([2, 3]), np.full(2, -1), np.array([0.5, 0.4]))
+    absent = asked(documents, "quux", least=0.3, likely=0.6)
+    answer = rank(documents, absent, {"looks": unlikely})
+    assert ([hit.id for hit in answer.hits], answer.least) == (["01", "02"], 0.3)
+    answer = rank(documents, replace(request, where={"title": "shoe"}), {"looks": unlikely})
+    assert ([hit.id for hit in answer.hits], answer.least) == (["02"], 0.3)
+    answer = rank(documents, replace(request, likely=None), {"looks": photos})
+    assert (answer.total, answer.least) == (3, 0.3)
+
+
 def test_a_text_that_only_refuses_finds_all_else_ranked_by_looks():
     titles = ["oak", "blue oak", "shirt", "shoe", "red shirt"]
     documents = documents_of([{"title": title} for title in titles])
@@ -100,12 +126,71 @@ def test_pages_are_parts_of_the_whole_order():
         replace(asked(documents, "red"), collapse="price"),
     ):
         whole = [hit.id for hit in rank(documents, request, {}).hits]
-        pages = [
-            hit.id
-            for start in range(0, 30, 4)
-            for hit in rank(documents, replace(request, offset=start, limit=4), {}).hits
+        assert [hit.id for page in pages(documents, request) for hit in page.hits] == whole
+
+
+def pages(documents: Documents, request: ProductRequest) -> Iterator[ProductAnswer]:
+    """All pages of four hits, each asked for when it is taken."""
+    page = rank(documents, replace(request, limit=4), {})
+    yield page
+    while page.place is not None:
+        page = rank(documents, replace(request, limit=4, after=page.place), {})
+        yield page
+
+
+def revisions(page: ProductAnswer) -> Numbers:
+    return np.array(sorted(hit.revision for hit in page.hits), np.int64)
+
+
+REQUESTS: list[dict[str, Any]] = [
+    {},
+    {"sort": "price"},
+    {"sort": "price", "descending": True},
+    {"sort": "title"},
+    {"sort": "brand"},
+]
+
+
+@pytest.mark.parametrize("options", REQUESTS)
+@pytest.mark.parametrize("text", [None, "red shirt shoe", "red"])
+def test_pages_whose_hits_are_deleted_leave_out_nothing(text: str | None, options: Any) -> None:
+    documents = documents_of(
+        [
+            {"title": f"{WORDS[at % 5]} red", "price": [at % 7, "ask"][at % 3 == 0]}
+            for at in range(30)
         ]
-        assert pages == whole
+    )
+    request = asked(documents, text, **options) if text else ProductRequest(limit=100, **options)
+    whole = [hit.id for hit in rank(documents, request, {}).hits]
+    seen = []
+    for page in pages(documents, request):
+        seen += [hit.id for hit in page.hits]
+        documents.retire(revisions(page))
+    assert seen == whole
+
+
+@pytest.mark.parametrize("options", REQUESTS)
+def test_items_that_come_first_are_given_no_second_time(options: Any) -> None:
+    documents = documents_of([{"title": "shoe", "price": 10 + at % 4} for at in range(20)])
+    request = ProductRequest(limit=100, **options)
+    whole = [hit.id for hit in rank(documents, request, {}).hits]
+    first = {"title": "a", "price": 99 if request.descending else 1}
+    seen = []
+    for number, page in enumerate(pages(documents, request)):
+        seen += [hit.id for hit in page.hits]
+        documents.add([ItemRow(100 + number, f"!{number}", first, ())])
+    assert seen == whole
+
+
+def test_a_page_goes_on_behind_a_group_whose_best_is_gone() -> None:
+    documents = documents_of([{"title": "red", "price": at % 5} for at in range(20)])
+    request = ProductRequest(limit=2, sort="price", collapse="price")
+    page = rank(documents, request, {})
+    assert [hit.id for hit in page.hits] == ["00", "01"]
+    documents.retire(revisions(page))
+    following = rank(documents, replace(request, after=page.place), {})
+    assert [hit.id for hit in following.hits][-1] == "02"
+    assert (page.groups, following.groups) == (5, 5)
 
 
 def test_boosts_add_their_share():
@@ -138,7 +223,7 @@ def test_weights_scale_what_words_and_looks_give():
 
 def test_hits_that_are_too_far_are_refused():
     with pytest.raises(ValueError, match="beyond 10,000"):
-        ProductRequest(offset=9_990, limit=20)
+        ProductRequest(after=ProductPlace("a", 1, 0.0, (), 9_990), limit=20)
 
 
 def test_schema_says_what_can_be_compared_counted_and_read():

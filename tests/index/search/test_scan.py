@@ -11,7 +11,7 @@ from index.search import scan
 from index.search.index import Index
 from index.search.requests import Request
 from index.segments import heads
-from index.segments.process import catch_up
+from index.segments.follower_process import catch_up
 from models.text.queries import Query
 from models.types import Box, FragmentBag, Span
 

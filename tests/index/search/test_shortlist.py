@@ -26,7 +26,7 @@ def test_without_a_score_every_row_that_passes_is_chosen(snapshot, sentence_bag)
     request = Request("images", Query.of(sentence_bag()))
     passing = np.array([3, 5, 59])
     ((rows, numbers),), whole = choice.choose(
-        snapshot.segments, request, terms_of(request.query), passing, None, ALONE
+        snapshot.segments, request, terms_of(request.query, request.role), passing, None, ALONE
     )
     assert (rows.revisions[numbers].tolist(), whole) == ([3, 5, 59], True)
 
@@ -43,7 +43,7 @@ def test_candidates_are_those_that_promise_most_less_what_is_negated(
     asked, negated = sentence_bag(3), sentence_bag(2)
     request = Request("images", Query((asked, negated), (1.0, -0.7)))
     ((rows, numbers),), whole = choice.choose(
-        snapshot.segments, request, terms_of(request.query), None, SCORE, ALONE
+        snapshot.segments, request, terms_of(request.query, request.role), None, SCORE, ALONE
     )
     first = torch.from_numpy(rows.summaries.astype(np.float32))
     promised = (first @ asked.vectors.T).sum(1) - 0.7 * (first @ negated.vectors.T).relu().sum(1)
@@ -61,7 +61,7 @@ def test_a_shard_chooses_its_share_of_what_the_collection_would(
     asked = []
     monkeypatch.setattr(candidates, "count_candidates", lambda *about: asked.append(about) or 20)
     request = Request("images", Query.of(sentence_bag(3)), limit=1)
-    terms = terms_of(request.query)
+    terms = terms_of(request.query, request.role)
     ((rows, numbers),), whole = choice.choose(
         snapshot.segments, request, terms, None, SCORE, ALONE, 0.2
     )
@@ -83,7 +83,7 @@ def test_threads_choose_what_one_does(
     segments = index.snapshot().segments
     assert len(segments) > 2
     request = Request("images", Query.of(sentence_bag(3)))
-    terms = terms_of(request.query)
+    terms = terms_of(request.query, request.role)
     alone, shared = (
         choice.choose(segments, request, terms, None, SCORE, Workers(threads))[0]
         for threads in (1, 4)

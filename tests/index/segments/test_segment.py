@@ -11,7 +11,7 @@ import pytest
 
 from index.segments import candidates
 from index.segments import segment as segments
-from index.segments.builder import Sizes
+from index.segments.follower import Sizes
 from index.segments.rows import SIDES
 from index.segments.segment import Hold, RevisionSpan
 from models.scores.scoring import SCORES

@@ -12,10 +12,10 @@ import pytest
 from index.disk import hold_lock
 from index.search.index import Index
 from index.search.requests import Request
+from index.segments import follower_process as following
 from index.segments import manifest
-from index.segments import process as following
 from index.segments import segment as segments
-from index.segments.builder import Follower, Sizes
+from index.segments.follower import Follower, Sizes
 from index.segments.verification import LOCK, Verifier
 from models.text.queries import Query
 
@@ -107,7 +107,7 @@ import os, sqlite3, sys
 from contextlib import closing
 from pathlib import Path
 from index import page_faults
-from index.segments import process as following
+from index.segments import follower_process as following
 from index.segments import manifest
 from index.catalog.catalog import Catalog
 from index.database.errors import Damaged

@@ -3,7 +3,14 @@ from itertools import pairwise, product
 import pytest
 import torch
 
-from models.scores.alignment import EARNED, decode_chain, phrases, query_links, word_groups
+from models.scores.alignment import (
+    EARNED,
+    decode_chain,
+    phrases,
+    query_links,
+    region_links,
+    word_groups,
+)
 from models.scores.scoring import SCORES
 from models.text.queries import Query
 from models.types import (
@@ -173,6 +180,27 @@ def test_where_all_is_negated_what_is_not_there_counts_in_favour():
     assert found == (Link(0, 0, 0.5, 0.5, negated=True), Link(1, 1, -3.0, -1.0, negated=True))
     told = phrases(image, query, found)
     assert [(one.similarity, one.region) for one in told] == [(0.5, None), (-3.0, 1)]
+
+
+def test_a_phrase_of_relations_names_both_words_of_each():
+    image, text = photo([1.0, 0.0], [0.0, 2.0]), "black dog runs"
+    words = spoken(text, [1.0, 0.0], [0.0, 1.0], [0.0, 1.0])
+    labels = ("black → dog", "dog → runs", "runs")
+    query = Query.of(FragmentBag(words.vectors, words.places, labels))
+    found = query_links(image, query, "mean_of_positive")
+    apart, joined = phrases(image, query, found), phrases(image, query, found, beta=0.1)
+    assert [phrase.words(text) for phrase in apart] == ["black → dog", "dog → runs", "runs"]
+    assert [phrase.words(text) for phrase in joined] == ["black → dog", "dog → runs, runs"]
+
+
+def test_links_of_a_region_add_up_to_its_score():
+    image = photo([1.0, 1.0], [3.0, -1.0], [0.0, 9.0])
+    query = Query((spoken("a dog", [1.0, 0.0], [1.0, 1.0]),), (2.0,), "a dog")
+    found = region_links(image, query, 1)
+    assert [(link.region, link.similarity, link.whole) for link in found] == [
+        (1, 6.0, 2.0),
+        (1, 4.0, 4.0),
+    ]
 
 
 def grouped(text):

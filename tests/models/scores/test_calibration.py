@@ -33,7 +33,7 @@ def sigmoid(x):
 
 def test_kinds_are_told_by_places():
     assert kind_of(text([1.0]), in_photos=True) is PairKind.TEXT_IN_PHOTO
-    assert kind_of(text([1.0]), in_photos=False) is PairKind.TEXT_IN_TEXT
+    assert kind_of(text([1.0]), in_photos=False) is PairKind.TEXT_AND_TEXT
     assert kind_of(photo([1.0]), in_photos=True) is PairKind.PHOTO_IN_PHOTO
 
 
@@ -45,11 +45,24 @@ def test_a_probability_by_hand(calibration):
     assert found.tolist() == pytest.approx(expected)
 
 
-def test_texts_in_texts_are_compared_with_sentences(calibration):
+def test_texts_and_texts_are_compared_by_angles_and_with_sentences(calibration):
+    """A cosine of one half is an angle of π / 3."""
     features = calibration.features(
-        PairKind.TEXT_IN_TEXT, torch.tensor([3.0]), torch.tensor([[1.0, 2.0]]), torch.tensor([4])
+        PairKind.TEXT_AND_TEXT, torch.tensor([0.5]), torch.tensor([[7.0, 0.0]]), torch.tensor([4])
     )
-    assert features.tolist() == [[3.0, 3.0, 4.0, 1.0]]
+    assert features[0].tolist() == pytest.approx([-math.pi / 3, math.sqrt(0.5), 4.0, 1.0])
+
+
+def test_rounding_makes_no_angle_impossible(calibration):
+    sums, sizes = torch.tensor([[1.0, 0.0]]), torch.tensor([4])
+    scores = torch.tensor([1.0 + 1e-6, 1.0, -1.0 - 1e-6])
+    probable = calibration.probabilities(PairKind.TEXT_AND_TEXT, scores, sums, sizes)
+    assert probable[0] == probable[1] > probable[2] > 0
+
+
+def test_a_calibration_may_lack_texts(calibration):
+    assert calibration.compares_texts
+    assert not replace(calibration, coefficients=COEFFICIENTS[:2]).compares_texts
 
 
 def test_each_row_may_have_sums_of_its_own(calibration):

@@ -70,13 +70,13 @@ def test_a_bigram_is_a_word_with_the_one_before_it():
     assert alone(DOG) == [ROOT] * 4
 
 
-def test_a_pair_reads_in_the_order_of_the_sentence_and_lies_at_its_dependent():
+def test_a_relation_reads_from_its_dependent_to_its_head_and_lies_at_the_dependent():
     assert places(DOG, dependencies(DOG, RELATIONS)) == [
-        ("black dog", Span(2, 7)),
-        ("dog runs", Span(8, 11)),
+        ("black → dog", Span(2, 7)),
+        ("dog → runs", Span(8, 11)),
         ("runs", Span(12, 16)),
     ]
-    assert places(CHILD, dependencies(CHILD, RELATIONS))[1] == ("runs child", Span(5, 10))
+    assert places(CHILD, dependencies(CHILD, RELATIONS))[1] == ("child → runs", Span(5, 10))
     assert [label for label, _ in places(DOG, bigrams(DOG))] == [
         "a", "a black", "black dog", "dog runs"
     ]  # fmt: skip

@@ -26,12 +26,12 @@ def test_a_fragment_for_the_root_and_for_each_relation_that_is_listed(trees, emb
         assert bag.vectors.shape == (len(kept), 12)
         for label, word in zip(bag.labels, kept, strict=True):
             both = {word.text} | ({words[word.head].text} if word.head >= 0 else set())
-            assert set(label.split()) == both
+            assert set(label.split(" → ")) == both
 
 
 def test_a_relation_outside_the_list_makes_no_fragment(trees, embed):
     (bag,) = embed(trees, TEXTS[:1])
-    assert "black dog" in bag.labels
+    assert "black → dog" in bag.labels
     assert not any("beach" in label or "the" in label.split() for label in bag.labels)
 
 
@@ -52,10 +52,13 @@ def test_bigrams_and_words_need_no_tree(pairs, labels, embed, monkeypatch):
     assert (bag.labels, len(bag)) == (labels, 3)
 
 
-@pytest.mark.parametrize("options", [{"pairs": "bigrams"}, {"relations": RELATIONS}])
-def test_the_same_pair_is_the_same_fragment_in_any_sentence(options, embed):
+@pytest.mark.parametrize(("options", "pair"), [
+    ({"pairs": "bigrams"}, "black dog"),
+    ({"relations": RELATIONS}, "black → dog"),
+])  # fmt: skip
+def test_the_same_pair_is_the_same_fragment_in_any_sentence(options, pair, embed):
     bags = embed(built(**options), ["A black dog", "A black dog sleeps on a chair"])
-    one, other = (bag.vectors[bag.labels.index("black dog")] for bag in bags)
+    one, other = (bag.vectors[bag.labels.index(pair)] for bag in bags)
     torch.testing.assert_close(one, other, rtol=1e-3, atol=1e-4)
 
 

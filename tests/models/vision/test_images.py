@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from PIL import Image, ImageCms
 
 from models.vision.images import decode, display_copy, png
-from models.vision.photo_files import DISPLAY_SIDE, ImageError, ImageTooLarge, NotAnImage
+from models.vision.photo_decoding import DISPLAY_SIDE, ImageError, ImageTooLarge, NotAnImage
 
 
 def encoded(image: Image.Image, form: str = "PNG", **options: Any) -> bytes:
@@ -85,12 +85,13 @@ def test_cmyk_jpeg_keeps_its_colours() -> None:
     assert max(green, blue) < 60
 
 
+@pytest.mark.parametrize("form", ["PNG", "TIFF"])
 @pytest.mark.parametrize("orientation", range(1, 9))
-def test_exif_orientation_is_undone(orientation: int) -> None:
+def test_exif_orientation_is_undone(orientation: int, form: str) -> None:
     undo = {1: 0, 3: 180, 6: -90, 8: 90}.get(orientation)
     exif = Image.Exif()
     exif[0x0112] = orientation
-    photo = decode(encoded(gradient(), "PNG", exif=exif))
+    photo = decode(encoded(gradient(), form, exif=exif))
     assert tuple(photo.pixels.shape[1:]) == ((30, 40) if orientation < 5 else (40, 30))
     if undo is not None:
         expected = np.array(gradient().rotate(undo, expand=True))

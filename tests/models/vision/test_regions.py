@@ -2,8 +2,9 @@ import pytest
 import torch
 from torch import nn
 
+from models.types import Box
 from models.vision.proposals import Windows
-from models.vision.regions import RegionEncoder, RegionFeatures, Standardize, pool
+from models.vision.regions import RegionEncoder, RegionFeatures, Standardize, crop, pool
 
 
 def boxes(*edges):
@@ -33,6 +34,21 @@ def test_a_half_pools_to_the_mean_of_that_half():
     pooled = pool(maps, left_and_bottom)[0]
     torch.testing.assert_close(pooled[0], maps[0, :, :, :3].mean(dim=(1, 2)))
     torch.testing.assert_close(pooled[1], maps[0, :, 2:].mean(dim=(1, 2)))
+
+
+def test_a_box_that_is_cut_out_sees_nothing_around_it():
+    photo = torch.zeros(3, 40, 80, dtype=torch.uint8)
+    photo[:, :20, :40] = 200
+    corner = [Box(0.0, 0.0, 1.0, 1.0), Box(0.0, 0.0, 0.5, 0.5), Box(0.5, 0.5, 1.0, 1.0)]
+    features, _ = RegionFeatures(Shrink(), 3, (16,), crop_size=8)([photo], Windows(corner))
+    assert features.shape == (1, 3, 3)
+    torch.testing.assert_close(features[0, :, 0], torch.tensor([50.0, 200.0, 0.0]), rtol=0, atol=3)
+
+
+def test_a_crop_has_at_least_a_pixel():
+    photo = torch.arange(48, dtype=torch.uint8).view(3, 4, 4)
+    assert crop(photo, Box(0.25, 0.5, 0.75, 1.0)).tolist() == photo[:, 2:, 1:3].tolist()
+    assert crop(photo, Box(0.3, 0.3, 0.31, 0.31)).shape == (3, 1, 1)
 
 
 def test_features_stand_side_by_side_for_every_size(photos):

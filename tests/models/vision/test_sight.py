@@ -1,11 +1,12 @@
 import pytest
 import torch
 
+from models.towers import Sight
 from models.vision import backbones
 from models.vision.backbones import squash
 from models.vision.lite import Lite
 from models.vision.regions import pool
-from models.vision.sight import Look, RegionSight, ViewSight
+from models.vision.sight import Look, RegionSight, ViewSight, share_sight
 
 
 def test_each_photo_has_features_of_each_box_at_each_size(photos):
@@ -105,3 +106,53 @@ def test_a_view_without_a_size_is_refused_with_how_it_is_written(view):
 def test_views_whose_features_differ_in_length_are_refused():
     with pytest.raises(ValueError, match="differ in length"):
         ViewSight(("lite0@32", "resnet18@32"), "windows")
+
+
+def test_a_sight_of_cut_boxes_has_a_key_of_its_own():
+    pooled, cut = (RegionSight("lite0", [64], "windows", False, crop) for crop in (0, 32))
+    assert pooled.key() != cut.key()
+    assert pooled.channels == cut.channels == 1280
+    assert RegionSight("lite0", [32, 64], "windows", False, 32).channels == 1280
+
+
+class Counting(Sight):
+    """A sight with a count; its key is its name."""
+
+    def __init__(self, name: str, tuned: bool = False) -> None:
+        super().__init__()
+        self.name, self.tuned, self.looks = name, tuned, 0
+
+    def forward(self, images):
+        self.looks += 1
+        return [torch.full((2, 1), float(self.looks))], [torch.tensor([[0.0, 0.0, 1.0, 1.0]])]
+
+    def key(self) -> str:
+        return self.name
+
+
+class Describes:
+    def __init__(self, sight: Sight) -> None:
+        self.sight = sight
+
+
+def test_a_sight_looks_once():
+    look, sight, other = Look(torch.zeros(3, 4, 4)), Counting("a"), Counting("b")
+    first, again = look.by(sight), look.by(sight)
+    look.by(other)
+    assert first is again
+    assert (sight.looks, other.looks) == (1, 1)
+
+
+def test_equal_sights_become_one():
+    own, captioner, regions = Counting("a"), Describes(Counting("a")), Describes(Counting("b"))
+    third = Describes(Counting("b"))
+    share_sight(own, captioner, None, regions, third)
+    assert captioner.sight is own
+    assert regions.sight is third.sight is not own
+
+
+@pytest.mark.parametrize("tuned", [(True, False), (False, True)])
+def test_a_tuned_sight_stays_alone(tuned):
+    own, captioner = Counting("a", tuned[0]), Describes(Counting("a", tuned[1]))
+    share_sight(own, captioner)
+    assert captioner.sight is not own

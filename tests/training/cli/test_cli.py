@@ -31,6 +31,8 @@ def test_a_trained_checkpoint_is_evaluated_and_its_numbers_written(world, tmp_pa
     said = train(world, tmp_path, "--epochs", 2, "--seed", 3)
     best = tmp_path / "cells-3" / "matcher.safetensors"
     assert "epoch 2 loss" in said
+    for name in ("curves.png", "examples.png"):
+        assert (best.parent / name).read_bytes().startswith(b"\x89PNG")
     numbers = tmp_path / "numbers.json"
     said = tessera("evaluate", best, "--data", world / "scenes", "--json", numbers)
     assert "10 photos, 30 sentences" in said
@@ -39,6 +41,18 @@ def test_a_trained_checkpoint_is_evaluated_and_its_numbers_written(world, tmp_pa
     assert told["split"] == "val"
     assert 0 <= told["retrieval"]["search"]["recall_1"] <= 100
     assert told["grounding"]["phrases"] == 60
+
+
+def test_a_preset_for_much_data_takes_a_short_try_on_little_and_says_how(world, tmp_path):
+    (world / "long.toml").write_text(
+        'extends = "cells.toml"\nhold_out = 500\nschedule.drops = [2]\n'
+    )
+    where = ("--data", world / "scenes", "--out", tmp_path, "--cache", world / "features")
+    said = tessera("train", world / "long.toml", *where, "--photos", 12, "--epochs", 1)
+    assert "hold_out is 3 instead of 500 photos: at most a quarter of train" in said
+    assert "the rate drops after epoch 1 of 1 instead of 2 of" in said
+    run = json.loads((tmp_path / "long-12-photos-0" / "run.json").read_text())
+    assert (run["preset"]["photos"], run["preset"]["hold_out"]) == (12, 3)
 
 
 def test_mistakes_are_told_in_a_sentence(world, tmp_path):

@@ -15,7 +15,7 @@ from training.data import synthetic
 from training.encoders import adopt as adopting
 from training.encoders import tune as tuning
 from training.evaluation.embedding import embed, embed_photos
-from training.evaluation.scores import score_matrix
+from training.evaluation.score_matrix import score_matrix
 from training.runs import progress
 
 

@@ -5,11 +5,11 @@ from rich.console import Console
 from training.evaluation import tables
 from training.evaluation.categories import CategorySearch
 from training.evaluation.faithfulness import Faithfulness
-from training.evaluation.inside import Magnitude
 from training.evaluation.localisation import Localisation
 from training.evaluation.measure import MatcherMeasures
 from training.evaluation.occlusion import Occlusion
 from training.evaluation.open_world import OpenWorld
+from training.evaluation.outstanding_parts import Magnitude
 from training.evaluation.queries import QuerySearch, RankedAnswer
 from training.evaluation.retrieval import Direction, Retrieval
 

@@ -23,9 +23,13 @@ def test_presets_differ_by_what_they_are_told():
 @pytest.mark.parametrize(
     ("tables", "wrong"),
     [
-        ({"objective": {"name": "told"}}, "name is 'told'; there are: supervised, weak"),
+        (
+            {"objective": {"name": "told"}},
+            "name is 'told'; there are: supervised, weak, correlation",
+        ),
         ({"objective": {"name": "weak", "margin": 1}}, r"\[objective\] does not know \['margin'\]"),
         ({"model": {"depth": 1}}, r"\[model\] does not know \['depth'\]"),
+        ({"objective": {"name": "correlation"}}, "give epochs = 0 with it"),
         ({"loss": {}}, r"the preset does not know \['loss'\]"),
     ],
 )
@@ -35,5 +39,5 @@ def test_a_mistake_names_what_there_is(tables, wrong):
 
 
 def test_an_unknown_preset_is_refused():
-    with pytest.raises(LookupError, match="no preset 'none'; there are: mined, "):
+    with pytest.raises(LookupError, match="no preset 'none'; there are: cca, mined, "):
         read("none")

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -12,6 +14,7 @@ from training.matchers.calibration import (
     fit,
     pick_evenly,
 )
+from training.matchers.text_calibration import calibrate_texts
 from training.runs.progress import silent
 
 
@@ -57,4 +60,10 @@ def test_a_matcher_is_calibrated_and_keeps_its_fingerprint(small_matcher, corpus
     assert again.calibration.weak_below == made.weak_below
     assert again.calibration.facts["data"] == "few"
     torch.testing.assert_close(again.calibration.photos, made.photos)
+    earlier = replace(made, coefficients=made.coefficients[:2])
+    completed, curves = calibrate_texts(replace(again, calibration=earlier), few, [few], silent)
+    torch.testing.assert_close(completed.coefficients, made.coefficients)
+    assert curves == {"few val, texts and texts": told["few val, texts and texts"]}
+    with pytest.raises(ValueError, match="no calibration to complete"):
+        calibrate_texts(loaded, few, [], silent)
     torch.testing.assert_close(again.calibration.coefficients, made.coefficients)

@@ -38,7 +38,7 @@ def test_a_preset_says_what_each_part_is_made_with():
 def test_several_objectives_are_weighed_and_take_turns():
     aims = [{"name": "contrastive", "last": 2}, {"name": "ranking", "weight": 0.5, "first": 2}]
     made = parse("mine", TABLES | {"objective": aims})
-    assert [[term.rules(epoch) for epoch in (1, 2, 3)] for term in made.objectives] == [
+    assert [[term.counts_in(epoch) for epoch in (1, 2, 3)] for term in made.objectives] == [
         [True, True, False],
         [False, True, True],
     ]
@@ -192,3 +192,52 @@ def test_the_preset_of_products_has_the_model_that_ships():
     assert products.model.towers == "regions_in_context + minilm"
     light = preset.read("products", start=PRETRAINED / "matcher-light.safetensors")
     assert len(light.model.image.options.views) < len(products.model.image.options.views)
+
+
+@pytest.mark.parametrize("name", inheritance.list_names())
+@pytest.mark.parametrize("epochs", [1, 2, 5])
+def test_every_preset_takes_a_short_trial(name, epochs):
+    shipped = preset.read(name)
+    if not shipped.schedule.epochs:
+        pytest.skip("it is solved for")
+    short = shipped.with_epochs(epochs)
+    assert all(drop <= epochs for drop in short.schedule.drops)
+    for epoch in range(1, epochs + 1):
+        assert any(term.counts_in(epoch) for term in short.objectives)
+    changed = preset.describe_changes(shipped, short)
+    assert bool(changed) == (
+        (shipped.schedule.drops, [(term.first, term.last) for term in shipped.objectives])
+        != (short.schedule.drops, [(term.first, term.last) for term in short.objectives])
+    )
+
+
+def test_objectives_keep_their_share_of_the_epochs():
+    short = preset.read("defrag").with_epochs(2)
+    assert short.schedule.drops == (2,)
+    assert [(term.name, term.first, term.last) for term in short.objectives] == [
+        ("fragments", 1, 1),
+        ("fragments", 2, None),
+        ("ranking", 1, None),
+    ]
+    assert preset.describe_changes(preset.read("defrag"), short) == [
+        "the rate drops after epoch 2 of 2 instead of 5 of 6",
+        "objectives change at the same shares of the epochs: fragments 1 to 1, fragments 2 to 2, "
+        "ranking 1 to 2",
+    ]
+
+
+def test_a_small_train_holds_out_a_quarter_and_says_so(corpus):
+    shipped = parse("mine", TABLES | {"hold_out": 500, "splits": ["train"]})
+    fitted = shipped.fit_to(corpus)
+    assert fitted.hold_out == len(corpus.split("train")) // 4
+    (change,) = preset.describe_changes(shipped, fitted)
+    assert change.startswith(f"hold_out is {fitted.hold_out} instead of 500 photos")
+    assert shipped.with_photos(8).fit_to(corpus).hold_out == 2
+
+
+def test_a_try_on_fewer_photos_has_a_name_of_its_own(corpus):
+    few = parse("mine", TABLES | {"splits": ["train"]}).with_photos(8)
+    assert few.name == "mine-8-photos"
+    assert few.select(corpus) == list(corpus.split("train")[:8])
+    with pytest.raises(ValueError, match="learns all of train: leave the number of photos out"):
+        preset.read("products").with_photos(8)

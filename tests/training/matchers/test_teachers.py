@@ -94,10 +94,10 @@ def test_a_run_learns_what_its_teachers_say(taught, corpus, place, monkeypatch):
 
     def spy(terms, match, epoch):
         seen.append(match)
-        return total(terms, match, epoch)
+        return weigh_terms(terms, match, epoch)
 
-    total = run.total
-    monkeypatch.setattr(run, "total", spy)
+    weigh_terms = run.weigh_terms
+    monkeypatch.setattr(run, "weigh_terms", spy)
     run.train(replace(taught, schedule=replace(taught.schedule, epochs=1)), corpus, place)
     own = [match for match in seen if match.taught is not None]
     assert len(seen) == 5 * len(own)  # one epoch, and two of each teacher without lessons

@@ -9,6 +9,7 @@ from models import checkpoint, header
 from models.scores.calibration import Calibration
 from models.types import PaddedBags
 from training.data.corpus import Corpus, Example
+from training.data.learned import leave_out
 from training.matchers import terms
 from training.matchers import train as run
 from training.matchers.preset import parse
@@ -71,6 +72,8 @@ def test_a_catalogue_is_found_by_its_terms_and_the_rest_stays(start, shop, cache
     assert not text.vectors[:, made.model.general :].any()
     assert made.calibration.general == made.model.general
     assert "shirts" in made.calibration.words
+    everything = [*shop.split("train"), *shop.split("val")]
+    assert leave_out(everything, made.facts) == list(shop.split("val"))
     assert run.train(learner, shop, place, resume=True) == best
     with pytest.raises(ValueError, match="shop-0 holds a run"):
         run.train(learner, shop, place)

@@ -61,13 +61,6 @@ def test_links_show_what_a_region_adds_and_what_is_lost_without_it():
     assert "## Links" not in page(measured(occlusion=None))
 
 
-def test_captions_have_their_own_table():
-    captioner = {"name": "attentive", "checkpoint": "cd34", "data": "flickr8k", "split": "val"}
-    scores = {"bleu": [60, 40, 26, 17], "meteor": 19, "rouge": 46, "cider": 50}
-    text = page(captioner | scores | {"hallucination": None})
-    assert "| attentive cd34 | flickr8k val | – | 60.0 / 40.0 / 26.0 / 17.0 | 19.0 |" in text
-
-
 def test_proposers_have_their_own_table():
     proposer = {"name": "detector", "checkpoint": "ef56", "data": "flickr8k", "split": "val"}
     text = page(proposer | {"recalls": {"1": 23, "5": 69, "10": 77, "20": 84}})

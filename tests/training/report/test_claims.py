@@ -1,10 +1,20 @@
 import pytest
 
-from training.report.claims import CLAIMS, SOLVED, Claim, Difference, check_claim, verdict
+from training.report.claims import (
+    NOT_JUDGED,
+    RANKS,
+    SIMILARITY,
+    SOLVED,
+    Claim,
+    Difference,
+    check_claim,
+    verdict,
+)
+from training.report.papers import CLAIMS, PAPERS
 from training.report.systems import SYSTEMS
 
 RECALLS = Claim("trees beat bags", "a paper", "tree", "bag")
-RANKS = Claim("trees beat bags", "Socher et al. 2014", "tree", "bag")
+BY_RANKS = Claim("trees beat bags", "Socher et al. 2014", "tree", "bag", RANKS)
 
 
 def result(recall: float, rank: float) -> dict:
@@ -47,7 +57,7 @@ def test_differences_are_paired_over_the_seeds_that_both_have():
 def test_a_paper_that_compares_mean_ranks_is_judged_by_them():
     trees = {0: result(30, 7), 1: result(30, 7)}
     bags = {0: result(32, 9), 1: result(32, 9)}
-    by_ranks = check_claim(RANKS, {"tree": trees, "bag": bags})
+    by_ranks = check_claim(BY_RANKS, {"tree": trees, "bag": bags})
     by_recalls = check_claim(RECALLS, {"tree": trees, "bag": bags})
     assert by_ranks is not None
     assert by_recalls is not None
@@ -67,6 +77,47 @@ def test_what_is_solved_for_is_compared_with_every_seed_and_counts_once_alone():
 def test_seeds_that_are_not_shared_say_nothing():
     assert check_claim(RECALLS, {"tree": {0: result(30, 9)}, "bag": {1: result(29, 9)}}) is None
     assert check_claim(RECALLS, {"tree": {0: result(30, 9)}}) is None
+
+
+def test_sentences_of_one_photo_are_compared_where_both_runs_have_them():
+    claim = Claim("trees beat bags", "a paper", "tree", "bag", SIMILARITY)
+    near, far = ({**result(30, 9), SIMILARITY: {"mean_rank": rank}} for rank in (4.0, 6.0))
+    found = check_claim(claim, {"tree": {0: near, 1: near}, "bag": {0: far, 1: far}})
+    assert found is not None
+    assert (found.ranks.mean, found.verdict) == (2.0, "holds")
+    unmeasured = result(30, 9) | {SIMILARITY: None}
+    assert check_claim(claim, {"tree": {0: near}, "bag": {0: unmeasured}}) is None
+
+
+def test_presets_that_are_not_the_paper_s_give_no_verdict():
+    runs = {"tree": {0: result(30, 9), 1: result(31, 9)}, "bag": {0: result(2, 9), 1: result(3, 9)}}
+    found = check_claim(Claim("trees beat bags", "a paper", "tree", "bag", unlike="no trees"), runs)
+    assert found is not None
+    assert (found.recall_sum.mean, found.verdict, found.condition) == (28, NOT_JUDGED, "no trees")
+
+
+@pytest.mark.parametrize(
+    ("values", "judged"),
+    [
+        ([2.0, 0.9, 0.7], "holds"),
+        ([3.1, 3.4, 3.6], NOT_JUDGED),  # it rose
+        ([3.9, 3.0, 2.4], NOT_JUDGED),  # it fell, and is worse than scores of zero
+        ([], NOT_JUDGED),  # no one stored it
+    ],
+)
+def test_a_term_that_was_not_minimised_gives_no_verdict(values, judged):
+    curve = [{"terms": {"fragments": value}} for value in values]
+    better = {**result(30, 9), "objectives": ["fragments", "ranking"], "curve": curve}
+    worse = {**result(20, 9), "objectives": ["ranking"], "curve": []}
+    claim = Claim("both beat one", "a paper", "both", "one", needs="fragments")
+    runs = {"both": {0: better, 1: better}, "one": {0: worse, 1: worse}}
+    found = check_claim(claim, runs)
+    assert found is not None
+    assert found.verdict == judged
+
+
+def test_every_claim_is_of_a_paper_of_the_page():
+    assert {claim.paper for claim in CLAIMS} <= {paper.name for paper in PAPERS}
 
 
 def test_every_claim_compares_two_rows_of_the_table():

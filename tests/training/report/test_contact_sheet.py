@@ -1,16 +1,9 @@
 import pytest
 import torch
 
-from models.types import Box
 from models.vision.images import decode
 from training.report import contact_sheet
 from training.report.contact_sheet import SIDE
-
-
-def test_a_crop_is_the_part_in_the_box():
-    pixels = torch.arange(3 * 4 * 10).view(3, 4, 10)
-    assert torch.equal(contact_sheet.crop(pixels, Box(0.2, 0.5, 0.4, 1)), pixels[:, 2:4, 2:4])
-    assert contact_sheet.crop(pixels, Box(0.99, 0.99, 1, 1)).shape == (3, 1, 1)
 
 
 def test_a_tile_shows_the_whole_crop_in_the_middle_of_white():

@@ -18,11 +18,23 @@ def test_a_line_of_the_same_name_is_replaced_where_it_is(tmp_path):
     assert file.read_text().splitlines()[1] == '{"run": "two", "bleu": 2}'
 
 
-def test_the_last_epoch_is_kept(tmp_path):
+def test_the_last_epoch_is_kept_and_the_curve_of_all(tmp_path):
     file = tmp_path / "measurements.jsonl"
-    run = {"seed": 0, "epochs": [{"epoch": 1}, {"epoch": 2}]}
+    terms = [{"fragments": 2.0}, {"fragments": 0.7}]
+    run = {
+        "seed": 0,
+        "epochs": [
+            {"epoch": k + 1, "loss": 3.0 - k, "terms": terms[k], "recall_sum": None, "seconds": 9}
+            for k in (0, 1)
+        ],
+    }
     measurements.add(file, {"run-0": run})
-    assert measurements.read(file) == {"run-0": {"seed": 0, "epochs": [{"epoch": 2}]}}
+    stored = measurements.read(file)["run-0"]
+    assert [epoch["epoch"] for epoch in stored["epochs"]] == [2]
+    assert [epoch["terms"] for epoch in stored["curve"]] == terms
+    assert stored["curve"][0] == {"loss": 3.0, "terms": terms[0], "recall_sum": None}
+    measurements.add(file, {"run-1": stored})  # a stored line keeps its curve
+    assert measurements.read(file)["run-1"] == stored
     assert len(run["epochs"]) == 2
 
 

@@ -28,7 +28,7 @@ def test_every_seed_is_trained_and_stands_in_the_page(short, few, place, publish
     trainings = plan([short], few, place, seeds=2)
     assert [(one.name, one.left) for one in trainings] == [("cells-0", 2), ("cells-1", 2)]
     started = []
-    assert reproduce.reproduce(trainings, few, publisher, starts=started.append) == {}
+    assert reproduce.reproduce(trainings, few, publisher, on_start=started.append) == {}
     assert started == trainings
     assert list(measurements.read(publisher.results)) == ["cells-0", "cells-1"]
     assert "| – | cells | 2 |" in publisher.page.read_text()
@@ -57,12 +57,12 @@ def test_an_interruption_loses_nothing(short, few, place, publisher):
 
     trainings = plan([short.with_epochs(3)], few, place, seeds=1)
     with pytest.raises(KeyboardInterrupt):
-        reproduce.reproduce(trainings, few, publisher, tells=stop_after_the_second)
+        reproduce.reproduce(trainings, few, publisher, on_epoch=stop_after_the_second)
     assert not publisher.page.exists()
     (rest,) = plan([short.with_epochs(3)], few, place, seeds=1)
     assert (rest.begun, rest.done, rest.left) == (True, 2, 1)
     told = []
-    reproduce.reproduce([rest], few, publisher, tells=told.append)
+    reproduce.reproduce([rest], few, publisher, on_epoch=told.append)
     assert [record.epoch for record in told] == [3]
     assert epochs_of(measurements.read(publisher.results)["cells-0"]) == [3]
 

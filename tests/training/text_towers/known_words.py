@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from torch import nn
 
-from models.text.readers import SentenceReader
+from models.text.parsing import SentenceReader
 from models.text.words import Vocabulary
 from models.towers import TextTower
 from models.types import PaddedBags

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from models.text.parsing import parse_trees
-from training.evaluation.captions.descriptions import GeneratedCaption
 from training.evaluation.captions.hallucination import find_nouns, share
+from training.evaluation.captions.measure import GeneratedCaption
 from training.evaluation.captions.wordnet import PERSONS, WordNet
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from training.evaluation.captions.descriptions import Descriptions
+from training.evaluation.captions.measure import Descriptions
 from training.evaluation.captions.naming import Naming
 from training.markdown import one_decimal, slashed
 

@@ -12,7 +12,7 @@ import httpx2 as httpx
 import pytest
 
 from app.engine.engine import Engine
-from app.imports import folder
+from app.imports import folder, storing
 from index.search.requests import Request
 from tests.clusters import actors, eventually, kill
 from tests.kills.__main__ import matchers
@@ -73,7 +73,9 @@ def new_engine(site, new_matcher) -> Iterator[Engine]:
 def test_searches_go_on_while_the_matcher_changes_and_an_actor_is_killed(
     site, engine, photos, png, new_matcher, new_engine
 ):
-    list(folder.import_sources(engine, "default", folder.find([photos]), batch=8, most_bytes=10**6))
+    list(
+        storing.import_sources(engine, "default", folder.find([photos]), batch=8, most_bytes=10**6)
+    )
     old_web, old = site.serve()
     with Asking(old) as asked_old:
         put(old, "early", png("red"))

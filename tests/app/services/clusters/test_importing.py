@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from app.cli import app as command
 from app.engine.engine import Engine
-from app.imports import folder
+from app.imports import folder, storing
 from index.search.requests import Request
 from tests.clusters import eventually, kill
 from tests.sites import STARTING
@@ -29,7 +29,9 @@ def one_machine(site, photos, tmp_path) -> Iterator[Engine]:
     changes = {"data": tmp_path / "one machine", "database": ""}
     with closing(Engine.load(site.settings.model_copy(update=changes))) as made:
         list(
-            folder.import_sources(made, "default", folder.find([photos]), batch=4, most_bytes=10**6)
+            storing.import_sources(
+                made, "default", folder.find([photos]), batch=4, most_bytes=10**6
+            )
         )
         yield made
 

@@ -1,6 +1,6 @@
 import pytest
 
-from training.evaluation.captions.descriptions import GeneratedCaption
+from training.evaluation.captions.measure import GeneratedCaption
 from training.evaluation.captions.naming import naming
 from training.evaluation.captions.wordnet import FOLDER, WordNet
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from training.matchers import loss, objectives
-from training.matchers.loss import ObjectiveTerm, total
+from training.matchers.loss import ObjectiveTerm, weigh_terms
 
 HALF = """
 from training.matchers.objectives import Match
@@ -32,7 +32,9 @@ def test_a_module_put_into_the_folder_can_be_named(tmp_path, monkeypatch, matche
         ObjectiveTerm("half", last=1, options={"share": 0.25}),
     ]
     scores = matched(torch.ones(2, 2))
-    assert (total(terms, scores, 1).item(), total(terms, scores, 2).item()) == (5.0, 4.0)
+    first, second = (weigh_terms(terms, scores, epoch) for epoch in (1, 2))
+    assert (first.total.item(), second.total.item()) == (5.0, 4.0)
+    assert (first.terms["half"].item(), second.terms["half"].item()) == (3.0, 2.0)  # unweighted
 
 
 def test_an_unknown_objective_names_the_ones_there_are():

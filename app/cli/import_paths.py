@@ -1,0 +1,144 @@
+"""Imports of paths: tables of products, folders, photos and .jsonl files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import typer
+from pathspec import GitIgnoreSpec
+
+from app.cli.imports import Tally, import_with_progress
+from app.engine.engine import Engine
+from app.imports import folder, tables
+from app.imports.departed import Departures, NothingDeleted, watched
+from app.imports.sources import ImportOutcome, readable
+from app.settings import Settings
+from app.unprintable import escape_unprintable
+from index.items import Replaced
+
+
+@dataclass(frozen=True, slots=True)
+class ImportOptions:
+    """Options of an import of paths; `most_deleted` is None without a sync."""
+
+    mapping: Mapping[str, Any]
+    refused: Path | None
+    exclude: tuple[str, ...]
+    most_deleted: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class PathImport:
+    """An import of paths into a collection, with a tally."""
+
+    engine: Engine
+    collection: str
+    settings: Settings
+    options: ImportOptions
+    tally: Tally = field(default_factory=Tally)
+
+    def run(self, paths: Sequence[Path]) -> Tally:
+        """Import tables one by one, then other paths."""
+        mapped = bool(self.options.mapping)
+        products = [path for path in paths if tables.is_table(path, mapped=mapped)]
+        if self.options.refused:
+            self.options.refused.unlink(missing_ok=True)  # of an earlier import
+        for table in products:
+            try:
+                self._import_table(table)
+            except Replaced:
+                raise
+            except (ValueError, OSError) as wrong:  # others may be right
+                self.tally.fail(wrong)
+        if others := [path for path in paths if path not in products]:
+            self._import_files(others)
+        return self.tally
+
+    def _import_files(self, paths: Sequence[Path]) -> None:
+        """Import folders, photos and .jsonl files together."""
+        exclude = GitIgnoreSpec.from_lines(self.options.exclude)
+        departures = {path: Departures(path) for path in paths if watched(path)}
+        found = ((path, folder.find([path], exclude)) for path in paths)
+        watching = (
+            departures[path].watch(sources) if path in departures else sources
+            for path, sources in found
+        )
+        import_with_progress(
+            self.engine,
+            self.collection,
+            chain.from_iterable(watching),
+            self.settings,
+            self.tally,
+            count=lambda: sum(1 for _ in folder.find(paths, exclude)),
+        )
+        for each in departures.values():
+            self._settle(each)
+
+    def _import_table(self, file: Path) -> None:
+        """Import a table.
+
+        Prints its columns first and writes refused rows to a file.
+        """
+        departures, before = Departures(file), self.tally.counts["refused"]
+        refused = self.options.refused or file.with_name(f"{file.name}.refused.jsonl")
+        if not self.options.refused:
+            refused.unlink(missing_ok=True)
+        with tables.open_table(file, self.options.mapping) as table:
+            typer.echo(f"# {readable(file)}: {len(table.header)} columns, taken for", err=True)
+            typer.echo(table.columns.to_toml(), err=True)
+            _print_notes(table.notes)
+
+            def hear(outcome: ImportOutcome) -> None:
+                number = table.take_number(outcome)
+                if outcome.status == "refused":
+                    record = {"row": number, "reason": outcome.reason}
+                    with refused.open("a", encoding="utf-8") as lines:
+                        lines.write(json.dumps(record, ensure_ascii=True) + "\n")
+
+            sources = departures.watch(table.sources())
+            into = self.engine, self.collection
+            count = partial(self._count_rows, file)
+            import_with_progress(*into, sources, self.settings, self.tally, hear, count)
+            _print_notes(table.describe_values())
+        if refused_rows := self.tally.counts["refused"] - before:
+            typer.echo(f"{refused_rows:,} rows are refused, and why: {readable(refused)}", err=True)
+        if table.end:
+            raise ValueError(f"{readable(file)}: {table.end}")
+        self._settle(departures)
+
+    def _count_rows(self, file: Path) -> int:
+        with tables.open_table(file, self.options.mapping) as table:
+            return sum(1 for _ in table.sources())
+
+    def _settle(self, departures: Departures) -> None:
+        """Delete departed items in a sync; else print their number."""
+        home, place = self.engine.open(self.collection), readable(departures.path)
+        if self.options.most_deleted is None:
+            gone, _ = departures.list_departed(self.engine, home)
+            if gone:
+                _print_note(
+                    f"{len(gone):,} stored items are no longer in {place}, such as {gone[0]!r}: "
+                    "--sync deletes them"
+                )
+            return
+        try:
+            deleted = departures.delete(self.engine, home, self.options.most_deleted)
+        except NothingDeleted as refused:
+            self.tally.fail(refused)
+        else:
+            _print_note(f"{deleted:,} deleted, as they are no longer in {place}")
+
+
+def _print_notes(notes: Iterable[str]) -> None:
+    for note in notes:
+        _print_note(f"# {note}")
+
+
+def _print_note(note: str) -> None:
+    typer.echo(escape_unprintable(note), err=True)

@@ -1,0 +1,185 @@
+"""Pool of processes for decoding photos.
+
+A process beyond its limits is replaced.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from multiprocessing import Pipe
+from pathlib import Path
+from queue import LifoQueue
+from types import TracebackType
+from weakref import finalize
+
+import numpy as np
+
+from app.imports import decoder_process as worker
+from app.settings import Settings
+from app.telemetry.requests import stage
+from models.vision import images
+from models.vision.images import DisplayCopy
+from models.vision.photo_decoding import ImageTooLarge, too_many_bytes
+
+BUSY = 3  # factor of the time limit, as other processes use the processor too
+ENVIRONMENT = {
+    "PYTHONPATH": str(Path(__file__).parent.parent.parent),
+    "OPENBLAS_NUM_THREADS": "1",
+    "MALLOC_MMAP_THRESHOLD_": str(2**20),  # so that memory of large photos is given back
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """Limits of one photo: bytes, pixels, processor time and memory."""
+
+    most_bytes: int
+    most_pixels: int
+    seconds: int
+    memory: int
+
+    @classmethod
+    def of(cls, settings: Settings) -> Allowance:
+        """Take the limits from the settings."""
+        return cls(
+            settings.upload_bytes,
+            settings.upload_pixels,
+            settings.decode_seconds,
+            settings.decode_memory,
+        )
+
+
+class Decoders:
+    """Decodes photos in `count` processes of their own. For many threads.
+
+    A process is started when it is first needed. `with Decoders(...) as decode: decode(data)`
+    """
+
+    def __init__(self, count: int, allowance: Allowance) -> None:
+        self.allowance = allowance
+        self._idle: LifoQueue[_Process | None] = LifoQueue()  # None is one that is not started yet
+        self._alive = set[_Process]()
+        finalize(self, _end_all, self._alive)  # if no one closes it
+        for _ in range(count):
+            self._idle.put(None)
+
+    @classmethod
+    def of(cls, settings: Settings) -> Decoders:
+        """Make a pool for all requests with photos and one import."""
+        return cls(settings.running + 1, Allowance.of(settings))
+
+    def __call__(self, data: bytes) -> DisplayCopy:
+        """Return a photo's display copy; errors are those of models.vision.images.decode."""
+        if len(data) > self.allowance.most_bytes:
+            raise too_many_bytes(len(data), self.allowance.most_bytes)
+        with stage("decode"):
+            return self._decode(data)
+
+    def _decode(self, data: bytes) -> DisplayCopy:
+        process = self._idle.get()
+        try:
+            if process is None or process.ended:
+                process = self._start()
+            return process.decode(data)
+        finally:
+            if process is not None and process.busy:
+                self._end(process)
+                process = None
+            self._idle.put(process)
+
+    def __enter__(self) -> Decoders:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the processes immediately."""
+        _end_all(self._alive)
+
+    def _start(self) -> _Process:
+        process = _Process(self.allowance)
+        self._alive.add(process)
+        return process
+
+    def _end(self, process: _Process) -> None:
+        self._alive.discard(process)
+        process.end()
+
+
+def _end_all(processes: set[_Process]) -> None:
+    while processes:
+        processes.pop().end()
+
+
+class _Process:
+    """A decoding process and the connection to it."""
+
+    def __init__(self, allowance: Allowance) -> None:
+        self.allowance = allowance
+        limits = {"most_bytes": allowance.most_bytes, "most_pixels": allowance.most_pixels}
+        self.limits = json.dumps(limits).encode()
+        self.busy = False
+        self.connection, theirs = Pipe()
+        handle, seconds = theirs.fileno(), max(1, allowance.seconds)
+        command = [sys.executable, "-m", worker.__name__]
+        with theirs:
+            self.process = subprocess.Popen(  # noqa: S603 - our own command
+                [*command, str(handle), str(seconds), str(allowance.memory)],
+                stdin=subprocess.DEVNULL,
+                pass_fds=[handle],
+                env=os.environ | ENVIRONMENT,
+                start_new_session=True,  # an interrupt from the terminal is not for it
+            )
+
+    @property
+    def ended(self) -> bool:
+        return self.process.poll() is not None
+
+    def decode(self, data: bytes) -> DisplayCopy:
+        """Decode a photo, as Decoders does.
+
+        The process stays busy if it did not answer.
+        """
+        self.busy = True
+        try:
+            self.connection.send_bytes(self.limits)
+            self.connection.send_bytes(data)
+            if not self.connection.poll(BUSY * self.allowance.seconds):
+                raise ImageTooLarge(
+                    f"the image takes more than {BUSY * self.allowance.seconds} seconds to "
+                    "decode; scale it down, or save it again"
+                )
+            return self._receive()
+        except (EOFError, OSError) as ended:
+            raise ImageTooLarge(
+                "the image ended the process that decoded it: it is broken, or it takes more than "
+                f"{self.allowance.seconds} seconds or {self.allowance.memory:,} bytes of memory; "
+                "scale it down, or save it again"
+            ) from ended
+
+    def end(self) -> None:
+        """End the process immediately."""
+        self.process.kill()
+        self.process.wait()
+
+    def _receive(self) -> DisplayCopy:
+        header = json.loads(self.connection.recv_bytes())
+        if "refusal" in header:
+            self.busy = False
+            raise worker.REFUSALS[header["refusal"]](header["reason"])
+        jpeg = self.connection.recv_bytes()
+        pixels = np.frombuffer(bytearray(self.connection.recv_bytes()), np.uint8)
+        self.busy = False
+        shaped = pixels.reshape(header["height"], header["width"], 3)
+        notes = tuple(header["notes"])
+        return DisplayCopy(pixels=images.as_tensor(shaped), notes=notes, jpeg=jpeg)

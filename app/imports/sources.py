@@ -1,0 +1,129 @@
+"""Sources of an import, with their places, stamps and outcomes."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b, sha256
+from pathlib import Path
+from typing import Any, Literal
+
+from index.items import LONGEST_ID, metadata_text
+
+NO_FILE = "this is no regular file"
+ESCAPED = re.compile(rb"\\x([0-9a-f]{2})")  # a byte of a path that is no UTF-8
+Status = Literal["stored", "patched", "skipped", "refused", "unread"]
+
+
+@dataclass(frozen=True, slots=True)
+class ItemSource:
+    """An item to import: its place and its stamp.
+
+    The stamp has its files' sizes and times.
+    """
+
+    id: str
+    place: str
+    stamp: str
+    photos: tuple[Path | str | bytes, ...] = ()  # files, addresses to fetch from, or bytes
+    sentences: tuple[str, ...] = ()
+    metadata: dict[str, Any] = field(default_factory=dict)
+    size: int = 0  # about how many bytes its texts have
+
+
+@dataclass(frozen=True, slots=True)
+class ImportOutcome:
+    """The outcome of a source; "stored" and "patched" mean safe on disk.
+
+    "patched" is an item of which only metadata or place changed, and "unread" a file or a folder
+    of a kind that is not read: the reason names the kind. A refused row has the `source` of its
+    item, as far as that is known.
+    """
+
+    place: str
+    status: Status
+    reason: str = ""
+    source: str | None = None
+
+
+def readable(path: Path | str) -> str:
+    r"""Write a path as Unicode, with escapes such as \xff.
+
+    They stand for bytes that are no UTF-8.
+
+    >>> readable("Gr\udcf6sse.jpg")
+    'Gr\\xf6sse.jpg'
+    """
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
+
+
+def name_file(path: Path | str) -> str:
+    """Return the id of a file: its path.
+
+    Of one that is too long both ends stay, and a digest stands for what is between them.
+    """
+    name = readable(path)
+    data = name.encode()
+    if len(data) <= LONGEST_ID:
+        return name
+    digest = blake2b(data, digest_size=16).hexdigest()
+    half = (LONGEST_ID - len(digest) - len("……".encode())) // 2
+    first, last = data[:half].decode(errors="ignore"), data[-half:].decode(errors="ignore")
+    return f"{first}…{digest}…{last}"
+
+
+def is_gone(place: str | None) -> bool:
+    """Return whether an item's source no longer exists, as after a move.
+
+    A place is a photo's path, or `file#id` of a line or a row; paths and ids may hold # as well.
+    """
+    if place is None:
+        return False
+    files = (place[: mark.start()] for mark in re.finditer("#|$", place))
+    return not any(_is_file(file) for file in files)
+
+
+def _is_file(place: str) -> bool:
+    unescaped = ESCAPED.sub(lambda byte: bytes([int(byte[1], 16)]), place.encode())
+    return os.path.isfile(place) or os.path.isfile(unescaped)  # noqa: PTH113 - False for a long id
+
+
+def make_stamp(file: Path) -> str:
+    """Return a regular file's size and time.
+
+    ValueError for a pipe or a device.
+    """
+    status = file.stat()
+    if not stat.S_ISREG(status.st_mode):
+        raise ValueError(NO_FILE)
+    return f"{status.st_size}-{status.st_mtime_ns}"
+
+
+def stamp_row(
+    name: str,
+    metadata: Mapping[str, Any],
+    sentences: Sequence[str],
+    photos: Sequence[Path | str | bytes],
+    looks: str,
+) -> str:
+    """Return a row's stamp: a digest, and its photos' stamps."""
+    content = [name, metadata_text(metadata), list(sentences), [_name_photo(p) for p in photos]]
+    digest = sha256(json.dumps(content).encode()).hexdigest()[:32]
+    return f"{digest}-{looks}" if looks else digest
+
+
+def _name_photo(photo: Path | str | bytes) -> str:
+    return sha256(photo).hexdigest() if isinstance(photo, bytes) else str(photo)
+
+
+def same_but_for_metadata(source: ItemSource, metadata: Mapping[str, Any], stamp: str) -> bool:
+    """Return whether a stored row had the same photos and sentences.
+
+    Then its stamp is that of the source with the stored metadata.
+    """
+    looks = source.stamp.partition("-")[2]
+    return stamp_row(source.id, metadata, source.sentences, source.photos, looks) == stamp

@@ -1,0 +1,73 @@
+"""Analysis of a field's text: tokens, joined words, and named lacks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from index.documents.lacks import LACKING, MAYBE_LACKING, find_lacks
+from index.documents.stems import stem
+from index.documents.words import SIGNS, words
+from models.text.lexicon import is_function_word
+
+LONGEST = 200  # characters of a text whose analysis is kept, as many items have the same
+Spellings = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """The tokens of a text, in order.
+
+    joined: words of several tokens, written as one. lacking: the terms of tokens that it names as
+    lacking. spellings: tokens and joined words with the way in which they are written in lower
+    case. content: how many tokens are no function words; all, where every one is.
+    """
+
+    tokens: tuple[str, ...]
+    joined: frozenset[str]
+    lacking: tuple[str, ...]
+    spellings: Spellings
+    content: int
+
+    @property
+    def terms(self) -> frozenset[str]:
+        """Its terms."""
+        return frozenset(map(term_of, self.tokens + self.lacking))
+
+
+def analyze(text: str) -> Analysis:
+    """Analyze a text."""
+    return _analyze(text) if len(text) > LONGEST else _cached(text)
+
+
+def _analyze(text: str) -> Analysis:
+    text_words = list(words(text))
+    tokens = tuple(token.folded for word in text_words for token in word.tokens)
+    several = [word for word in text_words if len(word.tokens) > 1]
+    written = {
+        token.folded: text[token.start : token.end].lower()
+        for word in text_words
+        for token in word.tokens
+    } | {word.joined: text[word.start : word.end].lower() for word in several}
+    lacks = {lack.place: lack for lack in find_lacks(text_words)}
+    content = sum(1 for token in tokens if is_content(token))
+    return Analysis(
+        tokens,
+        frozenset(word.joined for word in several),
+        tuple(lack.sign + stem(tokens[lack.place]) for lack in lacks.values()),
+        tuple((folded, spelling) for folded, spelling in written.items() if folded != spelling),
+        content or len(tokens),
+    )
+
+
+_cached = lru_cache(2**12)(_analyze)
+
+
+def term_of(word: str) -> str:
+    """The term of a word or lack."""
+    return word if word[0] in (LACKING, MAYBE_LACKING) else stem(word)
+
+
+def is_content(token: str) -> bool:
+    """Return whether a token is neither a function word nor a sign."""
+    return token not in SIGNS and not is_function_word(token)

@@ -1,0 +1,171 @@
+"""Thesaurus: other ways of documents to have a word: spelled, joined, parted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property, lru_cache
+from itertools import chain, islice, pairwise, product
+from typing import Protocol
+
+from index.documents import spellings
+from index.documents.analysis import is_content
+from index.documents.bm25 import Alternative
+from index.documents.characters import LONGEST_WORD
+from index.documents.numbers import other_ways
+from index.documents.stems import stem
+from index.documents.word_table import WordTable
+from index.documents.words import SIGNS, Token, tokens, words
+
+SYNONYM = 0.9  # the weight of a synonym
+MOST_SYNONYMS = 100  # of a line
+OTHER = 0.9  # that of another spelling, or of a number without its sign
+LEAST_FUNCTION = 2  # letters of a function word that may be half of a word: "make up"
+KEPT = 1_000  # words whose terms are kept
+MOST_TERMS = 8  # that a word of several tokens is looked up by
+MOST_JOINED = 8  # tokens of a word that are also looked up joined
+Option = tuple[str, float]  # a term, and its weight
+Synonyms = Mapping[str, Sequence[str]]
+
+
+def parse_synonyms(lines: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """Synonyms by folded words, from lines such as "sofa, couch, day bed".
+
+    # begins a comment.
+
+    ValueError for a line of more than MOST_SYNONYMS: a search looks up all of them for each word.
+    """
+    groups = [
+        [name for part in line.partition("#")[0].split(",") if (name := _join(tokens(part)))]
+        for line in lines
+    ]
+    for number, group in enumerate(groups, start=1):
+        if len(group) > MOST_SYNONYMS:
+            raise ValueError(
+                f"line {number} of the synonyms has {len(group):,} words; "
+                f"{MOST_SYNONYMS} at most are taken for each other"
+            )
+    return {
+        word: tuple(synonym for synonym in group if synonym != word)
+        for group in groups
+        for word in group
+    }
+
+
+class Texts(Protocol):
+    """Texts of documents, as far as single words do not tell them."""
+
+    def has_phrase(self, term: str) -> bool:
+        """Return whether any document has spaced stems in a row."""
+
+    def spelling(self, folded: str) -> str:
+        """The most frequent spelling of a joined word."""
+
+
+class Thesaurus:
+    """Finds the terms of words in the documents of a moment.
+
+    counts: folded words, with their documents' number. joined: words of several tokens, likewise.
+    """
+
+    def __init__(
+        self, vocabulary: WordTable, texts: Texts, synonyms: Synonyms | None = None
+    ) -> None:
+        self.counts, self.joined = dict(vocabulary.counts), dict(vocabulary.joined)
+        self._terms = frozenset(vocabulary.having)
+        self._texts, self.synonyms = texts, synonyms or {}
+
+    def has(self, term: str) -> bool:
+        """Return whether any document has a term."""
+        if " " not in term:
+            return term in self._terms
+        return self._terms.issuperset(term.split(" ")) and self._texts.has_phrase(term)
+
+    @cached_property
+    def find(self) -> Callable[[str], tuple[Alternative, ...]]:
+        """Find the known terms of a word, of synonyms, spellings and halves."""
+        return lru_cache(KEPT)(self._find)
+
+    def _find(self, folded: str) -> tuple[Alternative, ...]:
+        found = dict[str, Alternative]()
+        for word, weight in ((folded, 1.0), *((word, OTHER) for word in self.variants(folded))):
+            if self.has(stem(word)):
+                found.setdefault(stem(word), Alternative(stem(word), weight, word))
+            for alternative in self.find_synonyms(word):
+                found.setdefault(alternative.term, alternative)
+        for term in self._parted(folded):
+            found.setdefault(term, Alternative(term))
+        return tuple(found.values())
+
+    def variants(self, folded: str) -> Iterator[str]:
+        """The known other spellings of a word or number."""
+        if folded[0].isdigit():
+            return filter(self.is_known, other_ways(folded))
+        ways = [spellings.variants(folded)]
+        if not self.is_known(folded):
+            ways.append(spellings.without_umlauts(folded))
+        return filter(self.is_known, chain.from_iterable(ways))
+
+    def is_known(self, folded: str) -> bool:
+        """Return whether any document has a word, or a synonym of it."""
+        return self.has(stem(folded)) or bool(self.find_synonyms(folded))
+
+    def find_synonyms(self, folded: str) -> list[Alternative]:
+        """The known synonyms of a word, or of several with spaces."""
+        synonyms = [
+            Alternative(" ".join(map(stem, synonym.split())), SYNONYM, synonym)
+            for synonym in self.synonyms.get(folded, ())
+        ]
+        return [synonym for synonym in synonyms if self.has(synonym.term)]
+
+    def _parted(self, folded: str) -> Iterator[str]:
+        """The phrases for a word elsewhere: "t shirt" for "tshirt"."""
+        if folded in self.joined:
+            written = words(self._texts.spelling(folded))
+            yield " ".join(stem(token.folded) for word in written for token in word.tokens)
+        yield from (f"{stem(left)} {stem(right)}" for left, right in self.halves(folded))
+
+    def halves(self, folded: str) -> list[tuple[str, str]]:
+        """The known pairs of words in a row of a word's letters.
+
+        A known word is no such pair with a function word: "inbox" is not "in box".
+        """
+        if len(folded) > LONGEST_WORD or not folded.isalpha():
+            return []
+        least = len(folded) if self.is_known(folded) else LEAST_FUNCTION
+        pairs = ((folded[:at], folded[at:]) for at in range(1, len(folded)))
+        return [
+            (left, right)
+            for left, right in pairs
+            if left in self.counts
+            and all(is_content(half) or len(half) >= least for half in (left, right))
+            and self.has(f"{stem(left)} {stem(right)}")
+        ]
+
+    def find_row(self, row: Sequence[Token]) -> tuple[Alternative, ...]:
+        """The known terms of tokens in a row, some of them joined."""
+        ways = [[self._options(token.folded) for token in row]]
+        for at, (left, right) in enumerate(pairwise(row[:MOST_JOINED])):
+            joined = left.folded + right.folded
+            if joined.isalpha() and self.has(stem(joined)):
+                ways.append([*ways[0][:at], [(stem(joined), 1.0)], *ways[0][at + 2 :]])
+        if 2 < len(row) <= MOST_JOINED:
+            ways.append([[(stem("".join(token.folded for token in row)), 1.0)]])
+        synonyms = self.find_synonyms(_join(row))
+        found = {synonym.term: synonym for synonym in synonyms}
+        for way in ways:
+            for options in islice(product(*way), MOST_TERMS):
+                term = " ".join(term for term, _ in options if term)
+                if term not in found and self.has(term):
+                    found[term] = Alternative(term, min(weight for _, weight in options))
+        return tuple(found.values())
+
+    def _options(self, folded: str) -> list[Option]:
+        """The terms of a token of several, with their weights."""
+        if folded in SIGNS:
+            return [(folded, 1.0), ("", OTHER)]
+        variants = [(stem(variant), OTHER) for variant in self.variants(folded)]
+        return [(stem(folded), 1.0), *variants, *((term, 1.0) for term in self._parted(folded))]
+
+
+def _join(row: Iterable[Token]) -> str:
+    return " ".join(token.folded for token in row)

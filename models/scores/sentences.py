@@ -1,0 +1,72 @@
+"""Similarity of sentences: cosines of sums of fragments, split into pairs.
+
+    S = gᵀ h / (|g| |h|) = Σ_t Σ_u s_tᵀ s_u / (|g| |h|),  g = Σ_t s_t and h = Σ_u s_u
+
+One vector a sentence, as Socher et al. (2014, section 6.1) compare sentences; they take inner
+products. Divided by the lengths, the most similar sentence of all is always the sentence itself.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.scores.kernels import Floats
+from models.types import FragmentBag, Link
+
+TINY = 1e-30  # a length below it is that of a sum of nothing
+ANSWERS = 3  # words that a link is shown to, at most
+CLEAR = 0.5  # the least part of such a word, as a share of the best one's
+
+
+def unit_sums(vectors: Floats, starts: NDArray[np.int64], width: int) -> Floats:
+    """Compute g / |g| (B, D) of fragments (N, D) from `starts` (B,).
+
+    Only the first `width` numbers count; the others are zeros.
+    """
+    sums = np.zeros((len(starts), vectors.shape[1]))  # in double: squares of large numbers fit
+    sums[:, :width] = np.add.reduceat(vectors[:, :width], starts, axis=0, dtype=np.float64)
+    units: Floats = (sums / measure_lengths(sums)[:, None]).astype(np.float32)
+    return units
+
+
+def measure_lengths(sums: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Measure |g| (B,) of sums (B, D); TINY for those of nothing."""
+    lengths: NDArray[np.float64] = np.sqrt(np.square(sums).sum(axis=1))
+    return np.maximum(lengths, TINY)
+
+
+def pairs(query: FragmentBag, sentence: FragmentBag) -> NDArray[np.float64]:
+    """The part (T, U) of each pair of words; all parts add up to S.
+
+    A catalogue's terms do not count: they are requests of a photo.
+    """
+    width = query.vectors.shape[1] - query.of_terms
+    asked, stored = (
+        bag.vectors[:, :width].detach().cpu().numpy().astype(np.float64)
+        for bag in (query, sentence)
+    )
+    lengths = measure_lengths(np.stack([asked.sum(axis=0), stored.sum(axis=0)]))
+    parts: NDArray[np.float64] = asked @ stored.T / lengths.prod()
+    return parts
+
+
+def links(sentence: FragmentBag, query: FragmentBag) -> tuple[Link, ...]:
+    """Links of each word of a query to the words of a sentence that answer it; they add up to S.
+
+    `region` counts in the sentence. The first link of a word has all that it gave: `added` with the
+    best word of the sentence, and `whole` with the words without a link. Further links are to words
+    that are about as clear.
+    """
+    every = list[Link]()
+    for fragment, parts in enumerate(pairs(query, sentence)):
+        best = np.argsort(-parts, kind="stable")[:ANSWERS].tolist()
+        answering = [u for u in best if parts[u] > 0 and parts[u] >= CLEAR * parts[best[0]]]
+        answering = answering or best[:1]
+        rest = float(parts.sum() - parts[answering].sum())
+        wholes = [rest] + [0.0] * (len(answering) - 1)
+        every += [
+            Link(fragment, u, float(parts[u]) + whole, whole)
+            for u, whole in zip(answering, wholes, strict=True)
+        ]
+    return tuple(every)

@@ -1,0 +1,76 @@
+"""Photos are decoded in processes of limited cost."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+
+import pytest
+import torch
+
+from app.imports.photo_decoders import Allowance, Decoders
+from models.vision import images
+from models.vision.photo_decoding import ImageTooLarge, NotAnImage
+
+ALLOWANCE = Allowance(most_bytes=10**6, most_pixels=10**7, seconds=60, memory=2**29)
+Png = Callable[..., bytes]
+
+
+@pytest.fixture(scope="module")
+def decode() -> Iterator[Decoders]:
+    with Decoders(1, ALLOWANCE) as decoders:
+        yield decoders
+
+
+def test_a_process_gives_what_this_one_would(decode: Decoders, png: Png) -> None:
+    data = png("red", "blue", size=(2000, 1500))
+    here, there = images.read(data), decode(data)
+    assert torch.equal(here.pixels, there.pixels)
+    assert (here.jpeg, here.notes) == (there.jpeg, there.notes)
+
+
+def test_a_process_refuses_as_this_one_would_and_goes_on(decode: Decoders, png: Png) -> None:
+    decode(png("red"))
+    (process,) = decode._alive
+    with pytest.raises(NotAnImage, match="not an image"):
+        decode(b"no photo")
+    with pytest.raises(ImageTooLarge, match="at most 10,000,000 are read"):
+        decode(png("red", size=(5000, 2001)))
+    with pytest.raises(ImageTooLarge, match="at most 1,000,000 bytes"):
+        decode(b"x" * (10**6 + 1))
+    assert decode._alive == {process}
+
+
+def test_a_photo_that_takes_too_long_ends_its_process_and_the_next_is_decoded(png: Png) -> None:
+    with Decoders(1, Allowance(10**6, 10**7, seconds=60, memory=2**29)) as decode:
+        decode(png("red"))
+        (process,) = decode._alive
+        process.allowance = Allowance(10**6, 10**7, seconds=0, memory=2**29)
+        with pytest.raises(ImageTooLarge, match="takes more than 0 seconds"):
+            decode(png("red", size=(2000, 2000)))
+        assert process.ended
+        assert decode(png("red")).width == 40
+
+
+def test_a_photo_that_takes_too_much_memory_is_refused(png: Png) -> None:
+    with Decoders(1, Allowance(10**7, 10**8, seconds=60, memory=200 * 2**20)) as decode:
+        with pytest.raises(ImageTooLarge, match="memory"):
+            decode(png("red", size=(9000, 7000)))
+        assert decode(png("red")).width == 40
+
+
+def test_a_process_that_was_ended_by_others_is_replaced(png: Png) -> None:
+    with Decoders(1, ALLOWANCE) as decode:
+        decode(png("red"))
+        (process,) = decode._alive
+        os.kill(process.process.pid, 9)
+        process.process.wait()
+        assert decode(png("red")).width == 40
+
+
+def test_a_process_imports_no_torch() -> None:
+    imports = "import sys, app.imports.decoder_process"
+    check = f"{imports}; assert not {{'torch', 'pydantic'}} & sys.modules.keys()"
+    subprocess.run([sys.executable, "-c", check], check=True)  # noqa: S603 - our own command

@@ -1,0 +1,39 @@
+from pathlib import Path
+
+import pytest
+
+from training.data.corpus import Example
+from training.evaluation.captions.measure import GeneratedCaption, descriptions, find_installed
+
+pytestmark = pytest.mark.usefixtures("without_meteor")
+
+
+def example(name, *sentences):
+    return Example(name, Path(f"{name}.jpg"), sentences)
+
+
+VAL = [example("1", "a dog runs on grass"), example("2", "a cat sits here")]
+
+
+def test_captions_as_their_references_score_all_that_there_is():
+    captions = [GeneratedCaption(one.sentences[0], {}) for one in VAL]
+    measured = descriptions(captions, VAL)
+    assert measured.bleu == (100, 100, 100, 100)
+    assert measured.rouge == 100
+    assert measured.cider > 900
+    assert measured.copied is None
+    assert measured.meteor is None
+
+
+def test_variety_counts_words_and_copies_of_train():
+    captions = [GeneratedCaption("A dog runs", {}), GeneratedCaption("A dog sleeps", {})]
+    measured = descriptions(captions, VAL, [example("3", "a dog runs .")])
+    assert (measured.length, measured.vocabulary, measured.copied) == (3, 4, 50)
+
+
+def test_what_is_not_installed_is_none():
+    def absent():
+        raise LookupError("install it")
+
+    assert find_installed(absent) is None
+    assert find_installed(lambda: 3) == 3

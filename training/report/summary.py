@@ -1,0 +1,127 @@
+"""The results page's summary: results, verdicts, and untested claims."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+
+from training.markdown import heading, line
+from training.report import boxes, trainings
+from training.report.claims import NOT_JUDGED, Claim, ClaimResult
+from training.report.measurements import Measurement, name_data
+from training.report.papers import OURS, PAPERS, Paper
+
+SHIPPED = ("tessera", "flickr8k val")  # the preset that ships, and where it is measured
+NOT_MEASURED = "not measured"
+VERDICTS = ("holds", "does not hold", "not clear", "one seed", NOT_JUDGED, NOT_MEASURED)
+SAYS = (
+    "Tessera finds photos by sentences. To know which ideas help, the models of four papers are "
+    "trained again here, each with what its paper compares it with, on the 6,000 photos of "
+    "Flickr8k's train, and measured on 1,000 others. The table says which of the papers' claims "
+    "came out the same. The papers had other data and networks: a claim that does not hold here "
+    "is not refuted, and the numbers of a row are below."
+)
+UNTESTED = (
+    ("Flickr30K and MSCOCO", "their photos are not here, so no table on them is repeated: Wang et "
+     "al., tables 1 and 2, and Karpathy & Fei-Fei, tables 1, 2 and 3, are Flickr8k's here."),
+    ("Pascal1K", "329 of its 1,000 photos are here, to measure, none to learn: Socher et al. "
+     "learned 800."),
+    ("The test split of Flickr8k", "it is not here; all numbers are of val, which chose no epoch."),
+    ("Fine detail", "photos have a short side of 224 pixels, so a box has few pixels of its own "
+     "for a CNN that looks at its crop."),
+    ("CT-RNN", "it needs trees of constituents, and no parser of them is here."),
+    ("CNNs that learn", "`defrag-tuned` (Karpathy et al. 2014, section 3.4) needs a GPU."),
+    ("Judgements by people", "those of regions' captions and of rankings were not repeated."),
+)  # fmt: skip
+
+
+NOT_RUN = (  # what computing time did not allow, and the command
+    ("DeFrag with β = 0.001 on all 6,000 photos", "rows marked § have β = 0.1; those with 0.001, "
+     "whose terms both fall, learn from 1,024 photos: `tessera reproduce --only defrag --only "
+     "defrag-dense --only defrag-frame --only defrag-words --only defrag-bigrams`."),
+    ("Boxes cut from the photo", "twenty looks of a CNN a photo: `tessera reproduce --only "
+     "defrag-crops --only defrag-dense-crops --only sdtrnn-regions-crops`."),
+    ("SDT-RNN with DeFrag's batches, SDT-RNN with tanh, DVSA with dropout, on all photos",
+     "`tessera reproduce --only sdtrnn-regions-100 --only sdtrnn-tanh --only dvsa-dropout`."),
+    ("Sentences of one photo", "runs of earlier days have no such ranks; a run of today has them: "
+     "`tessera reproduce --only sdtrnn --only dtrnn --only rnn --only bow --only cca`."),
+    ("CCA of phrases, `mined-regions`, five seeds of grounders",
+     "`tessera train-grounder FILE --preset cca`, then `tessera evaluate FILE`."),
+    ("Captions", "three seeds, the paper's own RNN for regions (`--preset regions`), METEOR, "
+     "ROUGE-L and CIDEr-D of regions, one beam width for all."),
+)  # fmt: skip
+
+
+def sections(stored: Sequence[Measurement], by_data: Mapping[str, trainings.Runs]) -> list[str]:
+    """Write the summary; without claims only of shipped models."""
+    lines = heading("In short", 2, SAYS, describe_shipped(stored))
+    verdicts = [
+        (f"{paper.title}, on {data}", paper.idea, by_verdict)
+        for data, runs in by_data.items()
+        for paper, by_verdict in group_verdicts(data, runs, stored)
+    ]
+    if verdicts:
+        head = ("paper", *VERDICTS)
+        lines += [line(head), "|" + "---|" * len(head)]
+        lines += [
+            line([title, *(len(by_verdict.get(verdict, ())) or "–" for verdict in VERDICTS)])
+            for title, _, by_verdict in verdicts
+        ]
+        lines += ["", *(text for verdict in verdicts for text in list_claims(*verdict))]
+    untested = "\n".join(f"- **{what}**: {why}" for what, why in UNTESTED)
+    not_run = "\n".join(f"- **{what}**: {why}" for what, why in NOT_RUN)
+    return [
+        *lines,
+        *heading("What could not be tested here, and why", 3, untested),
+        *heading("What was not run for want of time, and how to run it", 3, not_run),
+    ]
+
+
+def describe_shipped(stored: Sequence[Measurement]) -> str:
+    """Describe the shipped matcher's retrieval; empty if not measured."""
+    for row in stored:
+        if "retrieval" in row and (row["preset"], name_data(row)) == SHIPPED:
+            search = row["retrieval"]["search"]
+            return (
+                f"The matcher that ships finds the right one of {row['images']:,} photos first "
+                f"for {search['recall_1']:.0f} % of the sentences, and among the first ten for "
+                f"{search['recall_10']:.0f} %."
+            )
+    return ""
+
+
+def group_verdicts(
+    data: str, runs: trainings.Runs, stored: Sequence[Measurement]
+) -> Iterator[tuple[Paper, dict[str, list[str]]]]:
+    """Group each paper's claims by their verdicts."""
+    judged = [*trainings.judge_claims(data, runs), *boxes.judge_claims(data, stored)]
+    for paper in (paper for paper in PAPERS if paper.name != OURS):
+        by_verdict: dict[str, list[str]] = defaultdict(list)
+        for claim, result in judged:
+            if claim.paper == paper.name:
+                by_verdict[shorten(result)].append(name_claim(claim, result))
+        if by_verdict.keys() - {NOT_MEASURED}:
+            yield paper, dict(by_verdict)
+
+
+def list_claims(title: str, idea: str, by_verdict: Mapping[str, list[str]]) -> list[str]:
+    """List a paper's claims, a line for each verdict."""
+    lists = [
+        f"- {verdict}: {'; '.join(by_verdict[verdict])}."
+        for verdict in VERDICTS
+        if verdict in by_verdict
+    ]
+    return [f"**{title}.** {idea}", "", *lists, ""]
+
+
+def shorten(result: ClaimResult | None) -> str:
+    """Shorten a verdict to a column."""
+    if result is None:
+        return NOT_MEASURED
+    return "one seed" if "one seed" in result.verdict else result.verdict
+
+
+def name_claim(claim: Claim, result: ClaimResult | None) -> str:
+    """Name a claim; of one seed with its side."""
+    side, one_seed, _ = (result.verdict if result else "").partition(" (one seed)")
+    return f"{claim.says} ({side})" if one_seed else claim.says
