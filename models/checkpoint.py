@@ -125,7 +125,8 @@ def calibrate(path: Path, out: Path, calibration: Calibration) -> None:
 def save_presence(path: Path, presence: Presence) -> Path:
     """Write the presence of the matcher at `path` next to it; returns the file."""
     tensors = {CALIBRATION + name: value for name, value in presence_tensors(presence).items()}
-    described = {"kind": "presence", "matcher": header.fingerprint(path)}
+    name = header.read(path)["name"]
+    described = {"kind": "presence", "name": name, "matcher": header.fingerprint(path)}
     write(out := presence_path(path), tensors, described | presence_settings(presence))
     return out
 

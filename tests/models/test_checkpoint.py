@@ -230,7 +230,7 @@ def test_the_presence_of_another_matcher_is_not_read(small_matcher, tmp_path):
     assert checkpoint.load(out).calibration.presence is None
     model = checkpoint.load(small_matcher).model
     with torch.no_grad():
-        model.fine.bias += 1
-    checkpoint.save(other, "matchers", "small", model, {})
+        dict(model.named_parameters())[BIAS].add_(1)
+    checkpoint.save(other, "matchers", checkpoint.load(small_matcher).name, model, {})
     checkpoint.save_presence(other, presence()).replace(checkpoint.presence_path(out))
     assert checkpoint.load(out).calibration.presence is None
