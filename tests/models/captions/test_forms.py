@@ -27,6 +27,7 @@ BROKEN = [
     "A dog are running",
     "Two dogs is running",
     "A dog runs a man sits",
+    "A brown and a white and a tan and a ball",
 ]  # fmt: skip
 
 
