@@ -76,6 +76,13 @@ PhotoWeight = Annotated[
         "refused, as the photo would not count.",
     ),
 ]
+Thumbnail = Annotated[
+    str | None,
+    Field(
+        description="The address of a WebP of at most 320 pixels, for good: it never shows another "
+        "photo. With size=medium instead of size=small it has 640 pixels."
+    ),
+]
 HitPhoto = Annotated[int, Field(description="Which of the item's photos answers best, from 0.")]
 Probability = Annotated[
     float | None,

@@ -276,6 +276,12 @@ class Photo(BaseModel):
     """A stored photo, with the size of its display copy."""
 
     image: str
+    thumbnail: Annotated[
+        str | None,
+        Field(
+            description="The address of a WebP of at most 320 pixels, for good: it never shows another photo. With size=medium instead of size=small it has 640 pixels."
+        ),
+    ]
     width: int
     height: int
 
@@ -345,6 +351,12 @@ class RegionHit(BaseModel):
     box: list[float]
     crop: Annotated[str, Field(description="The address of the region as a picture.")]
     image: str
+    thumbnail: Annotated[
+        str | None,
+        Field(
+            description="The address of a WebP of at most 320 pixels, for good: it never shows another photo. With size=medium instead of size=small it has 640 pixels."
+        ),
+    ]
     width: int
     height: int
     metadata: dict[str, Any]
@@ -409,6 +421,12 @@ class SentenceHit(BaseModel):
         Field(description="Comparable between queries; null where the matcher is not calibrated."),
     ]
     image: str | None
+    thumbnail: Annotated[
+        str | None,
+        Field(
+            description="The address of a WebP of at most 320 pixels, for good: it never shows another photo. With size=medium instead of size=small it has 640 pixels."
+        ),
+    ]
     metadata: dict[str, Any]
     links: list[Link]
     phrases: list[Phrase]
@@ -498,6 +516,12 @@ class StoredItem(BaseModel):
     metadata: dict[str, Any]
     sentences: list[str]
     image: str | None
+    thumbnail: Annotated[
+        str | None,
+        Field(
+            description="The address of a WebP of at most 320 pixels, for good: it never shows another photo. With size=medium instead of size=small it has 640 pixels."
+        ),
+    ]
     width: int
     height: int
     images: list[Photo]
@@ -623,6 +647,12 @@ class ImageHit(BaseModel):
     ]
     photo: Annotated[int, Field(description="Which of the item's photos answers best, from 0.")]
     image: str
+    thumbnail: Annotated[
+        str | None,
+        Field(
+            description="The address of a WebP of at most 320 pixels, for good: it never shows another photo. With size=medium instead of size=small it has 640 pixels."
+        ),
+    ]
     width: int
     height: int
     metadata: dict[str, Any]
@@ -677,6 +707,12 @@ class Item(BaseModel):
     metadata: dict[str, Any]
     sentences: list[str]
     image: str | None
+    thumbnail: Annotated[
+        str | None,
+        Field(
+            description="The address of a WebP of at most 320 pixels, for good: it never shows another photo. With size=medium instead of size=small it has 640 pixels."
+        ),
+    ]
     width: int
     height: int
     images: list[Photo]
@@ -739,6 +775,12 @@ class ProductHit(BaseModel):
     ]
     photo: Annotated[int, Field(description="Which of the item's photos answers best, from 0.")]
     image: str | None
+    thumbnail: Annotated[
+        str | None,
+        Field(
+            description="The address of a WebP of at most 320 pixels, for good: it never shows another photo. With size=medium instead of size=small it has 640 pixels."
+        ),
+    ]
     width: int
     height: int
     metadata: dict[str, Any]
