@@ -78,10 +78,7 @@ PhotoWeight = Annotated[
 ]
 Thumbnail = Annotated[
     str | None,
-    Field(
-        description="The address of a WebP of at most 320 pixels, for good: it never shows another "
-        "photo. With size=medium instead of size=small it has 640 pixels."
-    ),
+    Field(description="A WebP of at most 320 pixels to keep for good; size=medium has 640."),
 ]
 HitPhoto = Annotated[int, Field(description="Which of the item's photos answers best, from 0.")]
 Probability = Annotated[

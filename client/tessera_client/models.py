@@ -278,9 +278,7 @@ class Photo(BaseModel):
     image: str
     thumbnail: Annotated[
         str | None,
-        Field(
-            description="The address of a WebP of at most 320 pixels, for good: it never shows another photo. With size=medium instead of size=small it has 640 pixels."
-        ),
+        Field(description="A WebP of at most 320 pixels to keep for good; size=medium has 640."),
     ]
     width: int
     height: int
@@ -353,9 +351,7 @@ class RegionHit(BaseModel):
     image: str
     thumbnail: Annotated[
         str | None,
-        Field(
-            description="The address of a WebP of at most 320 pixels, for good: it never shows another photo. With size=medium instead of size=small it has 640 pixels."
-        ),
+        Field(description="A WebP of at most 320 pixels to keep for good; size=medium has 640."),
     ]
     width: int
     height: int
@@ -423,9 +419,7 @@ class SentenceHit(BaseModel):
     image: str | None
     thumbnail: Annotated[
         str | None,
-        Field(
-            description="The address of a WebP of at most 320 pixels, for good: it never shows another photo. With size=medium instead of size=small it has 640 pixels."
-        ),
+        Field(description="A WebP of at most 320 pixels to keep for good; size=medium has 640."),
     ]
     metadata: dict[str, Any]
     links: list[Link]
@@ -518,9 +512,7 @@ class StoredItem(BaseModel):
     image: str | None
     thumbnail: Annotated[
         str | None,
-        Field(
-            description="The address of a WebP of at most 320 pixels, for good: it never shows another photo. With size=medium instead of size=small it has 640 pixels."
-        ),
+        Field(description="A WebP of at most 320 pixels to keep for good; size=medium has 640."),
     ]
     width: int
     height: int
@@ -649,9 +641,7 @@ class ImageHit(BaseModel):
     image: str
     thumbnail: Annotated[
         str | None,
-        Field(
-            description="The address of a WebP of at most 320 pixels, for good: it never shows another photo. With size=medium instead of size=small it has 640 pixels."
-        ),
+        Field(description="A WebP of at most 320 pixels to keep for good; size=medium has 640."),
     ]
     width: int
     height: int
@@ -709,9 +699,7 @@ class Item(BaseModel):
     image: str | None
     thumbnail: Annotated[
         str | None,
-        Field(
-            description="The address of a WebP of at most 320 pixels, for good: it never shows another photo. With size=medium instead of size=small it has 640 pixels."
-        ),
+        Field(description="A WebP of at most 320 pixels to keep for good; size=medium has 640."),
     ]
     width: int
     height: int
@@ -777,9 +765,7 @@ class ProductHit(BaseModel):
     image: str | None
     thumbnail: Annotated[
         str | None,
-        Field(
-            description="The address of a WebP of at most 320 pixels, for good: it never shows another photo. With size=medium instead of size=small it has 640 pixels."
-        ),
+        Field(description="A WebP of at most 320 pixels to keep for good; size=medium has 640."),
     ]
     width: int
     height: int

@@ -105,7 +105,7 @@ def display_jpeg(pixels: Pixels) -> bytes:
 
 
 def thumbnail_webp(jpeg: bytes, side: int) -> bytes:
-    """A display copy as a WebP file's bytes: long side at most `side` pixels."""
+    """A JPEG as a small WebP file's bytes: at most `side` pixels."""
     image = Image.open(BytesIO(jpeg), formats=("JPEG",))
     image.draft("RGB", (side, side))
     image.thumbnail((side, side), Image.Resampling.LANCZOS, reducing_gap=GAP)

@@ -94,9 +94,7 @@ def test_unknown_size_is_refused(client: TestClient, wide: Callable[[str], bytes
 
 
 @pytest.mark.parametrize("route", ["/search/image", "/search/text", "/search/products"])
-def test_hits_have_thumbnails(
-    client: TestClient, wide: Callable[[str], bytes], route: str
-) -> None:
+def test_hits_have_thumbnails(client: TestClient, wide: Callable[[str], bytes], route: str) -> None:
     address = put(client, wide("red"))["thumbnail"]
     hits = client.post(route, json={"text": "red"}).json()["hits"]
     assert [hit["thumbnail"] for hit in hits] == [address]
