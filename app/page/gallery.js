@@ -89,15 +89,16 @@ function thumbnails(item) {
   return { srcset: sources.join(", "), sizes: "auto, (max-width: 40rem) 90vw, 18rem" };
 }
 
-/** An item's picture: the thumbnail that suits, or `whole` the stored one. */
-function itemImage(item, position, whole = false) {
-  const scaled = item.thumbnail && !whole ? thumbnails(item) : {};
-  return make("img", { loading: "lazy", alt: altOf(item, position), ...scaled, src: item.image });
+/** An item's picture: the thumbnail that suits, the "small" one, or the "whole" stored one. */
+function itemImage(item, position, size = null) {
+  const small = size === "small" && item.thumbnail;
+  const scaled = item.thumbnail && !size ? thumbnails(item) : {};
+  return make("img", { loading: "lazy", alt: altOf(item, position), ...scaled, src: small || item.image });
 }
 
 /** An item's photo, ready to be marked; a place for one where it has none. */
-export function itemPhoto(item, position, whole = false) {
-  if (item.image) return photo(itemImage(item, position, whole), item.width, item.height);
+export function itemPhoto(item, position, size = null) {
+  if (item.image) return photo(itemImage(item, position, size), item.width, item.height);
   return make("div", { className: "stage none" }, make("p", {}, "No photo"));
 }
 
@@ -165,7 +166,7 @@ export function partHit(hit, { found, scale, actions, open, position }) {
 function photoButton(item, open, position) {
   if (!item.image) return itemPhoto(item);
   const button = { type: "button", className: "stage", title: item.id, onclick: () => open(item) };
-  return make("button", button, itemImage(item, position));
+  return make("button", button, itemImage(item, position, "small"));
 }
 
 /** An item of a photo collection that answers nothing yet. */
