@@ -16,6 +16,7 @@ from app import __version__
 from app.access.door import Door
 from app.engine.engine import Engine
 from app.http import errors
+from app.http.addresses import RootPathMiddleware
 from app.http.lanes import Lanes
 from app.http.middleware import (
     SECURITY_HEADERS,
@@ -89,7 +90,7 @@ def create_app(
         app.include_router(module.router)
     page.serve(app)
     errors.install(app, SECURITY_HEADERS)
-    app.openapi = lambda: describe(app)  # type: ignore[method-assign]  # FastAPI's own way
+    app.openapi = lambda: describe(app, settings.root_path)  # type: ignore[method-assign]  # FastAPI's own way
     _add_middleware(app, settings)
     observe(app, queries=settings.log_queries)
     return app
@@ -109,6 +110,7 @@ def _add_middleware(app: FastAPI, settings: Settings) -> None:
     app.add_middleware(AllowedHostsMiddleware, allowed=list_allowed_hosts(settings))
     app.add_middleware(RequestHeadersMiddleware)
     app.add_middleware(SecurityHeadersMiddleware)
+    app.add_middleware(RootPathMiddleware, root=settings.root_path)
 
 
 @asynccontextmanager

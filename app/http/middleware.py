@@ -12,6 +12,7 @@ from ipaddress import ip_address
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from app.http.addresses import path_in
 from app.http.errors import ProblemKind, problem
 from app.settings import Settings
 
@@ -199,7 +200,7 @@ class SecurityHeadersMiddleware:
         async def add(message: Message) -> None:
             if message["type"] == "http.response.start":
                 MutableHeaders(scope=message).update(SECURITY_HEADERS)
-                if scope["path"] == f"{scope.get('root_path', '')}/docs":
+                if path_in(scope) == "/docs":
                     MutableHeaders(scope=message)["Content-Security-Policy"] = CONTENT_OF_DOCS
             await send(message)
 

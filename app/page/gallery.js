@@ -1,6 +1,6 @@
 // Items and hits: a photo with marked parts, its credit and its phrases.
 
-import { make, visible } from "./dom.js";
+import { make, pictureAddress, visible } from "./dom.js";
 import { arrows } from "./light.js";
 import { likelihood } from "./likelihood.js";
 import { phraseRows } from "./phrases.js";
@@ -78,7 +78,7 @@ function altOf({ sentences, metadata }, position) {
 }
 
 function itemImage(item, position) {
-  return make("img", { src: item.image, alt: altOf(item, position), loading: "lazy" });
+  return make("img", { src: pictureAddress(item.image), alt: altOf(item, position), loading: "lazy" });
 }
 
 /** An item's photo, ready to be marked; a place for one where it has none. */
@@ -131,7 +131,7 @@ export function photoHit(hit, { found, scale, weakBelow, actions, open, position
 export function partHit(hit, { found, scale, actions, open, position }) {
   const [left, top, right, bottom] = hit.box;
   const picture = make("img", {
-    src: hit.crop, alt: `Part of ${altOf(hit, position)}`, loading: "lazy", title: "Show the whole photo",
+    src: pictureAddress(hit.crop), alt: `Part of ${altOf(hit, position)}`, loading: "lazy", title: "Show the whole photo",
     onclick: () => open(hit),
   });
   const stage = photo(picture, (right - left) * hit.width, (bottom - top) * hit.height);
