@@ -19,8 +19,8 @@ def make_application(path: Path, settings: dict[str, Any]) -> Any:
     """
     if find_spec("tessera") is None:
         raise ModuleNotFoundError(
-            "Client(path=…) runs the service in this process, and it is not installed: install "
-            "the package tessera, or give the address of a service"
+            "Client(path=…) runs the service in this process, and it is not installed: "
+            "pip install . in Tessera's repository, or give the address of a service"
         )
     from app.access.door import Door
     from app.engine.engine import Engine

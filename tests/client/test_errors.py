@@ -118,4 +118,4 @@ def test_a_client_without_the_service_says_what_is_missing() -> None:
     ran = subprocess.run(  # noqa: S603 - our own command
         [sys.executable, "-I", "-c", code], capture_output=True, text=True, check=False
     )
-    assert "install the package tessera, or give the address" in ran.stderr
+    assert "pip install . in Tessera's repository, or give the address" in ran.stderr
