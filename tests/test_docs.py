@@ -65,7 +65,7 @@ OF_SHELLS = {"HOME", "PATH", "PWD"}
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda file: str(file.relative_to(ROOT)))
 def test_commands_of_a_document_run_as_they_are_written(document: Path):
     text = document.read_text("utf-8")
-    code = re.sub(r"'[^']*'", "''", "".join(BLOCK.findall(text)))  # what is quoted is no variable
+    code = re.sub(rr"'[^']*'|^#.*", "''", "".join(BLOCK.findall(text)), flags=re.MULTILINE)  # no variables
     used = set(re.findall(r"\$\{?([A-Za-z_]+)", code)) - OF_SHELLS
     # A loop's variable is set by `for`, the others by an assignment.
     assert used <= set(re.findall(r"(?:^|\s)(?:for )?([A-Za-z_]+)(?:=| in )", code))
