@@ -7,7 +7,7 @@ from benchmarks.models.tiny_encoders import FAMILIES
 
 # Percent of phrases whose best box has its centre in the true one, which covers a sixth of a scene.
 # Rounding differs between processors, and after a thousand steps of training so do the weights: one
-# encoder pointed at 45 % here and at over 55 % there. So boxes have to be right twice as often as by
+# encoder pointed at 45 % here and over 55 % there. So boxes have to be right twice as often as by
 # chance where they come of one pass, and three times as often where they are veiled.
 CHANCE = 100 / 6
 POINTED = {(): 2 * CHANCE, ("occluded",): 3 * CHANCE}
