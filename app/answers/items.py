@@ -8,6 +8,7 @@ from urllib.parse import quote, urlencode
 
 from app.answers.fragments import fragments
 from app.defaults import DEFAULT_COLLECTION
+from app.http.addresses import address_of
 from app.schemas.fields import Corners
 from app.schemas.items import ItemOut, MagnitudeOut, MagnitudesOut, PhotoOut, StoredItem
 from index.items import Entry, Item, PhotoInfo, Picture
@@ -126,7 +127,7 @@ def _address(
     parameters |= {"collection": collection} if collection != DEFAULT_COLLECTION else {}
     parameters |= {"photo": str(photo)} if photo else {}
     query = f"?{urlencode(parameters, quote_via=quote, safe=',')}" if parameters else ""
-    return f"/items/{quote(item, safe='')}/{picture}{query}"
+    return address_of(f"/items/{quote(item, safe='')}/{picture}{query}")
 
 
 def photo_address_of(collection: str, stored: Item) -> str | None:

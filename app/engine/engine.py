@@ -23,7 +23,7 @@ from index.catalog import reembedding
 from index.catalog.catalog import Catalog
 from index.catalog.ownership import ADOPTING, REFUSE
 from index.database.errors import NotReady
-from index.disk import try_writing
+from index.disk import provide_temporary_folder, try_writing
 from index.documents.thesaurus import Synonyms, parse_synonyms
 from index.items import Collection, Entry, Item, Picture, Replaced, check_photo
 from index.search import audit
@@ -68,10 +68,9 @@ class Engine:
         """Load the engine that the settings describe; `adopt` takes over another catalog's data."""
         memory.hold()
         claim = ADOPTING if adopt else REFUSE
-        catalog = Catalog(
-            settings.storage, claim=claim
-        )  # first: what is wrong with it is told at once
+        catalog = Catalog(settings.storage, claim=claim)  # first: its mistakes come at once
         catalog.check_pictures()
+        provide_temporary_folder(settings.data)
         synonyms = None
         if settings.synonyms is not None:
             synonyms = parse_synonyms(settings.synonyms.read_text("utf-8").splitlines())

@@ -1,6 +1,6 @@
 // Items and hits: a photo with marked parts, its credit and its phrases.
 
-import { make, visible } from "./dom.js";
+import { make, pictureAddress, visible } from "./dom.js";
 import { arrows } from "./light.js";
 import { likelihood } from "./likelihood.js";
 import { phraseRows } from "./phrases.js";
@@ -80,7 +80,8 @@ function altOf({ sentences, metadata }, position) {
 const SIDES = { small: 320, medium: 640 }; // of thumbnails, in pixels
 
 /** The address of a photo's thumbnail of 320 pixels, which is given, or of 640. */
-const thumbnailOf = ({ thumbnail }, size) => thumbnail.replace("size=small", `size=${size}`);
+const thumbnailOf = ({ thumbnail }, size) =>
+  pictureAddress(thumbnail).replace("size=small", `size=${size}`);
 
 /** Say which thumbnail suits which width; the browser chooses by the room there is. */
 function thumbnails(item) {
@@ -91,9 +92,10 @@ function thumbnails(item) {
 
 /** An item's picture: the thumbnail that suits, the "small" one, or the "whole" stored one. */
 function itemImage(item, position, size = null) {
-  const small = size === "small" && item.thumbnail;
+  const shown = (size === "small" && item.thumbnail) || item.image;
   const scaled = item.thumbnail && !size ? thumbnails(item) : {};
-  return make("img", { loading: "lazy", alt: altOf(item, position), ...scaled, src: small || item.image });
+  const described = { loading: "lazy", alt: altOf(item, position) };
+  return make("img", { ...described, ...scaled, src: pictureAddress(shown) });
 }
 
 /** An item's photo, ready to be marked; a place for one where it has none. */
@@ -146,7 +148,7 @@ export function photoHit(hit, { found, scale, weakBelow, actions, open, position
 export function partHit(hit, { found, scale, actions, open, position }) {
   const [left, top, right, bottom] = hit.box;
   const picture = make("img", {
-    src: hit.crop, alt: `Part of ${altOf(hit, position)}`, loading: "lazy", title: "Show the whole photo",
+    src: pictureAddress(hit.crop), alt: `Part of ${altOf(hit, position)}`, loading: "lazy", title: "Show the whole photo",
     onclick: () => open(hit),
   });
   const stage = photo(picture, (right - left) * hit.width, (bottom - top) * hit.height);

@@ -1,6 +1,6 @@
 // The viewer: one item with its metadata and actions.
 
-import { make, visible } from "./dom.js";
+import { make, pictureAddress, visible } from "./dom.js";
 import { creditOf, itemPhoto, mark, photosOf, priceText, titleOf } from "./gallery.js";
 import { label } from "./holdings.js";
 import { likelihood } from "./likelihood.js";
@@ -37,7 +37,7 @@ function gallery(item, phrases) {
   const small = photos.map((photo, position) => make("button", {
     type: "button", "aria-label": `Photo ${position + 1}`,
     onclick: () => place.replaceChildren(itemPhoto(photo, position, "whole")),
-  }, make("img", { src: photo.thumbnail ?? photo.image, alt: "" })));
+  }, make("img", { src: pictureAddress(photo.thumbnail ?? photo.image), alt: "" })));
   return make("div", {}, place, make("div", { className: "small-photos" }, ...small));
 }
 

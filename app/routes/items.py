@@ -29,6 +29,7 @@ REVALIDATED = "private, no-cache"
 router = APIRouter(route_class=BodyRoute, tags=["items"], responses=problems(*OF_COLLECTION))
 
 CREATED: Responses = {201: {"model": StoredItem, "description": "New."}}
+UNCHANGED: Responses = {304: {"description": "The item is the one that If-None-Match names."}}
 BINARY = {"type": "string", "format": "binary"}
 PICTURE: Responses = {
     200: {"content": {form: {"schema": BINARY} for form in ("image/jpeg", "image/webp")}},
@@ -82,16 +83,21 @@ async def put_item(
     return write_stored_item(sent.collection, entry, draft.notes)
 
 
-@router.get("/items/{id}", dependencies=[require_role("read")])
+@router.get(
+    "/items/{id}", dependencies=[require_role("read")], response_model=ItemOut, responses=UNCHANGED
+)
 def get_item(
     id: ItemIdDep,  # noqa: A002 - the API's own name
+    request: Request,
     response: Response,
     engine: EngineDep,
     collection: CollectionDep = DEFAULT,
-) -> ItemOut:
-    """The item of an id, with its ETag for If-Match."""
+) -> ItemOut | Response:
+    """The item of an id, with its ETag for If-Match and If-None-Match."""
     home, item = engine.read(collection, lambda home: (home, engine.catalog.get(home, id)))
-    response.headers["ETag"] = etag(home, item.revision)
+    response.headers["ETag"] = tag = etag(home, item.revision)
+    if is_listed(request.headers.getlist("if-none-match"), tag):
+        return Response(status_code=304, headers={"ETag": tag})
     return item_out(collection, item)
 
 

@@ -133,6 +133,17 @@ def test_image_is_not_sent_to_who_names_it_among_others(client: TestClient, png:
         assert answer.status_code == status
 
 
+def test_an_item_is_not_sent_again_until_it_changes(client: TestClient) -> None:
+    client.put("/items/a", json={"sentences": ["red"]})
+    tag = client.get("/items/a").headers["etag"]
+    for known in (tag, f"W/{tag}", f'"x", {tag}', "*"):
+        answer = client.get("/items/a", headers={"if-none-match": known})
+        assert (answer.status_code, answer.content, answer.headers["etag"]) == (304, b"", tag)
+    client.patch("/items/a", json={"metadata": {"n": 1}})
+    changed = client.get("/items/a", headers={"if-none-match": tag})
+    assert (changed.status_code, changed.json()["metadata"]) == (200, {"n": 1})
+
+
 def test_list_gives_pages_by_id_and_filters(client: TestClient) -> None:
     for name, kind in [("b", 1), ("a", 2), ("c", 1), ("d", 1)]:
         client.put(f"/items/{name}", json={"sentences": ["red"], "metadata": {"kind": kind}})
