@@ -20,6 +20,7 @@ from app.schemas.fields import (
     Probability,
     RequestPart,
     Scalar,
+    Thumbnail,
 )
 from app.schemas.search import LinkOut, PhotoBody, PhraseOut, WordOut
 from index.products.requests import LIKELY
@@ -146,6 +147,7 @@ class ProductHit(BaseModel):
     probability: Probability
     photo: HitPhoto
     image: str | None
+    thumbnail: Thumbnail
     width: int
     height: int
     metadata: dict[str, Any]

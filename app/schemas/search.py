@@ -23,6 +23,7 @@ from app.schemas.fields import (
     PhotoWeight,
     Probability,
     RequestPart,
+    Thumbnail,
 )
 
 
@@ -199,6 +200,7 @@ class ImageHit(BaseModel):
     probability: Probability
     photo: HitPhoto
     image: str
+    thumbnail: Thumbnail
     width: int
     height: int
     metadata: dict[str, Any]
@@ -220,6 +222,7 @@ class SentenceHit(BaseModel):
     score: float
     probability: Probability
     image: str | None
+    thumbnail: Thumbnail
     metadata: dict[str, Any]
     links: list[LinkOut]
     phrases: list[PhraseOut]
