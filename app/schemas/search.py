@@ -166,7 +166,10 @@ class WordOut(BaseModel):
 
 
 class QueryOut(BaseModel):
-    """The query as it was understood; spans point into `corrected`, where there is one."""
+    """The query as it was understood.
+
+    Spans point into `corrected`, where there is one.
+    """
 
     text: str | None
     corrected: str | None = Field(None, description="The text with corrected spellings.")

@@ -1,4 +1,4 @@
-"""Where presence is fitted, photos are asked whether they show things."""
+"""Photos are asked for things with a fitted presence."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PRESENCE = Presence(
 
 @pytest.fixture
 def models(describing: Engine, calibration: Calibration) -> Models:
-    """The models of colours, whose presence is fitted."""
+    """The models of colours, with a presence."""
     loaded = describing.models.checkpoints
     matcher = replace(loaded["matcher"], calibration=replace(calibration, presence=PRESENCE))
     return Models(**loaded | {"matcher": matcher})
