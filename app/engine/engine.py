@@ -16,6 +16,7 @@ from app.engine.bounds import Bounds, OutOfBounds
 from app.engine.drafts import Draft, embed
 from app.engine.inference import Models
 from app.engine.refusals import each, write_each
+from app.engine.thumbnails import Thumbnails
 from app.settings import Settings
 from app.telemetry.requests import note, stage
 from index.catalog import reembedding
@@ -57,6 +58,7 @@ class Engine:
         """Without `indexes`, collections are searched in this process."""
         self.models, self.catalog, self.folder = models, catalog, folder
         self.bounds = Bounds(catalog.names)
+        self.thumbnails = Thumbnails()
         self.indexes = indexes or Indexes(
             catalog, folder, models.calibration, device, synonyms, follower.__name__
         )

@@ -29,14 +29,19 @@ def test_item_comes_back_as_it_was_put(client: TestClient, png: Png) -> None:
     answer = client.put("/items/x", files={"image": png("red")}, data=fields)
     assert answer.status_code == 201
     item = client.get("/items/x").json()
+    photo = {
+        "image": "/items/x/image",
+        "thumbnail": item["thumbnail"],
+        "width": 40,
+        "height": 30,
+    }
+    assert item["thumbnail"].startswith("/items/x/image?size=small&v=")
     assert item == {
         "id": "x",
         "metadata": {"a": [1, None]},
         "sentences": ["one", "two"],
-        "image": "/items/x/image",
-        "width": 40,
-        "height": 30,
-        "images": [{"image": "/items/x/image", "width": 40, "height": 30}],
+        **photo,
+        "images": [photo],
         "stamp": None,
         "notes": [],
     }
