@@ -134,7 +134,7 @@ def _compare(condition: Within, value: ColumnElement[Any]) -> ColumnElement[bool
 
 
 def _type_bound(bound: Number | str) -> ColumnElement[Any]:
-    """A bound as what it is, so that whole numbers are compared exactly."""
+    """A bound with its own type: whole numbers are compared exactly."""
     if isinstance(bound, str):
         return literal(bound, Text())
     if isinstance(bound, int):
