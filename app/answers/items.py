@@ -112,6 +112,15 @@ def photo_address_of(collection: str, stored: Item) -> str | None:
     return photo_address(collection, stored.id) if stored.photos else None
 
 
+def second_of(stored: Item, photo: int) -> float | None:
+    """The second of a video's photo; None for other items."""
+    seconds = stored.metadata.get("seconds")
+    if not isinstance(seconds, list) or photo >= min(len(seconds), len(stored.photos)):
+        return None
+    second = seconds[photo]
+    return float(second) if isinstance(second, int | float) else None
+
+
 def size_of(stored: Item, photo: int) -> dict[str, int]:
     """The size of an item's photo; 0 if removed since the search."""
     if photo >= len(stored.photos):

@@ -59,7 +59,7 @@ def _find(
     if path.is_dir():
         yield from _Walk(path.resolve(), exclude, reading)
     elif path.suffix.lower() == ".jsonl" and path.is_file():
-        yield from read_items(path.resolve())
+        yield from read_items(path.resolve(), reading)
     elif path.suffix.lower() in OTHER_TABLES and not is_photo(_read_head(path)):
         reason = f"tables are read as {', '.join(sorted(TABLE_ENDINGS))}: export it as one of these"
         yield ImportOutcome(readable(path), "refused", reason)

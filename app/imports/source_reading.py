@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -70,6 +70,19 @@ def _read_described(
     read = reading.complete(facts, first if isinstance(first, Path) else None)
     stamp = remember(draft.stamp, read) if reading.of_folder else draft.stamp
     return replace(draft, metadata={**read, **source.metadata}, stamp=stamp)
+
+
+def add_photos(
+    draft: Draft, photos: Iterable[bytes], decode: FileDecoder, reading: FileReading | None
+) -> Draft:
+    """Decode photos, and with a `reading` add their metadata to the draft's own."""
+    if reading is None:
+        return draft.with_photos(photos, decode)
+    facts: dict[str, Any] = {}
+    for photo in photos:
+        file = decode.read(photo)
+        draft, facts = draft.with_file(file), {**file.metadata, **facts}
+    return replace(draft, metadata={**reading.complete(facts), **draft.metadata})
 
 
 def _read_spare(

@@ -77,6 +77,10 @@ PhotoWeight = Annotated[
     ),
 ]
 HitPhoto = Annotated[int, Field(description="Which of the item's photos answers best, from 0.")]
+HitSecond = Annotated[
+    float | None,
+    Field(description="The second of a video at which the photo is; null for other items."),
+]
 Probability = Annotated[
     float | None,
     Field(description="Comparable between queries; null where the matcher is not calibrated."),

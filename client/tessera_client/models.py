@@ -341,6 +341,10 @@ class RegionHit(BaseModel):
         Field(description="Comparable between queries; null where the matcher is not calibrated."),
     ]
     photo: Annotated[int, Field(description="Which of the item's photos it is a part of, from 0.")]
+    second: Annotated[
+        float | None,
+        Field(description="The second of a video at which the photo is; null for other items."),
+    ] = None
     region: Annotated[int, Field(description="Its number in the photo; 0 is the whole photo.")]
     box: list[float]
     crop: Annotated[str, Field(description="The address of the region as a picture.")]
@@ -622,6 +626,10 @@ class ImageHit(BaseModel):
         Field(description="Comparable between queries; null where the matcher is not calibrated."),
     ]
     photo: Annotated[int, Field(description="Which of the item's photos answers best, from 0.")]
+    second: Annotated[
+        float | None,
+        Field(description="The second of a video at which the photo is; null for other items."),
+    ] = None
     image: str
     width: int
     height: int
@@ -738,6 +746,10 @@ class ProductHit(BaseModel):
         Field(description="Comparable between queries; null where the matcher is not calibrated."),
     ]
     photo: Annotated[int, Field(description="Which of the item's photos answers best, from 0.")]
+    second: Annotated[
+        float | None,
+        Field(description="The second of a video at which the photo is; null for other items."),
+    ] = None
     image: str | None
     width: int
     height: int
