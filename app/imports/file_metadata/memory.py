@@ -31,7 +31,7 @@ def remember(stamp: str | None, read: Mapping[str, Any]) -> str:
     """Add digests of a file's metadata to its stamp.
 
     >>> remember("12-34", {"rating": 5, "file": "a.jpg"})
-    '12-34 rating=3ac3b5'
+    '12-34 rating=2e03a7'
     """
     digests = (f"{key}={_digest(read[key])}" for key in NAMES if key in read)
     return f"{stamp} {','.join(digests)}"
