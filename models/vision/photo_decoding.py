@@ -217,7 +217,7 @@ def _check_scans(scans: int, size: tuple[int, int], most_pixels: int) -> None:
 
 def _broken(form: str, reason: object) -> ImageError:
     return ImageError(
-        f"the {form} file is truncated or broken and cannot be decoded ({reason}); "
+        f"the {form} file is truncated or broken and cannot be decoded ({str(reason).strip()}); "
         "send a complete file"
     )
 

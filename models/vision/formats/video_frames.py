@@ -71,8 +71,14 @@ def read_video(file: BinaryIO, most_pixels: int, longest: int, most: int = MOST_
         raise
     except (av.FFmpegError, *BROKEN) as broken:
         raise ImageError(
-            f"the video is broken or of an unknown coding ({broken}); save it as H.264 in .mp4"
+            f"the video is broken or of an unknown coding ({_reason_of(broken)}); save it as "
+            "H.264 in .mp4"
         ) from broken
+
+
+def _reason_of(broken: Exception) -> str:
+    """Return an error's reason without the file's path."""
+    return str(getattr(broken, "strerror", None) or broken)
 
 
 def _read(container: InputContainer, most_pixels: int, longest: int, most: int) -> Video:
