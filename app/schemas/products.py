@@ -21,6 +21,7 @@ from app.schemas.fields import (
     Probability,
     RequestPart,
     Scalar,
+    Thumbnail,
 )
 from app.schemas.search import LinkOut, PhotoBody, PhraseOut
 from index.products.requests import LIKELY
@@ -157,6 +158,7 @@ class ProductHit(BaseModel):
     photo: HitPhoto
     second: HitSecond = None
     image: str | None
+    thumbnail: Thumbnail
     width: int
     height: int
     metadata: dict[str, Any]

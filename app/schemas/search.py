@@ -24,6 +24,7 @@ from app.schemas.fields import (
     PhotoWeight,
     Probability,
     RequestPart,
+    Thumbnail,
 )
 
 
@@ -185,6 +186,7 @@ class ImageHit(BaseModel):
     photo: HitPhoto
     second: HitSecond = None
     image: str
+    thumbnail: Thumbnail
     width: int
     height: int
     metadata: dict[str, Any]
@@ -206,6 +208,7 @@ class SentenceHit(BaseModel):
     score: float
     probability: Probability
     image: str | None
+    thumbnail: Thumbnail
     metadata: dict[str, Any]
     links: list[LinkOut]
     phrases: list[PhraseOut]

@@ -276,6 +276,10 @@ class Photo(BaseModel):
     """A stored photo, with the size of its display copy."""
 
     image: str
+    thumbnail: Annotated[
+        str | None,
+        Field(description="A WebP of at most 320 pixels to keep for good; size=medium has 640."),
+    ]
     width: int
     height: int
 
@@ -349,6 +353,10 @@ class RegionHit(BaseModel):
     box: list[float]
     crop: Annotated[str, Field(description="The address of the region as a picture.")]
     image: str
+    thumbnail: Annotated[
+        str | None,
+        Field(description="A WebP of at most 320 pixels to keep for good; size=medium has 640."),
+    ]
     width: int
     height: int
     metadata: dict[str, Any]
@@ -413,6 +421,10 @@ class SentenceHit(BaseModel):
         Field(description="Comparable between queries; null where the matcher is not calibrated."),
     ]
     image: str | None
+    thumbnail: Annotated[
+        str | None,
+        Field(description="A WebP of at most 320 pixels to keep for good; size=medium has 640."),
+    ]
     metadata: dict[str, Any]
     links: list[Link]
     phrases: list[Phrase]
@@ -502,6 +514,10 @@ class StoredItem(BaseModel):
     metadata: dict[str, Any]
     sentences: list[str]
     image: str | None
+    thumbnail: Annotated[
+        str | None,
+        Field(description="A WebP of at most 320 pixels to keep for good; size=medium has 640."),
+    ]
     width: int
     height: int
     images: list[Photo]
@@ -631,6 +647,10 @@ class ImageHit(BaseModel):
         Field(description="The second of a video at which the photo is; null for other items."),
     ] = None
     image: str
+    thumbnail: Annotated[
+        str | None,
+        Field(description="A WebP of at most 320 pixels to keep for good; size=medium has 640."),
+    ]
     width: int
     height: int
     metadata: dict[str, Any]
@@ -685,6 +705,10 @@ class Item(BaseModel):
     metadata: dict[str, Any]
     sentences: list[str]
     image: str | None
+    thumbnail: Annotated[
+        str | None,
+        Field(description="A WebP of at most 320 pixels to keep for good; size=medium has 640."),
+    ]
     width: int
     height: int
     images: list[Photo]
@@ -751,6 +775,10 @@ class ProductHit(BaseModel):
         Field(description="The second of a video at which the photo is; null for other items."),
     ] = None
     image: str | None
+    thumbnail: Annotated[
+        str | None,
+        Field(description="A WebP of at most 320 pixels to keep for good; size=medium has 640."),
+    ]
     width: int
     height: int
     metadata: dict[str, Any]
