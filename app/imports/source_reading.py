@@ -75,7 +75,7 @@ def _read_described(
 def add_photos(
     draft: Draft, photos: Iterable[bytes], decode: FileDecoder, reading: FileReading | None
 ) -> Draft:
-    """Decode photos, and with a `reading` add their metadata to the draft's own."""
+    """Decode photos, and add their metadata to a draft's own if wanted."""
     if reading is None:
         return draft.with_photos(photos, decode)
     facts: dict[str, Any] = {}

@@ -83,7 +83,9 @@ Thumbnail = Annotated[
 HitPhoto = Annotated[int, Field(description="Which of the item's photos answers best, from 0.")]
 HitSecond = Annotated[
     float | None,
-    Field(description="The second of a video at which the photo is; null for other items."),
+    Field(
+        description="The second of a video or an animation at which the photo is; null for others."
+    ),
 ]
 Probability = Annotated[
     float | None,

@@ -74,7 +74,8 @@ ReadMetadata = Annotated[
     bool,
     Field(
         description="Add what the photos' files state, such as `taken` and `camera`, to the "
-        "metadata, of which sent values stay (photos.md). Of a video several photos are kept."
+        "metadata, of which sent values stay (photos.md). Of a video or an animation several "
+        "photos are kept."
     ),
 ]
 Sentences = Annotated[list[str], AfterValidator(limit_sentences)]

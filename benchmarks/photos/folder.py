@@ -202,7 +202,12 @@ class Day:
     def _worded(self) -> Iterator[MadeFile]:
         form = ("WEBP", "PNG", "AVIF")[self.number // 10 % 3]
         xmp = write_xmp(5, "Birthday", ["cake"], ["Ben"])
-        said: dict[str, Any] = {"rating": 5, "title": "Birthday", "keywords": ["cake"], "people": ["Ben"]}
+        said: dict[str, Any] = {
+            "rating": 5,
+            "title": "Birthday",
+            "keywords": ["cake"],
+            "people": ["Ben"],
+        }
         picture = write_picture(form, draw(self.number), self._phone_exif(), xmp)
         name = f"{self._album}/{self._name}.{form.lower()}"
         yield MadeFile(name, picture, "item", self._by_phone | said)
@@ -219,8 +224,10 @@ def _make_oddities() -> Iterator[MadeFile]:
     yield MadeFile("odd/no ending", jpeg)
     yield MadeFile("odd/really a jpeg.png", jpeg)
     yield MadeFile("odd/" + "long " * 40 + ".jpg", jpeg)
-    yield MadeFile("odd/animated.gif", write_animation(1))
-    yield MadeFile("odd/animated.webp", write_animation(2, "WEBP"))
+    moving = {"duration": 1.5, "seconds": [0.0, 0.5, 1.0]}
+    for form in ("GIF", "WEBP", "PNG"):
+        animation = write_animation(1, form)
+        yield MadeFile(f"odd/animated.{form.lower()}", animation, "item", moving)
     yield MadeFile("odd/old video.avi", write_video(1, 3, "avi"))
     yield MadeFile("odd/video.mkv", write_video(2, 3, "matroska"))
     scanned = {"taken": "1999-12-24T18:00:00", "taken_from": "exif"}

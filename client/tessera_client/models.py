@@ -347,7 +347,9 @@ class RegionHit(BaseModel):
     photo: Annotated[int, Field(description="Which of the item's photos it is a part of, from 0.")]
     second: Annotated[
         float | None,
-        Field(description="The second of a video at which the photo is; null for other items."),
+        Field(
+            description="The second of a video or an animation at which the photo is; null for others."
+        ),
     ] = None
     region: Annotated[int, Field(description="Its number in the photo; 0 is the whole photo.")]
     box: list[float]
@@ -644,7 +646,9 @@ class ImageHit(BaseModel):
     photo: Annotated[int, Field(description="Which of the item's photos answers best, from 0.")]
     second: Annotated[
         float | None,
-        Field(description="The second of a video at which the photo is; null for other items."),
+        Field(
+            description="The second of a video or an animation at which the photo is; null for others."
+        ),
     ] = None
     image: str
     thumbnail: Annotated[
@@ -772,7 +776,9 @@ class ProductHit(BaseModel):
     photo: Annotated[int, Field(description="Which of the item's photos answers best, from 0.")]
     second: Annotated[
         float | None,
-        Field(description="The second of a video at which the photo is; null for other items."),
+        Field(
+            description="The second of a video or an animation at which the photo is; null for others."
+        ),
     ] = None
     image: str | None
     thumbnail: Annotated[

@@ -21,6 +21,7 @@ from app.imports.file_metadata.pictures import (
 from app.imports.file_metadata.sidecars import read_sidecar
 from app.imports.file_metadata.videos import read_video_tags
 from models.vision import photo_decoding
+from models.vision.formats.animations import read_animation
 from models.vision.formats.kinds import HEAD, kind_of
 from models.vision.formats.video_frames import MOST_FRAMES, read_video
 from models.vision.photo_decoding import DISPLAY_SIDE, FOOTAGE_BYTES, Decoded, too_many_bytes
@@ -92,7 +93,14 @@ def _read_picture(file: BinaryIO, limits: FileLimits, *, described: bool) -> Fil
     data = file.read(limits.most_bytes + 1)
     most = {"most_bytes": limits.most_bytes, "most_pixels": limits.most_pixels}
     photo = photo_decoding.decode(data, longest=DISPLAY_SIDE, **most)
-    return FileContent((photo,), read_picture(data, limits.most_pixels) if described else {})
+    if not described:
+        return FileContent((photo,))
+    metadata = read_picture(data, limits.most_pixels)
+    frames, duration = read_animation(data, limits.most_pixels, DISPLAY_SIDE)
+    if not frames:
+        return FileContent((photo,), metadata)
+    moving = {"duration": duration, "seconds": [frame.second for frame in frames]}
+    return FileContent(tuple(frame.photo for frame in frames), metadata | moving)
 
 
 def _read_raw(file: BinaryIO, limits: FileLimits) -> FileContent:

@@ -1,4 +1,4 @@
-"""Dates of tags and of file names are read, and impossible ones are not."""
+"""Dates of tags and of file names are read if possible."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files say when, where and of what they are; hostile ones break nothing."""
+"""Files state dates, places and words; hostile ones break nothing."""
 
 from __future__ import annotations
 

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.photos.files import draw, write_dng, write_picture, write_video
+from benchmarks.photos.files import draw, write_animation, write_dng, write_picture, write_video
+from models.vision.formats.animations import read_animation
 from models.vision.formats.kinds import demuxer_of, kind_of
 from models.vision.formats.raw_previews import NO_PREVIEW, read_raw
 from models.vision.formats.video_frames import read_video
@@ -121,3 +122,24 @@ def test_damaged_videos_are_read_or_refused(at: int, noise: bytes) -> None:
     at = min(at, len(data) - 1)
     with suppress(ImageError):
         read_video(BytesIO(data[:at] + noise + data[at + len(noise) :]), MOST, 100)
+
+
+@pytest.mark.parametrize("form", ["GIF", "WEBP", "PNG", "AVIF"])
+def test_an_animation_gives_frames_with_their_seconds(form: str) -> None:
+    frames, duration = read_animation(write_animation(1, form), MOST, 80)
+    assert [frame.second for frame in frames] == [0.0, 0.5, 1.0]
+    assert duration == 1.5
+    for number, frame in enumerate(frames):
+        assert frame.photo.pixels.shape == (60, 80, 3)
+        near = frame.photo.pixels.astype(int) - draw(1 + number, 80, 60)
+        assert np.abs(near).mean() < 16
+
+
+def test_what_does_not_move_or_moves_too_long_gives_no_frames(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    animation = write_animation(1)
+    for data in (JPEG, b"", write_picture("PNG", draw(1, 9, 9)), animation[: len(animation) // 2]):
+        assert read_animation(data, MOST, 80) == ([], 0.0)
+    monkeypatch.setattr("models.vision.formats.animations.MOST_PIXELS", 3 * 160 * 120 - 1)
+    assert read_animation(animation, MOST, 80) == ([], 0.0)
