@@ -66,13 +66,15 @@ def describe_size(width: int, height: int) -> Facts:
 
 def _read_image(image: Image.Image) -> Facts:
     width, height = image.size
-    swapped = image.format != "TIFF" and read_orientation(image) in TRANSPOSED
+    # Pillow decodes a PNG to look for EXIF behind its pixels, and turns the sides of a TIFF itself.
+    has_exif = image.format != "PNG" or "exif" in image.info
+    swapped = has_exif and image.format != "TIFF" and read_orientation(image) in TRANSPOSED
     size = describe_size(height, width) if swapped else describe_size(width, height)
     xmp = image.info.get("xmp", b"")
     stated = read_xmp(xmp.encode() if isinstance(xmp, str) else xmp)
     by_exif = Facts()
     with suppress(*BROKEN):
-        by_exif = read_exif(image.getexif())
+        by_exif = read_exif(image.getexif()) if has_exif else {}
     return combine(stated, _read_iptc(image), by_exif) | size
 
 
