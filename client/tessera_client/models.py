@@ -345,6 +345,12 @@ class RegionHit(BaseModel):
         Field(description="Comparable between queries; null where the matcher is not calibrated."),
     ]
     photo: Annotated[int, Field(description="Which of the item's photos it is a part of, from 0.")]
+    second: Annotated[
+        float | None,
+        Field(
+            description="The second of a video or an animation at which the photo is; null for others."
+        ),
+    ] = None
     region: Annotated[int, Field(description="Its number in the photo; 0 is the whole photo.")]
     box: list[float]
     crop: Annotated[str, Field(description="The address of the region as a picture.")]
@@ -638,6 +644,12 @@ class ImageHit(BaseModel):
         Field(description="Comparable between queries; null where the matcher is not calibrated."),
     ]
     photo: Annotated[int, Field(description="Which of the item's photos answers best, from 0.")]
+    second: Annotated[
+        float | None,
+        Field(
+            description="The second of a video or an animation at which the photo is; null for others."
+        ),
+    ] = None
     image: str
     thumbnail: Annotated[
         str | None,
@@ -762,6 +774,12 @@ class ProductHit(BaseModel):
         Field(description="Comparable between queries; null where the matcher is not calibrated."),
     ]
     photo: Annotated[int, Field(description="Which of the item's photos answers best, from 0.")]
+    second: Annotated[
+        float | None,
+        Field(
+            description="The second of a video or an animation at which the photo is; null for others."
+        ),
+    ] = None
     image: str | None
     thumbnail: Annotated[
         str | None,
