@@ -17,6 +17,7 @@ from app.schemas.fields import (
     Filter,
     Fraction,
     HitPhoto,
+    HitSecond,
     Limit,
     MetadataKey,
     PhotoNumber,
@@ -202,6 +203,7 @@ class ImageHit(BaseModel):
     score: float
     probability: Probability
     photo: HitPhoto
+    second: HitSecond = None
     image: str
     thumbnail: Thumbnail
     width: int
