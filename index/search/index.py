@@ -217,7 +217,8 @@ class Index:
         """The probability below which a photo is a weak hit, if things are asked for."""
         if self._calibration is None or not request.query.of_things:
             return None
-        return find_weak_line(np.concatenate([part.likeliest for part in parts]))
+        none = np.empty(0, np.float32)  # no shard may have answered
+        return find_weak_line(np.concatenate([none, *(part.likeliest for part in parts)]))
 
     def shortlist(
         self, side: Side, query: Query, count: int, revisions: Numbers | None = None
