@@ -9,7 +9,7 @@ from functools import partial
 
 from app.answers.cursors import Cursors, name_of_list
 from app.answers.fragments import links, own_words, phrases
-from app.answers.items import about_photo, notes_of, photo_address
+from app.answers.items import about_photo, notes_of, photo_address, second_of
 from app.answers.notes import note_unknown_keys, note_unknown_values, note_unused
 from app.answers.search import check_together, read_photo
 from app.engine import product_search as products
@@ -24,8 +24,8 @@ from app.schemas.products import (
     ProductsOut,
     SuggestionOut,
     SuggestionsOut,
-    WordOut,
 )
+from app.schemas.search import WordOut
 from index.bags import photo_at
 from index.documents.query_words import QueryWord
 from index.filters import describe, parse
@@ -184,6 +184,7 @@ def _hit(collection: str, result: ProductResult, hit: Product, stored: Item) -> 
         score=hit.score,
         probability=_probability(result, hit),
         photo=number,
+        second=second_of(stored, number),
         image=photo_address(collection, stored.id, number) if stored.photos else None,
         **about_photo(collection, stored.id, stored.photos, number),
         metadata=stored.metadata,

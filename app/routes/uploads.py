@@ -17,11 +17,11 @@ from starlette.datastructures import FormData, Headers, UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 
 from app.access.door import name_payer
-from app.engine.drafts import Decode
 from app.http.errors import TooLarge, WrongMediaType
 from app.http.lanes import Lane, Lanes
 from app.http.openapi import FORM, JSON, JSON_IN_FORMS, attach_body, body_of, lines_of
 from app.http.spool import IN_MEMORY
+from app.imports.photo_files import FileDecoder
 from app.schemas.fields import RequestBody
 from app.schemas.search import PhotoBody
 from app.settings import Settings
@@ -40,7 +40,7 @@ class Upload(Generic[Fields]):
 
     fields: Fields
     images: tuple[BinaryIO, ...]
-    decode: Decode
+    decode: FileDecoder
     lane: Lane
     caller: str
 

@@ -14,6 +14,7 @@ from app.schemas.fields import (
     Filter,
     Fraction,
     HitPhoto,
+    HitSecond,
     ItemId,
     Limit,
     MetadataKey,
@@ -22,7 +23,7 @@ from app.schemas.fields import (
     Scalar,
     Thumbnail,
 )
-from app.schemas.search import LinkOut, PhotoBody, PhraseOut
+from app.schemas.search import LinkOut, PhotoBody, PhraseOut, WordOut
 from index.products.requests import LIKELY
 
 Weight = Annotated[float, Field(ge=0, le=10)]
@@ -113,15 +114,6 @@ class ProductSearch(PhotoBody):
         return "" if text is not None and text.isspace() else text
 
 
-class WordOut(BaseModel):
-    """A word of the text, its place, and its interpretation."""
-
-    text: str
-    span: tuple[int, int]
-    spelling: str | None = Field(description="The spelling that it was corrected to.")
-    synonyms: list[str] = Field([], description="Words that are searched as well.")
-
-
 class ProductQueryOut(BaseModel):
     """The query as it was understood; spans of links point into `corrected`."""
 
@@ -155,6 +147,7 @@ class ProductHit(BaseModel):
     score: float
     probability: Probability
     photo: HitPhoto
+    second: HitSecond = None
     image: str | None
     thumbnail: Thumbnail
     width: int

@@ -111,6 +111,11 @@ def test_items_are_put_read_and_deleted(remote: Client, png: Png) -> None:
     assert (refused.value.status, refused.value.kind) == (404, "not-found")
 
 
+def test_a_photos_own_metadata_is_stored_if_asked(local: Client, png: Png) -> None:
+    stored = local.put_item("a", image=png("red"), metadata={"n": 1}, read_metadata=True)
+    assert stored.metadata == {"n": 1, "width": 40, "height": 30, "orientation": "landscape"}
+
+
 def test_explanations_come_as_values_and_as_pictures(remote: Client, png: Png) -> None:
     photo = png("red", "blue")
     aligned = remote.align("red and blue", image=photo)
