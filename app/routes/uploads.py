@@ -206,7 +206,7 @@ class WholeForm(MultiPartParser):
         super().__init__(headers, self._check_end(stream), max_files=files, max_part_size=text)
 
     def on_headers_finished(self) -> None:
-        """Take a part with `filename*` alone for a file, as from old clients."""
+        """Take a part with `filename*` alone for a file."""
         disposition = self._current_part.content_disposition or b""
         self._current_part.content_disposition = EXTENDED_NAME.sub(b"; filename=", disposition)
         super().on_headers_finished()

@@ -83,9 +83,7 @@ Thumbnail = Annotated[
 HitPhoto = Annotated[int, Field(description="Which of the item's photos answers best, from 0.")]
 HitSecond = Annotated[
     float | None,
-    Field(
-        description="The second of a video or an animation at which the photo is; null for others."
-    ),
+    Field(description="The second of a video or animation; null for photos."),
 ]
 Probability = Annotated[
     float | None,

@@ -163,7 +163,10 @@ class Fragment(BaseModel):
 
 
 class Grounded(BaseModel):
-    """A phrase and its boxes, the likeliest first; none if it is absent."""
+    """A phrase and its boxes, the likeliest first; none if it is absent.
+
+    `probability` is that of its being there, where that is as likely as not beforehand.
+    """
 
     text: str
     span: list[int]
@@ -313,14 +316,6 @@ class Problem(BaseModel):
     instance: Annotated[str, Field(description="The path that was asked for.")]
 
 
-class Query(BaseModel):
-    """The query as it was understood."""
-
-    text: str | None
-    fragments: list[Fragment]
-    notes: list[str] = []
-
-
 class RangeCount(BaseModel):
     """The number of relevant items in a range of numbers.
 
@@ -346,10 +341,7 @@ class RegionHit(BaseModel):
     ]
     photo: Annotated[int, Field(description="Which of the item's photos it is a part of, from 0.")]
     second: Annotated[
-        float | None,
-        Field(
-            description="The second of a video or an animation at which the photo is; null for others."
-        ),
+        float | None, Field(description="The second of a video or animation; null for photos.")
     ] = None
     region: Annotated[int, Field(description="Its number in the photo; 0 is the whole photo.")]
     box: list[float]
@@ -430,20 +422,6 @@ class SentenceHit(BaseModel):
     metadata: dict[str, Any]
     links: list[Link]
     phrases: list[Phrase]
-
-
-class SentenceHits(BaseModel):
-    """Sentences, best first."""
-
-    collection: str
-    model: str
-    query: Query
-    weak_below: Annotated[
-        float | None, Field(description="A hit with a lower probability counts as weak.")
-    ]
-    searched: Searched
-    cursor: str | None
-    hits: list[SentenceHit]
 
 
 class Session(BaseModel):
@@ -608,7 +586,8 @@ class Captions(BaseModel):
     """Captions of a photo and of its regions, best first.
 
     The best caption is the one that captioner and matcher together rank first, not always the one
-    of the largest log-probability. Regions whose caption the matcher finds improbable are left out.
+    of the largest log-probability. Regions whose caption the matcher finds improbable are left out,
+    and captions of a broken form: there may be none.
     """
 
     captions: list[Caption]
@@ -645,10 +624,7 @@ class ImageHit(BaseModel):
     ]
     photo: Annotated[int, Field(description="Which of the item's photos answers best, from 0.")]
     second: Annotated[
-        float | None,
-        Field(
-            description="The second of a video or an animation at which the photo is; null for others."
-        ),
+        float | None, Field(description="The second of a video or animation; null for photos.")
     ] = None
     image: str
     thumbnail: Annotated[
@@ -661,20 +637,6 @@ class ImageHit(BaseModel):
     sentences: list[str]
     links: list[Link]
     phrases: list[Phrase]
-
-
-class ImageHits(BaseModel):
-    """Photos, best first."""
-
-    collection: str
-    model: str
-    query: Query
-    weak_below: Annotated[
-        float | None, Field(description="A hit with a lower probability counts as weak.")
-    ]
-    searched: Searched
-    cursor: str | None
-    hits: list[ImageHit]
 
 
 class Index(BaseModel):
@@ -775,10 +737,7 @@ class ProductHit(BaseModel):
     ]
     photo: Annotated[int, Field(description="Which of the item's photos answers best, from 0.")]
     second: Annotated[
-        float | None,
-        Field(
-            description="The second of a video or an animation at which the photo is; null for others."
-        ),
+        float | None, Field(description="The second of a video or animation; null for photos.")
     ] = None
     image: str | None
     thumbnail: Annotated[
@@ -847,6 +806,21 @@ class Products(BaseModel):
     cursor: str | None
 
 
+class Query(BaseModel):
+    """The query as it was understood.
+
+    Spans point into `corrected`, where there is one.
+    """
+
+    text: str | None
+    corrected: Annotated[str | None, Field(description="The text with corrected spellings.")] = None
+    words: Annotated[
+        list[Word], Field(description="The words that were corrected.", validate_default=True)
+    ] = []
+    fragments: list[Fragment]
+    notes: list[str] = []
+
+
 class RegionHits(BaseModel):
     """Regions, best first."""
 
@@ -854,8 +828,45 @@ class RegionHits(BaseModel):
     model: str
     query: Query
     weak_below: Annotated[
-        float | None, Field(description="A hit with a lower probability counts as weak.")
+        float | None,
+        Field(
+            description="A hit with a lower probability counts as weak. Where a text asks for things, half or more of the photos from there on are expected to be right."
+        ),
     ]
     searched: Searched
     cursor: str | None
     hits: list[RegionHit]
+
+
+class SentenceHits(BaseModel):
+    """Sentences, best first."""
+
+    collection: str
+    model: str
+    query: Query
+    weak_below: Annotated[
+        float | None,
+        Field(
+            description="A hit with a lower probability counts as weak. Where a text asks for things, half or more of the photos from there on are expected to be right."
+        ),
+    ]
+    searched: Searched
+    cursor: str | None
+    hits: list[SentenceHit]
+
+
+class ImageHits(BaseModel):
+    """Photos, best first."""
+
+    collection: str
+    model: str
+    query: Query
+    weak_below: Annotated[
+        float | None,
+        Field(
+            description="A hit with a lower probability counts as weak. Where a text asks for things, half or more of the photos from there on are expected to be right."
+        ),
+    ]
+    searched: Searched
+    cursor: str | None
+    hits: list[ImageHit]

@@ -119,6 +119,7 @@ class ShardedIndex(Index):
             more=len(best.hits) > request.limit,
             damaged=tuple(sorted(best.damaged)),
             coverage=gathered.coverage,
+            weak_below=self._find_weak_line(request, parts),
         )
         if not answer.exact:
             self._recent.append(request)

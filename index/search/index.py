@@ -29,14 +29,14 @@ from index.search.query import (
 )
 from index.search.requests import NONE, Answer, Hit, Request, Shortlist
 from index.search.rescorer import Rescorer
-from index.search.scan import Scan, Scored, keep_probable, probabilities
+from index.search.scan import Scan, Scored, find_likeliest, keep_probable, probabilities
 from index.search.shortlist import choose
 from index.search.sums import Measure, SumLengths
 from index.search.threads import Workers
 from index.segments.candidates import PER_HIT
 from index.segments.reader import SegmentChain, SegmentReader
 from index.segments.rows import Numbers, Side
-from models.scores.calibration import Calibration
+from models.scores.calibration import Calibration, find_weak_line
 from models.scores.scoring import score_named
 from models.text.queries import Query
 
@@ -148,6 +148,7 @@ class Index:
             behind=snapshot.behind,
             more=len(best.hits) > request.limit,
             damaged=tuple(sorted(best.damaged)),
+            weak_below=self._find_weak_line(request, [contending]),
         )
         if not answer.exact:
             self._recent.append(request)
@@ -199,6 +200,7 @@ class Index:
         # Where rows were left out before, so can be what only the bound of the error would let in.
         share = np.float32(1 if exact else likely_share(request))
         calibration = choose_calibration(self._calibration, request.role)
+        likeliest = find_likeliest(calibration, scored, request)
         if request.least is not None:
             needed = need_calibration(self._calibration, request.role)
             scored = [keep_probable(needed, segment, request, share) for segment in scored]
@@ -208,7 +210,14 @@ class Index:
             candidates=candidates,
             rows=sum(len(segment.sides[request.side]) for segment in snapshot.segments),
             revision=snapshot.revision,
+            likeliest=likeliest,
         )
+
+    def _find_weak_line(self, request: Request, parts: Sequence[ShardAnswer]) -> float | None:
+        """The probability below which a photo is a weak hit, if things are asked for."""
+        if self._calibration is None or not request.query.of_things:
+            return None
+        return find_weak_line(np.concatenate([part.likeliest for part in parts]))
 
     def shortlist(
         self, side: Side, query: Query, count: int, revisions: Numbers | None = None

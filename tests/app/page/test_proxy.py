@@ -1,4 +1,4 @@
-"""The page below a path of a proxy that cuts it off."""
+"""The page below a path of a proxy."""
 
 from tests.proxies import cut_off
 
