@@ -30,12 +30,11 @@ from index.bags import photo_at
 from index.documents.query_words import QueryWord
 from index.filters import describe, parse
 from index.items import Item
+from index.listing.requests import FacetRequest, ListPlace
 from index.products.requests import (
     LIKELY,
     Boost,
-    FacetRequest,
     Product,
-    ProductPlace,
     ProductRequest,
     ScorePart,
     Weights,
@@ -93,17 +92,17 @@ def suggestions(engine: Engine, collection: str, text: str, limit: int) -> Sugge
     return SuggestionsOut(collection=collection, suggestions=suggestions)
 
 
-def _read_place(cursors: Cursors, cursor: str, kind: str) -> ProductPlace:
+def _read_place(cursors: Cursors, cursor: str, kind: str) -> ListPlace:
     """Read the place where a page begins; ValueError for a cursor of an earlier version."""
     value = cursors.read(cursor, kind)
     if not isinstance(value, list):
         raise ValueError("cursor: an earlier version gave it; leave it out to start again")
     item, revision, score, sorted_by, seen = value
-    return ProductPlace(item, revision, score, tuple(sorted_by), seen)
+    return ListPlace(item, revision, score, tuple(sorted_by), seen)
 
 
 def _request(
-    search: ProductSearch, after: ProductPlace | None, weak_below: float | None, with_photo: bool
+    search: ProductSearch, after: ListPlace | None, weak_below: float | None, with_photo: bool
 ) -> ProductRequest:
     """The request to the index, without its query."""
     least, likeness = search.min_probability, search.weights.looks * (search.photo_weight or 0.0)
