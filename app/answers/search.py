@@ -14,7 +14,6 @@ from app.schemas.fields import Corners
 from app.schemas.regions import RegionHit
 from app.schemas.search import (
     ImageHit,
-    ImageHits,
     PhotoBody,
     QueryOut,
     Search,
@@ -33,13 +32,6 @@ from models.text.queries import Query
 from models.types import Box
 from models.vision import images
 from models.vision.images import Photo
-
-
-def search_images(engine: Engine, search: Search, photo: Photo | None) -> ImageHits:
-    """Search for the photos of a request; returns a page."""
-    query = read_query(engine, search, photo)
-    hits, about = find_page(engine, search, query, "images", _image_hit)
-    return ImageHits(hits=hits, **about)
 
 
 def search_sentences(engine: Engine, search: Search, photo: Photo | None) -> SentenceHits:
@@ -182,31 +174,39 @@ def find_page(
         for hit in answer.hits
         if hit.item in items  # one that was deleted since the search is not
     ]
-    notes: list[str] = _note_unknown(engine, search, hits) + notes_of(items.values())
+    notes: list[str] = note_unknown(engine, search, hits) + notes_of(items.values())
     return hits, AboutHits(
         collection=search.collection,
         model=engine.models.name,
-        query=QueryOut(
-            text=query.text,
-            fragments=fragments(query.bag),
-            notes=[*query.notes, *dict.fromkeys(notes)],
-        ),
+        query=query_out(query, notes),
         weak_below=engine.models.weak_below if per_photo is None else None,
         searched=SearchedOut.model_validate(answer, from_attributes=True),
         cursor=write_next(cursors, search, request, answer) if answer.more else None,
     )
 
 
-def _note_unknown(
-    engine: Engine, search: Search, hits: Sequence[ImageHit | SentenceHit | RegionHit]
+def query_out(query: Query, notes: Sequence[str]) -> QueryOut:
+    """The query as it was understood, with further notes."""
+    return QueryOut(
+        text=query.text,
+        fragments=fragments(query.bag) if query.parts else [],
+        notes=[*query.notes, *dict.fromkeys(notes)],
+    )
+
+
+def note_unknown(
+    engine: Engine,
+    search: Search,
+    hits: Sequence[ImageHit | SentenceHit | RegionHit],
+    keys: Sequence[str] = (),
 ) -> list[str]:
-    """Write notes about keys and values of no item.
+    """Write notes about keys and values of no item; `keys` are further ones to look for.
 
     The catalog is read only where a filter without hits, or a list of fields, may name some.
     """
     filtered = [] if hits else [part.key for part in simple_parts(parse(search.filter))]
     carried = {key for hit in hits for key in hit.metadata}
-    missed = [key for key in search.fields or () if key not in carried]
+    missed = [key for key in (*keys, *(search.fields or ())) if key not in carried]
     if not filtered and not missed:
         return []
     name, catalog = search.collection, engine.catalog
@@ -222,7 +222,8 @@ def _note_unknown(
     )
 
 
-def _image_hit(search: Search, query: Query, hit: Hit, stored: Item) -> ImageHit:
+def image_hit(search: Search, query: Query, hit: Hit, stored: Item) -> ImageHit:
+    """An item by its best photo, as JSON."""
     photo = photo_at(hit.position)
     assert photo is not None
     return ImageHit(

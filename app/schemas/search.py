@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, Field, field_validator
 
+from app.schemas.facets import FacetOut, Facets, Sort
 from app.schemas.fields import (
     MOST_FIELDS,
     SEARCH,
@@ -97,8 +98,27 @@ class Search(PhotoBody):
 class ImageSearch(Search):
     """A search for photos.
 
-    The query is a text, weighted phrases, a stored photo or an upload.
+    The query is a text, weighted phrases, a stored photo or an upload. With `sort` or `facets` it
+    may be left out: then all photos that pass the filter are listed.
     """
+
+    min_probability: Fraction | None = Field(
+        None,
+        description="Leave out hits that are less probable. Where photos are sorted or counted "
+        "and this is not set, it is `weak_below`.",
+    )
+    facets: Facets = Field(default_factory=list)
+    sort: Sort = None
+
+    @property
+    def lists(self) -> bool:
+        """Whether all probable photos are counted, or ordered by a key."""
+        return bool(self.facets) or self.sort is not None
+
+    @property
+    def browses(self) -> bool:
+        """Whether it lists photos without a query, unless it comes with an upload."""
+        return self.lists and not ((self.text or "").strip() or self.phrases or self.id)
 
 
 class TextSearch(Search):
@@ -221,8 +241,15 @@ class Hits(BaseModel):
 
 
 class ImageHits(Hits):
-    """Photos, best first."""
+    """Photos, best first or sorted; with counts of all where they were asked for."""
 
+    min_probability: float | None = Field(
+        None, description="From which on photos were sorted and counted here."
+    )
+    total: int | None = Field(
+        None, description="How many items are as probable and pass the filter, if counted."
+    )
+    facets: list[FacetOut] = Field([], description="Counts over all of these.")
     hits: list[ImageHit]
 
 

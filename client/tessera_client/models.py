@@ -120,6 +120,17 @@ class Collections(BaseModel):
     collections: list[Collection]
 
 
+class DateCount(BaseModel):
+    """A year, month or day, and its number of relevant items.
+
+    `filter` is a condition on the key that exactly these items meet.
+    """
+
+    value: Annotated[str, Field(examples=["2019-08"])]
+    count: int
+    filter: Annotated[dict[str, str], Field(examples=[{"prefix": "2019-08-"}])]
+
+
 class Deletion(BaseModel):
     """The numbers of matching and deleted items.
 
@@ -607,6 +618,13 @@ class Facet(BaseModel):
     least: Annotated[float | None, Field(description="The smallest number.")]
     most: Annotated[float | None, Field(description="The largest number.")]
     ranges: list[RangeCount]
+    by: Annotated[
+        Literal["year", "month", "day"] | None,
+        Field(description="The periods of dates: longer ones than asked for where those are many."),
+    ] = None
+    dates: Annotated[
+        list[DateCount] | None, Field(description="Periods with items, the earliest first.")
+    ] = None
 
 
 class ImageHit(BaseModel):
@@ -632,7 +650,7 @@ class ImageHit(BaseModel):
 
 
 class ImageHits(BaseModel):
-    """Photos, best first."""
+    """Photos, best first or sorted; with counts of all where they were asked for."""
 
     collection: str
     model: str
@@ -642,6 +660,16 @@ class ImageHits(BaseModel):
     ]
     searched: Searched
     cursor: str | None
+    min_probability: Annotated[
+        float | None, Field(description="From which on photos were sorted and counted here.")
+    ] = None
+    total: Annotated[
+        int | None,
+        Field(description="How many items are as probable and pass the filter, if counted."),
+    ] = None
+    facets: Annotated[
+        list[Facet], Field(description="Counts over all of these.", validate_default=True)
+    ] = []
     hits: list[ImageHit]
 
 

@@ -17,6 +17,7 @@ from index.search.contenders import Contenders, ShardAnswer
 from index.search.index import Index
 from index.search.indexes import Indexes
 from index.search.overview import Overview
+from index.search.probable import ProbableRows
 from index.search.query import terms_of
 from index.search.requests import Answer, Request, Shortlist
 from index.segments.rows import Numbers, Side
@@ -130,6 +131,13 @@ class ShardedIndex(Index):
         """See Index.shortlist; of each shard so many."""
         gathered = self._servers.ask("promising", self._collection, side, query, count, revisions)
         return together(gathered.answers, gathered.coverage)
+
+    def find_probable(self, request: Request) -> ProbableRows:
+        """See Index.find_probable; of each shard as of its own revision."""
+        gathered = self._servers.ask("probable", self._collection, request)
+        parts: Sequence[ProbableRows] = gathered.answers
+        behind = max((part.behind for part in parts), default=0)
+        return ProbableRows.together(parts, gathered.coverage, behind)
 
     def overview(self) -> Overview:
         """How all shards search the collection."""

@@ -18,6 +18,7 @@ from index.search.contenders import SPARE, Contenders, ShardAnswer, likely_share
 from index.search.exact_scores import ExactScores
 from index.search.filter_bitmaps import Filters
 from index.search.overview import Overview
+from index.search.probable import ProbableRows, tell_apart
 from index.search.query import (
     QueryPart,
     SentenceRole,
@@ -30,7 +31,7 @@ from index.search.query import (
 from index.search.requests import NONE, Answer, Hit, Request, Shortlist
 from index.search.rescorer import Rescorer
 from index.search.scan import Scan, Scored, keep_probable, probabilities
-from index.search.shortlist import choose
+from index.search.shortlist import choose, mask_rows
 from index.search.sums import Measure, SumLengths
 from index.search.threads import Workers
 from index.segments.candidates import PER_HIT
@@ -188,11 +189,7 @@ class Index:
         self, request: Request, terms: Sequence[QueryPart], snapshot: SegmentChain
     ) -> ShardAnswer:
         """Find the rows of a snapshot that may be among the best."""
-        revisions = (
-            self._filters.matching(request.where, snapshot.revision, snapshot.histories)
-            if request.where
-            else None
-        )
+        revisions = self._list_passing(request, snapshot)
         most = request.limit + 1 + SPARE
         scored, exact = self._scan(request, terms, snapshot, revisions, most)
         candidates = sum(len(segment.numbers) for segment in scored)
@@ -206,7 +203,7 @@ class Index:
             Contenders.of(scored, request, calibration, share),
             exact=exact,
             candidates=candidates,
-            rows=sum(len(segment.sides[request.side]) for segment in snapshot.segments),
+            rows=_count_rows(snapshot, request.side),
             revision=snapshot.revision,
         )
 
@@ -234,6 +231,49 @@ class Index:
             np.concatenate([segment.rows.positions[segment.numbers] for segment in scored]),
             np.concatenate(by_codes),
         )
+
+    def find_probable(self, request: Request) -> ProbableRows:
+        """Find all photos with a probability of `least`, exactly; without it, all that pass.
+
+        Errors are those of `best`.
+        """
+        if request.least is None:
+            return self._find_passing(request)
+        request = self._prepare(request)
+        calibration = need_calibration(self._calibration, request.role)
+        terms = terms_of(request.query, request.role)
+        for _ in range(TRIES):
+            faults, snapshot = page_faults.count(), self._reader.current()
+            revisions = self._list_passing(request, snapshot)
+            scored, _ = self._scan(replace(request, exact=True), terms, snapshot, revisions)
+            rows = tell_apart(
+                calibration, scored, request, lambda keys: self._exact.score(keys, request, terms)
+            )
+            if page_faults.count() == faults:  # else zeros may have been read
+                break
+            self._reader.publish()
+        return replace(rows, rows=_count_rows(snapshot, request.side), behind=snapshot.behind)
+
+    def _find_passing(self, request: Request) -> ProbableRows:
+        """List all photos of items that pass a request's filter."""
+        snapshot = self._reader.current()
+        revisions = self._list_passing(request, snapshot)
+        none = np.empty(0, np.int64)
+        sides = [segment.sides[request.side] for segment in snapshot.segments]
+        masks = [mask_rows(rows, revisions) for rows in sides]
+        pairs = list(zip(sides, masks, strict=True))
+        return ProbableRows(
+            np.concatenate([none, *(rows.revisions[mask] for rows, mask in pairs)]),
+            np.concatenate([none, *(rows.positions[mask] for rows, mask in pairs)]),
+            rows=_count_rows(snapshot, request.side),
+            behind=snapshot.behind,
+        )
+
+    def _list_passing(self, request: Request, snapshot: SegmentChain) -> Numbers | None:
+        """List the revisions that pass a request's filter; None for all."""
+        if not request.where:
+            return None
+        return self._filters.matching(request.where, snapshot.revision, snapshot.histories)
 
     def explain(
         self,
@@ -297,3 +337,8 @@ class Index:
             return None
         width = general_width(request.query)
         return lambda rows: self._lengths.of(rows, width)
+
+
+def _count_rows(snapshot: SegmentChain, side: Side) -> int:
+    """Count the rows of a side."""
+    return sum(len(segment.sides[side]) for segment in snapshot.segments)

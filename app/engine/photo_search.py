@@ -1,0 +1,47 @@
+"""Photo search with order and facets over all probable photos."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from app.engine.engine import Engine
+from app.telemetry.requests import stage
+from index.items import Collection, Item
+from index.listing.requests import ListRequest
+from index.photos.requests import PhotoCounts, PhotoPage
+from index.photos.search import PhotoList
+from index.search.requests import Request
+
+
+@dataclass(frozen=True, slots=True)
+class ListedPhotos:
+    """Counted photos, and a page of their items by id if one was asked for."""
+
+    counts: PhotoCounts
+    page: PhotoPage | None
+    items: dict[str, Item]
+
+
+def list_photos(
+    engine: Engine, collection: str, search: Request, request: ListRequest, *, paged: bool
+) -> ListedPhotos:
+    """Count the photos of a search, and list a page of them if asked to.
+
+    Errors are those of index.search.index.Index.best.
+    """
+    return engine.read(collection, _list, engine, search, request, paged)
+
+
+def _list(
+    home: Collection, engine: Engine, search: Request, request: ListRequest, paged: bool
+) -> ListedPhotos:
+    with stage("search"):
+        listed = PhotoList(engine.indexes.of(home), search)
+        counts = listed.count(request)
+        page = listed.find_page(request) if paged else None
+    if page is None:
+        return ListedPhotos(counts, None, {})
+    damaged = set(page.damaged)
+    items = engine.catalog.get_many(home, page.ids, damaged)
+    page = replace(page, damaged=frozenset(damaged))
+    return ListedPhotos(counts, page, {at: items[at] for at in page.ids if at in items})
