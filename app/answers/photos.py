@@ -17,7 +17,7 @@ from app.answers.search import (
     read_query,
 )
 from app.engine.engine import Engine
-from app.engine.photo_search import ListedPhotos, list_photos
+from app.engine.photo_search import ListedPhotos, find_weak_line, list_photos
 from app.schemas.search import ImageHit, ImageHits, ImageSearch, SearchedOut
 from index.items import Item
 from index.listing.requests import ListPlace, ListRequest
@@ -34,22 +34,25 @@ def search_images(engine: Engine, search: ImageSearch, photo: Photo | None) -> I
     if not search.lists:
         hits, about = find_page(engine, search, query, "images", image_hit)
         return ImageHits(hits=hits, **about)
-    least = _find_least(engine, search, query)
+    weak_below = None if query is NOTHING else find_weak_line(engine, search.collection, query)
+    least = _find_least(search, query, weak_below)
     if query is not NOTHING and search.sort is None:
-        return _rank(engine, search, query, least)
-    return _list(engine, search, query, least)
+        listed = _rank(engine, search, query, least)
+    else:
+        listed = _list(engine, search, query, least)
+    return listed.model_copy(update={"weak_below": weak_below})
 
 
 def _read_query(engine: Engine, search: ImageSearch, photo: Photo | None) -> Query:
     """Read the query of a request; NOTHING where it lists all photos."""
     if not search.browses or photo is not None:
-        return read_query(engine, search, photo)
+        return read_query(engine, search, photo, of_photos=True)
     check_together([], search, None, least=0)
     read_photo(engine, search, None)
     return NOTHING
 
 
-def _find_least(engine: Engine, search: ImageSearch, query: Query) -> float | None:
+def _find_least(search: ImageSearch, query: Query, weak_below: float | None) -> float | None:
     """The probability from which on photos are counted: the line of weak ones by default."""
     if query is NOTHING:
         if search.min_probability is not None:
@@ -57,7 +60,7 @@ def _find_least(engine: Engine, search: ImageSearch, query: Query) -> float | No
         return None
     if search.min_probability is not None:
         return search.min_probability
-    return engine.models.weak_below or 0.0
+    return weak_below or 0.0
 
 
 def _rank(engine: Engine, search: ImageSearch, query: Query, least: float | None) -> ImageHits:
@@ -92,7 +95,7 @@ def _list(engine: Engine, search: ImageSearch, query: Query, least: float | None
         collection=search.collection,
         model=engine.models.name,
         query=query_out(query, [*notes, *notes_of(listed.items.values())]),
-        weak_below=engine.models.weak_below,
+        weak_below=None,
         searched=_searched(listed),
         min_probability=least,
         total=counts.total,

@@ -23,8 +23,8 @@ from app.schemas.products import (
     ProductsOut,
     SuggestionOut,
     SuggestionsOut,
-    WordOut,
 )
+from app.schemas.search import WordOut
 from index.bags import photo_at
 from index.documents.query_words import QueryWord
 from index.filters import describe, parse

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TypedDict, TypeVar
 
 from app.answers.cursors import Cursors, start_page, write_next
@@ -20,12 +21,13 @@ from app.schemas.search import (
     SearchedOut,
     SentenceHit,
     SentenceHits,
+    WordOut,
 )
 from app.telemetry.requests import note, stage
 from index.bags import photo_at
 from index.filters import parse, simple_parts
 from index.items import Item
-from index.search.requests import Hit, Request
+from index.search.requests import Answer, Hit, Request
 from index.segments.rows import Side
 from models.scores import alignment
 from models.text.queries import Query
@@ -46,24 +48,35 @@ def search_sentences(engine: Engine, search: Search, photo: Photo | None) -> Sen
 
 
 def read_query(
-    engine: Engine, search: Search, photo: Photo | None, *, whole: bool = False
+    engine: Engine,
+    search: Search,
+    photo: Photo | None,
+    *,
+    of_photos: bool = False,
+    whole: bool = False,
 ) -> Query:
     """Read the query of a request: text, phrases, a photo, or both.
 
-    Both go together with a weight. With `whole`, texts are read like stored sentences.
+    Both go together with a weight. A query of photos asks them for things, unless it has a photo,
+    whose score has another scale. With `whole`, texts are read like stored sentences.
 
     ValueError where there is none, or more than belongs together.
     """
     texts = {"text": search.text, "phrases": search.phrases}
     check_together([name for name, value in texts.items() if value is not None], search, photo)
     shown = read_photo(engine, search, photo)
+    read = partial(
+        engine.models.query,
+        of_photos=of_photos and shown is None,
+        whole=whole,
+        spelling=search.spelling,
+    )
     if search.text is not None:
         note(query=search.text)
-        query = engine.models.query(search.text, whole=whole)
+        query = read(search.text)
     elif search.phrases is not None:
         note(query=", ".join(phrase.text for phrase in search.phrases))
-        weighted = ((phrase.text, phrase.weight) for phrase in search.phrases)
-        query = engine.models.query(weighted, whole=whole)
+        query = read([(phrase.text, phrase.weight) for phrase in search.phrases])
     else:
         assert shown is not None
         return shown
@@ -179,16 +192,27 @@ def find_page(
         collection=search.collection,
         model=engine.models.name,
         query=query_out(query, notes),
-        weak_below=engine.models.weak_below if per_photo is None else None,
+        weak_below=_choose_weak_line(engine, answer) if per_photo is None else None,
         searched=SearchedOut.model_validate(answer, from_attributes=True),
         cursor=write_next(cursors, search, request, answer) if answer.more else None,
     )
 
 
+def _choose_weak_line(engine: Engine, answer: Answer) -> float | None:
+    """The line of weak hits for this query, or for all."""
+    return engine.models.weak_below if answer.weak_below is None else answer.weak_below
+
+
 def query_out(query: Query, notes: Sequence[str]) -> QueryOut:
     """The query as it was understood, with further notes."""
+    corrected = query.typed is not None
     return QueryOut(
-        text=query.text,
+        text=query.typed if corrected else query.text,
+        corrected=query.text if corrected else None,
+        words=[
+            WordOut(text=word.typed, span=(word.start, word.end), spelling=word.known)
+            for word in query.spellings
+        ],
         fragments=fragments(query.bag) if query.parts else [],
         notes=[*query.notes, *dict.fromkeys(notes)],
     )

@@ -32,9 +32,13 @@ def audit(engine: Engine, request: AuditRequest) -> AuditOut:
     """Measure the recall of the usual answers."""
     requests = None
     if request.queries is not None:
-        queries = [engine.models.query(text) for text in request.queries]
+        photos = request.side == "images"
+        queries = [
+            engine.models.query(text, of_photos=photos, whole=not photos)
+            for text in request.queries
+        ]
         requests = [
-            Request("images", query, limit=request.limit) for query in queries if query.parts
+            Request(request.side, query, limit=request.limit) for query in queries if query.parts
         ]
     measurement = engine.audit(request.collection, requests)
     return AuditOut(

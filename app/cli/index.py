@@ -146,10 +146,13 @@ def stats(collection: Named = DEFAULT_COLLECTION, data: Data = None) -> None:
 
 @app.command()
 def audit(
-    queries: Annotated[list[str], typer.Argument(help="Texts to search photos with.")],
+    queries: Annotated[list[str], typer.Argument(help="Texts to search with.")],
     collection: Named = DEFAULT_COLLECTION,
     data: Data = None,
     limit: Annotated[int, typer.Option(min=1, max=100, help="Hits of each query.")] = 10,
+    sentences: Annotated[
+        bool, typer.Option("--sentences", help="Look for sentences instead of photos.")
+    ] = False,
 ) -> None:
     """Answer queries as usual and exactly, and print the recall.
 
@@ -161,7 +164,12 @@ def audit(
         from app.cli.options import load_engine
         from app.schemas.system import AuditRequest
 
-        request = AuditRequest(collection=collection, queries=queries, limit=limit)
+        request = AuditRequest(
+            collection=collection,
+            side="sentences" if sentences else "images",
+            queries=queries,
+            limit=limit,
+        )
         report = answers.audit(load_engine(settings), request)
     if report.recall is None:
         typer.echo(f"nothing was measured: {report.note}")

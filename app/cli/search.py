@@ -51,7 +51,9 @@ def search(
 
         from index.search.requests import Request
 
-        query = engine.models.query(text, whole=sentences)
+        query = engine.models.query(
+            text, of_photos=not (sentences or parts), whole=sentences, spelling=True
+        )
         side: Side = "sentences" if sentences else "images"
         request = Request(side, query, limit=limit, per_photo=1 if parts else None)
         answer, items = engine.search(collection, request)
@@ -59,7 +61,7 @@ def search(
         typer.echo(note, err=True)
     if hits := [hit for hit in answer.hits if hit.item in items]:
         doubts = _describe_doubts(hits, engine.models.weak_below)
-        Console().print(_make_table(text, query, hits, items), *doubts)
+        Console().print(_make_table(query.text or text, query, hits, items), *doubts)
     elif query.parts:
         what = "No sentence" if sentences else "Nothing"
         Console().print(f"{what} is indexed yet: tessera index FOLDER")
@@ -153,6 +155,6 @@ def rank_queries(
     from index.trec import Judgement
 
     for query in follow(queries, len(queries), "searching", Console(stderr=True)):
-        embedded_query = engine.models.query(texts.get(query, query))
+        embedded_query = engine.models.query(texts.get(query, query), spelling=True, of_photos=True)
         answer, _ = engine.search(collection, Request("images", embedded_query, limit=limit))
         yield from (Judgement(query, hit.item, hit.score) for hit in answer.hits)

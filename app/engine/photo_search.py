@@ -11,6 +11,7 @@ from index.listing.requests import ListRequest
 from index.photos.requests import PhotoCounts, PhotoPage
 from index.photos.search import PhotoList
 from index.search.requests import Request
+from models.text.queries import Query
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +21,12 @@ class ListedPhotos:
     counts: PhotoCounts
     page: PhotoPage | None
     items: dict[str, Item]
+
+
+def find_weak_line(engine: Engine, collection: str, query: Query) -> float | None:
+    """The probability below which photos are weak hits of a query, whatever the filter."""
+    answer, _ = engine.search(collection, Request("images", query, limit=1))
+    return engine.models.weak_below if answer.weak_below is None else answer.weak_below
 
 
 def list_photos(

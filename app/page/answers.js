@@ -101,7 +101,8 @@ function cardsFor({ asked, holdings, act }, first) {
     });
     return (hits, before) => hits.map((hit, position) => card(hit, before.length + position));
   }
-  const actions = asked.text ? [similar, ["Save picture", (hit) => act.save(hit, asked.text)]] : [similar];
+  const save = (hit) => act.save(hit, first.corrected ?? asked.text);
+  const actions = asked.text ? [similar, ["Save picture", save]] : [similar];
   const card = (hit, position) => photoHit(hit, {
     found: phrasesOf(hit, "query"), scale, weakBelow, actions, open: act.open, position,
   });
@@ -150,6 +151,7 @@ export async function answer(context, image, signal) {
   const { asked, holdings, act } = context;
   const found = await upTo(context, image, signal);
   const cards = cardsFor(context, found);
+  context.corrected = found.corrected ?? null;
   const shown = [...found.hits];
   const list = gallery(...cards(found.hits, []));
   list.classList.toggle("wall", !holdings.shop && !isQuestion(asked));

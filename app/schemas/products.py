@@ -20,7 +20,7 @@ from app.schemas.fields import (
     Probability,
     RequestPart,
 )
-from app.schemas.search import LinkOut, PhotoBody, PhraseOut
+from app.schemas.search import LinkOut, PhotoBody, PhraseOut, WordOut
 from index.products.requests import LIKELY
 
 Weight = Annotated[float, Field(ge=0, le=10)]
@@ -83,15 +83,6 @@ class ProductSearch(PhotoBody):
     @classmethod
     def _empty_blank(cls, text: str | None) -> str | None:
         return "" if text is not None and text.isspace() else text
-
-
-class WordOut(BaseModel):
-    """A word of the text, its place, and its interpretation."""
-
-    text: str
-    span: tuple[int, int]
-    spelling: str | None = Field(description="The spelling that it was corrected to.")
-    synonyms: list[str] = Field([], description="Words that are searched as well.")
 
 
 class ProductQueryOut(BaseModel):

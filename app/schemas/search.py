@@ -71,6 +71,11 @@ class Search(PhotoBody):
     exact: bool = Field(
         False, description="Look at every stored row, so that no hit can be missed; slower."
     )
+    spelling: bool = Field(
+        True,
+        description="Correct words that the model does not know, and say so; without it they are "
+        "left out.",
+    )
     fields: Annotated[list[MetadataKey], Field(max_length=MOST_FIELDS)] | None = Field(
         None,
         description="The metadata keys that hits carry: all of them if not set, none if empty. "
@@ -170,10 +175,21 @@ class PhraseOut(BaseModel):
     negated: bool
 
 
+class WordOut(BaseModel):
+    """A word of the text, its place, and its interpretation."""
+
+    text: str
+    span: tuple[int, int]
+    spelling: str | None = Field(description="The spelling that it was corrected to.")
+    synonyms: list[str] = Field(default=[], description="Words that are searched as well.")
+
+
 class QueryOut(BaseModel):
-    """The query as it was understood."""
+    """The query as it was understood; spans point into `corrected`, where there is one."""
 
     text: str | None
+    corrected: str | None = Field(None, description="The text with corrected spellings.")
+    words: list[WordOut] = Field([], description="The words that were corrected.")
     fragments: list[FragmentOut]
     notes: list[str] = []
 
@@ -235,7 +251,10 @@ class Hits(BaseModel):
     collection: str
     model: str
     query: QueryOut
-    weak_below: Probability = Field(description="A hit with a lower probability counts as weak.")
+    weak_below: Probability = Field(
+        description="A hit with a lower probability counts as weak. Where a text asks for things, "
+        "half or more of the photos from there on are expected to be right."
+    )
     searched: SearchedOut
     cursor: str | None
 

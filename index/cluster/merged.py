@@ -91,7 +91,7 @@ class ShardedIndex(Index):
         Errors are those of Index.best.
         If a shard does not answer in time, the hits of the others, and their coverage.
         """
-        request = self._prepare(request)
+        request = self._scanner.prepare(request)
         terms = terms_of(request.query, request.role)
         newest = revision = self._catalog.revision(self._collection)
         for _ in range(TRIES):
@@ -120,6 +120,7 @@ class ShardedIndex(Index):
             more=len(best.hits) > request.limit,
             damaged=tuple(sorted(best.damaged)),
             coverage=gathered.coverage,
+            weak_below=self._scanner.find_weak_line(request, parts),
         )
         if not answer.exact:
             self._recent.append(request)

@@ -119,7 +119,7 @@ class ExactScores:
         if request.per_photo is not None:
             return self._find_regions(bags.sound, vectors, offsets, request, terms), bags.damaged
         parts = np.stack([self._score_part(vectors, offsets, term, request) for term in terms])
-        total = query_parts.totals(parts, [term.weight for term in terms])
+        total = query_parts.totals(parts, terms)
         probabilities = self._probabilities(vectors, offsets, parts, request)
         name = self._collection.score
         hits = {

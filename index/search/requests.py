@@ -151,7 +151,8 @@ class Answer:
     rows: how many were searched. behind: how many changes of the catalog are not searched yet.
     more: whether there are hits behind the last one. coverage: the share of the collection's
     buckets that were searched, below 1 while a shard does not answer. damaged: the items that were
-    left out because what is stored of them is damaged.
+    left out because what is stored of them is damaged. weak_below: the probability below which a
+    photo is a weak hit of the things that are asked for; None for other searches.
     """
 
     hits: tuple[Hit, ...]
@@ -162,6 +163,7 @@ class Answer:
     more: bool = False
     coverage: float = 1.0
     damaged: tuple[str, ...] = ()
+    weak_below: float | None = None
 
     @property
     def complete(self) -> bool:

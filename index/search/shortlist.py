@@ -216,7 +216,7 @@ def _without(
         query_parts.exact_rows(score, vectors, alone, term, SentenceRole.QUERY_IS_SENTENCE)
         for term in negated
     ]
-    off = query_parts.totals(np.stack(parts), [term.weight for term in negated])
+    off = query_parts.totals(np.stack(parts), negated)
     return replace(promising, products=promising.products + off)
 
 

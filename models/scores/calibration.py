@@ -6,11 +6,14 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any
 
+import numpy as np
 import torch
 import torch.nn.functional as F
+from numpy.typing import NDArray
 from torch import Tensor
 
 from models.scores import alignment
+from models.scores.presence import Presence
 from models.text.queries import Query
 from models.types import Box, FragmentBag
 
@@ -21,6 +24,23 @@ class PairKind(Enum):
     TEXT_IN_PHOTO = 0
     PHOTO_IN_PHOTO = 1
     TEXT_AND_TEXT = 2
+
+
+PRECISION = 0.5  # the share of right hits that is expected above the line of weak ones
+
+
+def find_weak_line(probabilities: NDArray[np.float32]) -> float:
+    """The least of some probabilities (N,) from which on the mean of all is PRECISION.
+
+    Without any it is PRECISION: every hit below that is weak.
+
+    >>> find_weak_line(np.array([0.3, 0.9, 0.1, 0.4], np.float32))
+    0.3
+    """
+    ordered = np.sort(probabilities)[::-1].astype(np.float64)
+    means = np.cumsum(ordered) / np.arange(1, len(ordered) + 1)
+    enough = np.flatnonzero(means >= PRECISION)
+    return round(float(ordered[enough[-1]]), 6) if len(enough) else PRECISION
 
 
 def kind_of(part: FragmentBag, in_photos: bool) -> PairKind:
@@ -43,7 +63,8 @@ class Calibration:
 
     A hit with a probability below `weak_below` is weak. `words` are words of the model's training
     outside English lexicons; `facts` describe the measurement. `general` is the count of numbers
-    in a vector without those of a catalogue's terms, None if all (models.scores.terms).
+    in a vector without those of a catalogue's terms, None if all (models.scores.terms). `presence`
+    says whether a photo shows a thing; None if that was not fitted.
     """
 
     photos: Tensor
@@ -53,6 +74,7 @@ class Calibration:
     words: frozenset[str] = frozenset()
     facts: dict[str, Any] = field(default_factory=dict)
     general: int | None = None
+    presence: Presence | None = None
 
     @property
     def compares_texts(self) -> bool:
@@ -108,9 +130,13 @@ class Calibration:
         An answer is as probable as its least probable part; a negated part has 1 − p.
         """
         least = torch.ones(scores.shape[1])
-        for part, weight, part_scores in zip(query.parts, query.weights, scores, strict=True):
-            sums, size = part.vectors.float().sum(0, keepdim=True), torch.tensor([len(part)])
-            probability = self.probabilities(kind_of(part, in_photos), part_scores, sums, size)
+        parts = zip(query.parts, query.weights, query.conditions, scores, strict=True)
+        for part, weight, condition, part_scores in parts:
+            if condition is None:
+                sums, size = part.vectors.float().sum(0, keepdim=True), torch.tensor([len(part)])
+                probability = self.probabilities(kind_of(part, in_photos), part_scores, sums, size)
+            else:
+                probability = torch.sigmoid(part_scores.double() + condition.bias).float()
             least = torch.minimum(least, probability if weight > 0 else 1 - probability)
         return least
 
@@ -119,7 +145,9 @@ class Calibration:
         if not query.parts:
             return 0.0
         scores = [
-            alignment.part_score(image, part, score, floored=floored)
-            for part, floored in zip(query.parts, query.floored, strict=True)
+            alignment.part_score(
+                image, part, score, floored=counting.floored and counting.condition is None
+            )
+            for part, counting in zip(query.parts, query.countings, strict=True)
         ]
         return float(self.of_query(query, torch.tensor(scores)[:, None], in_photos=True))
