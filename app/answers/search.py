@@ -27,7 +27,7 @@ from app.telemetry.requests import note, stage
 from index.bags import photo_at
 from index.filters import parse, simple_parts
 from index.items import Item
-from index.search.requests import Answer, Hit, Request
+from index.search.requests import Answer, Hit, Request, WordGains
 from index.segments.rows import Side
 from models.scores import alignment
 from models.text.queries import Query
@@ -163,10 +163,11 @@ def find_page(
     side: Side,
     hit_out: Callable[[Search, Query, Hit, Item], HitOut],
     per_photo: int | None = None,
+    words: WordGains | None = None,
 ) -> tuple[list[HitOut], AboutHits]:
     """Find a page of hits as JSON, and the fields about them.
 
-    With `per_photo` hits are regions, of which a photo has so many at most.
+    With `per_photo` hits are regions, of which a photo has so many at most; `words` raise photos.
     """
     request = Request(
         side,
@@ -176,6 +177,7 @@ def find_page(
         least=search.min_probability,
         exact=search.exact,
         per_photo=per_photo,
+        words=words,
     )
     cursors = Cursors(engine.catalog.secret)
     if search.cursor is not None:

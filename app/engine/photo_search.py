@@ -10,7 +10,8 @@ from index.items import Collection, Item
 from index.listing.requests import ListRequest
 from index.photos.requests import PhotoCounts, PhotoPage
 from index.photos.search import PhotoList
-from index.search.requests import Request
+from index.photos.words import PhotoWords
+from index.search.requests import Request, WordGains
 from models.text.queries import Query
 
 
@@ -23,9 +24,22 @@ class ListedPhotos:
     items: dict[str, Item]
 
 
-def find_weak_line(engine: Engine, collection: str, query: Query) -> float | None:
+def read_words(engine: Engine, collection: str, text: str) -> PhotoWords:
+    """Look up the words of a text in names, places and descriptions of photos."""
+    return engine.read(collection, _read_words, engine, text)
+
+
+def _read_words(home: Collection, engine: Engine, text: str) -> PhotoWords:
+    with stage("read_words"):
+        documents = engine.indexes.of(home).documents.current(partial=True)
+        return PhotoWords(text, documents, home.token)
+
+
+def find_weak_line(
+    engine: Engine, collection: str, query: Query, words: WordGains | None
+) -> float | None:
     """The probability below which photos are weak hits of a query, whatever the filter."""
-    answer, _ = engine.search(collection, Request("images", query, limit=1))
+    answer, _ = engine.search(collection, Request("images", query, limit=1, words=words))
     return engine.models.weak_below if answer.weak_below is None else answer.weak_below
 
 

@@ -114,6 +114,11 @@ class ImageSearch(Search):
     )
     facets: Facets = Field(default_factory=list)
     sort: Sort = None
+    words: bool = Field(
+        True,
+        description="Look up words of the text in the title, keywords, description, people, city, "
+        "region, country, folder, file and camera of items, too: photos with them rise.",
+    )
 
     @property
     def lists(self) -> bool:
@@ -208,10 +213,18 @@ class SearchedOut(BaseModel):
     damaged: DamagedItems = []
 
 
+class WordGave(BaseModel):
+    """A word of the query that a field of the item has, and what it gave to the score."""
+
+    word: str
+    field: str
+    gave: float
+
+
 class ImageHit(BaseModel):
     """An item by its best photo.
 
-    Links add up to the score, as phrases do.
+    Links, or phrases, and words add up to the score.
     """
 
     id: str
@@ -225,6 +238,9 @@ class ImageHit(BaseModel):
     sentences: list[str]
     links: list[LinkOut]
     phrases: list[PhraseOut]
+    words: list[WordGave] = Field(
+        [], description="What words of its name, place, keywords and description gave."
+    )
 
 
 class SentenceHit(BaseModel):

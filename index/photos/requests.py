@@ -31,10 +31,11 @@ class PhotoCounts:
 class PhotoPage:
     """A page of listed items: their ids, their best photos by id, and where the next one begins.
 
-    Without a query no photo is the best one.
+    Where looks are not asked for, no photo is the best one; `named` is what words give to items.
     """
 
     ids: tuple[str, ...]
     hits: Mapping[str, Hit]
+    named: Mapping[str, float]
     place: ListPlace | None
     damaged: frozenset[str] = frozenset()

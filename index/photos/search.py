@@ -10,15 +10,15 @@ from index.listing.listing import count_facet, find_page, locate
 from index.listing.requests import ListRequest
 from index.photos.requests import PhotoCounts, PhotoPage
 from index.search.index import Index
-from index.search.probable import ProbableRows
 from index.search.requests import Request
+from index.segments.rows import Numbers
 
 
 class PhotoList:
     """All photos that answer a search, to be counted and listed in any order.
 
-    Those are all that pass its filter and have a probability of `least`, or, without that, all
-    that pass.
+    Those are all that pass its filter and have a probability of `least`. Without that they are all
+    that pass, and that have any of its words if there are some.
     """
 
     def __init__(self, index: Index, search: Request) -> None:
@@ -26,23 +26,27 @@ class PhotoList:
         self._index, self._search = index, search
         self._rows = index.find_probable(search)
         self._documents = index.documents.current()
+        self._words = search.words if search.least is None else None
 
     def count(self, request: ListRequest) -> PhotoCounts:
         """Count the items, and the values of the request's facets."""
         documents, rows = self._documents, self._rows
         with documents.lock:
-            counted = _mask_items(documents, rows)
+            counted = self._mask()
             facets = tuple(count_facet(documents, facet, counted) for facet in request.facets)
             behind = max(documents.behind, rows.behind)
         total = int(np.count_nonzero(counted))
         return PhotoCounts(total, facets, rows.rows, behind, rows.coverage, rows.damaged)
 
     def find_page(self, request: ListRequest) -> PhotoPage:
-        """Find a page of items in the order of the key `sort`, equal ones by id."""
-        documents = self._documents
+        """Find a page of items in the order of the key `sort`, equal ones by words and id."""
+        documents, words = self._documents, self._words
         with documents.lock:
-            chosen = np.flatnonzero(_mask_items(documents, self._rows))
-            page = find_page(documents, request, chosen, np.zeros(len(chosen)))
+            chosen = np.flatnonzero(self._mask())
+            scores = np.zeros(len(chosen))
+            if words is not None:
+                scores += words.scores_of(documents.revisions[chosen])
+            page = find_page(documents, request, chosen, scores)
             listed = chosen[page.first].tolist()
             ids = tuple(documents.ids[document] for document in listed)
             revisions = documents.revisions[listed].tolist()
@@ -50,13 +54,23 @@ class PhotoList:
         best = {}
         if self._search.least is not None:
             keys = self._rows.of_items(revisions)
-            best = self._index.explain("images", self._search.query, keys, damaged)
+            search = self._search
+            best = self._index.explain("images", search.query, keys, damaged, search.words)
         hits = {hit.item: hit for hit in best.values()}
-        return PhotoPage(ids, hits, page.place, frozenset(damaged))
+        named = dict(zip(ids, scores[page.first].tolist(), strict=True))
+        return PhotoPage(ids, hits, named, page.place, frozenset(damaged))
+
+    def _mask(self) -> Mask:
+        """Mark the documents (N,) of the answer that are still there."""
+        documents = self._documents
+        mask = _mask_items(documents, self._rows.items)
+        if self._words is not None:
+            mask &= _mask_items(documents, self._words.revisions)
+        return mask & documents.live
 
 
-def _mask_items(documents: Documents, rows: ProbableRows) -> Mask:
-    """Mark the documents (N,) that have some rows, and are still there."""
+def _mask_items(documents: Documents, revisions: Numbers) -> Mask:
+    """Mark the documents (N,) with some sorted revisions."""
     mask = np.zeros(len(documents), np.bool_)
-    mask[locate(documents.revisions, rows.items)[0]] = True
-    return mask & documents.live
+    mask[locate(documents.revisions, revisions)[0]] = True
+    return mask

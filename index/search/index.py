@@ -22,7 +22,7 @@ from index.search.query import (
     need_calibration,
     terms_of,
 )
-from index.search.requests import NONE, Answer, Hit, Request, Shortlist
+from index.search.requests import NONE, Answer, Hit, Request, Shortlist, WordGains
 from index.search.scan import probabilities
 from index.search.scanner import Scanner, count_rows
 from index.segments.candidates import PER_HIT
@@ -215,13 +215,14 @@ class Index:
         query: Query,
         rows: Sequence[tuple[int, int]],
         damaged: set[str] | None = None,
+        words: WordGains | None = None,
     ) -> dict[int, Hit]:
         """Find the best hit of each revision among given rows.
 
-        Rows are pairs of a revision and a position.
+        Rows are pairs of a revision and a position. `words` count as in `best`.
         The items of those that are not as they were stored are added to `damaged`.
         """
-        request = self._scanner.prepare(Request(side, query))
+        request = self._scanner.prepare(Request(side, query, words=words))
         hits, refused = self._exact.score(rows, request, terms_of(request.query, request.role))
         if damaged is not None:
             damaged.update(refused.values())

@@ -20,10 +20,10 @@ from index.search.query import (
     general_width,
     need_calibration,
 )
-from index.search.requests import Request
+from index.search.requests import Request, WordGains
 from index.search.rescorer import Rescorer
 from index.search.scan import Scan, Scored, find_likeliest, keep_probable
-from index.search.shortlist import choose, mask_rows
+from index.search.shortlist import add_rows, choose, mask_rows
 from index.search.sums import Measure, SumLengths
 from index.search.threads import Workers
 from index.segments.reader import SegmentChain
@@ -63,7 +63,15 @@ class Scanner:
                 )
             need_calibration(self._calibration, request.role)
         query = check_query(request.query, request.side, self._collection, self._calibration)
-        return replace(request, query=query)
+        return replace(request, query=query, words=self._scale_words(request))
+
+    def _scale_words(self, request: Request) -> WordGains | None:
+        """The words of a request in its score; none for those of another collection's items."""
+        words = request.words
+        if words is None or words.token != self._collection.token or not len(words.revisions):
+            return None
+        scale = self._calibration.score_of_odds(request.query) if self._calibration else 1.0
+        return replace(words, scale=scale)
 
     def find_contenders(
         self, request: Request, terms: Sequence[QueryPart], snapshot: SegmentChain
@@ -134,6 +142,8 @@ class Scanner:
         chosen, exact = choose(
             snapshot.segments, request, terms, revisions, score, self._workers, self._share, lengths
         )
+        if request.words is not None and not exact:
+            chosen = add_rows(chosen, snapshot.segments, request, revisions)
         if not chosen:
             return [], exact
         scan = Scan(self._rescorer, request, terms, lengths)
