@@ -18,14 +18,30 @@ from app.answers.search import (
     read_query,
 )
 from app.engine.engine import Engine
-from app.engine.photo_search import ListedPhotos, find_weak_line, list_photos, read_words
-from app.schemas.search import ImageHit, ImageHits, ImageSearch, Search, SearchedOut, WordGave
+from app.engine.photo_search import (
+    ListedPhotos,
+    find_weak_line,
+    list_photos,
+    read_dates,
+    read_words,
+)
+from app.schemas.facets import SortIn
+from app.schemas.search import (
+    ImageHit,
+    ImageHits,
+    ImageSearch,
+    QueryFilter,
+    Search,
+    SearchedOut,
+    WordGave,
+)
 from index.items import Item
 from index.listing.requests import ListPlace, ListRequest
+from index.photos.dates import KEY, QueryDate, write_filter
 from index.photos.words import PhotoWords
 from index.search.requests import Hit, Request, WordGains
 from models.text.queries import Query
-from models.text.reading import NOTHING_KNOWN
+from models.text.reading import NOTHING_KNOWN, blank
 from models.vision.images import Photo
 
 NOTHING = Query((), ())  # without a query, photos are browsed
@@ -59,6 +75,43 @@ class Asked:
 
 def search_images(engine: Engine, search: ImageSearch, photo: Photo | None) -> ImageHits:
     """Search for the photos of a request; returns a page."""
+    if search.text is None or not search.dates:
+        return _search(engine, search, photo)
+    dates = read_dates(engine, search.collection, search.text)
+    if not dates:
+        return _search(engine, search, photo)
+    hits = _search(engine, _filter_by_dates(search, search.text, dates, photo), photo)
+    text = search.text if hits.query.corrected is None else hits.query.text
+    filters = [
+        QueryFilter(
+            text=one.span.of(search.text),
+            span=(one.span.start, one.span.end),
+            filter={KEY: one.days.condition},
+            words=one.days.words,
+        )
+        for one in dates
+    ]
+    query = hits.query.model_copy(update={"text": text, "filters": filters})
+    return hits.model_copy(update={"query": query})
+
+
+def _filter_by_dates(
+    search: ImageSearch, text: str, dates: list[QueryDate], photo: Photo | None
+) -> ImageSearch:
+    """A search with a filter for its dates; of nothing else, it lists the photos by date."""
+    taken = write_filter(dates)
+    where = {"$and": [search.filter, taken]} if search.filter else taken
+    rest = blank(text, [one.span for one in dates])
+    changes: dict[str, object] = {"text": rest, "filter": where}
+    if not any(map(str.isalnum, rest)):
+        changes |= {"text": None, "photo_weight": None}
+        if photo is None and search.id is None:
+            sort = search.sort or SortIn(key=KEY, order="desc")
+            changes |= {"sort": sort, "min_probability": None}
+    return search.model_copy(update=changes)
+
+
+def _search(engine: Engine, search: ImageSearch, photo: Photo | None) -> ImageHits:
     asked = _read(engine, search, photo)
     if not asked.query.parts and (asked.query is NOTHING or asked.gains):
         if asked.query is NOTHING and search.min_probability is not None:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from datetime import date
 
 from app.engine.engine import Engine
 from app.telemetry.requests import stage
 from index.items import Collection, Item
 from index.listing.requests import ListRequest
+from index.photos import dates
+from index.photos.dates import QueryDate
 from index.photos.requests import PhotoCounts, PhotoPage
 from index.photos.search import PhotoList
 from index.photos.words import PhotoWords
@@ -22,6 +25,18 @@ class ListedPhotos:
     counts: PhotoCounts
     page: PhotoPage | None
     items: dict[str, Item]
+
+
+def read_dates(engine: Engine, collection: str, text: str) -> list[QueryDate]:
+    """Find the dates in a text, for a collection of photos with dates."""
+    return engine.read(collection, _read_dates, engine, text)
+
+
+def _read_dates(home: Collection, engine: Engine, text: str) -> list[QueryDate]:
+    documents = engine.indexes.of(home).documents.current(partial=True)
+    with documents.lock:
+        years = documents.list_years(dates.KEY)
+    return dates.find_dates(text, date.today(), years) if years else []
 
 
 def read_words(engine: Engine, collection: str, text: str) -> PhotoWords:

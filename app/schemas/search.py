@@ -120,6 +120,12 @@ class ImageSearch(Search):
         "region, country, folder, file and camera of items, too: photos with them rise.",
     )
 
+    dates: bool = Field(
+        True,
+        description='Take dates in the text, such as "June 2021" or "last summer", for a filter of '
+        "`taken`, in collections with such dates.",
+    )
+
     @property
     def lists(self) -> bool:
         """Whether all probable photos are counted, or ordered by a key."""
@@ -189,12 +195,27 @@ class WordOut(BaseModel):
     synonyms: list[str] = Field(default=[], description="Words that are searched as well.")
 
 
+class QueryFilter(BaseModel):
+    """A part of the text that was taken for a filter, such as a date.
+
+    `words` say what it stands for. To refuse it, send `"dates": false`.
+    """
+
+    text: str
+    span: tuple[int, int]
+    filter: dict[str, Any]
+    words: str
+
+
 class QueryOut(BaseModel):
     """The query as it was understood; spans point into `corrected`, where there is one."""
 
     text: str | None
     corrected: str | None = Field(None, description="The text with corrected spellings.")
     words: list[WordOut] = Field([], description="The words that were corrected.")
+    filters: list[QueryFilter] = Field(
+        default=[], description="Dates of the text: only photos of any of them are hits."
+    )
     fragments: list[FragmentOut]
     notes: list[str] = []
 

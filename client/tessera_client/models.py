@@ -174,7 +174,10 @@ class Fragment(BaseModel):
 
 
 class Grounded(BaseModel):
-    """A phrase and its boxes, the likeliest first; none if it is absent."""
+    """A phrase and its boxes, the likeliest first; none if it is absent.
+
+    `probability` is that of its being there, where that is as likely as not beforehand.
+    """
 
     text: str
     span: list[int]
@@ -320,12 +323,16 @@ class Problem(BaseModel):
     instance: Annotated[str, Field(description="The path that was asked for.")]
 
 
-class Query(BaseModel):
-    """The query as it was understood."""
+class QueryFilter(BaseModel):
+    """A part of the text that was taken for a filter, such as a date.
 
-    text: str | None
-    fragments: list[Fragment]
-    notes: list[str] = []
+    `words` say what it stands for. To refuse it, send `"dates": false`.
+    """
+
+    text: str
+    span: list[int]
+    filter: dict[str, Any]
+    words: str
 
 
 class RangeCount(BaseModel):
@@ -423,20 +430,6 @@ class SentenceHit(BaseModel):
     metadata: dict[str, Any]
     links: list[Link]
     phrases: list[Phrase]
-
-
-class SentenceHits(BaseModel):
-    """Sentences, best first."""
-
-    collection: str
-    model: str
-    query: Query
-    weak_below: Annotated[
-        float | None, Field(description="A hit with a lower probability counts as weak.")
-    ]
-    searched: Searched
-    cursor: str | None
-    hits: list[SentenceHit]
 
 
 class Session(BaseModel):
@@ -542,6 +535,14 @@ class ValueCount(BaseModel):
     count: int
 
 
+class WordGave(BaseModel):
+    """A word of the query that a field of the item has, and what it gave to the score."""
+
+    word: str
+    field: str
+    gave: float
+
+
 class Word(BaseModel):
     """A word of the text, its place, and its interpretation."""
 
@@ -597,7 +598,8 @@ class Captions(BaseModel):
     """Captions of a photo and of its regions, best first.
 
     The best caption is the one that captioner and matcher together rank first, not always the one
-    of the largest log-probability. Regions whose caption the matcher finds improbable are left out.
+    of the largest log-probability. Regions whose caption the matcher finds improbable are left out,
+    and captions of a broken form: there may be none.
     """
 
     captions: list[Caption]
@@ -630,7 +632,7 @@ class Facet(BaseModel):
 class ImageHit(BaseModel):
     """An item by its best photo.
 
-    Links add up to the score, as phrases do.
+    Links, or phrases, and words add up to the score.
     """
 
     id: str
@@ -647,30 +649,13 @@ class ImageHit(BaseModel):
     sentences: list[str]
     links: list[Link]
     phrases: list[Phrase]
-
-
-class ImageHits(BaseModel):
-    """Photos, best first or sorted; with counts of all where they were asked for."""
-
-    collection: str
-    model: str
-    query: Query
-    weak_below: Annotated[
-        float | None, Field(description="A hit with a lower probability counts as weak.")
-    ]
-    searched: Searched
-    cursor: str | None
-    min_probability: Annotated[
-        float | None, Field(description="From which on photos were sorted and counted here.")
-    ] = None
-    total: Annotated[
-        int | None,
-        Field(description="How many items are as probable and pass the filter, if counted."),
-    ] = None
-    facets: Annotated[
-        list[Facet], Field(description="Counts over all of these.", validate_default=True)
+    words: Annotated[
+        list[WordGave],
+        Field(
+            description="What words of its name, place, keywords and description gave.",
+            validate_default=True,
+        ),
     ] = []
-    hits: list[ImageHit]
 
 
 class Index(BaseModel):
@@ -829,6 +814,25 @@ class Products(BaseModel):
     cursor: str | None
 
 
+class Query(BaseModel):
+    """The query as it was understood; spans point into `corrected`, where there is one."""
+
+    text: str | None
+    corrected: Annotated[str | None, Field(description="The text with corrected spellings.")] = None
+    words: Annotated[
+        list[Word], Field(description="The words that were corrected.", validate_default=True)
+    ] = []
+    filters: Annotated[
+        list[QueryFilter],
+        Field(
+            description="Dates of the text: only photos of any of them are hits.",
+            validate_default=True,
+        ),
+    ] = []
+    fragments: list[Fragment]
+    notes: list[str] = []
+
+
 class RegionHits(BaseModel):
     """Regions, best first."""
 
@@ -836,8 +840,55 @@ class RegionHits(BaseModel):
     model: str
     query: Query
     weak_below: Annotated[
-        float | None, Field(description="A hit with a lower probability counts as weak.")
+        float | None,
+        Field(
+            description="A hit with a lower probability counts as weak. Where a text asks for things, half or more of the photos from there on are expected to be right."
+        ),
     ]
     searched: Searched
     cursor: str | None
     hits: list[RegionHit]
+
+
+class SentenceHits(BaseModel):
+    """Sentences, best first."""
+
+    collection: str
+    model: str
+    query: Query
+    weak_below: Annotated[
+        float | None,
+        Field(
+            description="A hit with a lower probability counts as weak. Where a text asks for things, half or more of the photos from there on are expected to be right."
+        ),
+    ]
+    searched: Searched
+    cursor: str | None
+    hits: list[SentenceHit]
+
+
+class ImageHits(BaseModel):
+    """Photos, best first or sorted; with counts of all where they were asked for."""
+
+    collection: str
+    model: str
+    query: Query
+    weak_below: Annotated[
+        float | None,
+        Field(
+            description="A hit with a lower probability counts as weak. Where a text asks for things, half or more of the photos from there on are expected to be right."
+        ),
+    ]
+    searched: Searched
+    cursor: str | None
+    min_probability: Annotated[
+        float | None, Field(description="From which on photos were sorted and counted here.")
+    ] = None
+    total: Annotated[
+        int | None,
+        Field(description="How many items are as probable and pass the filter, if counted."),
+    ] = None
+    facets: Annotated[
+        list[Facet], Field(description="Counts over all of these.", validate_default=True)
+    ] = []
+    hits: list[ImageHit]

@@ -12,7 +12,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from index.documents.calendar import Calendar, Level
+from index.documents.calendar import Calendar, Level, Periods
 from index.documents.characters import fold
 from index.documents.facet_counts import Facet, count_ranges, round_bounds
 from index.documents.words import words
@@ -232,8 +232,7 @@ class Column:
         )
         having = len(documents) - int(np.count_nonzero(np.diff(documents) == 0))
         missing = int(np.count_nonzero(counted)) - having
-        self._calendar.extend(self.values)
-        periods = self._calendar.count(documents, codes, by)
+        periods = self._count_periods(documents, codes, by)
         numbers = self.numbers[inside] if self.numeric else np.empty(0)
         numeric = ~np.isnan(numbers)
         if not numeric.any():
@@ -243,6 +242,16 @@ class Column:
         edges = sorted(set(bounds)) or round_bounds(least, largest)
         ranges = count_ranges(documents, numbers, edges)
         return Facet(key, values, len(present), missing, least, largest, ranges, periods)
+
+    def count_periods(self, counted: Mask, by: Level | None = None) -> Periods | None:
+        """Count the documents of a mask (N,) by years, months or days; None without dates."""
+        documents, codes = self.entries
+        inside = counted[documents]
+        return self._count_periods(documents[inside], codes[inside], by)
+
+    def _count_periods(self, documents: Codes, codes: Codes, by: Level | None) -> Periods | None:
+        self._calendar.extend(self.values)
+        return self._calendar.count(documents, codes, by)
 
     def _find_most(self, counts: Codes, most: int) -> list[int]:
         """The codes with the highest counts; equal counts in the order of their values."""

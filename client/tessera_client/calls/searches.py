@@ -26,6 +26,8 @@ def search_images(
     facets: Sequence[str | Mapping[str, Any]] = (),
     sort: str | None = None,
     descending: bool = False,
+    words: bool = True,
+    dates: bool = True,
     limit: int = 20,
     cursor: str | None = None,
 ) -> Call[ImageHits]:
@@ -35,7 +37,9 @@ def search_images(
 
     A text and a photo are searched together with a `photo_weight`. `fields` are the metadata keys
     that hits carry: all of them where it is None. With `sort`, probable photos come by a key, and
-    with `facets` they are counted; without a query these are all photos.
+    with `facets` they are counted; without a query these are all photos. `words` of the items add
+    to what photos show, and `dates` of the text are a filter of `taken`, unless they are switched
+    off.
     """
     return Call(
         "POST",
@@ -43,7 +47,8 @@ def search_images(
         model_of(ImageHits),
         _search(text, phrases, id, box, filter, min_probability, exact, limit, cursor)
         | {"photo": photo, "photo_weight": photo_weight, "fields": _to_list(fields)}
-        | {"facets": list(facets) or None, "sort": _sort(sort, descending=descending)},
+        | {"facets": list(facets) or None, "sort": _sort(sort, descending=descending)}
+        | {"words": words, "dates": dates},
         None if image is None else read_image(image),
     )
 

@@ -165,3 +165,42 @@ def test_uncalibrated_photos_are_browsed_but_not_counted_for_a_text(
     answer = client.post("/search/image", json={"text": "red", "sort": NEWEST})
     assert answer.status_code == 422
     assert "tessera calibrate" in answer.json()["detail"]
+
+
+def test_a_date_in_the_text_is_a_filter_that_can_be_refused(photos: TestClient) -> None:
+    answer = ask(photos, text="red in August 2019")
+    assert ids(answer) == ["beach", "tram", "tree"]
+    assert answer["query"]["text"] == "red in August 2019"
+    assert answer["query"]["filters"] == [
+        {
+            "text": "in August 2019",
+            "span": [4, 18],
+            "filter": {"taken": {"gte": "2019-08-01", "lt": "2019-09-01"}},
+            "words": "August 2019",
+        }
+    ]
+    assert [phrase["text"] for phrase in answer["hits"][0]["phrases"]] == ["red"]
+    refused = ask(photos, text="red in August 2019", dates=False)
+    assert len(refused["hits"]) == 6
+    assert refused["query"]["filters"] == []
+
+
+def test_a_date_alone_lists_its_photos_newest_first(photos: TestClient) -> None:
+    answer = ask(photos, text="2019")
+    assert ids(answer) == ["tram", "beach", "tree"]
+    assert answer["total"] == 3
+    assert ids(ask(photos, text="2019", limit=2, cursor=None))[:2] == ["tram", "beach"]
+    assert ids(ask(photos, text="2019", filter={"city": "Oslo"})) == []
+    assert ids(ask(photos, text="2019", id="cake", photo_weight=0.5))[0] in ("tram", "beach")
+
+
+def test_pages_of_a_dated_search_are_the_whole_list(photos: TestClient) -> None:
+    first = ask(photos, text="red 2019", limit=2)
+    second = ask(photos, text="red 2019", limit=2, cursor=first["cursor"])
+    assert ids(first) + ids(second) == ids(ask(photos, text="red 2019"))
+
+
+def test_without_dated_photos_a_year_is_a_word(client: TestClient, png: Png) -> None:
+    client.put("/items/beach", files={"image": png("red")})
+    answer = ask(client, text="red 2019")
+    assert (ids(answer), answer["query"]["filters"]) == (["beach"], [])
