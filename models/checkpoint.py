@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -122,6 +122,20 @@ def calibrate(path: Path, out: Path, calibration: Calibration) -> None:
     )
 
 
+def save_presence(path: Path, presence: Presence) -> Path:
+    """Write the presence of the matcher at `path` next to it; returns the file."""
+    tensors = {CALIBRATION + name: value for name, value in presence_tensors(presence).items()}
+    name = header.read(path)["name"]
+    described = {"kind": "presence", "name": name, "matcher": header.fingerprint(path)}
+    write(out := presence_path(path), tensors, described | presence_settings(presence))
+    return out
+
+
+def presence_path(path: Path) -> Path:
+    """Where the presence of a matcher lies that has none inside, or an earlier one."""
+    return path.with_suffix(f".presence{path.suffix}")
+
+
 def calibrate_captions(path: Path, out: Path, calibration: CaptionCalibration) -> None:
     """Write a captioner again with a new calibration of captions.
 
@@ -145,6 +159,8 @@ def load(path: Path, device: str = "cpu") -> Checkpoint:
         module = registry.find(kind, name)
         config = module.Config(**described["config"])
         calibration = calibration_of(state, described)
+        if calibration and (presence := presence_next_to(path)):
+            calibration = replace(calibration, presence=presence)
         measured = described.get("captions")
         captions = CaptionCalibration(**measured) if measured else None
     except (KeyError, TypeError) as unknown:
@@ -199,11 +215,21 @@ def presence_settings(presence: Presence) -> dict[str, Any]:
 
 
 def presence_of(state: dict[str, Tensor], settings: dict[str, Any]) -> Presence:
-    """The presence in a checkpoint."""
-    values: dict[str, Any] = {
-        name: state[CALIBRATION + name].to(torch.float32, copy=True) for name in PRESENCE
-    }
-    return Presence(**values | settings | {"things": frozenset(settings["things"])})
+    """The presence in a checkpoint, or in a file of its own."""
+    tensors = {name: state[CALIBRATION + name].to(torch.float32, copy=True) for name in PRESENCE}
+    things = frozenset(settings["things"])
+    values = {f.name: settings[f.name] for f in fields(Presence) if f.name in settings}
+    return Presence(**values | tensors | {"things": things})
+
+
+def presence_next_to(path: Path) -> Presence | None:
+    """The presence of a matcher from the file next to it; None if that is of another matcher."""
+    file = presence_path(path)
+    if not file.is_file():
+        return None
+    state, described = read(file)
+    fits = described.get("matcher") == header.fingerprint(path)
+    return presence_of(state, described) if fits else None
 
 
 def restore(model: nn.Module, state: dict[str, Tensor]) -> None:

@@ -73,7 +73,7 @@ class GroundedPhrase:
     """A phrase of a text, and the boxes that it means most likely, best first.
 
     A phrase that is not there has no boxes. `probability` is that of its being there, where it is
-    as likely as not; None without a calibration.
+    as likely as not; None where that is unknown, and the boxes say where it would be.
     """
 
     span: Span
@@ -318,7 +318,7 @@ class Models:
             spans = [reading.find_phrase(text, phrase) for phrase in phrases]
         with stage("ground"):
             boxes, similarities = self.grounder.locate(photo.pixels, text, spans)
-        if self.calibration is not None:
+        if self.presence is not None:
             bag = bag or self.photo(photo)
         verdicts = self._judge(bag, [span.of(text) for span in spans])
         grounded = []
@@ -332,7 +332,7 @@ class Models:
         return grounded
 
     def _judge(self, bag: FragmentBag | None, texts: Sequence[str]) -> list[Verdict]:
-        """Judge whether a photo shows what each text says; without a calibration it does."""
+        """Judge whether a photo shows what each text says; without a presence it may."""
         different = list(dict.fromkeys(texts))
         with stage("embed_text"):
             if self.presence is not None:
@@ -343,10 +343,6 @@ class Models:
         return [self._judge_query(bag, query_of[text]) for text in texts]
 
     def _judge_query(self, bag: FragmentBag | None, query: Query) -> Verdict:
-        if bag is None or self.calibration is None:
+        if bag is None or self.presence is None:
             return Verdict(bool(query.parts), None)
-        if self.presence is not None:
-            return judge_photo(bag, query, self.matcher.score)
-        probability = self.calibration.of_pair(bag, query, self.matcher.score)
-        there = bool(query.parts) and probability >= self.calibration.weak_below
-        return Verdict(there, probability)
+        return judge_photo(bag, query, self.matcher.score)

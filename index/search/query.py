@@ -67,7 +67,7 @@ class QueryPart:
     def count(self, scores: Floats) -> Floats:
         """What the part's scores (N,) give to those of the query."""
         condition = self.condition
-        counted = scores if condition is None else condition.count(scores, floored=self.floored)
+        counted = scores if condition is None else condition.count(scores, negated=self.negated)
         weighted: Floats = np.float32(self.weight) * counted
         return weighted
 
@@ -75,7 +75,7 @@ class QueryPart:
         """How far off what the part gives may be, where its scores are off by up to errors."""
         condition = self.condition
         widened = (
-            errors if condition is None else condition.widen(scores, errors, floored=self.floored)
+            errors if condition is None else condition.widen(scores, errors, negated=self.negated)
         )
         off: Floats = np.float32(abs(self.weight)) * widened
         return off

@@ -20,6 +20,7 @@ NOUNS, FINITE = "NN", ("VBZ", "VBP", "VBD", "MD")
 ENDS_PHRASE = (*FINITE, "IN", "TO", "WDT", "WP")  # tags of words that no noun phrase goes on with
 SOUNDS_OTHERWISE = ("eu", "one", "uni", "use", "usu", "hour", "hon", "heir")
 VOWELS = "aeiou"
+MOST_JOINED = 2  # "and"s
 ONE = split_words("one 1")
 SINGULAR_VERBS, PLURAL_VERBS = ("is", "was"), ("are", "were")
 
@@ -103,9 +104,10 @@ def sounds_open(word: str) -> bool:
 
 
 def runs_on(words: Sequence[Word]) -> bool:
-    """Whether there are more finite verbs than clauses."""
+    """Whether there are more finite verbs than clauses, or more than MOST_JOINED with "and"."""
     verbs = sum(word.tag in FINITE for word in words)
-    return verbs > 1 + sum(word.text.lower() in JOINING for word in words)
+    joined = sum(word.text.lower() == "and" for word in words)
+    return joined > MOST_JOINED or verbs > 1 + sum(word.text.lower() in JOINING for word in words)
 
 
 def has_wrong_verb(words: Sequence[Word]) -> bool:

@@ -27,12 +27,13 @@ class PairKind(Enum):
 
 
 PRECISION = 0.5  # the share of right hits that is expected above the line of weak ones
+LEAST = 0.1  # what is less probable is weak in any case, next to however many sure hits
 
 
 def find_weak_line(probabilities: NDArray[np.float32]) -> float:
     """The least of some probabilities (N,) from which on the mean of all is PRECISION.
 
-    Without any it is PRECISION: every hit below that is weak.
+    Without any it is PRECISION: every hit below that is weak. It is LEAST at least.
 
     >>> find_weak_line(np.array([0.3, 0.9, 0.1, 0.4], np.float32))
     0.3
@@ -40,7 +41,7 @@ def find_weak_line(probabilities: NDArray[np.float32]) -> float:
     ordered = np.sort(probabilities)[::-1].astype(np.float64)
     means = np.cumsum(ordered) / np.arange(1, len(ordered) + 1)
     enough = np.flatnonzero(means >= PRECISION)
-    return round(float(ordered[enough[-1]]), 6) if len(enough) else PRECISION
+    return max(round(float(ordered[enough[-1]]), 6), LEAST) if len(enough) else PRECISION
 
 
 def kind_of(part: FragmentBag, in_photos: bool) -> PairKind:

@@ -40,7 +40,7 @@ class Counting:
     def of(self, similarity: float) -> float:
         """The weighted similarity of a link, or of all of a part with a condition."""
         if self.condition is not None:
-            return self.weight * self.condition.count_one(similarity, floored=self.floored)
+            return self.weight * self.condition.count_one(similarity, negated=self.weight < 0)
         return 0.0 if self.floored and similarity < 0 else self.weight * similarity
 
 

@@ -23,31 +23,38 @@ LONGEST_NAME = 3  # words: "potted plant"
 class Condition:
     """When a part's thing is there: where its score S reaches `threshold`.
 
-    The part then counts S − threshold, and the probability of the thing is σ(S + bias). `usual` are
-    the log odds at which it is there as likely as not, if it is asked for as often as it is absent.
+    The probability of the thing is p = σ(S + bias). The part counts log p less what that is at the
+    threshold, a negated one −log(1 − p), and DENIED where it is there: so a query ranks by the
+    probability of all that it asks for. `usual` are the log odds at which a thing is there as
+    likely as not, if it is asked for as often as it is absent.
     """
 
     threshold: float
     bias: float
     usual: float
 
-    def count(self, scores: NDArray[np.float32], *, floored: bool) -> NDArray[np.float32]:
-        """What scores (N,) count; if `floored`, DENIED and more where it is there, else nothing."""
-        excess: NDArray[np.float32] = scores - np.float32(self.threshold)
-        if not floored:
-            return excess
-        denied: NDArray[np.float32] = excess + np.float32(DENIED)
-        return np.where(excess >= 0, denied, np.float32(0))
+    def count(self, scores: NDArray[np.float32], *, negated: bool) -> NDArray[np.float32]:
+        """What scores (N,) count before their weight, which is below 0 for a negated part."""
+        odds = scores + np.float32(self.bias)
+        if negated:
+            lacking: NDArray[np.float32] = np.logaddexp(np.float32(0), odds)
+            there = scores >= np.float32(self.threshold)
+            return np.where(there, lacking + np.float32(DENIED), lacking)
+        least = np.float32(self.threshold + self.bias)
+        shown: NDArray[np.float32] = np.logaddexp(np.float32(0), -least) - np.logaddexp(
+            np.float32(0), -odds
+        )
+        return shown
 
-    def count_one(self, score: float, *, floored: bool) -> float:
+    def count_one(self, score: float, *, negated: bool) -> float:
         """What one score counts."""
-        return float(self.count(np.array([score], np.float32), floored=floored)[0])
+        return float(self.count(np.array([score], np.float32), negated=negated)[0])
 
     def widen(
-        self, scores: NDArray[np.float32], errors: NDArray[np.float32], *, floored: bool
+        self, scores: NDArray[np.float32], errors: NDArray[np.float32], *, negated: bool
     ) -> NDArray[np.float32]:
         """How far off counts (N,) may be of scores that are off by up to errors (N,)."""
-        if not floored:
+        if not negated:
             return errors
         undecided = np.abs(scores - np.float32(self.threshold)) <= errors
         return np.where(undecided, errors + np.float32(DENIED), errors)

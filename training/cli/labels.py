@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from training.cli.options import ChangedOut, Data, Device, Images, Numbers, plain_errors
+from training.cli.options import Data, Device, Images, Numbers, plain_errors
 
 File = Annotated[Path, typer.Argument(metavar="CHECKPOINT", help="A calibrated matcher.")]
 Labelled = Annotated[
@@ -26,13 +26,12 @@ def add_presence(
     data: Data,
     images: Images = None,
     limit: Limit = None,
-    out: ChangedOut = None,
     device: Device = "cpu",
 ) -> None:
     """Fit whether photos show a thing, for searches without things, captions and boxes.
 
     Fitted on split train of the labelled photos, and on the half of val of --data that
-    `tessera calibrate` fits on. Vectors and other probabilities stay as they are.
+    `tessera calibrate` fits on. It is written next to the matcher, which stays as it is.
 
     Example: tessera add-presence matcher.safetensors --labels coco_everyday/ --data flickr8k/
     """
@@ -47,11 +46,10 @@ def add_presence(
 
         loaded = analysis.load_matcher(file, device)
         photos = labelled_photos.read(labels)
-        calibrated = presence.add_presence(
+        fitted = presence.fit_for(
             loaded, photos.train[:limit], folders.read(data, images), progress.on(console)
         )
-        checkpoint.calibrate(file, out or file, calibrated)
-        typer.echo(out or file)
+        typer.echo(checkpoint.save_presence(file, fitted))
 
 
 def evaluate_labels(

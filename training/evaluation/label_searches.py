@@ -47,8 +47,8 @@ class Ranking:
 class PresenceShares:
     """Shares of things that are said to be there: of those that are, and of those that are not.
 
-    likely: of those that are there and named in photos as often, so that frequent things count
-    more. worst: the largest share of one absent thing, which is `worst_of`.
+    false_by_frequency: the latter if frequent things count more. worst: the largest share of one
+    absent thing, which is `worst_of`.
     """
 
     there: float

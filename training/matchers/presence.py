@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import log
 
 import torch
@@ -11,7 +11,6 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from models.checkpoint import Checkpoint
-from models.scores.calibration import Calibration
 from models.scores.presence import Presence
 from models.scores.scoring import SumOfMax
 from models.types import FragmentBag, PaddedBags
@@ -74,10 +73,10 @@ class Limits:
         return self.level + F.normalize(sums, dim=1) @ self.weights
 
 
-def add_presence(
+def fit_for(
     loaded: Checkpoint, labelled: Sequence[Example], corpus: Corpus, progress: Progress = silent
-) -> Calibration:
-    """The calibration of a matcher with a presence, fitted on labelled and on described photos.
+) -> Presence:
+    """Fit the presence of a calibrated matcher on labelled and on described photos.
 
     ValueError for a matcher without a calibration, with a catalogue's terms or another score than
     the sum of maxima; LookupError for a corpus without val.
@@ -91,7 +90,7 @@ def add_presence(
         )
     described = halve(corpus)[0][0].examples
     truth = gather(loaded.model, labelled, described, progress)
-    return replace(loaded.calibration, presence=fit_presence(truth, progress))
+    return fit_presence(truth, progress)
 
 
 def fit_presence(truth: PresenceTruth, progress: Progress = silent, seed: int = 0) -> Presence:

@@ -234,7 +234,7 @@ def test_a_description_shows_its_support_and_its_regions(
     photo.write_bytes(png("red", "blue"))
     code, said = command("describe", photo, "--regions", 2, "--out", picture)
     assert code == 0
-    assert "A red by a blue and lime" in said
+    assert "With red by blue and lime" in said
     (red,) = (line for line in said.splitlines() if "│ red" in line)
     assert "0.00  0.00  0.50  0.50" in red
     (lime,) = (line for line in said.splitlines() if "│ lime" in line)
