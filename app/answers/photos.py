@@ -7,7 +7,7 @@ from functools import partial
 
 from app.answers.cursors import Cursors, kind_of_hits, name_of_list
 from app.answers.facets import facet_out, read_list, read_place
-from app.answers.items import notes_of, photo_address, size_of
+from app.answers.items import about_photo, notes_of, photo_address
 from app.answers.search import (
     check_together,
     find_page,
@@ -234,7 +234,7 @@ def _listed_hit(asked: Asked, listed: ListedPhotos, item: Item) -> ImageHit:
         probability=None,
         photo=0,
         image=photo_address(search.collection, item.id, 0),
-        **size_of(item, 0),
+        **about_photo(search.collection, item.id, item.photos, 0),
         metadata=search.choose_metadata(item.metadata),
         sentences=list(item.sentences),
         links=[],

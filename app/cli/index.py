@@ -21,7 +21,14 @@ if TYPE_CHECKING:
 
 
 class Adding(TyperGroup):
-    """Takes `tessera index photos/` for `tessera index add photos/`."""
+    """Takes `tessera index photos/` for `tessera index add photos/`, and helps with both."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Describe the options of an import, and then the other commands."""
+        command = self.commands["add"]
+        with command.make_context("index", [], ctx.parent, resilient_parsing=True) as adding:
+            command.format_help(adding, formatter)
+        super().format_help(ctx, formatter)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Insert the command `add` if no command is named."""
@@ -93,10 +100,7 @@ def add(
     `TESSERA_MATCHER=new.safetensors tessera index --reembed`
     """
     settings = settings_for(data=data, cluster=cluster)
-    if not paths and not reembed:
-        raise typer.BadParameter("name a folder, a photo or a .jsonl file")
-    if keep and not reembed:
-        raise typer.BadParameter("--keep needs --reembed: give both, or neither")
+    _check_options(paths, reembed=reembed, keep=keep)
     if not settings.cluster:  # whose actors do the work, and wait for this process
         priority.lower(priority.BACKGROUND)
     with plain_errors():
@@ -119,7 +123,8 @@ def add(
         if not settings.cluster:  # whose shards build what they need
             engine.indexes.build()
         engine.close()
-    tally.print()
+    if paths:
+        tally.print()
     if tally.failed or tally.in_vain:
         raise typer.Exit(1)
 
@@ -179,9 +184,19 @@ def audit(
         )
 
 
+def _check_options(paths: list[Path] | None, *, reembed: bool, keep: bool) -> None:
+    if not paths and not reembed:
+        raise typer.BadParameter("name a folder, a photo or a .jsonl file")
+    if keep and not reembed:
+        raise typer.BadParameter("--keep needs --reembed: give both, or neither")
+
+
 def _reembed(engine: Engine, collection: str, *, keep: bool) -> None:
-    if keep and engine.find(collection).fingerprint == engine.models.fingerprint:
-        typer.echo(f"{collection} is of this model already: nothing to re-embed or keep", err=True)
+    if engine.find(collection).fingerprint == engine.models.fingerprint:
+        rest = "re-embed or keep" if keep else "re-embed"
+        typer.echo(f"{collection} is of this model already: nothing to {rest}", err=True)
         return
     with show(Console(stderr=True)) as report:
         engine.reembed(collection, partial(report, "Embedding again"), keep=keep)
+    count = engine.catalog.count(engine.find(collection))
+    typer.echo(f"{collection} is of this model now: {count:,} items embedded again", err=True)

@@ -19,6 +19,7 @@ from app.schemas.fields import (
     MetadataKey,
     Probability,
     RequestPart,
+    Thumbnail,
 )
 from app.schemas.search import LinkOut, PhotoBody, PhraseOut, WordOut
 from index.products.requests import LIKELY
@@ -119,6 +120,7 @@ class ProductHit(BaseModel):
     probability: Probability
     photo: HitPhoto
     image: str | None
+    thumbnail: Thumbnail
     width: int
     height: int
     metadata: dict[str, Any]

@@ -24,6 +24,7 @@ from app.schemas.fields import (
     PhotoWeight,
     Probability,
     RequestPart,
+    Thumbnail,
 )
 
 
@@ -133,7 +134,7 @@ class ImageSearch(Search):
 
     @property
     def browses(self) -> bool:
-        """Whether it lists photos without a query, unless it comes with an upload."""
+        """Whether it lists photos without a query or a stored photo."""
         return self.lists and not ((self.text or "").strip() or self.phrases or self.id)
 
 
@@ -196,7 +197,7 @@ class WordOut(BaseModel):
 
 
 class QueryFilter(BaseModel):
-    """A part of the text that was taken for a filter, such as a date.
+    """A part of the text as a filter, such as a date.
 
     `words` say what it stands for. To refuse it, send `"dates": false`.
     """
@@ -235,7 +236,7 @@ class SearchedOut(BaseModel):
 
 
 class WordGave(BaseModel):
-    """A word of the query that a field of the item has, and what it gave to the score."""
+    """A word in a field of the item, and its share of the score."""
 
     word: str
     field: str
@@ -253,6 +254,7 @@ class ImageHit(BaseModel):
     probability: Probability
     photo: HitPhoto
     image: str
+    thumbnail: Thumbnail
     width: int
     height: int
     metadata: dict[str, Any]
@@ -277,6 +279,7 @@ class SentenceHit(BaseModel):
     score: float
     probability: Probability
     image: str | None
+    thumbnail: Thumbnail
     metadata: dict[str, Any]
     links: list[LinkOut]
     phrases: list[PhraseOut]
@@ -297,7 +300,7 @@ class Hits(BaseModel):
 
 
 class ImageHits(Hits):
-    """Photos, best first or sorted; with counts of all where they were asked for."""
+    """Photos, best first or sorted, and counts of all if asked for."""
 
     min_probability: float | None = Field(
         None, description="From which on photos were sorted and counted here."

@@ -1,4 +1,4 @@
-"""Photos ordered by date and counted: times next to plain searches, and whether counts are right.
+"""Photos by date and counted: times of searches, and right counts.
 
     python -m benchmarks.service.photo_lists ../shared/data/flickr8k/images
 
@@ -112,7 +112,7 @@ def report_times(engine: Engine, rounds: int) -> None:
 
 
 def report_counts(engine: Engine) -> None:
-    """Print counts, and those of pages through all hits of an exact search."""
+    """Print counts, and the hits of an exact search."""
     index = engine.index("default")
     for text in TEXTS:
         counted = search(engine, text, facets=FACETS, limit=1)
@@ -129,7 +129,7 @@ def report_counts(engine: Engine) -> None:
 
 
 def walk(best: Any, request: Request) -> Iterator[Hit]:
-    """All hits of a request, page by page, up to those that can be paged through."""
+    """Yield all hits of a request, page by page."""
     seen, last = 0, None
     while True:
         answer = best(request.behind(last, seen))

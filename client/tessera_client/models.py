@@ -290,6 +290,10 @@ class Photo(BaseModel):
     """A stored photo, with the size of its display copy."""
 
     image: str
+    thumbnail: Annotated[
+        str | None,
+        Field(description="A WebP of at most 320 pixels to keep for good; size=medium has 640."),
+    ]
     width: int
     height: int
 
@@ -324,7 +328,7 @@ class Problem(BaseModel):
 
 
 class QueryFilter(BaseModel):
-    """A part of the text that was taken for a filter, such as a date.
+    """A part of the text as a filter, such as a date.
 
     `words` say what it stands for. To refuse it, send `"dates": false`.
     """
@@ -363,6 +367,10 @@ class RegionHit(BaseModel):
     box: list[float]
     crop: Annotated[str, Field(description="The address of the region as a picture.")]
     image: str
+    thumbnail: Annotated[
+        str | None,
+        Field(description="A WebP of at most 320 pixels to keep for good; size=medium has 640."),
+    ]
     width: int
     height: int
     metadata: dict[str, Any]
@@ -427,6 +435,10 @@ class SentenceHit(BaseModel):
         Field(description="Comparable between queries; null where the matcher is not calibrated."),
     ]
     image: str | None
+    thumbnail: Annotated[
+        str | None,
+        Field(description="A WebP of at most 320 pixels to keep for good; size=medium has 640."),
+    ]
     metadata: dict[str, Any]
     links: list[Link]
     phrases: list[Phrase]
@@ -502,6 +514,10 @@ class StoredItem(BaseModel):
     metadata: dict[str, Any]
     sentences: list[str]
     image: str | None
+    thumbnail: Annotated[
+        str | None,
+        Field(description="A WebP of at most 320 pixels to keep for good; size=medium has 640."),
+    ]
     width: int
     height: int
     images: list[Photo]
@@ -536,7 +552,7 @@ class ValueCount(BaseModel):
 
 
 class WordGave(BaseModel):
-    """A word of the query that a field of the item has, and what it gave to the score."""
+    """A word in a field of the item, and its share of the score."""
 
     word: str
     field: str
@@ -643,6 +659,10 @@ class ImageHit(BaseModel):
     ]
     photo: Annotated[int, Field(description="Which of the item's photos answers best, from 0.")]
     image: str
+    thumbnail: Annotated[
+        str | None,
+        Field(description="A WebP of at most 320 pixels to keep for good; size=medium has 640."),
+    ]
     width: int
     height: int
     metadata: dict[str, Any]
@@ -690,6 +710,10 @@ class Item(BaseModel):
     metadata: dict[str, Any]
     sentences: list[str]
     image: str | None
+    thumbnail: Annotated[
+        str | None,
+        Field(description="A WebP of at most 320 pixels to keep for good; size=medium has 640."),
+    ]
     width: int
     height: int
     images: list[Photo]
@@ -752,6 +776,10 @@ class ProductHit(BaseModel):
     ]
     photo: Annotated[int, Field(description="Which of the item's photos answers best, from 0.")]
     image: str | None
+    thumbnail: Annotated[
+        str | None,
+        Field(description="A WebP of at most 320 pixels to keep for good; size=medium has 640."),
+    ]
     width: int
     height: int
     metadata: dict[str, Any]
@@ -868,7 +896,7 @@ class SentenceHits(BaseModel):
 
 
 class ImageHits(BaseModel):
-    """Photos, best first or sorted; with counts of all where they were asked for."""
+    """Photos, best first or sorted, and counts of all if asked for."""
 
     collection: str
     model: str

@@ -1,4 +1,4 @@
-"""Calendar: texts that begin with a date, counted by years, months or days."""
+"""Calendar: dated texts, counted by years, months or days."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Calendar:
         self._codes = {level: array("q") for level in LEVELS}
 
     def extend(self, values: Sequence[Scalar]) -> None:
-        """Take in the values that came after those of the last call."""
+        """Take in the values after those of the last call."""
         for value in values[len(self._codes["year"]) :]:
             text = compose(value) if isinstance(value, str) else ""
             dated = BEGINNINGS["year"].match(text) is not None

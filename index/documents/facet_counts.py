@@ -1,4 +1,4 @@
-"""Counts of a key's values: the values, ranges of numbers and periods of dates."""
+"""Counts of a key's values, ranges of numbers, periods of dates."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from index.listing.requests import FacetRequest, ListRequest
 
 
 def mask_passing(documents: Documents, where: Mapping[str, Any] | None) -> Mask:
-    """Mark the documents (N,) that are live and pass a filter."""
+    """Mark the live documents (N,) behind a filter."""
     return documents.live & documents.passing(parse(where))
 
 

@@ -1,4 +1,4 @@
-"""Photo search with words, dates, order and facets, over the searches by looks.
+"""Photo search with words, dates, order and facets.
 
 `search` lists and counts photos; `requests` has what goes in and comes out.
 """

@@ -73,7 +73,7 @@ class Days:
 
 @dataclass(frozen=True, slots=True)
 class QueryDate:
-    """An expression of a text that is a date, with a preposition before it."""
+    """A date of a text, with a preposition before it."""
 
     span: Span
     days: Days
@@ -83,7 +83,10 @@ Read = Callable[[re.Match[str], date], Days | None]
 
 
 def find_dates(text: str, today: date, years: range) -> list[QueryDate]:
-    """Find the dates of a text, the first ones first; `years` are those of the photos."""
+    """Find the dates of a text in order.
+
+    Other years than the photos' `years` are dates only behind a preposition.
+    """
     found: list[QueryDate] = []
     for form, read in FORMS:
         for match in form.finditer(text):
@@ -104,7 +107,7 @@ def write_filter(dates: list[QueryDate]) -> dict[str, Any]:
 
 
 def _is_number(match: re.Match[str], years: range) -> bool:
-    """Return whether four digits may be a number: none of the photos' years, and unannounced."""
+    """Return whether four digits may be no year."""
     return match["before"] is None and int(match["year"]) not in years
 
 
@@ -128,7 +131,7 @@ def _parse(text: str, today: date) -> Days | None:
 
 
 def _period(day: date, unit: str) -> Days:
-    """The week, month or year that a day is in."""
+    """The week, month or year of a day."""
     starts = {
         "week": day - timedelta(days=day.weekday()),
         "month": day.replace(day=1),
@@ -177,7 +180,7 @@ def _read_last(match: re.Match[str], today: date) -> Days | None:
 
 
 def _read_near(match: re.Match[str], today: date) -> Days | None:
-    """The last or this week, month, year, weekend, season, feast, named month or day."""
+    """The last or this week, month, weekend, season, feast or day."""
     last, name = match["which"].casefold() != "this", match["near"].casefold()
     if name in UNITS:
         return _period(today - UNITS[name] if last else today, name)
@@ -197,7 +200,7 @@ def _read_near(match: re.Match[str], today: date) -> Days | None:
 
 
 def _before(days: Days | None, today: date, *, last: bool) -> Days | None:
-    """A named month or day that is over, where the last one is asked for; else this year's."""
+    """The last of a named month or day, or this year's."""
     if days is None or days.start is None or days.end is None:
         return None
     is_month = days.end - days.start > timedelta(days=1)

@@ -12,7 +12,7 @@ from index.search.requests import Hit
 
 @dataclass(frozen=True, slots=True)
 class PhotoCounts:
-    """All photos of a search, counted: those from a probability on that pass its filter.
+    """Counts of all photos of a search.
 
     total: items. facets: their values. rows: the photos that there are to search. behind: how many
     changes of the catalog are not searched yet. coverage: the share of the collection that was.
@@ -29,9 +29,9 @@ class PhotoCounts:
 
 @dataclass(frozen=True, slots=True)
 class PhotoPage:
-    """A page of listed items: their ids, their best photos by id, and where the next one begins.
+    """A page of listed items, and the place of the next one.
 
-    Where looks are not asked for, no photo is the best one; `named` is what words give to items.
+    `hits` are their best photos by id. Where looks are not asked for, no photo is the best one; `named` is what words give to items.
     """
 
     ids: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""Lists of photos by a key of their metadata, with counts over all of them."""
+"""Lists of photos by a key of their metadata, with counts."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from index.segments.rows import Numbers
 
 
 class PhotoList:
-    """All photos that answer a search, to be counted and listed in any order.
+    """All photos of a search, to be counted and listed.
 
     Those are all that pass its filter and have a probability of `least`. Without that they are all
     that pass, and that have any of its words if there are some.
     """
 
     def __init__(self, index: Index, search: Request) -> None:
-        """Score every photo; ValueError for what Index.best refuses."""
+        """Score every photo; errors are those of Index.best."""
         self._index, self._search = index, search
         self._rows = index.find_probable(search)
         self._documents = index.documents.current()
@@ -39,7 +39,7 @@ class PhotoList:
         return PhotoCounts(total, facets, rows.rows, behind, rows.coverage, rows.damaged)
 
     def find_page(self, request: ListRequest) -> PhotoPage:
-        """Find a page of items in the order of the key `sort`, equal ones by words and id."""
+        """Find a page of items by the key `sort`, words and id."""
         documents, words = self._documents, self._words
         with documents.lock:
             chosen = np.flatnonzero(self._mask())
@@ -61,7 +61,7 @@ class PhotoList:
         return PhotoPage(ids, hits, named, page.place, frozenset(damaged))
 
     def _mask(self) -> Mask:
-        """Mark the documents (N,) of the answer that are still there."""
+        """Mark the live documents (N,) of the answer."""
         documents = self._documents
         mask = _mask_items(documents, self._rows.items)
         if self._words is not None:

@@ -1,4 +1,4 @@
-"""Words of photos' names, places and descriptions, for texts that ask for what photos show.
+"""Words of photos' names, places and descriptions.
 
     log odds(it is right) = log odds(it looks right) + NAMED / W · Σ_w x_w (k + 1) / (x_w + k)
 
@@ -39,7 +39,7 @@ EMPTY = frozenset({"image", "images", "photo", "photos", "picture", "pictures", 
 
 @dataclass(frozen=True, slots=True)
 class WordPart:
-    """What a word gives to a score by a field."""
+    """A word's share of a score by a field."""
 
     word: str
     field: str
@@ -47,7 +47,7 @@ class WordPart:
 
 
 class PhotoWords:
-    """The words of a text that items of a collection have.
+    """The words of a text in the items of a collection.
 
     Spans of words point into `text`.
     """
@@ -67,7 +67,10 @@ class PhotoWords:
         return self.text[word.start : word.end]
 
     def _weigh(self, words: Sequence[QueryWord]) -> Floats:
-        """The share of each word (W, N) that each document has: 1 for a word in a usual field."""
+        """The share of each word (W, N) in each document.
+
+        It is 1 for a word in a field of mean length.
+        """
         lexical = self._documents.lexical
         gains = lexical.scores([word.alternatives for word in words], self._weights).gains
         most = [max(map(lexical.idf, word.alternatives), default=0.0) or 1.0 for word in words]
@@ -81,13 +84,13 @@ class PhotoWords:
 
     @property
     def named(self) -> list[str]:
-        """The words that any item has."""
+        """The words of any item."""
         having = (self._shares > 0).any(axis=1)
         return [self.typed(word) for word, has in zip(self._words, having, strict=True) if has]
 
     @cached_property
     def gains(self) -> WordGains | None:
-        """What the words add to the log odds of photos; None where no item has any."""
+        """The gains of photos in log odds; None without any."""
         if not self._words:
             return None
         log_odds = np.float32(NAMED / len(self._words)) * self._shares.sum(axis=0)
@@ -99,7 +102,7 @@ class PhotoWords:
         return WordGains(self._token, revisions, log_odds[having]) if len(having) else None
 
     def split(self, revision: int, given: float) -> list[WordPart]:
-        """Split what an item's words give to a score by word and field."""
+        """Split the part of an item's words in a score."""
         documents, parts = self._documents, list[WordPart]()
         with documents.lock:
             place = int(np.searchsorted(documents.revisions, revision))
@@ -112,7 +115,7 @@ class PhotoWords:
         return [WordPart(part.word, part.field, given * part.gave / whole) for part in parts]
 
     def _divide(self, word: QueryWord, place: int) -> dict[str, float]:
-        """The parts that fields have in a word of a document; they add up to 1."""
+        """The shares of fields in a word of a document."""
         shares = self._documents.lexical.shares(np.array([place]), word.alternatives, self._weights)
         gains = {field: float(gain[0]) for field, gain in shares.items() if gain[0] > 0}
         whole = sum(gains.values())
@@ -120,7 +123,7 @@ class PhotoWords:
 
 
 def leave_out_negated(text: str) -> str:
-    """A text of the same length with blanks for what it negates."""
+    """Replace the negated words of a text by blanks."""
     sentence = parse(text)
     negated = frozenset().union(*(phrase.words for phrase in negations(sentence)))
     return blank(text, [sentence.words[number].span for number in sorted(negated)])

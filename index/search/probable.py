@@ -19,7 +19,7 @@ Rescore = Callable[[Sequence[tuple[int, int]]], tuple[HitsOfRow, Refused]]
 
 @dataclass(frozen=True, slots=True)
 class ProbableRows:
-    """Rows by revision and position (M,), and how they were found.
+    """Rows by revision and position (M,), and facts of the search.
 
     rows: how many were searched. rescored: those that only exact scores could tell. behind: how
     many changes of the catalog are not searched yet. coverage: the share of the collection that
@@ -63,7 +63,7 @@ class ProbableRows:
 def tell_apart(
     calibration: Calibration, scored: Sequence[Scored], request: Request, rescore: Rescore
 ) -> ProbableRows:
-    """Find the rows with a probability of `least`, of all rows scored from codes.
+    """Find the rows with a probability of `least` among scored ones.
 
     Codes tell most rows apart by the bounds of their errors; bags tell the others.
     """

@@ -1,4 +1,4 @@
-"""The scanner: rows of a snapshot that may be among the best hits of a request."""
+"""The scanner: possible best rows of a snapshot."""
 
 from __future__ import annotations
 
@@ -66,7 +66,10 @@ class Scanner:
         return replace(request, query=query, words=self._scale_words(request))
 
     def _scale_words(self, request: Request) -> WordGains | None:
-        """The words of a request in its score; none for those of another collection's items."""
+        """The words of a request in its score.
+
+        None for those of another collection's items.
+        """
         words = request.words
         if words is None or words.token != self._collection.token or not len(words.revisions):
             return None
@@ -76,7 +79,7 @@ class Scanner:
     def find_contenders(
         self, request: Request, terms: Sequence[QueryPart], snapshot: SegmentChain
     ) -> ShardAnswer:
-        """Find the rows of a snapshot that may be among the best."""
+        """Find the possible best rows of a snapshot."""
         revisions = self.list_passing(request, snapshot)
         most = request.limit + 1 + SPARE
         scored, exact = self.scan(request, terms, snapshot, revisions, most)
@@ -105,7 +108,7 @@ class Scanner:
         return find_weak_line(np.concatenate(likeliest))
 
     def find_passing(self, request: Request, snapshot: SegmentChain) -> ProbableRows:
-        """List all photos of items that pass a request's filter."""
+        """List all photos behind a request's filter."""
         revisions = self.list_passing(request, snapshot)
         none = np.empty(0, np.int64)
         sides = [segment.sides[request.side] for segment in snapshot.segments]
@@ -119,7 +122,7 @@ class Scanner:
         )
 
     def list_passing(self, request: Request, snapshot: SegmentChain) -> Numbers | None:
-        """List the revisions that pass a request's filter; None for all."""
+        """List the revisions behind a request's filter; None for all."""
         if not request.where:
             return None
         return self._filters.matching(request.where, snapshot.revision, snapshot.histories)

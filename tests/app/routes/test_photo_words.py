@@ -1,4 +1,4 @@
-"""Words of photos' names, places and descriptions add to what photos show."""
+"""Words of names, places and descriptions add to looks."""
 
 from __future__ import annotations
 

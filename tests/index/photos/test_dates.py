@@ -1,4 +1,4 @@
-"""Dates of queries are those that a reader would take for dates."""
+"""Dates of queries, and words with other meanings."""
 
 from __future__ import annotations
 
