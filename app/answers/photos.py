@@ -9,6 +9,7 @@ from app.answers.cursors import Cursors, kind_of_hits, name_of_list
 from app.answers.facets import facet_out, read_list, read_place
 from app.answers.items import about_photo, notes_of, photo_address
 from app.answers.search import (
+    AboutHits,
     check_together,
     find_page,
     image_hit,
@@ -64,7 +65,7 @@ class Asked:
     @property
     def gains(self) -> WordGains | None:
         """What words give to photos."""
-        return self.words and self.words.gains
+        return None if self.words is None else self.words.gains
 
     @property
     def request(self) -> Request:
@@ -156,10 +157,9 @@ def _drop_notes(query: Query, named: frozenset[str]) -> Query:
 
 def _find_page(
     engine: Engine, search: ImageSearch, asked: Asked
-) -> tuple[list[ImageHit], dict[str, object]]:
+) -> tuple[list[ImageHit], AboutHits]:
     make = partial(_named_hit, asked.words)
-    hits, about = find_page(engine, search, asked.query, "images", make, words=asked.gains)
-    return hits, {**about}
+    return find_page(engine, search, asked.query, "images", make, words=asked.gains)
 
 
 def _rank(engine: Engine, asked: Asked) -> ImageHits:
@@ -167,6 +167,7 @@ def _rank(engine: Engine, asked: Asked) -> ImageHits:
     search = asked.search
     exactly = search.model_copy(update={"min_probability": asked.least, "exact": True})
     hits, about = _find_page(engine, exactly, asked)
+    about["weak_below"] = asked.weak_below
     listed = list_photos(
         engine, search.collection, asked.request, _read_list(search, None), paged=False
     )
@@ -175,7 +176,7 @@ def _rank(engine: Engine, asked: Asked) -> ImageHits:
         min_probability=asked.least,
         total=listed.counts.total,
         facets=[facet_out(facet) for facet in listed.counts.facets],
-        **about | {"weak_below": asked.weak_below},
+        **about,
     )
 
 

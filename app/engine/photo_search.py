@@ -45,7 +45,7 @@ def read_words(engine: Engine, collection: str, text: str) -> PhotoWords:
 
 
 def _read_words(home: Collection, engine: Engine, text: str) -> PhotoWords:
-    with stage("read_words"):
+    with stage("search"):
         documents = engine.indexes.of(home).documents.current(partial=True)
         return PhotoWords(text, documents, home.token)
 

@@ -262,7 +262,7 @@ class ImageHit(BaseModel):
     links: list[LinkOut]
     phrases: list[PhraseOut]
     words: list[WordGave] = Field(
-        [], description="What words of its name, place, keywords and description gave."
+        default=[], description="What words of its name, place, keywords and description gave."
     )
 
 
@@ -303,12 +303,12 @@ class ImageHits(Hits):
     """Photos, best first or sorted, and counts of all if asked for."""
 
     min_probability: float | None = Field(
-        None, description="From which on photos were sorted and counted here."
+        default=None, description="From which on photos were sorted and counted here."
     )
     total: int | None = Field(
-        None, description="How many items are as probable and pass the filter, if counted."
+        default=None, description="How many items are as probable and pass the filter, if counted."
     )
-    facets: list[FacetOut] = Field([], description="Counts over all of these.")
+    facets: list[FacetOut] = Field(default=[], description="Counts over all of these.")
     hits: list[ImageHit]
 
 

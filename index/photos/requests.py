@@ -31,7 +31,8 @@ class PhotoCounts:
 class PhotoPage:
     """A page of listed items, and the place of the next one.
 
-    `hits` are their best photos by id. Where looks are not asked for, no photo is the best one; `named` is what words give to items.
+    `hits` are their best photos by id; none where looks are not asked for. `named` is what words
+    give to items there.
     """
 
     ids: tuple[str, ...]

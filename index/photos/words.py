@@ -85,8 +85,11 @@ class PhotoWords:
     @property
     def named(self) -> list[str]:
         """The words of any item."""
-        having = (self._shares > 0).any(axis=1)
-        return [self.typed(word) for word, has in zip(self._words, having, strict=True) if has]
+        return [
+            self.typed(word)
+            for word, shares in zip(self._words, self._shares, strict=True)
+            if shares.any()
+        ]
 
     @cached_property
     def gains(self) -> WordGains | None:

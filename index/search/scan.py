@@ -191,8 +191,13 @@ def probabilities(
         scored.rows.summaries[scored.numbers].astype(np.float32),
         scored.rows.sizes[scored.numbers],
         in_photos=request.side == "images",
-        gains=request.words and request.words.of(scored.rows.revisions[scored.numbers]),
+        gains=gains_of(request, scored.rows.revisions[scored.numbers]),
     )
+
+
+def gains_of(request: Request, revisions: Numbers) -> Floats | None:
+    """The gains of items by their words, in log odds; None without words."""
+    return None if request.words is None else request.words.of(revisions)
 
 
 def keep_probable(
