@@ -123,7 +123,7 @@ def calibrate(path: Path, out: Path, calibration: Calibration) -> None:
 
 
 def save_presence(path: Path, presence: Presence) -> Path:
-    """Write the presence of the matcher at `path` next to it; returns the file."""
+    """Write a matcher's presence next to it; returns the file."""
     tensors = {CALIBRATION + name: value for name, value in presence_tensors(presence).items()}
     name = header.read(path)["name"]
     described = {"kind": "presence", "name": name, "matcher": header.fingerprint(path)}
@@ -132,7 +132,7 @@ def save_presence(path: Path, presence: Presence) -> Path:
 
 
 def presence_path(path: Path) -> Path:
-    """Where the presence of a matcher lies that has none inside, or an earlier one."""
+    """The place of a presence outside of its matcher."""
     return path.with_suffix(f".presence{path.suffix}")
 
 
@@ -223,7 +223,7 @@ def presence_of(state: dict[str, Tensor], settings: dict[str, Any]) -> Presence:
 
 
 def presence_next_to(path: Path) -> Presence | None:
-    """The presence of a matcher from the file next to it; None if that is of another matcher."""
+    """The presence next to a matcher; None if it is another one's."""
     file = presence_path(path)
     if not file.is_file():
         return None

@@ -10,7 +10,7 @@ from functools import partial
 from app.answers.cursors import Cursors, name_of_list
 from app.answers.facets import facet_out, read_facets, read_place
 from app.answers.fragments import links, own_words, phrases
-from app.answers.items import about_photo, notes_of, photo_address
+from app.answers.items import about_photo, notes_of, photo_address, second_of
 from app.answers.notes import note_unknown_keys, note_unknown_values, note_unused
 from app.answers.search import check_together, read_photo
 from app.engine import product_search as products
@@ -161,6 +161,7 @@ def _hit(collection: str, result: ProductResult, hit: Product, stored: Item) -> 
         score=hit.score,
         probability=_probability(result, hit),
         photo=number,
+        second=second_of(stored, number),
         image=photo_address(collection, stored.id, number) if stored.photos else None,
         **about_photo(collection, stored.id, stored.photos, number),
         metadata=stored.metadata,

@@ -8,7 +8,13 @@ from typing import TypedDict, TypeVar
 
 from app.answers.cursors import Cursors, start_page, write_next
 from app.answers.fragments import fragments, links, own_words, phrases
-from app.answers.items import about_photo, notes_of, photo_address, photo_address_of
+from app.answers.items import (
+    about_photo,
+    notes_of,
+    photo_address,
+    photo_address_of,
+    second_of,
+)
 from app.answers.notes import note_unknown_keys, note_unknown_values
 from app.engine.engine import Engine
 from app.schemas.fields import Corners
@@ -257,6 +263,7 @@ def image_hit(search: Search, query: Query, hit: Hit, stored: Item) -> ImageHit:
         score=hit.score,
         probability=hit.probability,
         photo=photo,
+        second=second_of(stored, photo),
         image=photo_address(search.collection, hit.item, photo),
         **about_photo(search.collection, stored.id, stored.photos, photo),
         metadata=search.choose_metadata(stored.metadata),

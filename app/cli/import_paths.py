@@ -17,6 +17,7 @@ from app.cli.imports import Tally, import_with_progress
 from app.engine.engine import Engine
 from app.imports import folder, tables
 from app.imports.departed import Departures, NothingDeleted, watched
+from app.imports.photo_files import FileReading
 from app.imports.sources import ImportOutcome, readable
 from app.settings import Settings
 from app.unprintable import escape_unprintable
@@ -64,7 +65,8 @@ class PathImport:
         """Import folders, photos and .jsonl files together."""
         exclude = GitIgnoreSpec.from_lines(self.options.exclude)
         departures = {path: Departures(path) for path in paths if watched(path)}
-        found = ((path, folder.find([path], exclude)) for path in paths)
+        reading = FileReading(self.settings.positions)
+        found = ((path, folder.find([path], exclude, reading)) for path in paths)
         watching = (
             departures[path].watch(sources) if path in departures else sources
             for path, sources in found
@@ -75,7 +77,7 @@ class PathImport:
             chain.from_iterable(watching),
             self.settings,
             self.tally,
-            count=lambda: sum(1 for _ in folder.find(paths, exclude)),
+            count=lambda: sum(1 for _ in folder.find(paths, exclude, reading)),
         )
         for each in departures.values():
             self._settle(each)

@@ -50,11 +50,14 @@ class Tally:
 
     def print(self) -> None:
         """Print the counts of unread kinds and of statuses."""
+        if joined := self.counts["joined"]:
+            belong = "raw files, Live Photos and sidecars belong to the photo of their name"
+            typer.echo(f"{joined:,} {belong}", err=True)
         for kind, count in self.kinds.most_common():
             example = escape_unprintable(self.examples[kind])
             typer.echo(f"not read: {count:,} {kind}, such as {example}", err=True)
         if any(kind.startswith((".", "files")) for kind in self.kinds):
-            typer.echo(f"photos are files of {', '.join(FORMATS)}", err=True)
+            typer.echo(f"photos are files of {', '.join(FORMATS)}, raw files and videos", err=True)
         shown = [status for status in STATUSES if status != "patched" or self.counts[status]]
         typer.echo(", ".join(f"{self.counts[status]:,} {status}" for status in shown), err=True)
 

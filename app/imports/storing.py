@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import os
-import stat
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from pathlib import Path
 
-from app.engine.drafts import Decode, Draft
+from app.engine.drafts import Draft
 from app.engine.engine import Engine
-from app.engine.refusals import reason_of, write_each
+from app.engine.refusals import write_each
+from app.imports import source_reading
 from app.imports.fetching import Fetch, refuse
+from app.imports.file_metadata.memory import merge_draft, state_of
+from app.imports.photo_files import DirectDecoder, FileDecoder
 from app.imports.sources import (
-    NO_FILE,
     ImportOutcome,
     ItemSource,
     is_gone,
@@ -23,11 +22,10 @@ from app.imports.sources import (
 from app.telemetry.requests import stage
 from index.catalog.restating import Restatement, restate
 from index.items import Collection, Item, Replaced
-from models.vision import images
-from models.vision.photo_decoding import too_many_bytes
 
 DECODERS = 2  # threads that decode ahead of the model
 PORTION = 2**24  # bytes of texts that are on their way together
+DIRECT = DirectDecoder()
 LOOKED_UP = 500  # sources that the catalog is asked about at a time
 
 
@@ -38,7 +36,7 @@ def import_sources(
     *,
     batch: int,
     most_bytes: int,
-    decode: Decode = images.read,
+    decode: FileDecoder = DIRECT,
     fetch: Fetch = refuse,
 ) -> Iterator[ImportOutcome]:
     """Store sources in small batches and yield their outcomes; safe to interrupt.
@@ -54,7 +52,7 @@ def import_sources(
         unread = settle_known(engine, collection, home, incoming)
 
         def read_source(source: ItemSource) -> Draft | ImportOutcome:
-            return read(source, most_bytes, decode, fetch)
+            return source_reading.read(source, most_bytes, decode, fetch)
 
         for ready in _read_ahead(pool, read_source, unread, batch):
             yield from store(engine, collection, home, ready)
@@ -76,7 +74,8 @@ def settle_known(
     """
     for part in split_stream(incoming, LOOKED_UP):
         sources = [entry for entry in part if isinstance(entry, ItemSource)]
-        known = engine.catalog.stamps(home, [source.place for source in sources])
+        stamps = engine.catalog.stamps(home, [source.place for source in sources])
+        known = {place: state_of(stamp) for place, stamp in stamps.items()}
         changed = [source for source in sources if known.get(source.place) != source.stamp]
         stored = engine.catalog.get_many(home, [source.id for source in changed]) if changed else {}
         patches = {  # by id, as an item is patched once
@@ -102,7 +101,7 @@ def _restate(source: ItemSource, stored: Item) -> Restatement | None:
     here = source.place == stored.source
     if stored.stamp is None or not (here or is_gone(stored.source)):
         return None
-    if source.stamp == stored.stamp:  # only its place is another one
+    if source.stamp == state_of(stored.stamp):  # only its place is another one
         return Restatement(stored, source.place, stored.stamp, stored.metadata)
     if same_but_for_metadata(source, stored.metadata, stored.stamp):
         return Restatement(stored, source.place, source.stamp, source.metadata)
@@ -147,6 +146,7 @@ def store(
         yield from (_refuse(entry, str(gone)) for entry in ready)
         return
     yield from outcomes
+    drafts = [merge_draft(draft, stored.get(draft.id)) for draft in drafts]
     patches = {
         draft.id: Restatement(item, draft.source, draft.stamp, draft.metadata, draft.pictures)
         for draft in drafts
@@ -173,46 +173,6 @@ def _refuse(entry: Draft | ImportOutcome, reason: str) -> ImportOutcome:
     if isinstance(entry, ImportOutcome):
         return entry
     return ImportOutcome(entry.source or entry.id, "refused", reason)
-
-
-def read(
-    source: ItemSource, most_bytes: int, decode: Decode, fetch: Fetch
-) -> Draft | ImportOutcome:
-    """Decode a source's photos."""
-    draft = Draft(
-        source.id,
-        source.metadata,
-        sentences=source.sentences,
-        source=source.place,
-        stamp=source.stamp,
-    )
-    try:
-        photos = (_get_bytes(photo, most_bytes, fetch) for photo in source.photos)
-        return draft.with_photos(photos, decode)
-    except Exception as unreadable:  # noqa: BLE001 - one photo must not end the import of others
-        return ImportOutcome(source.place, "refused", reason_of(unreadable))
-
-
-def _get_bytes(photo: Path | str | bytes, most: int, fetch: Fetch) -> bytes:
-    if isinstance(photo, Path):
-        return _read_bytes(photo, most)
-    return fetch(photo) if isinstance(photo, str) else photo
-
-
-def _read_bytes(photo: Path, most: int) -> bytes:
-    """Read a regular file; ImageTooLarge, before it is read, over the limit."""
-    with open(photo, "rb", opener=_open_at_once) as file:
-        status = os.fstat(file.fileno())
-        if not stat.S_ISREG(status.st_mode):
-            raise ValueError(NO_FILE)
-        if status.st_size > most:
-            raise too_many_bytes(status.st_size, most)
-        return file.read(most + 1)
-
-
-def _open_at_once(path: str, flags: int) -> int:
-    """Open a file without waiting, even if it has become a pipe."""
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def _read_ahead(

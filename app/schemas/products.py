@@ -14,6 +14,7 @@ from app.schemas.fields import (
     Filter,
     Fraction,
     HitPhoto,
+    HitSecond,
     ItemId,
     Limit,
     MetadataKey,
@@ -119,6 +120,7 @@ class ProductHit(BaseModel):
     score: float
     probability: Probability
     photo: HitPhoto
+    second: HitSecond = None
     image: str | None
     thumbnail: Thumbnail
     width: int

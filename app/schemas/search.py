@@ -18,6 +18,7 @@ from app.schemas.fields import (
     Filter,
     Fraction,
     HitPhoto,
+    HitSecond,
     Limit,
     MetadataKey,
     PhotoNumber,
@@ -209,7 +210,10 @@ class QueryFilter(BaseModel):
 
 
 class QueryOut(BaseModel):
-    """The query as it was understood; spans point into `corrected`, where there is one."""
+    """The query as it was understood.
+
+    Spans point into `corrected`, where there is one.
+    """
 
     text: str | None
     corrected: str | None = Field(None, description="The text with corrected spellings.")
@@ -253,6 +257,7 @@ class ImageHit(BaseModel):
     score: float
     probability: Probability
     photo: HitPhoto
+    second: HitSecond = None
     image: str
     thumbnail: Thumbnail
     width: int

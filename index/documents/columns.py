@@ -16,11 +16,12 @@ from index.documents.calendar import Calendar, Level, Periods
 from index.documents.characters import fold
 from index.documents.facet_counts import Facet, count_ranges, round_bounds
 from index.documents.words import words
-from index.filters import Equals, Scalar, Simple, Within, canonical, is_met, number_of
+from index.filters import Equals, Number, Scalar, Simple, Within, canonical, is_met, number_of
 
 LONGEST = 4  # words of a phrase
 Collated = tuple[str | int, ...]
-SortKey = tuple[int, float, Collated, str]
+SortKey = tuple[int, Number, Collated, str]
+EXACT = 2.0**53  # doubles hold whole numbers below it exactly
 DIGITS = re.compile(r"([0-9]{1,15})")
 
 
@@ -138,7 +139,10 @@ class Column:
             codes = [self._code_of[text] for text in condition.values if text in self._code_of]
             fitting[codes] = True
         elif isinstance(condition, Within) and condition.numeric:
-            fitting[:] = condition.holds(np.array(self._numbers))
+            numbers = np.array(self._numbers)
+            fitting[:] = condition.holds(numbers)
+            for code in np.flatnonzero(np.abs(numbers) >= EXACT).tolist():
+                fitting[code] = is_met(condition, self.values[code])
         else:
             fitting[:] = [is_met(condition, value) for value in self.values]
         return fitting
@@ -278,8 +282,8 @@ class Column:
         value = self.values[code]
         if isinstance(value, str):
             return 1, 0.0, collate(value), value
-        number = self._numbers[code]
-        return (2, 0.0, (), str(value)) if np.isnan(number) else (0, number, (), "")
+        number = number_of(value)
+        return (2, 0.0, (), str(value)) if number is None else (0, number, (), "")
 
 
 def collate(text: str) -> Collated:

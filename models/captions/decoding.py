@@ -56,7 +56,7 @@ class CaptionLimits:
 
     @staticmethod
     def find_repeated(groups: Tensor, words: Tensor) -> Tensor:
-        """Mark the words (N, V) that would be a repetition after words (N, t)."""
+        """Mark the repetitions (N, V) after words (N, t)."""
         count = int(groups.max()) + 1
         used = torch.zeros(len(words), count, dtype=torch.bool, device=words.device)
         used.scatter_(1, groups[words], True)

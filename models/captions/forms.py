@@ -1,4 +1,4 @@
-"""Forms of captions: what no caption may have, by the tags and relations of its words."""
+"""Broken forms of captions, by the tags and relations of words."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SINGULAR_VERBS, PLURAL_VERBS = ("is", "was"), ("are", "were")
 
 
 def is_well_formed(tree: ParsedSentence) -> bool:
-    """Return whether a caption repeats no content word and has no broken form.
+    """Whether a caption repeats no content word and has no broken form.
 
     >>> from models.text.parsing import parse_trees
     >>> texts = ["A dog on a dog", "A is is eating", "A man and a woman are sitting on a bench"]
@@ -44,7 +44,9 @@ def keep_well_formed(captions: Sequence[Caption]) -> list[Caption]:
 
 
 def repeats(words: Sequence[Word]) -> bool:
-    """Whether a content word comes twice, in the singular or plural, or any word in a row.
+    """Whether a content word comes twice, or any word in a row.
+
+    A singular and its plural are one word.
 
     Numbers in digits may.
     """
@@ -63,7 +65,7 @@ def lacks_noun(words: Sequence[Word]) -> bool:
 
 
 def disagrees(words: Sequence[Word]) -> bool:
-    """Whether a phrase has no plural after a number, or an irregular one after "a"."""
+    """Whether a number lacks its plural, or "a" has an irregular one."""
     for leading, nouns in find_phrases(words):
         plurals = [noun for noun in nouns if noun.tag == "NNS" or noun.text.lower() in IRREGULAR]
         if leading.tag == "CD" and leading.text.lower() not in ONE and nouns and not plurals:
@@ -104,7 +106,7 @@ def sounds_open(word: str) -> bool:
 
 
 def runs_on(words: Sequence[Word]) -> bool:
-    """Whether there are more finite verbs than clauses, or more than MOST_JOINED with "and"."""
+    """Whether there are more finite verbs than clauses, or many "and"s."""
     verbs = sum(word.tag in FINITE for word in words)
     joined = sum(word.text.lower() == "and" for word in words)
     return joined > MOST_JOINED or verbs > 1 + sum(word.text.lower() in JOINING for word in words)
@@ -121,7 +123,7 @@ def has_wrong_verb(words: Sequence[Word]) -> bool:
 
 
 def find_subjects(words: Sequence[Word], verb: int) -> list[int]:
-    """The nouns before a verb that are its subject, without "group" and such."""
+    """The subjects of a verb before it, without "group" and such."""
     predicates = {verb, words[verb].head}
     return [
         at

@@ -78,7 +78,7 @@ def describe_regions(
 
 
 def names_thing(tree: ParsedSentence, things: Collection[str]) -> bool:
-    """Return whether a text has a noun, one of `things` if there are any."""
+    """Whether a text has a noun: one of `things`, if any."""
     nouns = [word.lemma.lower() for word in tree.words if word.tag.startswith("NN")]
     return any(noun in things for noun in nouns) if things else bool(nouns)
 

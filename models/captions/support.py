@@ -141,7 +141,7 @@ def support(
 def judge_words(
     matcher: Matcher, calibration: Calibration | None, image: FragmentBag, texts: Sequence[str]
 ) -> dict[str, float | None]:
-    """The confidence of each word to be in a photo; None without a calibration."""
+    """The confidence in each word about a photo; None without a calibration."""
     if calibration is None or not texts:
         return dict.fromkeys(texts)
     presence, words = calibration.presence, calibration.words
@@ -247,7 +247,7 @@ class Support:
 
     @property
     def least(self) -> float:
-        """The confidence from which on a word is supported."""
+        """The least confidence in a supported word."""
         return PRESENT if self.calibration and self.calibration.presence else SUPPORTED
 
     def box(self, phrases: Sequence[Phrase]) -> Box | None:

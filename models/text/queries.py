@@ -19,7 +19,7 @@ from models.text.reading import (
     read,
     read_whole,
 )
-from models.text.spelling import Spelling, correct
+from models.text.spelling import Correction, correct
 from models.text.things import Condition, ThingsJudge, find_things
 from models.types import FragmentBag, Span
 
@@ -62,7 +62,7 @@ class Query:
     text: str | None = None
     notes: tuple[str, ...] = ()
     conditions: tuple[Condition | None, ...] = ()
-    spellings: tuple[Spelling, ...] = ()
+    spellings: tuple[Correction, ...] = ()
     typed: str | None = None
 
     def __post_init__(self) -> None:
@@ -137,7 +137,7 @@ class Reader:
 
     def correct(
         self, text: str, known: Collection[str], things: Collection[str], *, any_word: bool
-    ) -> tuple[str, tuple[Spelling, ...]]:
+    ) -> tuple[str, tuple[Correction, ...]]:
         """A text with unknown words corrected, as far as that is wanted and known ones are near."""
         if any_word or not self.spelling:
             return text, ()
@@ -220,7 +220,7 @@ class QueryDraft:
     parts: tuple[PartDraft, ...]
     text: str
     notes: tuple[str, ...]
-    spellings: tuple[Spelling, ...] = ()
+    spellings: tuple[Correction, ...] = ()
     typed: str | None = None
 
     @classmethod
@@ -318,10 +318,10 @@ def draft_thing(phrase: str, weight: float, start: int, judge: ThingsJudge) -> P
 
 
 def place_spellings(
-    phrases: Sequence[str], found: Sequence[Sequence[Spelling]]
-) -> tuple[Spelling, ...]:
+    phrases: Sequence[str], found: Sequence[Sequence[Correction]]
+) -> tuple[Correction, ...]:
     """The spellings of each phrase, with their places among phrases joined by ", "."""
-    placed, start = list[Spelling](), 0
+    placed, start = list[Correction](), 0
     for phrase, spellings in zip(phrases, found, strict=True):
         placed += [
             replace(spelling, start=spelling.start + start, end=spelling.end + start)

@@ -30,7 +30,7 @@ RARE = 30_000  # the rank of words that MiniLM has in pieces; and of "with", whi
 
 
 @dataclass(frozen=True, slots=True)
-class Spelling:
+class Correction:
     """A word text[start:end] as it was typed, and the known word that it is taken for."""
 
     start: int
@@ -45,7 +45,7 @@ class Spelling:
 
 
 @dataclass(frozen=True, slots=True)
-class Vocabulary:
+class KnownWords:
     """Words to correct to, and how rare each is, as the logarithm of its rank."""
 
     words: tuple[str, ...]
@@ -53,7 +53,7 @@ class Vocabulary:
 
 
 @cache
-def vocabulary() -> Vocabulary:
+def vocabulary() -> KnownWords:
     """English words; those that MiniLM has whole come in the order of their frequency."""
     ranks = {
         word: rank
@@ -65,12 +65,12 @@ def vocabulary() -> Vocabulary:
     rarities = {
         word: log(RARE if is_function_word(word) else ranks.get(word, RARE)) for word in words
     }
-    return Vocabulary(tuple(words), rarities)
+    return KnownWords(tuple(words), rarities)
 
 
 def correct(
     text: str, doubtful: Collection[str], preferred: Collection[str] = ()
-) -> tuple[str, tuple[Spelling, ...]]:
+) -> tuple[str, tuple[Correction, ...]]:
     """A text with the doubtful words of it corrected, as far as known ones are near.
 
     `doubtful` are words of the text as they stand there, a few of which are looked at; `preferred`
@@ -82,7 +82,7 @@ def correct(
     known_of = find_nearest(plain_words, preferred)
     corrected = dict(zip(likely, known_of, strict=False))
     spellings = [
-        Spelling(word.span.start, word.span.end, word.text, known)
+        Correction(word.span.start, word.span.end, word.text, known)
         for word in (parse(text).words if corrected else ())
         if (known := corrected.get(word.text)) is not None
     ]

@@ -114,6 +114,11 @@ def test_items_are_put_read_and_deleted(remote: Client, png: Png) -> None:
     assert (refused.value.status, refused.value.kind) == (404, "not-found")
 
 
+def test_a_photos_own_metadata_is_stored_if_asked(local: Client, png: Png) -> None:
+    stored = local.put_item("a", image=png("red"), metadata={"n": 1}, read_metadata=True)
+    assert stored.metadata == {"n": 1, "width": 40, "height": 30, "orientation": "landscape"}
+
+
 def test_explanations_come_as_values_and_as_pictures(remote: Client, png: Png) -> None:
     photo = png("red", "blue")
     aligned = remote.align("red and blue", image=photo)
@@ -160,7 +165,7 @@ def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 
 def answering(*responses: httpx2.Response) -> Client:
-    """A client that gets these responses, and then the last one."""
+    """A client with these responses, the last one from then on."""
     client, waiting = Client("http://test"), list(responses)
     transport = httpx2.MockTransport(lambda _: waiting.pop(0) if waiting else responses[-1])
     client._http = httpx2.Client(base_url="http://test", transport=transport)

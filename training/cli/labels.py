@@ -28,7 +28,7 @@ def add_presence(
     limit: Limit = None,
     device: Device = "cpu",
 ) -> None:
-    """Fit whether photos show a thing, for searches without things, captions and boxes.
+    """Fit whether photos show a thing, for negation, captions and boxes.
 
     Fitted on split train of the labelled photos, and on the half of val of --data that
     `tessera calibrate` fits on. It is written next to the matcher, which stays as it is.
@@ -60,7 +60,7 @@ def evaluate_labels(
     json_file: Numbers = None,
     device: Device = "cpu",
 ) -> None:
-    """Measure searches by label: presence, things, negation, and where weak hits begin.
+    """Measure searches by label: presence, things, negation and weak hits.
 
     On split val of the labelled photos; of a file without one, on photos that add-presence leaves
     out.

@@ -1,4 +1,4 @@
-"""Photos with complete labels: the things of a list that each shows."""
+"""Photos with complete labels: all things of a list in each."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LEAST_SHARE = 5  # but no more than every fifth photo
 
 @dataclass(frozen=True, slots=True)
 class LabelledPhotos:
-    """Photos to fit on and photos to measure on, and the names of all things.
+    """Photos to fit and to measure on, and the things' names.
 
     `labels` of an example's metadata are the names that apply; no other one does.
     """
@@ -30,7 +30,9 @@ class LabelledPhotos:
 
 
 def read(file: Path, images: Path | None = None) -> LabelledPhotos:
-    """Read a .jsonl of {image, labels, id?, split?, sentences?}.
+    """Read a .jsonl of photos with `labels`.
+
+    A row has image and labels, and may have id, split and sentences.
 
     Without rows of split val, HELD_OUT photos are set apart by their ids. Errors are those of
     catalogue.read; ValueError for rows without labels.
@@ -45,7 +47,7 @@ def read(file: Path, images: Path | None = None) -> LabelledPhotos:
 
 
 def labels_of(example: Example) -> list[str]:
-    """The labels of a photo; ValueError where there is no list of names."""
+    """The labels of a photo; ValueError without a list of names."""
     labels = example.metadata.get("labels")
     if not isinstance(labels, list) or not all(isinstance(name, str) and name for name in labels):
         raise ValueError(f"{example.id}: 'labels' must be a list of names, got {labels!r:.60}")
@@ -61,7 +63,9 @@ def with_sentences(example: Example) -> Example:
 def hold_out(
     examples: Sequence[Example],
 ) -> tuple[tuple[Example, ...], tuple[Example, ...]]:
-    """Photos to fit on, and photos to measure on: those whose ids have the smallest digests.
+    """Photos to fit on, and photos to measure on.
+
+    The latter have the smallest digests of ids.
 
     Half of the latter have sentences, as far as there are such photos.
     """
@@ -78,6 +82,6 @@ def hold_out(
 
 
 def mark(examples: Sequence[Example], names: Sequence[str]) -> NDArray[np.bool_]:
-    """Which photos (K, N) show which things."""
+    """Whether photos show things, (K, N)."""
     rows = [[name in set(labels_of(example)) for name in names] for example in examples]
     return np.array(rows, dtype=np.bool_).reshape(len(examples), len(names))

@@ -1,4 +1,4 @@
-"""Searches by label: presence, single things, two things, negation and the line of weak hits.
+"""Searches by label: presence, things, negation and weak hits.
 
 Photos have complete labels, so every hit is known to be right or wrong.
 """
@@ -35,7 +35,7 @@ ROLE = SentenceRole.QUERY_IS_SENTENCE
 
 
 @dataclass(frozen=True, slots=True)
-class Ranking:
+class LabelRanking:
     """Means over queries, as fractions: precision at 5 and average precision."""
 
     queries: int
@@ -45,7 +45,7 @@ class Ranking:
 
 @dataclass(frozen=True, slots=True)
 class PresenceShares:
-    """Shares of things that are said to be there: of those that are, and of those that are not.
+    """Shares of present and of absent things said to be there.
 
     false_by_frequency: the latter if frequent things count more. worst: the largest share of one
     absent thing, which is `worst_of`.
@@ -60,7 +60,7 @@ class PresenceShares:
 
 @dataclass(frozen=True, slots=True)
 class WeakLine:
-    """Hits above the line of weak ones: their number, the right share, and how many are missed.
+    """Hits above the line of weak ones, and the right share.
 
     precision is the mean over queries with such hits, recall over all; empty are queries without.
     """
@@ -83,17 +83,17 @@ class LabelSearches:
     photos: int
     labels: int
     presence: PresenceShares | None
-    single: Ranking
-    pairs: Ranking
-    negation: Ranking
-    of_persons: Ranking
+    single: LabelRanking
+    pairs: LabelRanking
+    negation: LabelRanking
+    of_persons: LabelRanking
     behind: float
     weak: WeakLine | None
 
 
 @dataclass(frozen=True, slots=True)
 class LabelWorld:
-    """Photos with the labels that apply: bags, and truth (K, N) of N labels."""
+    """Photos with complete labels: bags, and truth (K, N) of N labels."""
 
     matcher: Matcher
     calibration: Calibration | None
@@ -115,11 +115,11 @@ class LabelWorld:
         return np.stack([query_parts.exact(score, vectors, term, ROLE) for term in terms])
 
     def has(self, label: str) -> Truth:
-        """Which photos show a thing."""
+        """The truth of one thing."""
         shown: Truth = self.truth[:, self.labels.index(label)]
         return shown
 
-    def rank(self, texts: Sequence[str], answers: Sequence[Truth]) -> Ranking:
+    def rank(self, texts: Sequence[str], answers: Sequence[Truth]) -> LabelRanking:
         """Rank all photos for each text."""
         rows = []
         for query, right in zip(self.ask(texts), answers, strict=True):
@@ -129,11 +129,11 @@ class LabelWorld:
                 (precision_at(FIRST, scores, relevant), average_precision(scores, relevant))
             )
         precisions, averages = zip(*rows, strict=True) if rows else ([0.0], [0.0])
-        return Ranking(len(rows), mean(precisions), mean(averages))
+        return LabelRanking(len(rows), mean(precisions), mean(averages))
 
 
 def measure(world: LabelWorld) -> LabelSearches:
-    """Measure all of a world; ValueError where too few photos share labels."""
+    """Measure all of a world; ValueError for too few common labels."""
     answered = [label for label in world.labels if world.has(label).sum() >= LEAST]
     pairs = [
         (a, b) for a, b in combinations(answered, 2) if (world.has(a) & world.has(b)).sum() >= LEAST
@@ -160,7 +160,10 @@ def measure(world: LabelWorld) -> LabelSearches:
 
 
 def find_denials(world: LabelWorld, labels: Sequence[str]) -> list[tuple[str, str]]:
-    """Pairs a and b: LACKING photos have a without b, and SHARE of those of a have b."""
+    """Pairs of labels to ask for one without the other.
+
+    LACKING photos have a without b, and SHARE of those of a have b.
+    """
     return [
         (a, b)
         for a, b in permutations(labels, 2)
@@ -174,7 +177,7 @@ def deny(a: str, b: str) -> str:
     return f"a {a}, no {b}"
 
 
-def rank_denials(world: LabelWorld, pairs: Sequence[tuple[str, str]]) -> Ranking:
+def rank_denials(world: LabelWorld, pairs: Sequence[tuple[str, str]]) -> LabelRanking:
     """Rank photos for things without others."""
     return world.rank(
         [deny(a, b) for a, b in pairs], [world.has(a) & ~world.has(b) for a, b in pairs]
@@ -182,7 +185,7 @@ def rank_denials(world: LabelWorld, pairs: Sequence[tuple[str, str]]) -> Ranking
 
 
 def measure_behind(world: LabelWorld, pairs: Sequence[tuple[str, str]]) -> float:
-    """The share of queries in which photos that are said to show what is denied come last."""
+    """The share of queries with all photos of denied things last."""
     judge = world.calibration.presence if world.calibration else None
     if judge is None:
         return 0.0
@@ -198,7 +201,7 @@ def measure_behind(world: LabelWorld, pairs: Sequence[tuple[str, str]]) -> float
 
 
 def measure_presence(world: LabelWorld) -> PresenceShares | None:
-    """What is said to be there, of all labels in all photos; None without a presence."""
+    """Shares over all labels and photos; None without a presence."""
     judge = world.calibration.presence if world.calibration else None
     if judge is None:
         return None

@@ -156,7 +156,7 @@ def format_label_searches(measured: LabelSearches) -> Group:
 
 
 def format_presence(shares: PresenceShares, behind: float) -> list[str]:
-    """What is said to be there, in percent."""
+    """The shares of presence, in percent."""
     there, false, often, worst = (
         f"{100 * share:.1f} %"
         for share in (shares.there, shares.false, shares.false_by_frequency, shares.worst)

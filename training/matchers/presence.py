@@ -1,4 +1,4 @@
-"""Fitting of presence: a map from texts to directions of photos, by logistic regression."""
+"""Fitting of presence: a logistic regression from texts to directions."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Logits:
 
     @classmethod
     def start(cls, dimension: int, share: float) -> Logits:
-        """Begin with a part of the score as it is, and the mean share of things."""
+        """Begin with the score, and the mean share of things."""
         return cls(
             torch.zeros(dimension, dimension, requires_grad=True),
             torch.zeros(dimension, requires_grad=True),
@@ -62,8 +62,8 @@ class Logits:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
-    """Log odds e + γᵀ h that FALSE_SHARE of the photos without a thing reach."""
+class PresenceLimits:
+    """Limits e + γᵀ h, for FALSE_SHARE of the photos without things."""
 
     weights: Tensor
     level: Tensor
@@ -76,7 +76,7 @@ class Limits:
 def fit_for(
     loaded: Checkpoint, labelled: Sequence[Example], corpus: Corpus, progress: Progress = silent
 ) -> Presence:
-    """Fit the presence of a calibrated matcher on labelled and on described photos.
+    """Fit a calibrated matcher's presence on labelled and described photos.
 
     ValueError for a matcher without a calibration, with a catalogue's terms or another score than
     the sum of maxima; LookupError for a corpus without val.
@@ -94,7 +94,7 @@ def fit_for(
 
 
 def fit_presence(truth: PresenceTruth, progress: Progress = silent, seed: int = 0) -> Presence:
-    """Fit on four fifths of the photos, check on the others, and fit on all.
+    """Fit on four fifths, check on the others, fit on all.
 
     What is checked are the things, which are the names that are told apart well enough, and by how
     much limits are too low, as they are measured on photos that were learned.
@@ -123,7 +123,7 @@ def fit_presence(truth: PresenceTruth, progress: Progress = silent, seed: int = 
 
 
 def choose_things(above: Tensor, checked: PresenceTruth) -> frozenset[str]:
-    """The names whose log odds (K, N) tell photos apart with an AUC of LEAST_AUC."""
+    """The names with an AUC of LEAST_AUC by log odds (K, N)."""
     return frozenset(
         name
         for name, values, shown in zip(checked.names, above.T, checked.shown.T, strict=True)
@@ -133,7 +133,7 @@ def choose_things(above: Tensor, checked: PresenceTruth) -> frozenset[str]:
 
 
 def auc(there: Tensor, absent: Tensor) -> float:
-    """The share of pairs in which what is there has the larger value; ties count half.
+    """The share of pairs in the right order; ties count half.
 
     >>> auc(torch.tensor([2.0, 3.0]), torch.tensor([1.0, 2.0]))
     0.875
@@ -143,7 +143,7 @@ def auc(there: Tensor, absent: Tensor) -> float:
 
 
 def fit_margin(above: Tensor, shown: Tensor) -> float:
-    """The log odds at the limit, where each thing is there as often as not.
+    """The log odds at the limit, for things in half of photos.
 
     Shapes: log odds above the limit and what is shown, both (K, N).
     """
@@ -194,10 +194,10 @@ def fit_logits(truth: PresenceTruth, progress: Progress, seed: int) -> Logits:
     return fitted
 
 
-def fit_limits(fitted: Logits, truth: PresenceTruth) -> Limits:
+def fit_limits(fitted: Logits, truth: PresenceTruth) -> PresenceLimits:
     """Fit a quantile of the photos without each thing (Koenker & Bassett 1978), by Adam."""
     logits, sums, absent = fitted.of_all(truth), add_up(truth.texts), truth.shown == 0
-    limits = Limits(
+    limits = PresenceLimits(
         torch.zeros(sums.shape[1], requires_grad=True), torch.zeros((), requires_grad=True)
     )
     optimizer = torch.optim.Adam([limits.weights, limits.level], LIMITS_RATE)
@@ -211,7 +211,7 @@ def fit_limits(fitted: Logits, truth: PresenceTruth) -> Limits:
         loss.backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
         optimizer.step()
         schedule.step()
-    return Limits(limits.weights.detach(), limits.level.detach())
+    return PresenceLimits(limits.weights.detach(), limits.level.detach())
 
 
 def pad(images: Sequence[Tensor]) -> PaddedBags:

@@ -1,4 +1,4 @@
-"""Truth of presence: photos, names of things, and which photos show which."""
+"""Truth of presence: photos, names of things, and what is shown."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LEAST_LABELLED, LEAST_NAMED = 5, 50  # photos that have a label, and whose sente
 
 @dataclass(frozen=True, slots=True)
 class PresenceTruth:
-    """Photos, texts that name things, and which photos show which.
+    """Photos, names of things, and what is shown.
 
     Shapes: images are K bags (R_k, D), texts N bags, and shown (K, N) is 1 where a thing is there,
     0 where it is not and −1 where that is not known.
@@ -48,7 +48,7 @@ def gather(
     described: Sequence[Example],
     progress: Progress,
 ) -> PresenceTruth:
-    """Embed photos with complete labels and photos with sentences, and what they name.
+    """Embed labelled and described photos, and the names of their things.
 
     A label is known for labelled photos alone, a noun for photos with sentences: a photo shows it
     if one of them names it. Names are in the singular. ValueError without frequent labels.
@@ -75,7 +75,7 @@ def gather(
 
 
 def mark(named: Sequence[frozenset[str] | None], names: Sequence[str]) -> Tensor:
-    """Which photos (K, N) have which names, −1 for photos of which nothing is known."""
+    """Whether photos have names, (K, N); −1 for unknown ones."""
     rows = [
         [-1] * len(names) if has is None else [int(name in has) for name in names] for has in named
     ]
@@ -83,7 +83,7 @@ def mark(named: Sequence[frozenset[str] | None], names: Sequence[str]) -> Tensor
 
 
 def list_nouns(examples: Sequence[Example]) -> list[frozenset[str] | None]:
-    """The nouns of each photo's sentences in the singular; None for photos with few."""
+    """The nouns of each photo's sentences; None for photos with few."""
     nouns = ParsedPhotos.of(examples).list_nouns()
     return [
         frozenset(IRREGULAR.get(noun, noun) for noun in photo_nouns)

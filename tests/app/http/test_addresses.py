@@ -1,4 +1,4 @@
-"""A service below a path of a proxy names addresses that clients can reach."""
+"""Addresses of a service below a path of a proxy."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ROOT = "/shop/photos"
 
 @pytest.fixture
 def below(settings: Settings, engine: Engine, png: Png) -> Iterator[str]:
-    """The address of a proxy that cuts off the path of the service behind it."""
+    """The address of a proxy for a service below a path."""
     put(engine, "default", [Draft("a/b red", {"n": 1}).with_photo(png("red"))])
     app = create_app(settings.model_copy(update={"root_path": ROOT}), engine)
     with listen(app, **OPTIONS) as service, cut_off(ROOT, service) as address:
@@ -32,7 +32,7 @@ def below(settings: Settings, engine: Engine, png: Png) -> Iterator[str]:
 
 @pytest.fixture
 def http() -> Iterator[httpx2.Client]:
-    """A client with time for the first search of a process, which imports much."""
+    """A client with time for the first search, with all its imports."""
     with httpx2.Client(timeout=60) as client:
         yield client
 

@@ -1,4 +1,4 @@
-"""Searches by label are measured on photos that show what their labels say."""
+"""Searches by label are measured on photos of colours."""
 
 from itertools import product
 
@@ -19,7 +19,10 @@ LABELS = ("blue", "lime", "red")
 
 @pytest.fixture
 def world():
-    """Ten photos of every choice of three colours; each region has one colour, and one is grey."""
+    """Ten photos of every choice of three colours.
+
+    Each region has one colour, and one is grey.
+    """
     colours = torch.stack([Colours().word(name) for name in LABELS])
     choices = [shown for shown in product([False, True], repeat=3) for _ in range(10)]
     bags = [

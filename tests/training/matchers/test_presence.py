@@ -1,4 +1,4 @@
-"""Presence is fitted by what photos are known to show."""
+"""Presence is fitted to known labels and nouns."""
 
 from dataclasses import replace
 
