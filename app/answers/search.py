@@ -21,7 +21,6 @@ from app.schemas.fields import Corners
 from app.schemas.regions import RegionHit
 from app.schemas.search import (
     ImageHit,
-    ImageHits,
     PhotoBody,
     QueryOut,
     Search,
@@ -34,20 +33,13 @@ from app.telemetry.requests import note, stage
 from index.bags import photo_at
 from index.filters import parse, simple_parts
 from index.items import Item
-from index.search.requests import Answer, Hit, Request
+from index.search.requests import Answer, Hit, Request, WordGains
 from index.segments.rows import Side
 from models.scores import alignment
 from models.text.queries import Query
 from models.types import Box
 from models.vision import images
 from models.vision.images import Photo
-
-
-def search_images(engine: Engine, search: Search, photo: Photo | None) -> ImageHits:
-    """Search for the photos of a request; returns a page."""
-    query = read_query(engine, search, photo, of_photos=True)
-    hits, about = find_page(engine, search, query, "images", _image_hit)
-    return ImageHits(hits=hits, **about)
 
 
 def search_sentences(engine: Engine, search: Search, photo: Photo | None) -> SentenceHits:
@@ -177,10 +169,11 @@ def find_page(
     side: Side,
     hit_out: Callable[[Search, Query, Hit, Item], HitOut],
     per_photo: int | None = None,
+    words: WordGains | None = None,
 ) -> tuple[list[HitOut], AboutHits]:
     """Find a page of hits as JSON, and the fields about them.
 
-    With `per_photo` hits are regions, of which a photo has so many at most.
+    With `per_photo` hits are regions, of which a photo has so many at most; `words` raise photos.
     """
     request = Request(
         side,
@@ -190,6 +183,7 @@ def find_page(
         least=search.min_probability,
         exact=search.exact,
         per_photo=per_photo,
+        words=words,
     )
     cursors = Cursors(engine.catalog.secret)
     if search.cursor is not None:
@@ -201,11 +195,11 @@ def find_page(
         for hit in answer.hits
         if hit.item in items  # one that was deleted since the search is not
     ]
-    notes: list[str] = _note_unknown(engine, search, hits) + notes_of(items.values())
+    notes: list[str] = note_unknown(engine, search, hits) + notes_of(items.values())
     return hits, AboutHits(
         collection=search.collection,
         model=engine.models.name,
-        query=_query_out(query, notes),
+        query=query_out(query, notes),
         weak_below=_choose_weak_line(engine, answer) if per_photo is None else None,
         searched=SearchedOut.model_validate(answer, from_attributes=True),
         cursor=write_next(cursors, search, request, answer) if answer.more else None,
@@ -217,7 +211,7 @@ def _choose_weak_line(engine: Engine, answer: Answer) -> float | None:
     return engine.models.weak_below if answer.weak_below is None else answer.weak_below
 
 
-def _query_out(query: Query, notes: Sequence[str]) -> QueryOut:
+def query_out(query: Query, notes: Sequence[str]) -> QueryOut:
     """The query as it was understood, with further notes."""
     corrected = query.typed is not None
     return QueryOut(
@@ -227,21 +221,24 @@ def _query_out(query: Query, notes: Sequence[str]) -> QueryOut:
             WordOut(text=word.typed, span=(word.start, word.end), spelling=word.known)
             for word in query.spellings
         ],
-        fragments=fragments(query.bag),
+        fragments=fragments(query.bag) if query.parts else [],
         notes=[*query.notes, *dict.fromkeys(notes)],
     )
 
 
-def _note_unknown(
-    engine: Engine, search: Search, hits: Sequence[ImageHit | SentenceHit | RegionHit]
+def note_unknown(
+    engine: Engine,
+    search: Search,
+    hits: Sequence[ImageHit | SentenceHit | RegionHit],
+    keys: Sequence[str] = (),
 ) -> list[str]:
-    """Write notes about keys and values of no item.
+    """Write notes about keys and values of no item; `keys` are further ones to look for.
 
     The catalog is read only where a filter without hits, or a list of fields, may name some.
     """
     filtered = [] if hits else [part.key for part in simple_parts(parse(search.filter))]
     carried = {key for hit in hits for key in hit.metadata}
-    missed = [key for key in search.fields or () if key not in carried]
+    missed = [key for key in (*keys, *(search.fields or ())) if key not in carried]
     if not filtered and not missed:
         return []
     name, catalog = search.collection, engine.catalog
@@ -257,7 +254,8 @@ def _note_unknown(
     )
 
 
-def _image_hit(search: Search, query: Query, hit: Hit, stored: Item) -> ImageHit:
+def image_hit(search: Search, query: Query, hit: Hit, stored: Item) -> ImageHit:
+    """An item by its best photo, as JSON."""
     photo = photo_at(hit.position)
     assert photo is not None
     return ImageHit(

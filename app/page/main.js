@@ -64,7 +64,7 @@ function visit(changes) {
 }
 
 /** Go to the same question with changes. */
-const refine = (changes) => visit({ ...wanted(), ...("text" in changes && { typed: false }), shown: 0, item: null, ...changes });
+const refine = (changes) => visit({ ...wanted(), ...("text" in changes && { typed: false, undated: false }), shown: 0, item: null, ...changes });
 
 /** Change the address without a new entry in the history. */
 const note = (changes) => history.replaceState(history.state, "", address({ ...wanted(), ...changes }));

@@ -23,8 +23,9 @@ export async function search(asked, holdings, image, { cursor = null, limit = PA
     return products({ ...sent, ...(least !== null && { min_probability: least }) }, signal);
   }
   const spelled = asked.text && asked.typed ? { spelling: false } : {};
+  const dated = asked.text && asked.undated && !asked.parts ? { dates: false } : {};
   if (isQuestion(asked)) {
-    return photos({ ...question, ...spelled, ...filterOf(asked), ...page }, asked.parts, signal);
+    return photos({ ...question, ...spelled, ...dated, ...filterOf(asked), ...page }, asked.parts, signal);
   }
   return browsed(asked, cursor, signal);
 }
@@ -80,7 +81,7 @@ async function photos(sent, parts, signal) {
   const { query, searched, hits, cursor, weak_below: weakBelow } = answer;
   return {
     ...query, hits: hits.map((hit) => ({ ...hit, weakBelow })), cursor, weakBelow,
-    behind: searched.behind, total, refused: [], facets: [],
+    behind: searched.behind, total: answer.total ?? (query.filters?.length > 0 ? null : total), refused: [], facets: [],
   };
 }
 

@@ -40,6 +40,11 @@ function wordChips({ words, refused, text, corrected }, ask) {
   ];
 }
 
+/** Chips of dates in the text; without them, these are words again. */
+function dateChips({ filters = [] }, ask) {
+  return filters.map(({ words }) => chip(`Taken: ${words}`, "filter", () => ask({ undated: true }), words));
+}
+
 function filterChips(filter, ask) {
   return Object.entries(filter).flatMap(([key, chosen]) => {
     const name = label(key);
@@ -65,7 +70,7 @@ function rangeOf(chosen) {
 export function showUnderstood(place, answer, filter, ask) {
   const filters = filterChips(filter, ask);
   const clear = filters.length > 1 ? chip("Clear all filters", "clear", () => ask({ filter: {} }), "all filters") : null;
-  const chips = [...wordChips(answer, ask), ...filters, clear].filter(Boolean);
+  const chips = [...wordChips(answer, ask), ...dateChips(answer, ask), ...filters, clear].filter(Boolean);
   place.replaceChildren(...chips);
   place.hidden = chips.length === 0;
 }

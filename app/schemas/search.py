@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, Field, field_validator
 
+from app.schemas.facets import FacetOut, Facets, Sort
 from app.schemas.fields import (
     MOST_FIELDS,
     SEARCH,
@@ -104,8 +105,38 @@ class Search(PhotoBody):
 class ImageSearch(Search):
     """A search for photos.
 
-    The query is a text, weighted phrases, a stored photo or an upload.
+    The query is a text, weighted phrases, a stored photo or an upload. With `sort` or `facets` it
+    may be left out: then all photos that pass the filter are listed.
     """
+
+    min_probability: Fraction | None = Field(
+        None,
+        description="Leave out hits that are less probable. Where photos are sorted or counted "
+        "and this is not set, it is `weak_below`.",
+    )
+    facets: Facets = Field(default_factory=list)
+    sort: Sort = None
+    words: bool = Field(
+        True,
+        description="Look up words of the text in the title, keywords, description, people, city, "
+        "region, country, folder, file and camera of items, too: photos with them rise.",
+    )
+
+    dates: bool = Field(
+        True,
+        description='Take dates in the text, such as "June 2021" or "last summer", for a filter of '
+        "`taken`, in collections with such dates.",
+    )
+
+    @property
+    def lists(self) -> bool:
+        """Whether all probable photos are counted, or ordered by a key."""
+        return bool(self.facets) or self.sort is not None
+
+    @property
+    def browses(self) -> bool:
+        """Whether it lists photos without a query or a stored photo."""
+        return self.lists and not ((self.text or "").strip() or self.phrases or self.id)
 
 
 class TextSearch(Search):
@@ -166,6 +197,18 @@ class WordOut(BaseModel):
     synonyms: list[str] = Field(default=[], description="Words that are searched as well.")
 
 
+class QueryFilter(BaseModel):
+    """A part of the text as a filter, such as a date.
+
+    `words` say what it stands for. To refuse it, send `"dates": false`.
+    """
+
+    text: str
+    span: tuple[int, int]
+    filter: dict[str, Any]
+    words: str
+
+
 class QueryOut(BaseModel):
     """The query as it was understood.
 
@@ -175,6 +218,9 @@ class QueryOut(BaseModel):
     text: str | None
     corrected: str | None = Field(None, description="The text with corrected spellings.")
     words: list[WordOut] = Field([], description="The words that were corrected.")
+    filters: list[QueryFilter] = Field(
+        default=[], description="Dates of the text: only photos of any of them are hits."
+    )
     fragments: list[FragmentOut]
     notes: list[str] = []
 
@@ -193,10 +239,18 @@ class SearchedOut(BaseModel):
     damaged: DamagedItems = []
 
 
+class WordGave(BaseModel):
+    """A word in a field of the item, and its share of the score."""
+
+    word: str
+    field: str
+    gave: float
+
+
 class ImageHit(BaseModel):
     """An item by its best photo.
 
-    Links add up to the score, as phrases do.
+    Links, or phrases, and words add up to the score.
     """
 
     id: str
@@ -212,6 +266,9 @@ class ImageHit(BaseModel):
     sentences: list[str]
     links: list[LinkOut]
     phrases: list[PhraseOut]
+    words: list[WordGave] = Field(
+        default=[], description="What words of its name, place, keywords and description gave."
+    )
 
 
 class SentenceHit(BaseModel):
@@ -248,8 +305,15 @@ class Hits(BaseModel):
 
 
 class ImageHits(Hits):
-    """Photos, best first."""
+    """Photos, best first or sorted, and counts of all if asked for."""
 
+    min_probability: float | None = Field(
+        default=None, description="From which on photos were sorted and counted here."
+    )
+    total: int | None = Field(
+        default=None, description="How many items are as probable and pass the filter, if counted."
+    )
+    facets: list[FacetOut] = Field(default=[], description="Counts over all of these.")
     hits: list[ImageHit]
 
 

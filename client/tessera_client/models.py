@@ -120,6 +120,17 @@ class Collections(BaseModel):
     collections: list[Collection]
 
 
+class DateCount(BaseModel):
+    """A year, month or day, and its number of relevant items.
+
+    `filter` is a condition on the key that exactly these items meet.
+    """
+
+    value: Annotated[str, Field(examples=["2019-08"])]
+    count: int
+    filter: Annotated[dict[str, str], Field(examples=[{"prefix": "2019-08-"}])]
+
+
 class Deletion(BaseModel):
     """The numbers of matching and deleted items.
 
@@ -314,6 +325,18 @@ class Problem(BaseModel):
         str, Field(description="What was wrong with this request, and what would work.")
     ]
     instance: Annotated[str, Field(description="The path that was asked for.")]
+
+
+class QueryFilter(BaseModel):
+    """A part of the text as a filter, such as a date.
+
+    `words` say what it stands for. To refuse it, send `"dates": false`.
+    """
+
+    text: str
+    span: list[int]
+    filter: dict[str, Any]
+    words: str
 
 
 class RangeCount(BaseModel):
@@ -531,6 +554,14 @@ class ValueCount(BaseModel):
     count: int
 
 
+class WordGave(BaseModel):
+    """A word in a field of the item, and its share of the score."""
+
+    word: str
+    field: str
+    gave: float
+
+
 class Word(BaseModel):
     """A word of the text, its place, and its interpretation."""
 
@@ -608,12 +639,19 @@ class Facet(BaseModel):
     least: Annotated[float | None, Field(description="The smallest number.")]
     most: Annotated[float | None, Field(description="The largest number.")]
     ranges: list[RangeCount]
+    by: Annotated[
+        Literal["year", "month", "day"] | None,
+        Field(description="The periods of dates: longer ones than asked for where those are many."),
+    ] = None
+    dates: Annotated[
+        list[DateCount] | None, Field(description="Periods with items, the earliest first.")
+    ] = None
 
 
 class ImageHit(BaseModel):
     """An item by its best photo.
 
-    Links add up to the score, as phrases do.
+    Links, or phrases, and words add up to the score.
     """
 
     id: str
@@ -637,6 +675,13 @@ class ImageHit(BaseModel):
     sentences: list[str]
     links: list[Link]
     phrases: list[Phrase]
+    words: Annotated[
+        list[WordGave],
+        Field(
+            description="What words of its name, place, keywords and description gave.",
+            validate_default=True,
+        ),
+    ] = []
 
 
 class Index(BaseModel):
@@ -817,6 +862,13 @@ class Query(BaseModel):
     words: Annotated[
         list[Word], Field(description="The words that were corrected.", validate_default=True)
     ] = []
+    filters: Annotated[
+        list[QueryFilter],
+        Field(
+            description="Dates of the text: only photos of any of them are hits.",
+            validate_default=True,
+        ),
+    ] = []
     fragments: list[Fragment]
     notes: list[str] = []
 
@@ -856,7 +908,7 @@ class SentenceHits(BaseModel):
 
 
 class ImageHits(BaseModel):
-    """Photos, best first."""
+    """Photos, best first or sorted, and counts of all if asked for."""
 
     collection: str
     model: str
@@ -869,4 +921,14 @@ class ImageHits(BaseModel):
     ]
     searched: Searched
     cursor: str | None
+    min_probability: Annotated[
+        float | None, Field(description="From which on photos were sorted and counted here.")
+    ] = None
+    total: Annotated[
+        int | None,
+        Field(description="How many items are as probable and pass the filter, if counted."),
+    ] = None
+    facets: Annotated[
+        list[Facet], Field(description="Counts over all of these.", validate_default=True)
+    ] = []
     hits: list[ImageHit]

@@ -208,8 +208,9 @@ def probabilities(
     sizes: Numbers,
     *,
     in_photos: bool,
+    gains: Floats | None = None,
 ) -> list[float]:
-    """The probabilities of rows as answers, from parts' scores (P, N).
+    """The probabilities of rows as answers, from parts' scores (P, N) and words' gains (N,).
 
     Where the rows are sentences, of `sizes` (N,) fragments with the sums (N, D).
     """
@@ -217,7 +218,9 @@ def probabilities(
         return []
     parts = torch.from_numpy(scores)
     if role is not SentenceRole.ROWS_ARE_SENTENCES:
-        calibrated: Tensor = calibration.of_query(query, parts, in_photos)
+        calibrated: Tensor = calibration.of_query(
+            query, parts, in_photos, None if gains is None else torch.from_numpy(gains)
+        )
     else:
         long = torch.from_numpy(sums.astype(np.float32))
         counts = torch.from_numpy(sizes)

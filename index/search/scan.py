@@ -75,12 +75,15 @@ class Scan:
         estimates = self._estimate(rows, numbers, heads)
         # Regions have the joined score of all parts.
         terms = [JOINED] if self._regions else self._terms
+        total = query_parts.totals(estimates.scores, terms)
+        if self._request.words is not None:
+            total += self._request.words.scores_of(rows.revisions[numbers])
         return Scored(
             rows,
             numbers,
             estimates.scores,
             estimates.errors,
-            query_parts.totals(estimates.scores, terms),
+            total,
             query_parts.total_errors(estimates.scores, estimates.errors, terms),
         )
 
@@ -121,6 +124,7 @@ class Scan:
             request.side == "images"
             and request.role is SentenceRole.QUERY_IS_SENTENCE
             and request.least is None
+            and request.words is None
             and (self._regions or self._rescorer.device is None)
         )
 
@@ -187,7 +191,13 @@ def probabilities(
         scored.rows.summaries[scored.numbers].astype(np.float32),
         scored.rows.sizes[scored.numbers],
         in_photos=request.side == "images",
+        gains=gains_of(request, scored.rows.revisions[scored.numbers]),
     )
+
+
+def gains_of(request: Request, revisions: Numbers) -> Floats | None:
+    """The gains of items by their words, in log odds; None without words."""
+    return None if request.words is None else request.words.of(revisions)
 
 
 def keep_probable(

@@ -125,21 +125,37 @@ class Calibration:
         features = self.features(kind, scores, sums, sizes).double()
         return torch.sigmoid(features @ self.coefficients[kind.value].double()).float()
 
-    def of_query(self, query: Query, scores: Tensor, in_photos: bool) -> Tensor:
+    def of_query(
+        self, query: Query, scores: Tensor, in_photos: bool, gains: Tensor | None = None
+    ) -> Tensor:
         """Probabilities (N,) of answers to a query, from its parts' scores (P, N).
 
-        An answer is as probable as its least probable part; a negated part has 1 − p.
+        An answer is as probable as its least probable part; a negated part has 1 − p. Log odds of
+        texts that are asked for rise by `gains` (N,), which words of the answers give.
         """
         least = torch.ones(scores.shape[1])
         parts = zip(query.parts, query.weights, query.conditions, scores, strict=True)
+        text = PairKind.TEXT_IN_PHOTO
         for part, weight, condition, part_scores in parts:
             if condition is None:
                 sums, size = part.vectors.float().sum(0, keepdim=True), torch.tensor([len(part)])
                 probability = self.probabilities(kind_of(part, in_photos), part_scores, sums, size)
             else:
                 probability = torch.sigmoid(part_scores.double() + condition.bias).float()
+            if gains is not None and weight > 0 and kind_of(part, in_photos) is text:
+                probability = raise_odds(probability, gains)
             least = torch.minimum(least, probability if weight > 0 else 1 - probability)
         return least
+
+    def score_of_odds(self, query: Query) -> float:
+        """How much of a query's score a unit of log odds of its first text is."""
+        parts = zip(query.parts, query.weights, query.conditions, strict=True)
+        for part, weight, condition in parts:
+            kind = kind_of(part, in_photos=True)
+            if weight > 0 and kind is PairKind.TEXT_IN_PHOTO:
+                slope = 1.0 if condition else float(self.coefficients[kind.value][0])
+                return weight / slope if slope > 0 else weight
+        return 1.0
 
     def of_pair(self, image: FragmentBag, query: Query, score: str) -> float:
         """The probability of a photo for a query; 0 for a query without parts."""
@@ -152,3 +168,14 @@ class Calibration:
             for part, counting in zip(query.parts, query.countings, strict=True)
         ]
         return float(self.of_query(query, torch.tensor(scores)[:, None], in_photos=True))
+
+
+def raise_odds(probabilities: Tensor, gains: Tensor) -> Tensor:
+    """Probabilities (N,) with log odds raised by gains (N,); those without one stay to the bit.
+
+    >>> raise_odds(torch.tensor([0.5, 0.5]), torch.tensor([0.0, np.log(3)])).tolist()
+    [0.5, 0.75]
+    """
+    odds = probabilities.double() * gains.double().exp()
+    raised = odds / (1 - probabilities.double() + odds)
+    return torch.where(gains > 0, raised.float(), probabilities)

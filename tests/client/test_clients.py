@@ -82,6 +82,9 @@ def test_search_finds_by_text_by_photo_and_by_id(remote: Client, png: Png) -> No
     assert remote.item_crop(part.id, tuple(part.box), webp=True)[8:12] == b"WEBP"
     half = remote.search_images(image=png("red", "lime"), box=(0.5, 0, 1, 1)).hits[0]
     assert half.id == "lime"
+    listed = remote.search_images(sort="colour", descending=True, facets=["colour"], limit=2)
+    assert [hit.id for hit in listed.hits] == ["white", "red"]
+    assert (listed.total, listed.facets[0].distinct) == (5, 5)
 
 
 def test_links_of_a_hit_add_up(remote: Client, png: Png) -> None:

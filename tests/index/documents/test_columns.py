@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from index.documents.columns import Column, round_bounds
+from index.documents.columns import Column
+from index.documents.facet_counts import round_bounds
 from index.filters import canonical, parse
 
 values = st.sampled_from([1, 2.5, -3, 40, "a", "b", True, None])
