@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
+from starlette.types import Receive, Scope, Send
 
 from app import demos
 from app.access.door import EngineDep, require_role
@@ -37,12 +38,23 @@ def examples(engine: EngineDep, collection: CollectionDep = DEFAULT) -> Examples
     )
 
 
+class PageFiles:
+    """The page's files, compressed, for GET and HEAD alike."""
+
+    def __init__(self) -> None:
+        self._files = GZipMiddleware(StaticFiles(directory=PAGE, html=True))
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send a file; one that is only named for HEAD would be named as not compressed."""
+        await self._files({**scope, "extensions": {}}, receive, send)
+
+
 def serve(app: FastAPI) -> None:
     """Add a route for every file of the page.
 
     A mount at / would hide all other addresses.
     """
-    files = GZipMiddleware(StaticFiles(directory=PAGE, html=True))
+    files = PageFiles()
     app.router.routes += [
         Route("/", files),
         Route("/docs", _reference),

@@ -1,4 +1,4 @@
-"""Truth of presence: photos, names of things, and what is shown."""
+"""Truth of presence: photos, names of things, and their presence."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LEAST_LABELLED, LEAST_NAMED = 5, 50  # photos that have a label, and whose sente
 
 @dataclass(frozen=True, slots=True)
 class PresenceTruth:
-    """Photos, names of things, and what is shown.
+    """Photos, names of things, and their presence.
 
     Shapes: images are K bags (R_k, D), texts N bags, and shown (K, N) is 1 where a thing is there,
     0 where it is not and −1 where that is not known.

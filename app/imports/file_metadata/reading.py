@@ -67,7 +67,7 @@ def read_file(
     with _open(file, limits) as opened:
         head = opened.read(HEAD)
         opened.seek(0)
-        kind = kind_of(head)
+        kind = kind_of(head, file.suffix.lower() if isinstance(file, Path) else "")
         if kind == "video":
             content = _read_video(opened, limits, 1 if sidecars is None else MOST_FRAMES)
         elif kind == "raw":

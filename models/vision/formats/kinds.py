@@ -36,12 +36,15 @@ PICTURE_BRANDS = (
 )
 
 
-def kind_of(head: bytes) -> Kind:
-    """Return the kind of a file by its first bytes; else picture."""
+def kind_of(head: bytes, ending: str = "") -> Kind:
+    """Return the kind of a file by its first bytes; else picture.
+
+    Raw files that begin as any TIFF are known by their ending.
+    """
     if head[4:12] == b"ftypcrx " or head.startswith(RAW_STARTS) or _is_canon(head):
         return "raw"
     if head.startswith(TIFF_STARTS):
-        return "raw" if _is_raw_tiff(head) else "picture"
+        return "raw" if ending in RAW_ENDINGS or _is_raw_tiff(head) else "picture"
     return "video" if demuxer_of(head) else "picture"
 
 

@@ -51,6 +51,13 @@ def test_addresses_of_photos_lead_through_the_proxy(below: str, http: httpx2.Cli
         assert (answer.status_code, answer.headers["content-type"]) == (200, "image/jpeg")
 
 
+@pytest.mark.parametrize("path", ["", "main.js", "docs", "docs/viewer/swagger-ui.css", "livez"])
+def test_the_page_and_its_files_are_below_the_path(
+    below: str, http: httpx2.Client, path: str
+) -> None:
+    assert http.get(f"{below}/{path}").status_code == 200
+
+
 def test_redirects_and_problems_name_the_whole_path(below: str, http: httpx2.Client) -> None:
     moved = http.get(f"{below}/items/", follow_redirects=False)
     assert moved.headers["location"] == f"{moved.url}".rstrip("/")

@@ -51,6 +51,12 @@ def test_kinds_are_known_by_the_first_bytes(head: bytes, kind: str) -> None:
     assert kind_of(head) == kind
 
 
+def test_a_raw_file_that_begins_as_any_tiff_is_known_by_its_ending() -> None:
+    tiff = write_picture("TIFF", draw(1, 9, 9))
+    assert [kind_of(tiff, ending) for ending in ("", ".tif", ".3fr")] == [*["picture"] * 2, "raw"]
+    assert kind_of(JPEG, ".dng") == "picture"
+
+
 def test_a_raw_file_shows_its_preview() -> None:
     raw = read_raw(BytesIO(write_dng(JPEG, CAMERA, TAKEN)), MOST, 1280)
     assert np.array_equal(raw.photo.pixels, decode(JPEG).pixels)
