@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pathspec import GitIgnoreSpec
 
+from app.imports.ignoring import IGNORE_FILE, LONGEST_FILE, Patterns, read_patterns
 from app.imports.item_lines import read_items
-from app.imports.sources import ImportOutcome, ItemSource, make_stamp, name_file, readable
+from app.imports.sources import (
+    ImportOutcome,
+    ItemSource,
+    make_stamp,
+    name_file,
+    open_regular,
+    readable,
+)
 from index.items import check_new_id
 from models.vision.photo_decoding import is_photo
 
@@ -53,7 +61,7 @@ def _find(path: Path, exclude: GitIgnoreSpec) -> Iterator[ItemSource | ImportOut
         reason = f"tables are read as {', '.join(sorted(TABLE_ENDINGS))}: export it as one of these"
         yield ImportOutcome(readable(path), "refused", reason)
     elif path.exists():
-        yield _make_source(path.resolve(), path.name)
+        yield _let_move(_make_source(path.resolve(), path.name))
     else:
         yield ImportOutcome(readable(path), "refused", "there is no such file or folder")
 
@@ -65,29 +73,49 @@ class _Walk:
     root: Path
     exclude: GitIgnoreSpec
     followed: list[Path] = field(default_factory=list)  # where links led that were followed
+    _patterns: dict[str, Patterns] = field(default_factory=dict)  # of folders that come
 
     def __iter__(self) -> Iterator[ItemSource | ImportOutcome]:
         unreadable = list[OSError]()
         for place, folders, files in os.walk(
             self.root, onerror=unreadable.append, followlinks=True
         ):
-            left_out = {name: self._skip_folder(Path(place, name)) for name in sorted(folders)}
+            try:
+                patterns = self._read_patterns(Path(place), files)
+            except (OSError, ValueError) as wrong:
+                folders.clear()
+                reason = f"its {IGNORE_FILE} is not understood: {wrong}"
+                yield ImportOutcome(readable(place), "refused", reason)
+                continue
+            left_out = {
+                name: self._skip_folder(Path(place, name), patterns) for name in sorted(folders)
+            }
             folders[:] = [name for name, kind in left_out.items() if not kind]
+            self._patterns |= {os.path.join(place, name): patterns for name in folders}  # noqa: PTH118
             for name, kind in left_out.items():
                 if kind:
                     yield ImportOutcome(readable(Path(place, name)), "unread", kind)
             for name in sorted(files):
-                yield self._take(Path(place, name))
+                yield self._take(Path(place, name), patterns)
         for failed in unreadable:
             yield _refuse_unreadable(failed.filename, failed)
 
-    def _skip_folder(self, folder: Path) -> str:
+    def _read_patterns(self, folder: Path, files: Sequence[str]) -> Patterns:
+        """Return the patterns that hold in a folder."""
+        patterns = self._patterns.pop(str(folder), Patterns())
+        if IGNORE_FILE not in files:
+            return patterns
+        with open_regular(folder / IGNORE_FILE) as file:
+            lines = read_patterns(file.read(LONGEST_FILE + 1))
+        return patterns.add(self._name(folder, "/") if folder != self.root else "", lines)
+
+    def _skip_folder(self, folder: Path, patterns: Patterns) -> str:
         """Return the kind of an unread folder; empty for others."""
         if folder.name.startswith("."):
             return "hidden folders"
         if folder.name.lower() in SYSTEM_FOLDERS:
             return "folders of a storage or system, such as thumbnails and deleted files"
-        if self._is_excluded(folder, "/"):
+        if self._is_excluded(self._name(folder, "/"), patterns):
             return "excluded folders"
         if (folder / NO_MEDIA).exists():
             return f"folders with a file {NO_MEDIA}"
@@ -103,21 +131,21 @@ class _Walk:
         self.followed.append(target)
         return ""
 
-    def _take(self, file: Path) -> ItemSource | ImportOutcome:
+    def _take(self, file: Path, patterns: Patterns) -> ItemSource | ImportOutcome:
         """Return a file's photo, or the kind of an unread file."""
         try:
-            if kind := self._skip_file(file):
+            if kind := self._skip_file(file, patterns):
                 return ImportOutcome(readable(file), "unread", kind)
         except OSError as failed:
             return _refuse_unreadable(file, failed)
-        return _make_source(file, file.relative_to(self.root.parent))
+        return _let_move(_make_source(file, file.relative_to(self.root.parent)))
 
-    def _skip_file(self, file: Path) -> str:
+    def _skip_file(self, file: Path, patterns: Patterns) -> str:
         """Return the kind of an unread file; empty for a photo."""
         ending = file.suffix.lower()
         if file.name.startswith("."):
             return "hidden files"
-        if self._is_excluded(file):
+        if self._is_excluded(self._name(file), patterns):
             return "excluded files"
         if ending in PHOTO_ENDINGS or is_photo(_read_head(file)):
             return ""
@@ -125,8 +153,21 @@ class _Walk:
             return f"{ending} files, which are imported if they are named"
         return f"{ending} files" if ending else "files without an ending"
 
-    def _is_excluded(self, path: Path, end: str = "") -> bool:
-        return self.exclude.match_file(f"{readable(path.relative_to(self.root))}{end}")
+    def _name(self, path: Path, end: str = "") -> str:
+        """Return a path from the folder on, as patterns name it."""
+        return f"{readable(path.relative_to(self.root))}{end}"
+
+    def _is_excluded(self, name: str, patterns: Patterns) -> bool:
+        return self.exclude.match_file(name) or patterns.exclude(name)
+
+
+def _let_move(entry: ItemSource | ImportOutcome) -> ItemSource | ImportOutcome:
+    return replace(entry, movable=True) if isinstance(entry, ItemSource) else entry
+
+
+def is_row(place: str) -> bool:
+    """Return whether a place is a row of a file."""
+    return any(f"{ending}#" in place.lower() for ending in TABLE_ENDINGS)
 
 
 def _overlap(one: Path, other: Path) -> bool:

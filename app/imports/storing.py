@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import os
-import stat
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from app.engine.drafts import Decode, Draft
 from app.engine.engine import Engine
 from app.engine.refusals import reason_of, write_each
 from app.imports.fetching import Fetch, refuse
+from app.imports.moves import Moves
 from app.imports.sources import (
-    NO_FILE,
+    Change,
     ImportOutcome,
     ItemSource,
     is_gone,
+    open_regular,
     same_but_for_metadata,
 )
 from app.telemetry.requests import stage
@@ -28,6 +30,7 @@ from models.vision.photo_decoding import too_many_bytes
 
 DECODERS = 2  # threads that decode ahead of the model
 PORTION = 2**24  # bytes of texts that are on their way together
+DELETED = "photos that were deleted here; `tessera index deleted` lists them"
 LOOKED_UP = 500  # sources that the catalog is asked about at a time
 
 
@@ -51,7 +54,7 @@ def import_sources(
     home = engine.open(collection, create=True)
     pool = ThreadPoolExecutor(DECODERS)
     try:
-        unread = settle_known(engine, collection, home, incoming)
+        unread = settle_known(engine, collection, home, incoming, most_bytes)
 
         def read_source(source: ItemSource) -> Draft | ImportOutcome:
             return read(source, most_bytes, decode, fetch)
@@ -69,29 +72,82 @@ def settle_known(
     collection: str,
     home: Collection,
     incoming: Iterable[ItemSource | ImportOutcome],
+    most_bytes: int,
 ) -> Iterator[ItemSource | ImportOutcome]:
     """Replace sources without new photos by their outcomes.
 
     Skips what is unchanged, and patches that of which only the place or the metadata changed.
+    Files with new content come last: only then is it known which items moved elsewhere.
     """
+    settling = _Settling(engine, collection, home, Moves(engine, home, most_bytes))
     for part in split_stream(incoming, LOOKED_UP):
+        yield from settling.settle(part)
+    yield from settling.list_changed()
+
+
+@dataclass(slots=True)
+class _Settling:
+    """Sources next to what is stored of them."""
+
+    engine: Engine
+    collection: str
+    home: Collection
+    moves: Moves
+    _changed: list[ItemSource] = field(default_factory=list)  # files with new content
+
+    def settle(
+        self, part: Sequence[ItemSource | ImportOutcome]
+    ) -> Iterator[ItemSource | ImportOutcome]:
+        """Yield outcomes, and the sources that are to be read."""
         sources = [entry for entry in part if isinstance(entry, ItemSource)]
-        known = engine.catalog.stamps(home, [source.place for source in sources])
+        known = self.engine.catalog.stamps(self.home, [source.place for source in sources])
         changed = [source for source in sources if known.get(source.place) != source.stamp]
-        stored = engine.catalog.get_many(home, [source.id for source in changed]) if changed else {}
-        patches = {  # by id, as an item is patched once
-            source.id: patch
-            for source in changed
-            if source.id in stored and (patch := _restate(source, stored[source.id]))
-        }
-        patched = dict(_patch(engine, collection, home, list(patches.values())))
+        settled = self._settle_changed(changed) if changed else {}
         for entry in part:
             if isinstance(entry, ImportOutcome):
                 yield entry
             elif known.get(entry.place) == entry.stamp:
                 yield ImportOutcome(entry.place, "skipped")
+            elif (outcome := settled.get(entry.place)) is not None:
+                yield outcome
+            elif entry.movable and entry.place in known:
+                self._changed.append(entry)
             else:
-                yield patched.get(entry.place, entry)
+                yield entry
+
+    def list_changed(self) -> Iterator[ItemSource]:
+        """Yield the files with new content, with the ids of their items."""
+        for start in range(0, len(self._changed), LOOKED_UP):
+            part = self._changed[start : start + LOOKED_UP]
+            ids = self.engine.catalog.ids_at(self.home, [source.place for source in part])
+            for source in part:
+                own = ids.get(source.place)
+                yield replace(source, id=own) if own and self.moves.is_free(own) else source
+
+    def _settle_changed(self, changed: Sequence[ItemSource]) -> dict[str, ImportOutcome]:
+        """Settle what needs no reading; return outcomes by place."""
+        stored = self.engine.catalog.get_many(self.home, [source.id for source in changed])
+        files = [source.place for source in changed if source.movable]
+        own = self.engine.catalog.ids_at(self.home, files) if files else {}
+        patches, left_out = dict[str, Restatement](), dict[str, ImportOutcome]()
+        for source in changed:
+            if source.movable and source.place not in own and self.moves.is_deleted(source):
+                left_out[source.place] = ImportOutcome(source.place, "unread", DELETED)
+            elif patch := self._restate(source, stored.get(source.id), own.get(source.place)):
+                patches.setdefault(patch.item.id, patch)  # an item is patched once
+        return left_out | dict(
+            _patch(self.engine, self.collection, self.home, list(patches.values()))
+        )
+
+    def _restate(
+        self, source: ItemSource, stored: Item | None, own: str | None
+    ) -> Restatement | None:
+        if not source.movable:
+            return _restate(source, stored) if stored else None
+        if (item := self.moves.find(source, own)) is None:
+            return None
+        metadata = {**item.metadata, **source.metadata}
+        return Restatement(item, source.place, source.stamp, metadata)
 
 
 def _restate(source: ItemSource, stored: Item) -> Restatement | None:
@@ -119,7 +175,15 @@ def _patch(
         if isinstance(outcome, str):
             yield patch.source, ImportOutcome(patch.source, "refused", outcome)
         elif outcome:
-            yield patch.source, ImportOutcome(patch.source, "patched")
+            yield patch.source, _describe(patch)
+
+
+def _describe(patch: Restatement) -> ImportOutcome:
+    """Return the outcome of a patched item."""
+    former = patch.item.source or ""
+    if former == patch.source:
+        return ImportOutcome(patch.source, "patched", change="restated")
+    return ImportOutcome(patch.source, "patched", change="renamed", former=former)
 
 
 def split_stream(
@@ -157,7 +221,9 @@ def store(
     new = [draft for draft in drafts if draft.source not in patched]
     for draft, reason in zip(new, engine.put_each(collection, home, new), strict=True):
         place = draft.source or draft.id
-        yield ImportOutcome(place, "refused", reason) if reason else ImportOutcome(place, "stored")
+        change: Change = "changed" if draft.id in stored else "new"
+        outcome = ImportOutcome(place, "stored", change=change)
+        yield ImportOutcome(place, "refused", reason) if reason else outcome
 
 
 def _is_alike(draft: Draft, stored: Item) -> bool:
@@ -185,6 +251,7 @@ def read(
         sentences=source.sentences,
         source=source.place,
         stamp=source.stamp,
+        spare_id=source.spare_id,
     )
     try:
         photos = (_get_bytes(photo, most_bytes, fetch) for photo in source.photos)
@@ -201,18 +268,11 @@ def _get_bytes(photo: Path | str | bytes, most: int, fetch: Fetch) -> bytes:
 
 def _read_bytes(photo: Path, most: int) -> bytes:
     """Read a regular file; ImageTooLarge, before it is read, over the limit."""
-    with open(photo, "rb", opener=_open_at_once) as file:
-        status = os.fstat(file.fileno())
-        if not stat.S_ISREG(status.st_mode):
-            raise ValueError(NO_FILE)
-        if status.st_size > most:
-            raise too_many_bytes(status.st_size, most)
+    with open_regular(photo) as file:
+        size = os.fstat(file.fileno()).st_size
+        if size > most:
+            raise too_many_bytes(size, most)
         return file.read(most + 1)
-
-
-def _open_at_once(path: str, flags: int) -> int:
-    """Open a file without waiting, even if it has become a pipe."""
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def _read_ahead(
@@ -251,18 +311,38 @@ def _claim(
     outcomes = [outcome for outcome in ready if isinstance(outcome, ImportOutcome)]
     if not drafts:
         return [], {}, outcomes
-    stored_items = engine.catalog.get_many(home, [draft.id for draft in drafts])
-    owners: dict[str, str | None] = {
-        item.id: item.source for item in stored_items.values() if not is_gone(item.source)
-    }
+    ids = [name for draft in drafts for name in (draft.id, draft.spare_id) if name is not None]
+    stored = engine.catalog.get_many(home, ids)
+    owners: dict[str, str | None] = {item.id: item.source for item in stored.values()}
     claimed = []
     for draft in drafts:
-        owner = owners.setdefault(draft.id, draft.source)
-        if owner == draft.source:
-            claimed.append(draft)
+        named = _choose_id(draft, owners, stored)
+        if owners.setdefault(named.id, named.source) == named.source or _is_replaceable(
+            named, owners, stored
+        ):
+            owners[named.id] = named.source
+            claimed.append(named)
         else:
-            outcomes.append(_refuse_taken(draft, owner or "an item that was put over the API"))
-    return claimed, stored_items, outcomes
+            owner = owners[named.id] or "an item that was put over the API"
+            outcomes.append(_refuse_taken(named, owner))
+    return claimed, stored, outcomes
+
+
+def _choose_id(draft: Draft, owners: Mapping[str, str | None], stored: Mapping[str, Item]) -> Draft:
+    """Return a draft with its spare id where another item has its own."""
+    if draft.spare_id is None or owners.get(draft.id, draft.source) == draft.source:
+        return draft
+    if _is_replaceable(draft, owners, stored) and _is_alike(draft, stored[draft.id]):
+        return draft  # its file was there before
+    return replace(draft, id=draft.spare_id)
+
+
+def _is_replaceable(
+    draft: Draft, owners: Mapping[str, str | None], stored: Mapping[str, Item]
+) -> bool:
+    """Return whether an id is of an item whose source is gone."""
+    item = stored.get(draft.id)
+    return item is not None and item.source == owners[draft.id] and is_gone(item.source)
 
 
 def _refuse_taken(draft: Draft, owner: str) -> ImportOutcome:

@@ -119,11 +119,11 @@ async def delete_item(
     caller: CallerDep,
     collection: CollectionDep = DEFAULT,
 ) -> None:
-    """Delete an item; no search from now on finds it."""
+    """Delete an item; no search from now on finds it, and no import of its folder stores it."""
 
     @stage("store")
     def delete(home: Collection) -> int:
-        return engine.catalog.delete(home, id, conditions.resolve(home))
+        return engine.catalog.delete(home, id, conditions.resolve(home), remember=True)
 
     with lanes.writes.place(caller):
         await lanes.writes.run(engine.write, collection, delete)

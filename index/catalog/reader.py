@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from threading import Lock
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Engine, func, select
+from sqlalchemy import Connection, Engine, exists, func, select
 
 from index.bags import position_of
 from index.catalog.facets import passing
@@ -33,6 +34,16 @@ from index.items import Collection, Entry, Item, Picture, check_photo
 from models.types import FragmentBag
 
 Read = TypeVar("Read")
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRow:
+    """An imported item, without what is stored of it."""
+
+    id: str
+    source: str
+    stamp: str | None
+    revision: int
 
 
 class CatalogReader:
@@ -204,16 +215,43 @@ class CatalogReader:
                 stamps.update((row.source, row.stamp) for row in connection.execute(chosen))
         return stamps
 
+    def ids_at(self, collection: Collection, sources: Sequence[str]) -> dict[str, str]:
+        """Read the ids of imported sources; of several items the newest."""
+        ids: dict[str, str] = {}
+        with self.reader.begin() as connection:
+            for part in chunks(sources):
+                chosen = (
+                    select(items.c.source, items.c.id)
+                    .where(
+                        items.c.collection == key_if_live(collection.key), items.c.source.in_(part)
+                    )
+                    .order_by(items.c.revision)
+                )
+                ids.update((row.source, row.id) for row in connection.execute(chosen))
+        return ids
+
     def list_sources(
         self, collection: Collection, prefix: str, *, after: str = "", limit: int = 100
-    ) -> list[tuple[str, str]]:
-        """List ids and sources with a prefix, by id, after `after`."""
+    ) -> list[SourceRow]:
+        """List items with a source of a prefix, by id, after `after`."""
         begins = func.substr(items.c.source, 1, len(prefix)) == prefix
         here = items.c.collection == key_if_live(collection.key)
-        chosen = select(items.c.id, items.c.source).where(here, begins, items.c.id > after)
+        columns = (items.c.id, items.c.source, items.c.stamp, items.c.revision)
+        chosen = select(*columns).where(here, begins, items.c.id > after)
         with self.reader.begin() as connection:
             rows = connection.execute(chosen.order_by(items.c.id).limit(limit)).all()
-        return [(row.id, row.source) for row in rows]
+        return [SourceRow(*row) for row in rows]
+
+    def list_displaced(self, collection: Collection, prefix: str) -> list[str]:
+        """List the ids of items whose source a newer item has."""
+        newer = items.alias("newer")
+        newest = (newer.c.source == items.c.source) & (newer.c.revision > items.c.revision)
+        same = exists().where(newest, newer.c.collection == items.c.collection)
+        begins = func.substr(items.c.source, 1, len(prefix)) == prefix
+        here = items.c.collection == key_if_live(collection.key)
+        with self.reader.begin() as connection:
+            chosen = select(items.c.id).where(here, begins, same).order_by(items.c.id)
+            return list(connection.execute(chosen).scalars())
 
     def keys(self, collection: Collection) -> list[str]:
         """List the metadata keys of items."""

@@ -1,0 +1,42 @@
+"""Patterns of files and folders that imports leave out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pathspec import GitIgnoreSpec
+
+IGNORE_FILE = ".tesseraignore"  # in any folder; its patterns hold below it
+LONGEST_FILE = 2**20  # bytes of patterns
+
+
+@dataclass(frozen=True, slots=True)
+class Patterns:
+    """Patterns of .gitignore and the folders that they hold below, the strongest first.
+
+    >>> patterns = Patterns().add("", ["*.png"]).add("b/", ["!a.png"])
+    >>> [patterns.exclude(path) for path in ("a.png", "b/a.png", "b/c.png", "a.jpg")]
+    [True, False, True, False]
+    """
+
+    specs: tuple[tuple[str, GitIgnoreSpec], ...] = ()
+
+    def add(self, folder: str, lines: Sequence[str]) -> Patterns:
+        """Return the patterns with others of a folder below; ValueError for an invalid one."""
+        return Patterns(((folder, GitIgnoreSpec.from_lines(lines)), *self.specs))
+
+    def exclude(self, path: str) -> bool:
+        """Return whether a path is left out; a folder's path ends with a slash."""
+        for folder, spec in self.specs:
+            verdict = spec.check_file(path.removeprefix(folder)).include
+            if verdict is not None:
+                return verdict
+        return False
+
+
+def read_patterns(content: bytes) -> list[str]:
+    """Return the lines of a file of patterns; ValueError if it is too long."""
+    if len(content) > LONGEST_FILE:
+        raise ValueError(f"it has more than {LONGEST_FILE:,} bytes")
+    return content.decode("utf-8-sig", "backslashreplace").splitlines()
