@@ -3,34 +3,46 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import typer
 from pathspec import GitIgnoreSpec
 
-from app.cli.imports import Tally, import_with_progress
+from app.cli.imports import Tally, import_with_progress, print_change, print_refusal
 from app.engine.engine import Engine
 from app.imports import folder, tables
 from app.imports.departed import Departures, NothingDeleted, watched
 from app.imports.sources import ImportOutcome, readable
+from app.imports.watching import FolderWatch
 from app.settings import Settings
 from app.unprintable import escape_unprintable
 from index.items import Replaced
 
+RESTING = 4  # times as long as an import took, before the next one
+
 
 @dataclass(frozen=True, slots=True)
 class ImportOptions:
-    """Options of an import of paths; `most_deleted` is None without a sync."""
+    """Options of an import of paths.
 
-    mapping: Mapping[str, Any]
-    refused: Path | None
-    exclude: tuple[str, ...]
-    most_deleted: float | None
+    A `sync` deletes what is gone, up to the share `most_deleted`: by default of folders alone, and
+    up to the share of `Departures.delete`.
+    """
+
+    mapping: Mapping[str, Any] = field(default_factory=dict)
+    refused: Path | None = None
+    exclude: tuple[str, ...] = ()
+    sync: bool | None = None
+    most_deleted: float | None = None
+    listed: bool = False  # whether each change is printed
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +54,28 @@ class PathImport:
     settings: Settings
     options: ImportOptions
     tally: Tally = field(default_factory=Tally)
+    _refusals: set[str] = field(default_factory=set)  # that are printed
+
+    def follow(self, paths: Sequence[Path], seconds: float) -> None:
+        """Import paths again after every change, and after so many seconds without one.
+
+        Pauses four times as long as an import took, so that steady changes keep no core busy.
+        """
+        folders = [path.resolve() for path in paths if path.is_dir()]
+        watched = FolderWatch(folders, self.settings.data)
+        with closing(watched):
+            while True:
+                watched.start()
+                began = monotonic()
+                with log_failure():
+                    tally = replace(self, tally=Tally()).run(paths)
+                    if tally.changed:
+                        tally.print()
+                time.sleep(min(RESTING * (monotonic() - began), seconds))
+                watched.wait(seconds)
 
     def run(self, paths: Sequence[Path]) -> Tally:
-        """Import tables one by one, then other paths."""
+        """Import tables one by one, then other paths; build their index."""
         mapped = bool(self.options.mapping)
         products = [path for path in paths if tables.is_table(path, mapped=mapped)]
         if self.options.refused:
@@ -58,6 +89,8 @@ class PathImport:
                 self.tally.fail(wrong)
         if others := [path for path in paths if path not in products]:
             self._import_files(others)
+        if not self.settings.cluster:  # whose shards build what they need
+            self.engine.indexes.build()
         return self.tally
 
     def _import_files(self, paths: Sequence[Path]) -> None:
@@ -75,10 +108,18 @@ class PathImport:
             chain.from_iterable(watching),
             self.settings,
             self.tally,
-            count=lambda: sum(1 for _ in folder.find(paths, exclude)),
+            self._hear,
+            lambda: sum(1 for _ in folder.find(paths, exclude)),
         )
         for each in departures.values():
             self._settle(each)
+
+    def _hear(self, outcome: ImportOutcome) -> None:
+        if self.options.listed:
+            print_change(outcome)
+        elif outcome.status == "refused" and (line := f"{outcome}") not in self._refusals:
+            self._refusals.add(line)
+            print_refusal(outcome)
 
     def _import_table(self, file: Path) -> None:
         """Import a table.
@@ -96,6 +137,8 @@ class PathImport:
 
             def hear(outcome: ImportOutcome) -> None:
                 number = table.take_number(outcome)
+                if self.options.listed:
+                    print_change(outcome)
                 if outcome.status == "refused":
                     record = {"row": number, "reason": outcome.reason}
                     with refused.open("a", encoding="utf-8") as lines:
@@ -119,20 +162,35 @@ class PathImport:
     def _settle(self, departures: Departures) -> None:
         """Delete departed items in a sync; else print their number."""
         home, place = self.engine.open(self.collection), readable(departures.path)
-        if self.options.most_deleted is None:
+        sync = departures.path.is_dir() if self.options.sync is None else self.options.sync
+        if not sync:
             gone, _ = departures.list_departed(self.engine, home)
             if gone:
                 _print_note(
-                    f"{len(gone):,} stored items are no longer in {place}, such as {gone[0]!r}: "
-                    "--sync deletes them"
+                    f"{len(gone):,} stored items are no longer in {place}, such as "
+                    f"{gone[0].id!r}: --sync deletes them"
                 )
             return
         try:
             deleted = departures.delete(self.engine, home, self.options.most_deleted)
         except NothingDeleted as refused:
             self.tally.fail(refused)
-        else:
-            _print_note(f"{deleted:,} deleted, as they are no longer in {place}")
+            return
+        for row in deleted:
+            outcome = ImportOutcome(row.source, "deleted", change="deleted")
+            self.tally.add(outcome)
+            self._hear(outcome)
+        if deleted or self.options.sync:
+            _print_note(f"{len(deleted):,} deleted, as they are no longer in {place}")
+
+
+@contextmanager
+def log_failure() -> Iterator[None]:
+    """Print why an import ended; the next one may go on."""
+    try:
+        yield
+    except (ValueError, LookupError, OSError) as failed:
+        _print_note(f"error: {failed}")
 
 
 def _print_notes(notes: Iterable[str]) -> None:

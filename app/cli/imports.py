@@ -25,13 +25,15 @@ from index.progress import follow
 from models.vision.photo_decoding import FORMATS
 
 STATUSES = ("stored", "patched", "skipped", "refused")
+CHANGES = ("new", "changed", "renamed", "deleted")
 
 
 @dataclass(slots=True)
 class Tally:
-    """Counts of outcomes by status, and of unread kinds."""
+    """Counts of outcomes by status and change, and of unread kinds."""
 
     counts: Counter[str] = field(default_factory=Counter)
+    changes: Counter[str] = field(default_factory=Counter)
     kinds: Counter[str] = field(default_factory=Counter)  # what is not read
     examples: dict[str, str] = field(default_factory=dict)  # a place of each kind
     failed: bool = False  # whether a table was not read whole, or a sync deleted nothing
@@ -39,6 +41,7 @@ class Tally:
     def add(self, outcome: ImportOutcome) -> None:
         """Count an outcome."""
         self.counts[outcome.status] += 1
+        self.changes[outcome.change or outcome.status] += 1
         if outcome.status == "unread":
             self.kinds[outcome.reason] += 1
             self.examples.setdefault(outcome.reason, outcome.place)
@@ -55,8 +58,16 @@ class Tally:
             typer.echo(f"not read: {count:,} {kind}, such as {example}", err=True)
         if any(kind.startswith((".", "files")) for kind in self.kinds):
             typer.echo(f"photos are files of {', '.join(FORMATS)}", err=True)
+        if any(self.changes[change] for change in CHANGES[1:]):
+            changes = ", ".join(f"{self.changes[change]:,} {change}" for change in CHANGES)
+            typer.echo(f"# {changes}", err=True)
         shown = [status for status in STATUSES if status != "patched" or self.counts[status]]
         typer.echo(", ".join(f"{self.counts[status]:,} {status}" for status in shown), err=True)
+
+    @property
+    def changed(self) -> bool:
+        """Whether something is not as it was before."""
+        return any(self.changes[change] for change in (*CHANGES, "restated"))
 
     @property
     def in_vain(self) -> bool:
@@ -70,6 +81,15 @@ def print_refusal(outcome: ImportOutcome) -> None:
     if outcome.status == "refused":
         line = f"refused {outcome.place}: {outcome.reason}"
         typer.echo(escape_unprintable(line), err=True)
+
+
+def print_change(outcome: ImportOutcome) -> None:
+    """Print a line about a source, unless it is as it was."""
+    if outcome.status != "skipped":
+        former = f"{outcome.former} -> " if outcome.former else ""
+        reason = f": {outcome.reason}" if outcome.reason else ""
+        line = f"{outcome.change or outcome.status} {former}{outcome.place}{reason}"
+        typer.echo(escape_unprintable(line))
 
 
 @contextmanager

@@ -37,7 +37,11 @@ logger = logging.getLogger("tessera")
 Host = Annotated[str | None, typer.Option(help="Address. [default: 127.0.0.1]")]
 Port = Annotated[int | None, typer.Option(help="Port. [default: 8000]")]
 Photos = Annotated[
-    Path | None, typer.Option(exists=True, help="Photos to index in the background.")
+    list[Path] | None,
+    typer.Option(exists=True, help="A folder of photos to index, and to follow its changes."),
+]
+Rescan = Annotated[
+    float, typer.Option(min=0.01, help="Minutes until photos are looked at without a change.")
 ]
 WithSample = Annotated[
     bool, typer.Option("--sample/--no-sample", help="Sample photos, if there are none.")
@@ -62,6 +66,7 @@ def serve(
     port: Port = None,
     data: Data = None,
     photos: Photos = None,
+    rescan: Rescan = 60,
     with_sample: WithSample = True,
     demo: DemoName = None,
     open_: Open = False,
@@ -100,10 +105,12 @@ def serve(
         check_certificate(settings)
         allow_files(settings.connections + FILES)
         listener = bind_socket(settings.host, settings.port)
-    demo_name = demo or ("photos" if with_sample and photos is None else None)
+    demo_name = demo or ("photos" if with_sample and not photos else None)
     try:
         with closing(listener):
-            _load_and_serve(settings, listener, photos, demo_name, adopt=adopt_pictures)
+            _load_and_serve(
+                settings, listener, photos or (), demo_name, adopt=adopt_pictures, rescan=rescan
+            )
     finally:
         gc.freeze()  # the process ends: to look through all models for garbage takes 2 s
 
@@ -111,10 +118,11 @@ def serve(
 def _load_and_serve(
     settings: Settings,
     listener: socket.socket,
-    photos: Path | None,
+    photos: Sequence[Path],
     demo: str | None,
     *,
     adopt: bool,
+    rescan: float,
 ) -> None:
     with plain_errors():
         torch_import.import_torch(settings.device)
@@ -123,7 +131,7 @@ def _load_and_serve(
         engine, shown, sources = _load(settings, demo, adopt=adopt)
     # The server passes on the signal that ended it, and what began here must end too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-    with _index_photos(photos, settings), suppress(KeyboardInterrupt):
+    with _index_photos(photos, engine, settings, rescan), suppress(KeyboardInterrupt):
         if settings.workers > 1:
             with index_meanwhile(engine, shown, sources, settings, engine.close):
                 del engine
@@ -238,13 +246,20 @@ def _load(
 
 
 @contextmanager
-def _index_photos(photos: Path | None, settings: Settings) -> Iterator[None]:
-    """Index photos in a child process of lower priority."""
-    if photos is None:
+def _index_photos(
+    photos: Sequence[Path], engine: Engine, settings: Settings, rescan: float
+) -> Iterator[None]:
+    """Index photos in a child process of lower priority, which follows their changes."""
+    if not photos:
         yield
         return
-    command = ["-m", "tessera", "index", str(photos), "--data", str(settings.data)]
-    child = subprocess.Popen([sys.executable, *command])  # noqa: S603 - our own command
+    from app.imports.progress import note_start
+
+    note_start(settings.data, engine.open(DEFAULT_COLLECTION).token)
+    places = map(str, photos)
+    options = ("--watch", "--rescan", str(rescan), "--data", str(settings.data))
+    command = [sys.executable, "-m", "tessera", "index", *places, *options]
+    child = subprocess.Popen(command)  # noqa: S603 - our own command
     try:
         yield
     finally:
