@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
@@ -20,6 +19,7 @@ from app.cli.imports import Tally, import_with_progress, print_change, print_ref
 from app.engine.engine import Engine
 from app.imports import folder, tables
 from app.imports.departed import Departures, NothingDeleted, watched
+from app.imports.reports import list_paths
 from app.imports.sources import ImportOutcome, readable
 from app.imports.watching import FolderWatch
 from app.settings import Settings
@@ -56,23 +56,22 @@ class PathImport:
     tally: Tally = field(default_factory=Tally)
     _refusals: set[str] = field(default_factory=set)  # that are printed
 
-    def follow(self, paths: Sequence[Path], seconds: float) -> None:
+    def follow(self, paths: Sequence[Path], seconds: float, parent: int | None = None) -> None:
         """Import paths again after every change, and after so many seconds without one.
 
-        Pauses four times as long as an import took, so that steady changes keep no core busy.
+        Pauses four times as long as an import took, so that steady changes keep no core busy. Ends
+        with its `parent`, if that is given.
         """
         folders = [path.resolve() for path in paths if path.is_dir()]
-        watched = FolderWatch(folders, self.settings.data)
-        with closing(watched):
-            while True:
+        with closing(FolderWatch(folders, self.settings.data, parent)) as watched:
+            while not watched.orphaned:
                 watched.start()
                 began = monotonic()
                 with log_failure():
                     tally = replace(self, tally=Tally()).run(paths)
                     if tally.changed:
                         tally.print()
-                time.sleep(min(RESTING * (monotonic() - began), seconds))
-                watched.wait(seconds)
+                watched.wait(seconds, rest=RESTING * (monotonic() - began))
 
     def run(self, paths: Sequence[Path]) -> Tally:
         """Import tables one by one, then other paths; build their index."""
@@ -113,6 +112,9 @@ class PathImport:
         )
         for each in departures.values():
             self._settle(each)
+        home = self.engine.open(self.collection)
+        self.tally.report.paths = list_paths(paths)
+        self.tally.report.write(self.settings.data, home.token)
 
     def _hear(self, outcome: ImportOutcome) -> None:
         if self.options.listed:
@@ -175,6 +177,7 @@ class PathImport:
             deleted = departures.delete(self.engine, home, self.options.most_deleted)
         except NothingDeleted as refused:
             self.tally.fail(refused)
+            self.tally.report.kept.append(str(refused))
             return
         for row in deleted:
             outcome = ImportOutcome(row.source, "deleted", change="deleted")

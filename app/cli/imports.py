@@ -17,6 +17,7 @@ from app.imports import storing
 from app.imports.fetching import Fetcher, refuse
 from app.imports.photo_decoders import Allowance, Decoders
 from app.imports.progress import note_progress
+from app.imports.reports import ImportReport
 from app.imports.sources import ImportOutcome, ItemSource
 from app.settings import Settings
 from app.unprintable import escape_unprintable
@@ -30,21 +31,16 @@ CHANGES = ("new", "changed", "renamed", "deleted")
 
 @dataclass(slots=True)
 class Tally:
-    """Counts of outcomes by status and change, and of unread kinds."""
+    """A report of outcomes, and counts by change."""
 
-    counts: Counter[str] = field(default_factory=Counter)
+    report: ImportReport = field(default_factory=ImportReport)
     changes: Counter[str] = field(default_factory=Counter)
-    kinds: Counter[str] = field(default_factory=Counter)  # what is not read
-    examples: dict[str, str] = field(default_factory=dict)  # a place of each kind
     failed: bool = False  # whether a table was not read whole, or a sync deleted nothing
 
     def add(self, outcome: ImportOutcome) -> None:
         """Count an outcome."""
-        self.counts[outcome.status] += 1
+        self.report.add(outcome)
         self.changes[outcome.change or outcome.status] += 1
-        if outcome.status == "unread":
-            self.kinds[outcome.reason] += 1
-            self.examples.setdefault(outcome.reason, outcome.place)
 
     def fail(self, reason: object) -> None:
         """Print the reason for a path not imported whole."""
@@ -53,16 +49,21 @@ class Tally:
 
     def print(self) -> None:
         """Print the counts of unread kinds and of statuses."""
-        for kind, count in self.kinds.most_common():
-            example = escape_unprintable(self.examples[kind])
-            typer.echo(f"not read: {count:,} {kind}, such as {example}", err=True)
-        if any(kind.startswith((".", "files")) for kind in self.kinds):
+        for unread in sorted(self.report.unread.values(), key=lambda kind: -kind.count):
+            example = escape_unprintable(unread.examples[0])
+            typer.echo(f"not read: {unread.count:,} {unread.kind}, such as {example}", err=True)
+        if any(kind.startswith((".", "files")) for kind in self.report.unread):
             typer.echo(f"photos are files of {', '.join(FORMATS)}", err=True)
         if any(self.changes[change] for change in CHANGES[1:]):
             changes = ", ".join(f"{self.changes[change]:,} {change}" for change in CHANGES)
             typer.echo(f"# {changes}", err=True)
         shown = [status for status in STATUSES if status != "patched" or self.counts[status]]
         typer.echo(", ".join(f"{self.counts[status]:,} {status}" for status in shown), err=True)
+
+    @property
+    def counts(self) -> Counter[str]:
+        """Counts of outcomes by status."""
+        return self.report.counts
 
     @property
     def changed(self) -> bool:

@@ -96,6 +96,7 @@ def add(
         float,
         typer.Option(min=0.01, help="With --watch: the minutes until a scan without a change."),
     ] = 60,
+    parent: Annotated[int | None, typer.Option(hidden=True)] = None,
     cluster: OnCluster = None,
 ) -> None:
     """Index photos and sentences; an interrupted import continues when repeated.
@@ -137,7 +138,8 @@ def add(
         work = PathImport(engine, collection, settings, options)
         try:
             if watch:
-                work.follow(paths or [], 60 * rescan)
+                work.follow(paths or [], 60 * rescan, parent)
+                return
             tally = work.run(paths or [])
         except KeyboardInterrupt:
             typer.echo("Interrupted; what was stored stays. Run it again to go on.", err=True)

@@ -131,7 +131,8 @@ def _load_and_serve(
         engine, shown, sources = _load(settings, demo, adopt=adopt)
     # The server passes on the signal that ended it, and what began here must end too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-    with _index_photos(photos, engine, settings, rescan), suppress(KeyboardInterrupt):
+    token = engine.open(DEFAULT_COLLECTION, reading=True).token
+    with _index_photos(photos, token, settings, rescan), suppress(KeyboardInterrupt):
         if settings.workers > 1:
             with index_meanwhile(engine, shown, sources, settings, engine.close):
                 del engine
@@ -247,18 +248,22 @@ def _load(
 
 @contextmanager
 def _index_photos(
-    photos: Sequence[Path], engine: Engine, settings: Settings, rescan: float
+    photos: Sequence[Path], collection: str, settings: Settings, rescan: float
 ) -> Iterator[None]:
-    """Index photos in a child process of lower priority, which follows their changes."""
+    """Index photos in a child process of lower priority, which follows their changes.
+
+    `collection` is a token.
+    """
     if not photos:
         yield
         return
     from app.imports.progress import note_start
 
-    note_start(settings.data, engine.open(DEFAULT_COLLECTION).token)
+    note_start(settings.data, collection)
     places = map(str, photos)
-    options = ("--watch", "--rescan", str(rescan), "--data", str(settings.data))
+    options = ("--watch", "--rescan", str(rescan), "--parent", str(os.getpid()))
     command = [sys.executable, "-m", "tessera", "index", *places, *options]
+    command += ["--data", str(settings.data)]
     child = subprocess.Popen(command)  # noqa: S603 - our own command
     try:
         yield

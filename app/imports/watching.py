@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from threading import Event, Thread
+from time import monotonic
 
 from watchfiles import watch
 
 from app.imports.ignoring import IGNORE_FILE
 
 QUIET = 1_000  # milliseconds without a change after which changes count together
+LOOKED_UP = 5.0  # seconds between two looks for the parent
 
 log = logging.getLogger(__name__)
 
@@ -24,9 +27,12 @@ class FolderWatch:
     so a wait has an end.
     """
 
-    def __init__(self, folders: Sequence[Path], ignored: Path) -> None:
-        """Changes below `ignored`, such as the data folder, and of hidden files tell nothing."""
-        self._folders, self._ignored = folders, ignored.resolve()
+    def __init__(self, folders: Sequence[Path], ignored: Path, parent: int | None = None) -> None:
+        """Changes below `ignored`, such as the data folder, and of hidden files tell nothing.
+
+        With a `parent`, waits end once it is no longer the parent of this process.
+        """
+        self._folders, self._ignored, self._parent = folders, ignored.resolve(), parent
         self._changed, self._ended = Event(), Event()
         self._thread: Thread | None = None
 
@@ -37,9 +43,20 @@ class FolderWatch:
             self._thread = Thread(target=self._watch, name="watch", daemon=True)
             self._thread.start()
 
-    def wait(self, seconds: float) -> bool:
-        """Wait for a change since `start`, at most so long; return whether there was one."""
-        return self._changed.wait(seconds)
+    @property
+    def orphaned(self) -> bool:
+        """Whether the parent of this process has ended."""
+        return self._parent is not None and os.getppid() != self._parent
+
+    def wait(self, seconds: float, rest: float = 0) -> None:
+        """Wait for a change since `start`, at most so long, and `rest` before it counts."""
+        began = monotonic()
+        while (left := began + seconds - monotonic()) > 0 and not self.orphaned:
+            resting = min(rest, seconds) - (monotonic() - began)
+            if resting > 0:
+                self._ended.wait(min(resting, LOOKED_UP))
+            elif self._changed.wait(min(left, LOOKED_UP)):
+                return
 
     def close(self) -> None:
         """End the watch."""
