@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from app.engine.engine import Engine
 from app.imports import progress
-from app.imports.reports import read_reports
+from app.imports.folders.reports import read_reports
 from app.schemas.collections import (
     AliasesOut,
     AliasOut,

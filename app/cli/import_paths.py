@@ -19,9 +19,9 @@ from app.cli.imports import Tally, import_with_progress, print_change, print_ref
 from app.engine.engine import Engine
 from app.imports import folder, tables
 from app.imports.departed import Departures, NothingDeleted, watched
-from app.imports.reports import list_paths
+from app.imports.folders.reports import list_paths
+from app.imports.folders.watching import FolderWatch
 from app.imports.sources import ImportOutcome, readable
-from app.imports.watching import FolderWatch
 from app.settings import Settings
 from app.unprintable import escape_unprintable
 from index.items import Replaced

@@ -15,9 +15,9 @@ from app.engine import cluster
 from app.engine.engine import Engine
 from app.imports import storing
 from app.imports.fetching import Fetcher, refuse
+from app.imports.folders.reports import ImportReport
 from app.imports.photo_decoders import Allowance, Decoders
 from app.imports.progress import note_progress
-from app.imports.reports import ImportReport
 from app.imports.sources import ImportOutcome, ItemSource
 from app.settings import Settings
 from app.unprintable import escape_unprintable

@@ -20,7 +20,7 @@ from ray.data import ActorPoolStrategy, DataContext
 from app import priority
 from app.engine.drafts import Draft
 from app.engine.engine import Engine
-from app.imports import storing
+from app.imports import settling, storing
 from app.imports.fetching import Fetcher, refuse
 from app.imports.photo_decoders import Allowance, Decoders
 from app.imports.sources import ImportOutcome, ItemSource
@@ -100,8 +100,8 @@ def import_sources(
     settings = settings.model_copy(update=WITHOUT)
     DataContext.get_current().enable_progress_bars = False
     home = engine.open(collection, create=True)
-    stream = storing.settle_known(engine, collection, home, incoming, settings.upload_bytes)
-    for part in storing.split_stream(stream, WINDOW):
+    stream = settling.settle_known(engine, collection, home, incoming, settings.upload_bytes)
+    for part in settling.split_stream(stream, WINDOW):
         yield from (outcome for outcome in part if isinstance(outcome, ImportOutcome))
         sources, taken = _deduplicate([source for source in part if isinstance(source, ItemSource)])
         yield from taken

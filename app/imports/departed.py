@@ -9,7 +9,7 @@ from pathlib import Path
 
 from app.engine.engine import Engine
 from app.imports.folder import TABLE_ENDINGS, is_row
-from app.imports.moves import list_sources
+from app.imports.folders.moves import list_sources
 from app.imports.sources import ImportOutcome, ItemSource, readable
 from index.catalog import edits
 from index.catalog.edits import ItemSelection

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pathspec import GitIgnoreSpec
 
-from app.imports.ignoring import IGNORE_FILE, LONGEST_FILE, Patterns, read_patterns
+from app.imports.folders.ignoring import IGNORE_FILE, LONGEST_FILE, Patterns, read_patterns
 from app.imports.item_lines import read_items
 from app.imports.sources import (
     ImportOutcome,
@@ -47,7 +47,9 @@ def find(
     """
     for path in paths:
         try:
-            yield from _find(path, exclude)
+            rows = path.suffix.lower() == ".jsonl" and not path.is_dir()
+            entries = _find(path, exclude)
+            yield from entries if rows else map(_let_move, entries)
         except OSError as unreadable:
             yield _refuse_unreadable(path, unreadable)
 
@@ -61,7 +63,7 @@ def _find(path: Path, exclude: GitIgnoreSpec) -> Iterator[ItemSource | ImportOut
         reason = f"tables are read as {', '.join(sorted(TABLE_ENDINGS))}: export it as one of these"
         yield ImportOutcome(readable(path), "refused", reason)
     elif path.exists():
-        yield _let_move(_make_source(path.resolve(), path.name))
+        yield _make_source(path.resolve(), path.name)
     else:
         yield ImportOutcome(readable(path), "refused", "there is no such file or folder")
 
@@ -73,49 +75,48 @@ class _Walk:
     root: Path
     exclude: GitIgnoreSpec
     followed: list[Path] = field(default_factory=list)  # where links led that were followed
-    _patterns: dict[str, Patterns] = field(default_factory=dict)  # of folders that come
+    patterns: dict[Path, Patterns] = field(default_factory=dict)  # that hold in folders
 
     def __iter__(self) -> Iterator[ItemSource | ImportOutcome]:
         unreadable = list[OSError]()
         for place, folders, files in os.walk(
             self.root, onerror=unreadable.append, followlinks=True
         ):
-            try:
-                patterns = self._read_patterns(Path(place), files)
-            except (OSError, ValueError) as wrong:
+            if wrong := self._read_patterns(Path(place), files):
                 folders.clear()
-                reason = f"its {IGNORE_FILE} is not understood: {wrong}"
-                yield ImportOutcome(readable(place), "refused", reason)
+                yield ImportOutcome(readable(place), "refused", wrong)
                 continue
-            left_out = {
-                name: self._skip_folder(Path(place, name), patterns) for name in sorted(folders)
-            }
+            left_out = {name: self._skip_folder(Path(place, name)) for name in sorted(folders)}
             folders[:] = [name for name, kind in left_out.items() if not kind]
-            self._patterns |= {os.path.join(place, name): patterns for name in folders}  # noqa: PTH118
             for name, kind in left_out.items():
                 if kind:
                     yield ImportOutcome(readable(Path(place, name)), "unread", kind)
             for name in sorted(files):
-                yield self._take(Path(place, name), patterns)
+                yield self._take(Path(place, name))
         for failed in unreadable:
             yield _refuse_unreadable(failed.filename, failed)
 
-    def _read_patterns(self, folder: Path, files: Sequence[str]) -> Patterns:
-        """Return the patterns that hold in a folder."""
-        patterns = self._patterns.pop(str(folder), Patterns())
-        if IGNORE_FILE not in files:
-            return patterns
-        with open_regular(folder / IGNORE_FILE) as file:
-            lines = read_patterns(file.read(LONGEST_FILE + 1))
-        return patterns.add(self._name(folder, "/") if folder != self.root else "", lines)
+    def _read_patterns(self, folder: Path, files: Sequence[str]) -> str:
+        """Read a folder's file of patterns, if it has one; return what is wrong with it."""
+        patterns = self.patterns.get(folder.parent, Patterns())
+        if IGNORE_FILE in files:
+            try:
+                with open_regular(folder / IGNORE_FILE) as file:
+                    lines = read_patterns(file.read(LONGEST_FILE + 1))
+                name = "" if folder == self.root else f"{readable(folder.relative_to(self.root))}/"
+                patterns = patterns.add(name, lines)
+            except (OSError, ValueError) as wrong:
+                return f"its {IGNORE_FILE} is not understood: {wrong}"
+        self.patterns[folder] = patterns
+        return ""
 
-    def _skip_folder(self, folder: Path, patterns: Patterns) -> str:
+    def _skip_folder(self, folder: Path) -> str:
         """Return the kind of an unread folder; empty for others."""
         if folder.name.startswith("."):
             return "hidden folders"
         if folder.name.lower() in SYSTEM_FOLDERS:
             return "folders of a storage or system, such as thumbnails and deleted files"
-        if self._is_excluded(self._name(folder, "/"), patterns):
+        if self._is_excluded(folder, "/"):
             return "excluded folders"
         if (folder / NO_MEDIA).exists():
             return f"folders with a file {NO_MEDIA}"
@@ -131,21 +132,21 @@ class _Walk:
         self.followed.append(target)
         return ""
 
-    def _take(self, file: Path, patterns: Patterns) -> ItemSource | ImportOutcome:
+    def _take(self, file: Path) -> ItemSource | ImportOutcome:
         """Return a file's photo, or the kind of an unread file."""
         try:
-            if kind := self._skip_file(file, patterns):
+            if kind := self._skip_file(file):
                 return ImportOutcome(readable(file), "unread", kind)
         except OSError as failed:
             return _refuse_unreadable(file, failed)
-        return _let_move(_make_source(file, file.relative_to(self.root.parent)))
+        return _make_source(file, file.relative_to(self.root.parent))
 
-    def _skip_file(self, file: Path, patterns: Patterns) -> str:
+    def _skip_file(self, file: Path) -> str:
         """Return the kind of an unread file; empty for a photo."""
         ending = file.suffix.lower()
         if file.name.startswith("."):
             return "hidden files"
-        if self._is_excluded(self._name(file), patterns):
+        if self._is_excluded(file):
             return "excluded files"
         if ending in PHOTO_ENDINGS or is_photo(_read_head(file)):
             return ""
@@ -153,12 +154,9 @@ class _Walk:
             return f"{ending} files, which are imported if they are named"
         return f"{ending} files" if ending else "files without an ending"
 
-    def _name(self, path: Path, end: str = "") -> str:
-        """Return a path from the folder on, as patterns name it."""
-        return f"{readable(path.relative_to(self.root))}{end}"
-
-    def _is_excluded(self, name: str, patterns: Patterns) -> bool:
-        return self.exclude.match_file(name) or patterns.exclude(name)
+    def _is_excluded(self, path: Path, end: str = "") -> bool:
+        name = f"{readable(path.relative_to(self.root))}{end}"
+        return self.exclude.match_file(name) or self.patterns[path.parent].exclude(name)
 
 
 def _let_move(entry: ItemSource | ImportOutcome) -> ItemSource | ImportOutcome:

@@ -6,32 +6,28 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from app.engine.drafts import Decode, Draft
 from app.engine.engine import Engine
-from app.engine.refusals import reason_of, write_each
+from app.engine.refusals import reason_of
 from app.imports.fetching import Fetch, refuse
-from app.imports.moves import Moves
+from app.imports.settling import patch_items, settle_known
 from app.imports.sources import (
     Change,
     ImportOutcome,
     ItemSource,
     is_gone,
     open_regular,
-    same_but_for_metadata,
 )
-from app.telemetry.requests import stage
-from index.catalog.restating import Restatement, restate
+from index.catalog.restating import Restatement
 from index.items import Collection, Item, Replaced
 from models.vision import images
 from models.vision.photo_decoding import too_many_bytes
 
 DECODERS = 2  # threads that decode ahead of the model
-PORTION = 2**24  # bytes of texts that are on their way together
-DELETED = "photos that were deleted here; `tessera index deleted` lists them"
-LOOKED_UP = 500  # sources that the catalog is asked about at a time
 
 
 def import_sources(
@@ -67,140 +63,6 @@ def import_sources(
         pool.shutdown(cancel_futures=True)
 
 
-def settle_known(
-    engine: Engine,
-    collection: str,
-    home: Collection,
-    incoming: Iterable[ItemSource | ImportOutcome],
-    most_bytes: int,
-) -> Iterator[ItemSource | ImportOutcome]:
-    """Replace sources without new photos by their outcomes.
-
-    Skips what is unchanged, and patches that of which only the place or the metadata changed.
-    Files with new content come last: only then is it known which items moved elsewhere.
-    """
-    settling = _Settling(engine, collection, home, Moves(engine, home, most_bytes))
-    for part in split_stream(incoming, LOOKED_UP):
-        yield from settling.settle(part)
-    yield from settling.list_changed()
-
-
-@dataclass(slots=True)
-class _Settling:
-    """Sources next to what is stored of them."""
-
-    engine: Engine
-    collection: str
-    home: Collection
-    moves: Moves
-    _changed: list[ItemSource] = field(default_factory=list)  # files with new content
-
-    def settle(
-        self, part: Sequence[ItemSource | ImportOutcome]
-    ) -> Iterator[ItemSource | ImportOutcome]:
-        """Yield outcomes, and the sources that are to be read."""
-        sources = [entry for entry in part if isinstance(entry, ItemSource)]
-        known = self.engine.catalog.stamps(self.home, [source.place for source in sources])
-        changed = [source for source in sources if known.get(source.place) != source.stamp]
-        settled = self._settle_changed(changed) if changed else {}
-        for entry in part:
-            if isinstance(entry, ImportOutcome):
-                yield entry
-            elif known.get(entry.place) == entry.stamp:
-                yield ImportOutcome(entry.place, "skipped")
-            elif (outcome := settled.get(entry.place)) is not None:
-                yield outcome
-            elif entry.movable and entry.place in known:
-                self._changed.append(entry)
-            else:
-                yield entry
-
-    def list_changed(self) -> Iterator[ItemSource]:
-        """Yield the files with new content, with the ids of their items."""
-        for start in range(0, len(self._changed), LOOKED_UP):
-            part = self._changed[start : start + LOOKED_UP]
-            ids = self.engine.catalog.ids_at(self.home, [source.place for source in part])
-            for source in part:
-                own = ids.get(source.place)
-                yield replace(source, id=own) if own and self.moves.is_free(own) else source
-
-    def _settle_changed(self, changed: Sequence[ItemSource]) -> dict[str, ImportOutcome]:
-        """Settle what needs no reading; return outcomes by place."""
-        stored = self.engine.catalog.get_many(self.home, [source.id for source in changed])
-        files = [source.place for source in changed if source.movable]
-        own = self.engine.catalog.ids_at(self.home, files) if files else {}
-        patches, left_out = dict[str, Restatement](), dict[str, ImportOutcome]()
-        for source in changed:
-            if source.movable and source.place not in own and self.moves.is_deleted(source):
-                left_out[source.place] = ImportOutcome(source.place, "unread", DELETED)
-            elif patch := self._restate(source, stored.get(source.id), own.get(source.place)):
-                patches.setdefault(patch.item.id, patch)  # an item is patched once
-        return left_out | dict(
-            _patch(self.engine, self.collection, self.home, list(patches.values()))
-        )
-
-    def _restate(
-        self, source: ItemSource, stored: Item | None, own: str | None
-    ) -> Restatement | None:
-        if not source.movable:
-            return _restate(source, stored) if stored else None
-        if (item := self.moves.find(source, own)) is None:
-            return None
-        metadata = {**item.metadata, **source.metadata}
-        return Restatement(item, source.place, source.stamp, metadata)
-
-
-def _restate(source: ItemSource, stored: Item) -> Restatement | None:
-    """Return the change of an item, if its stamp tells enough.
-
-    It tells if photos and sentences are the same.
-    """
-    here = source.place == stored.source
-    if stored.stamp is None or not (here or is_gone(stored.source)):
-        return None
-    if source.stamp == stored.stamp:  # only its place is another one
-        return Restatement(stored, source.place, stored.stamp, stored.metadata)
-    if same_but_for_metadata(source, stored.metadata, stored.stamp):
-        return Restatement(stored, source.place, source.stamp, source.metadata)
-    return None
-
-
-def _patch(
-    engine: Engine, collection: str, home: Collection, patches: Sequence[Restatement]
-) -> Iterator[tuple[str, ImportOutcome]]:
-    """Yield the outcomes of patches of unchanged items by place."""
-    with stage("store"):
-        outcomes = write_each(lambda part: restate(engine.catalog, home, part, collection), patches)
-    for patch, outcome in zip(patches, outcomes, strict=True):
-        if isinstance(outcome, str):
-            yield patch.source, ImportOutcome(patch.source, "refused", outcome)
-        elif outcome:
-            yield patch.source, _describe(patch)
-
-
-def _describe(patch: Restatement) -> ImportOutcome:
-    """Return the outcome of a patched item."""
-    former = patch.item.source or ""
-    if former == patch.source:
-        return ImportOutcome(patch.source, "patched", change="restated")
-    return ImportOutcome(patch.source, "patched", change="renamed", former=former)
-
-
-def split_stream(
-    incoming: Iterable[ItemSource | ImportOutcome], count: int
-) -> Iterator[list[ItemSource | ImportOutcome]]:
-    """Split a stream into parts of bounded count and size."""
-    part, size = list[ItemSource | ImportOutcome](), 0
-    for entry in incoming:
-        part.append(entry)
-        size += entry.size if isinstance(entry, ItemSource) else 0
-        if len(part) == count or size > PORTION:
-            yield part
-            part, size = [], 0
-    if part:
-        yield part
-
-
 def store(
     engine: Engine, collection: str, home: Collection, ready: Sequence[Draft | ImportOutcome]
 ) -> Iterator[ImportOutcome]:
@@ -212,11 +74,11 @@ def store(
         return
     yield from outcomes
     patches = {
-        draft.id: Restatement(item, draft.source, draft.stamp, draft.metadata, draft.pictures)
+        draft.id: Restatement(item, draft.source, draft.stamp, _merge(draft, item), draft.pictures)
         for draft in drafts
         if draft.source and (item := stored.get(draft.id)) and _is_alike(draft, item)
     }
-    patched = dict(_patch(engine, collection, home, list(patches.values())))
+    patched = dict(patch_items(engine, collection, home, list(patches.values())))
     yield from patched.values()
     new = [draft for draft in drafts if draft.source not in patched]
     for draft, reason in zip(new, engine.put_each(collection, home, new), strict=True):
@@ -224,6 +86,11 @@ def store(
         change: Change = "changed" if draft.id in stored else "new"
         outcome = ImportOutcome(place, "stored", change=change)
         yield ImportOutcome(place, "refused", reason) if reason else outcome
+
+
+def _merge(draft: Draft, stored: Item) -> Mapping[str, Any]:
+    """Return a draft's metadata; of a file with what was added to its item."""
+    return {**stored.metadata, **draft.metadata} if draft.spare_id else draft.metadata
 
 
 def _is_alike(draft: Draft, stored: Item) -> bool:

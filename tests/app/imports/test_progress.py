@@ -15,7 +15,7 @@ from starlette.testclient import TestClient
 from app.engine.drafts import Draft
 from app.engine.engine import Engine
 from app.imports import progress
-from app.imports.reports import ImportReport, read_reports
+from app.imports.folders.reports import ImportReport, read_reports
 from app.imports.sources import ImportOutcome
 from tests.stored_items import put
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -17,6 +18,7 @@ from index.catalog.reader import SourceRow
 from index.items import Collection, Item
 
 PAGE = 10_000  # items that the catalog lists at a time
+FILE_STAMP = re.compile(r"\d+-[^-+ ]+")
 
 
 @dataclass(slots=True)
@@ -44,7 +46,7 @@ class Moves:
         if digests is None:
             return None
         for row in sorted(rows, key=lambda row: _distance(row, source, own)):
-            item = self._match(row, digests)
+            item = self._match(row, source, digests)
             if item is not None and (row.id == own or not self._is_still_there(row, digests)):
                 self._claimed.add(row.id)
                 return item
@@ -53,7 +55,10 @@ class Moves:
     def is_deleted(self, source: ItemSource) -> bool:
         """Return whether someone has deleted a photo with this content."""
         photos = self._list_deleted().get(_size(source.stamp), ())
-        if any((photo.place, photo.stamp) == (source.place, source.stamp) for photo in photos):
+        stamp = split_stamp(source.stamp)[0]
+        if any(
+            (photo.place, split_stamp(photo.stamp)[0]) == (source.place, stamp) for photo in photos
+        ):
             return True
         digests = digest_photos(source, self.most_bytes) if photos else None
         return any(photo.digests == digests for photo in photos)
@@ -62,12 +67,15 @@ class Moves:
         """Return whether no file has claimed an item."""
         return item not in self._claimed
 
-    def _match(self, row: SourceRow, digests: tuple[str, ...]) -> Item | None:
+    def _match(self, row: SourceRow, source: ItemSource, digests: tuple[str, ...]) -> Item | None:
         if row.id in self._claimed:
             return None
         item = self.engine.catalog.get_many(self.home, [row.id]).get(row.id)
         if item is None or item.source != row.source:
             return None
+        if len(item.photos) != len(digests):  # a video, whose digests are those of its frames
+            same = row.stamp == source.stamp and self.look_up(row.source) == ""
+            return item if same else None
         return item if tuple(photo.digest for photo in item.photos) == digests else None
 
     def _is_still_there(self, row: SourceRow, digests: tuple[str, ...]) -> bool:
@@ -86,7 +94,7 @@ class Moves:
             self._left = defaultdict(list)
             for row in list_sources(self.engine, self.home):
                 now = None if is_row(row.source) else self.look_up(row.source)
-                if row.stamp and now is not None and not (now and row.stamp.startswith(now)):
+                if row.stamp and now is not None and split_stamp(row.stamp)[0] != now:
                     self._left[_size(row.stamp)].append(row)
         return self._left
 
@@ -124,10 +132,20 @@ def _digest_photos(photos: Sequence[Path | str | bytes], most_bytes: int) -> Ite
             yield file_digest(file, "sha256").hexdigest()
 
 
+def split_stamp(stamp: str) -> tuple[str, str]:
+    """Return a file's own stamp, and the rest: of files that belong to it.
+
+    >>> split_stamp("12-34+5-6")
+    ('12-34', '+5-6')
+    """
+    own = FILE_STAMP.match(stamp)
+    return (own[0], stamp[own.end() :]) if own else ("", stamp)
+
+
 def _size(stamp: str) -> int:
     """Return the size in a file's stamp; -1 for other stamps."""
-    size = stamp.partition("-")[0]
-    return int(size) if size.isdecimal() else -1
+    size = split_stamp(stamp)[0].partition("-")[0]
+    return int(size) if size else -1
 
 
 def _distance(row: SourceRow, source: ItemSource, own: str | None) -> tuple[bool, bool, bool]:

@@ -12,7 +12,7 @@ from time import monotonic
 
 from watchfiles import watch
 
-from app.imports.ignoring import IGNORE_FILE
+from app.imports.folders.ignoring import IGNORE_FILE
 
 QUIET = 1_000  # milliseconds without a change after which changes count together
 LOOKED_UP = 5.0  # seconds between two looks for the parent
