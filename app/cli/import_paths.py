@@ -19,13 +19,16 @@ from app.cli.imports import Tally, import_with_progress, print_change, print_ref
 from app.engine.engine import Engine
 from app.imports import folder, tables
 from app.imports.departed import Departures, NothingDeleted, watched
+from app.imports.folders.object_walk import find_objects
+from app.imports.folders.objects import ObjectFolder
 from app.imports.folders.reports import list_paths
 from app.imports.folders.watching import FolderWatch
-from app.imports.sources import ImportOutcome, readable
+from app.imports.sources import ImportOutcome, ItemSource, readable
 from app.settings import Settings
 from app.unprintable import escape_unprintable
 from index.items import Replaced
 
+Place = Path | ObjectFolder
 RESTING = 4  # times as long as an import took, before the next one
 
 
@@ -56,27 +59,31 @@ class PathImport:
     tally: Tally = field(default_factory=Tally)
     _refusals: set[str] = field(default_factory=set)  # that are printed
 
-    def follow(self, paths: Sequence[Path], seconds: float, parent: int | None = None) -> None:
+    def follow(self, paths: Sequence[Place], seconds: float, parent: int | None = None) -> None:
         """Import paths again after every change, and after so many seconds without one.
 
         Pauses four times as long as an import took, so that steady changes keep no core busy. Ends
         with its `parent`, if that is given.
         """
-        folders = [path.resolve() for path in paths if path.is_dir()]
+        folders = [path.resolve() for path in paths if isinstance(path, Path) and path.is_dir()]
         with closing(FolderWatch(folders, self.settings.data, parent)) as watched:
             while not watched.orphaned:
                 watched.start()
                 began = monotonic()
                 with log_failure():
-                    tally = replace(self, tally=Tally()).run(paths)
+                    tally = replace(self, tally=Tally()).run([*map(look_again, paths)])
                     if tally.changed:
                         tally.print()
                 watched.wait(seconds, rest=RESTING * (monotonic() - began))
 
-    def run(self, paths: Sequence[Path]) -> Tally:
+    def run(self, paths: Sequence[Place]) -> Tally:
         """Import tables one by one, then other paths; build their index."""
         mapped = bool(self.options.mapping)
-        products = [path for path in paths if tables.is_table(path, mapped=mapped)]
+        products = [
+            path
+            for path in paths
+            if isinstance(path, Path) and tables.is_table(path, mapped=mapped)
+        ]
         if self.options.refused:
             self.options.refused.unlink(missing_ok=True)  # of an earlier import
         for table in products:
@@ -92,11 +99,11 @@ class PathImport:
             self.engine.indexes.build()
         return self.tally
 
-    def _import_files(self, paths: Sequence[Path]) -> None:
+    def _import_files(self, paths: Sequence[Place]) -> None:
         """Import folders, photos and .jsonl files together."""
         exclude = GitIgnoreSpec.from_lines(self.options.exclude)
         departures = {path: Departures(path) for path in paths if watched(path)}
-        found = ((path, folder.find([path], exclude)) for path in paths)
+        found = ((path, find(path, exclude)) for path in paths)
         watching = (
             departures[path].watch(sources) if path in departures else sources
             for path, sources in found
@@ -108,7 +115,7 @@ class PathImport:
             self.settings,
             self.tally,
             self._hear,
-            lambda: sum(1 for _ in folder.find(paths, exclude)),
+            lambda: sum(1 for path in paths for _ in find(path, exclude)),
         )
         for each in departures.values():
             self._settle(each)
@@ -185,6 +192,23 @@ class PathImport:
             self._hear(outcome)
         if deleted or self.options.sync:
             _print_note(f"{len(deleted):,} deleted, as they are no longer in {place}")
+
+
+def read_place(text: str) -> Place:
+    """Return the folder or file of an argument; ValueError for another kind of address."""
+    return ObjectFolder(text) if "://" in text else Path(text)
+
+
+def look_again(path: Place) -> Place:
+    """Return a place that is listed again."""
+    return ObjectFolder(path.url) if isinstance(path, ObjectFolder) else path
+
+
+def find(path: Place, exclude: GitIgnoreSpec) -> Iterator[ItemSource | ImportOutcome]:
+    """Find the items of a place."""
+    if isinstance(path, ObjectFolder):
+        return find_objects(path, exclude)
+    return folder.find([path], exclude)
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from typer.core import TyperGroup
 
 from app import priority
 from app.cli import deleted
-from app.cli.options import Data, Named, OnCluster, plain_errors, settings_for
+from app.cli.options import Data, Named, OnCluster, check_paths, plain_errors, settings_for
 from app.defaults import DEFAULT_COLLECTION
 from index.progress import show
 
@@ -42,9 +42,10 @@ app = typer.Typer(
 @app.command()
 def add(
     paths: Annotated[
-        list[Path] | None,
+        list[str] | None,
         typer.Argument(
-            exists=True, help="Folders, photos, .jsonl files, or tables: .csv, .tsv, .parquet."
+            help="Folders, s3://BUCKET/FOLDER, photos, .jsonl files, or tables: .csv, .tsv, "
+            ".parquet."
         ),
     ] = None,
     collection: Named = DEFAULT_COLLECTION,
@@ -120,15 +121,17 @@ def add(
     settings = settings_for(data=data, cluster=cluster)
     if not paths and not reembed:
         raise typer.BadParameter("name a folder, a photo or a .jsonl file")
+    check_paths(paths or ())
     if keep and not reembed:
         raise typer.BadParameter("--keep needs --reembed: give both, or neither")
     if not settings.cluster:  # whose actors do the work, and wait for this process
         priority.lower(priority.BACKGROUND)
     with plain_errors():
-        from app.cli.import_paths import ImportOptions, PathImport
+        from app.cli.import_paths import ImportOptions, PathImport, read_place
         from app.cli.options import load_engine
         from app.imports.columns import read_mapping
 
+        places = [read_place(path) for path in paths or ()]
         engine = load_engine(settings.model_copy(update={"cluster": ""}))  # nothing is searched
         columns = read_mapping(mapping) if mapping else {}
         if reembed:
@@ -138,9 +141,9 @@ def add(
         work = PathImport(engine, collection, settings, options)
         try:
             if watch:
-                work.follow(paths or [], 60 * rescan, parent)
+                work.follow(places, 60 * rescan, parent)
                 return
-            tally = work.run(paths or [])
+            tally = work.run(places)
         except KeyboardInterrupt:
             typer.echo("Interrupted; what was stored stays. Run it again to go on.", err=True)
             raise typer.Exit(130) from None

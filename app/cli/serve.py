@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from app import torch_import
-from app.cli.options import Adopt, Data, OnCluster, plain_errors, settings_for
+from app.cli.options import Adopt, Data, OnCluster, check_paths, plain_errors, settings_for
 from app.defaults import DEFAULT_COLLECTION
 
 if TYPE_CHECKING:
@@ -37,8 +37,8 @@ logger = logging.getLogger("tessera")
 Host = Annotated[str | None, typer.Option(help="Address. [default: 127.0.0.1]")]
 Port = Annotated[int | None, typer.Option(help="Port. [default: 8000]")]
 Photos = Annotated[
-    list[Path] | None,
-    typer.Option(exists=True, help="A folder of photos to index, and to follow its changes."),
+    list[str] | None,
+    typer.Option(help="A folder of photos to index, and to follow its changes."),
 ]
 Rescan = Annotated[
     float, typer.Option(min=0.01, help="Minutes until photos are looked at without a change.")
@@ -98,6 +98,7 @@ def serve(
         ssl_certfile=ssl_certfile,
         ssl_keyfile=ssl_keyfile,
     )
+    check_paths(photos or ())
     with plain_errors():
         from app.access.keyring import Keyring, check_lock
 
@@ -118,7 +119,7 @@ def serve(
 def _load_and_serve(
     settings: Settings,
     listener: socket.socket,
-    photos: Sequence[Path],
+    photos: Sequence[str],
     demo: str | None,
     *,
     adopt: bool,
@@ -248,7 +249,7 @@ def _load(
 
 @contextmanager
 def _index_photos(
-    photos: Sequence[Path], collection: str, settings: Settings, rescan: float
+    photos: Sequence[str], collection: str, settings: Settings, rescan: float
 ) -> Iterator[None]:
     """Index photos in a child process of lower priority, which follows their changes.
 
@@ -260,9 +261,8 @@ def _index_photos(
     from app.imports.progress import note_start
 
     note_start(settings.data, collection)
-    places = map(str, photos)
     options = ("--watch", "--rescan", str(rescan), "--parent", str(os.getpid()))
-    command = [sys.executable, "-m", "tessera", "index", *places, *options]
+    command = [sys.executable, "-m", "tessera", "index", *photos, *options]
     command += ["--data", str(settings.data)]
     child = subprocess.Popen(command)  # noqa: S603 - our own command
     try:

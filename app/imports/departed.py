@@ -10,6 +10,7 @@ from pathlib import Path
 from app.engine.engine import Engine
 from app.imports.folder import TABLE_ENDINGS, is_row
 from app.imports.folders.moves import list_sources
+from app.imports.folders.objects import ObjectFolder
 from app.imports.sources import ImportOutcome, ItemSource, readable
 from index.catalog import edits
 from index.catalog.edits import ItemSelection
@@ -33,7 +34,7 @@ class Departures:
     What cannot be read counts as there: a file, all below a folder, and of a table all rows.
     """
 
-    path: Path
+    path: Path | ObjectFolder
     _folder: bool = field(init=False)
     _seen: set[bytes] = field(default_factory=set)
     _unreadable: list[str] = field(default_factory=list)
@@ -115,9 +116,9 @@ class Departures:
         )
 
 
-def watched(path: Path) -> bool:
+def watched(path: Path | ObjectFolder) -> bool:
     """Return whether a path is a folder or has rows."""
-    return path.is_dir() or path.suffix.lower() in TABLE_ENDINGS
+    return isinstance(path, ObjectFolder) or path.is_dir() or path.suffix.lower() in TABLE_ENDINGS
 
 
 def _digest(place: str) -> bytes:

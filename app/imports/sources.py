@@ -13,11 +13,13 @@ from hashlib import blake2b, sha256
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
+from app.imports.folders.objects import StoredObject
 from index.items import LONGEST_ID, metadata_text
 
 NO_FILE = "this is no regular file"
 ESCAPED = re.compile(rb"\\x([0-9a-f]{2})")  # a byte of a path that is no UTF-8
 Status = Literal["stored", "patched", "skipped", "refused", "unread", "deleted"]
+PhotoPlace = Path | str | bytes | StoredObject  # a file, an address to fetch from, or bytes
 Change = Literal["", "new", "changed", "renamed", "restated"]
 
 
@@ -32,7 +34,7 @@ class ItemSource:
     id: str
     place: str
     stamp: str
-    photos: tuple[Path | str | bytes, ...] = ()  # files, addresses to fetch from, or bytes
+    photos: tuple[PhotoPlace, ...] = ()
     sentences: tuple[str, ...] = ()
     metadata: dict[str, Any] = field(default_factory=dict)
     size: int = 0  # about how many bytes its texts have
@@ -64,7 +66,7 @@ class ImportOutcome:
     former: str = ""
 
 
-def readable(path: Path | str) -> str:
+def readable(path: os.PathLike[str] | str) -> str:
     r"""Write a path as Unicode, with escapes such as \xff.
 
     They stand for bytes that are no UTF-8.
@@ -164,7 +166,7 @@ def stamp_row(
     name: str,
     metadata: Mapping[str, Any],
     sentences: Sequence[str],
-    photos: Sequence[Path | str | bytes],
+    photos: Sequence[PhotoPlace],
     looks: str,
 ) -> str:
     """Return a row's stamp: a digest, and its photos' stamps."""
@@ -173,7 +175,7 @@ def stamp_row(
     return f"{digest}-{looks}" if looks else digest
 
 
-def _name_photo(photo: Path | str | bytes) -> str:
+def _name_photo(photo: PhotoPlace) -> str:
     return sha256(photo).hexdigest() if isinstance(photo, bytes) else str(photo)
 
 

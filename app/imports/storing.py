@@ -14,11 +14,13 @@ from app.engine.drafts import Decode, Draft
 from app.engine.engine import Engine
 from app.engine.refusals import reason_of
 from app.imports.fetching import Fetch, refuse
+from app.imports.folders.objects import StoredObject
 from app.imports.settling import patch_items, settle_known
 from app.imports.sources import (
     Change,
     ImportOutcome,
     ItemSource,
+    PhotoPlace,
     is_gone,
     open_regular,
 )
@@ -127,7 +129,9 @@ def read(
         return ImportOutcome(source.place, "refused", reason_of(unreadable))
 
 
-def _get_bytes(photo: Path | str | bytes, most: int, fetch: Fetch) -> bytes:
+def _get_bytes(photo: PhotoPlace, most: int, fetch: Fetch) -> bytes:
+    if isinstance(photo, StoredObject):
+        return photo.read(most)
     if isinstance(photo, Path):
         return _read_bytes(photo, most)
     return fetch(photo) if isinstance(photo, str) else photo

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from hashlib import file_digest
+from hashlib import file_digest, sha256
 from pathlib import Path, PurePath
 
 from app.engine.engine import Engine
 from app.imports.folder import is_row
-from app.imports.sources import ItemSource, open_place, open_regular, stamp_at
+from app.imports.folders.objects import ObjectFolder, StoredObject
+from app.imports.sources import ItemSource, PhotoPlace, open_place, open_regular, stamp_at
 from index.catalog import deletions
 from index.catalog.deletions import DeletedPhoto
 from index.catalog.reader import SourceRow
@@ -31,15 +32,14 @@ class Moves:
     engine: Engine
     home: Collection
     most_bytes: int  # of a file that is read
-    look_up: Callable[[str], str | None] = stamp_at
-    _left: dict[int, list[SourceRow]] | None = None  # by size
+    _left: dict[str, dict[int, list[SourceRow]]] = field(default_factory=dict)  # by store and size
     _deleted: dict[int, list[DeletedPhoto]] | None = None  # by size
     _claimed: set[str] = field(default_factory=set)
 
     def find(self, source: ItemSource, own: str | None) -> Item | None:
         """Find the item with a file's content: its `own`, or one that moved here."""
         size = _size(source.stamp)
-        rows = self._list_left().get(size, ())
+        rows = self._list_left(source).get(size, ())
         if own is None and not rows:
             return None
         digests = digest_photos(source, self.most_bytes)
@@ -74,13 +74,13 @@ class Moves:
         if item is None or item.source != row.source:
             return None
         if len(item.photos) != len(digests):  # a video, whose digests are those of its frames
-            same = row.stamp == source.stamp and self.look_up(row.source) == ""
+            same = row.stamp == source.stamp and stamp_at(row.source) == ""
             return item if same else None
         return item if tuple(photo.digest for photo in item.photos) == digests else None
 
     def _is_still_there(self, row: SourceRow, digests: tuple[str, ...]) -> bool:
         """Return whether an item's own file has its content, as after a copy of it."""
-        if not self.look_up(row.source) or "://" in row.source:
+        if not stamp_at(row.source):
             return False
         try:
             with open_place(row.source) as file:
@@ -88,15 +88,18 @@ class Moves:
         except (OSError, ValueError):
             return False
 
-    def _list_left(self) -> dict[int, list[SourceRow]]:
-        """List items whose files are gone or are not as they were."""
-        if self._left is None:
-            self._left = defaultdict(list)
-            for row in list_sources(self.engine, self.home):
-                now = None if is_row(row.source) else self.look_up(row.source)
+    def _list_left(self, source: ItemSource) -> dict[int, list[SourceRow]]:
+        """List items whose files are gone or are not as they were, where a source is."""
+        photo = source.photos[0] if source.photos else None
+        url = photo.url if isinstance(photo, StoredObject) else ""
+        if url not in self._left:
+            self._left[url] = left = defaultdict(list)
+            look_up = ObjectFolder(url).stamp_at if url else stamp_at
+            for row in list_sources(self.engine, self.home, f"{url}/" if url else ""):
+                now = None if is_row(row.source) else look_up(row.source)
                 if row.stamp and now is not None and split_stamp(row.stamp)[0] != now:
-                    self._left[_size(row.stamp)].append(row)
-        return self._left
+                    left[_size(row.stamp)].append(row)
+        return self._left[url]
 
     def _list_deleted(self) -> dict[int, list[DeletedPhoto]]:
         if self._deleted is None:
@@ -122,8 +125,11 @@ def digest_photos(source: ItemSource, most_bytes: int) -> tuple[str, ...] | None
         return None
 
 
-def _digest_photos(photos: Sequence[Path | str | bytes], most_bytes: int) -> Iterable[str]:
+def _digest_photos(photos: Sequence[PhotoPlace], most_bytes: int) -> Iterable[str]:
     for photo in photos:
+        if isinstance(photo, StoredObject):
+            yield sha256(photo.read(most_bytes)).hexdigest()
+            continue
         if not isinstance(photo, Path):
             raise ValueError(f"{photo!r:.50} is no file")
         if photo.stat().st_size > most_bytes:

@@ -13,6 +13,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
+from app.imports.folders.objects import ObjectFolder
 from app.imports.progress import FOLDER
 from app.imports.sources import ImportOutcome, readable
 
@@ -101,6 +102,6 @@ def _parse(stored: dict[str, Any]) -> ImportReport:
     return ImportReport(**stored, unread=unread, counts=counts)
 
 
-def list_paths(paths: Sequence[Path]) -> list[str]:
+def list_paths(paths: Sequence[Path | ObjectFolder]) -> list[str]:
     """Write paths as a report names them."""
     return [readable(path.resolve()) for path in paths]
