@@ -16,6 +16,8 @@ from app import __version__
 from app.access.door import Door
 from app.engine.engine import Engine
 from app.http import errors
+from app.http.addresses import RootPathMiddleware
+from app.http.errors import REQUEST_ID
 from app.http.lanes import Lanes
 from app.http.middleware import (
     SECURITY_HEADERS,
@@ -51,6 +53,8 @@ from app.routes import (
 from app.settings import Settings
 from app.settings_names import list_warnings
 
+# What scripts of other origins may read of an answer, besides what all may.
+READABLE = ("ETag", "Location", "Retry-After", "Content-Range", REQUEST_ID)
 STREAMS = frozenset({("POST", "/items")})  # whose bodies may go on for hours
 
 logger = logging.getLogger("tessera")
@@ -89,7 +93,7 @@ def create_app(
         app.include_router(module.router)
     page.serve(app)
     errors.install(app, SECURITY_HEADERS)
-    app.openapi = lambda: describe(app)  # type: ignore[method-assign]  # FastAPI's own way
+    app.openapi = lambda: describe(app, settings.root_path)  # type: ignore[method-assign]  # FastAPI's own way
     _add_middleware(app, settings)
     observe(app, queries=settings.log_queries)
     return app
@@ -100,7 +104,11 @@ def _add_middleware(app: FastAPI, settings: Settings) -> None:
     if settings.cors_origins:
         origins = list(settings.cors_origins)
         app.add_middleware(
-            CORSMiddleware, allow_origins=origins, allow_methods=["*"], allow_headers=["*"]
+            CORSMiddleware,
+            allow_origins=origins,
+            allow_methods=["*"],
+            allow_headers=["*"],
+            expose_headers=READABLE,
         )
     app.add_middleware(HeadMiddleware)
     app.add_middleware(RawPathMiddleware)
@@ -109,6 +117,7 @@ def _add_middleware(app: FastAPI, settings: Settings) -> None:
     app.add_middleware(AllowedHostsMiddleware, allowed=list_allowed_hosts(settings))
     app.add_middleware(RequestHeadersMiddleware)
     app.add_middleware(SecurityHeadersMiddleware)
+    app.add_middleware(RootPathMiddleware, root=settings.root_path)
 
 
 @asynccontextmanager

@@ -106,6 +106,12 @@ class Settings(RenamedSettings):
     port: int = Field(
         default=8000, ge=0, le=65535, description="Port to listen at; 0 takes a free one."
     )
+    root_path: str = Field(
+        default="",
+        pattern=r"^(/[A-Za-z0-9._~-]+)*$",
+        description="Path below which a proxy serves this, such as `/tessera`; whether the proxy "
+        "cuts it off or not.",
+    )
     workers: PositiveInt = Field(
         default=1, description="Processes that serve; each loads the models."
     )

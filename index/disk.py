@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import logging
 import os
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +14,8 @@ from tempfile import TemporaryFile
 from uuid import uuid4
 
 PROBE = b"\0" * 2**16
+
+logger = logging.getLogger("tessera")
 
 
 def sync(path: Path) -> None:
@@ -29,6 +33,20 @@ def try_writing(folder: Path) -> None:
         file.write(PROBE)
         file.flush()
         os.fsync(file.fileno())
+
+
+def provide_temporary_folder(data: Path) -> None:
+    """Use a folder in the data folder if no other one for temporary files can be written to.
+
+    Containers with a read-only root may have none. Child processes use the same.
+    """
+    try:
+        tempfile.gettempdir()
+    except FileNotFoundError as none:
+        folder = data.resolve() / "temporary"
+        folder.mkdir(parents=True, exist_ok=True)
+        os.environ["TMPDIR"] = str(folder)
+        logger.warning("%s; temporary files are in %s", none.strerror or none, folder)
 
 
 def is_full(error: OSError) -> bool:

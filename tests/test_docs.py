@@ -58,6 +58,22 @@ def test_the_page_of_settings_is_written_from_their_descriptions():
     assert write_page() == SETTINGS, "run `make settings`"
 
 
+BLOCK = re.compile(r"^```(?:sh|bash|console)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+NO_CODE = re.compile(r"'[^']*'|^#.*", re.MULTILINE)  # texts in quotes, and comments
+OF_SHELLS = {"HOME", "PATH", "PWD"}
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda file: str(file.relative_to(ROOT)))
+def test_commands_of_a_document_run_as_they_are_written(document: Path):
+    text = document.read_text("utf-8")
+    code = NO_CODE.sub("''", "".join(BLOCK.findall(text)))
+    used = set(re.findall(r"\$\{?([A-Za-z_]+)", code)) - OF_SHELLS
+    # A loop's variable is set by `for`, the others by an assignment.
+    assert used <= set(re.findall(r"(?:^|\s)(?:for )?([A-Za-z_]+)(?:=| in )", code))
+    if re.search(r"^tessera ", code, re.MULTILINE):
+        assert 'export PATH="$PWD/.venv/bin:$PATH"' in text
+
+
 def test_no_document_names_a_setting_that_is_not_there():
     pages = "".join(file.read_text("utf-8") for file in DOCUMENTS if file.name != "notes.md")
     named = set(re.findall(r"TESSERA_([A-Z_]+[A-Z])\b", pages))

@@ -21,6 +21,7 @@ from app.access.keyring import Keyring, check_lock
 from app.access.keys import Caller
 from app.access.sessions import Sessions
 from app.engine.engine import Engine
+from app.http.addresses import path_in
 from app.http.errors import Forbidden, TooManyRequests, Unauthorized, Unavailable
 from app.http.lanes import network
 from app.roles import Role
@@ -232,4 +233,4 @@ def _check_parameters(request: Request) -> None:
 
 
 def _reads_metrics(request: Request) -> bool:
-    return bool(request.url.path.removeprefix(request.scope.get("root_path", "")) == "/metrics")
+    return path_in(request.scope) == "/metrics"

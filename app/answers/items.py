@@ -8,10 +8,13 @@ from urllib.parse import quote, urlencode
 
 from app.answers.fragments import fragments
 from app.defaults import DEFAULT_COLLECTION
+from app.http.addresses import address_of
 from app.schemas.fields import Corners
 from app.schemas.items import ItemOut, MagnitudeOut, MagnitudesOut, PhotoOut, StoredItem
 from index.items import Entry, Item, PhotoInfo, Picture
 from models.types import FragmentBag
+
+VERSION = 16  # digits of a photo's digest in the address of its thumbnail
 
 
 def item_out(collection: str, stored: Item) -> ItemOut:
@@ -60,12 +63,18 @@ def _rank(bag: FragmentBag) -> list[MagnitudeOut]:
     ]
 
 
-class AboutPhotos(TypedDict):
+class AboutPhoto(TypedDict):
+    """The address of a photo's thumbnail, and the size of its display copy."""
+
+    thumbnail: str | None
+    width: int
+    height: int
+
+
+class AboutPhotos(AboutPhoto):
     """Fields about an item's photos; those of the first one come first."""
 
     image: str | None
-    width: int
-    height: int
     images: list[PhotoOut]
 
 
@@ -73,14 +82,28 @@ def about_photos(collection: str, item: str, photos: Sequence[PhotoInfo | Pictur
     """An item's photos as JSON."""
     images = [
         PhotoOut(
-            image=photo_address(collection, item, number), width=photo.width, height=photo.height
+            image=photo_address(collection, item, number),
+            **about_photo(collection, item, photos, number),
         )
-        for number, photo in enumerate(photos)
+        for number in range(len(photos))
     ]
-    first = images[0] if images else PhotoOut(image="", width=0, height=0)
-    return AboutPhotos(
-        image=first.image or None, width=first.width, height=first.height, images=images
-    )
+    image = images[0].image if images else None
+    return {"image": image, **about_photo(collection, item, photos, 0), "images": images}
+
+
+def about_photo(
+    collection: str, item: str, photos: Sequence[PhotoInfo | Picture], number: int
+) -> AboutPhoto:
+    """Fields about one of an item's photos; empty for one that is not there."""
+    if number >= len(photos):
+        return {"thumbnail": None, "width": 0, "height": 0}
+    photo = photos[number]
+    parameters = {"size": "small", "v": photo.digest[:VERSION]}
+    return {
+        "thumbnail": _address(collection, item, number, "image", parameters),
+        "width": photo.width,
+        "height": photo.height,
+    }
 
 
 def notes_of(shown: Iterable[Item]) -> list[str]:
@@ -104,16 +127,9 @@ def _address(
     parameters |= {"collection": collection} if collection != DEFAULT_COLLECTION else {}
     parameters |= {"photo": str(photo)} if photo else {}
     query = f"?{urlencode(parameters, quote_via=quote, safe=',')}" if parameters else ""
-    return f"/items/{quote(item, safe='')}/{picture}{query}"
+    return address_of(f"/items/{quote(item, safe='')}/{picture}{query}")
 
 
 def photo_address_of(collection: str, stored: Item) -> str | None:
     """The address of a stored item's first photo; None without one."""
     return photo_address(collection, stored.id) if stored.photos else None
-
-
-def size_of(stored: Item, photo: int) -> dict[str, int]:
-    """The size of an item's photo; 0 if removed since the search."""
-    if photo >= len(stored.photos):
-        return {"width": 0, "height": 0}
-    return {"width": stored.photos[photo].width, "height": stored.photos[photo].height}

@@ -9,7 +9,7 @@ from functools import partial
 
 from app.answers.cursors import Cursors, name_of_list
 from app.answers.fragments import links, own_words, phrases
-from app.answers.items import notes_of, photo_address, size_of
+from app.answers.items import about_photo, notes_of, photo_address
 from app.answers.notes import note_unknown_keys, note_unknown_values, note_unused
 from app.answers.search import check_together, read_photo
 from app.engine import product_search as products
@@ -185,7 +185,7 @@ def _hit(collection: str, result: ProductResult, hit: Product, stored: Item) -> 
         probability=_probability(result, hit),
         photo=number,
         image=photo_address(collection, stored.id, number) if stored.photos else None,
-        **size_of(stored, number),
+        **about_photo(collection, stored.id, stored.photos, number),
         metadata=stored.metadata,
         sentences=list(stored.sentences),
         variants=hit.variants,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from app.answers.fragments import corners, links, phrases
-from app.answers.items import crop_address, photo_address, size_of
+from app.answers.items import about_photo, crop_address, photo_address
 from app.answers.search import find_page, read_query
 from app.engine.engine import Engine
 from app.schemas.fields import Corners
@@ -54,7 +54,7 @@ def _region_hit(search: Search, query: Query, hit: Hit, stored: Item) -> RegionH
         box=box,
         crop=crop_address(search.collection, hit.item, photo, box),
         image=photo_address(search.collection, hit.item, photo),
-        **size_of(stored, photo),
+        **about_photo(search.collection, stored.id, stored.photos, photo),
         metadata=search.choose_metadata(stored.metadata),
         sentences=list(stored.sentences),
         links=links(hit.links, query.bag, hit.bag),

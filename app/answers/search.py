@@ -7,7 +7,7 @@ from typing import TypedDict, TypeVar
 
 from app.answers.cursors import Cursors, start_page, write_next
 from app.answers.fragments import fragments, links, own_words, phrases
-from app.answers.items import notes_of, photo_address, photo_address_of, size_of
+from app.answers.items import about_photo, notes_of, photo_address, photo_address_of
 from app.answers.notes import note_unknown_keys, note_unknown_values
 from app.engine.engine import Engine
 from app.schemas.fields import Corners
@@ -231,7 +231,7 @@ def _image_hit(search: Search, query: Query, hit: Hit, stored: Item) -> ImageHit
         probability=hit.probability,
         photo=photo,
         image=photo_address(search.collection, hit.item, photo),
-        **size_of(stored, photo),
+        **about_photo(search.collection, stored.id, stored.photos, photo),
         metadata=search.choose_metadata(stored.metadata),
         sentences=list(stored.sentences),
         links=links(hit.links, query.bag, hit.bag),
@@ -252,6 +252,7 @@ def _sentence_hit(search: Search, query: Query, hit: Hit, stored: Item) -> Sente
         score=hit.score,
         probability=hit.probability,
         image=photo_address_of(search.collection, stored),
+        thumbnail=about_photo(search.collection, stored.id, stored.photos, 0)["thumbnail"],
         metadata=search.choose_metadata(stored.metadata),
         links=hit_links,
         phrases=phrases(alignment.phrases(*sides, hit.links), query.text or sentence, sides[0]),

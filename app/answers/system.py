@@ -33,9 +33,10 @@ def audit(engine: Engine, request: AuditRequest) -> AuditOut:
     """Measure the recall of the usual answers."""
     requests = None
     if request.queries is not None:
-        queries = [engine.models.query(text) for text in request.queries]
+        whole = request.side == "sentences"
+        queries = [engine.models.query(text, whole=whole) for text in request.queries]
         requests = [
-            Request("images", query, limit=request.limit) for query in queries if query.parts
+            Request(request.side, query, limit=request.limit) for query in queries if query.parts
         ]
     measurement = engine.audit(request.collection, requests)
     return AuditOut(

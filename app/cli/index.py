@@ -22,7 +22,14 @@ if TYPE_CHECKING:
 
 
 class Adding(TyperGroup):
-    """Takes `tessera index photos/` for `tessera index add photos/`."""
+    """Takes `tessera index photos/` for `tessera index add photos/`, and helps with both."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Describe the options of an import, and then the other commands."""
+        command = self.commands["add"]
+        with command.make_context("index", [], ctx.parent, resilient_parsing=True) as adding:
+            command.format_help(adding, formatter)
+        super().format_help(ctx, formatter)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Insert the command `add` if no command is named."""
@@ -119,11 +126,7 @@ def add(
     `TESSERA_MATCHER=new.safetensors tessera index --reembed`
     """
     settings = settings_for(data=data, cluster=cluster)
-    if not paths and not reembed:
-        raise typer.BadParameter("name a folder, a photo or a .jsonl file")
-    check_paths(paths or ())
-    if keep and not reembed:
-        raise typer.BadParameter("--keep needs --reembed: give both, or neither")
+    _check_options(paths, reembed=reembed, keep=keep)
     if not settings.cluster:  # whose actors do the work, and wait for this process
         priority.lower(priority.BACKGROUND)
     with plain_errors():
@@ -148,7 +151,8 @@ def add(
             typer.echo("Interrupted; what was stored stays. Run it again to go on.", err=True)
             raise typer.Exit(130) from None
         engine.close()
-    tally.print()
+    if paths:
+        tally.print()
     if tally.failed or tally.in_vain:
         raise typer.Exit(1)
 
@@ -178,10 +182,13 @@ def stats(collection: Named = DEFAULT_COLLECTION, data: Data = None) -> None:
 
 @app.command()
 def audit(
-    queries: Annotated[list[str], typer.Argument(help="Texts to search photos with.")],
+    queries: Annotated[list[str], typer.Argument(help="Texts to search with.")],
     collection: Named = DEFAULT_COLLECTION,
     data: Data = None,
     limit: Annotated[int, typer.Option(min=1, max=100, help="Hits of each query.")] = 10,
+    sentences: Annotated[
+        bool, typer.Option("--sentences", help="Look for sentences instead of photos.")
+    ] = False,
 ) -> None:
     """Answer queries as usual and exactly, and print the recall.
 
@@ -193,7 +200,12 @@ def audit(
         from app.cli.options import load_engine
         from app.schemas.system import AuditRequest
 
-        request = AuditRequest(collection=collection, queries=queries, limit=limit)
+        request = AuditRequest(
+            collection=collection,
+            side="sentences" if sentences else "images",
+            queries=queries,
+            limit=limit,
+        )
         report = answers.audit(load_engine(settings), request)
     if report.recall is None:
         typer.echo(f"nothing was measured: {report.note}")
@@ -203,9 +215,20 @@ def audit(
         )
 
 
+def _check_options(paths: list[str] | None, *, reembed: bool, keep: bool) -> None:
+    if not paths and not reembed:
+        raise typer.BadParameter("name a folder, a photo or a .jsonl file")
+    check_paths(paths or ())
+    if keep and not reembed:
+        raise typer.BadParameter("--keep needs --reembed: give both, or neither")
+
+
 def _reembed(engine: Engine, collection: str, *, keep: bool) -> None:
-    if keep and engine.find(collection).fingerprint == engine.models.fingerprint:
-        typer.echo(f"{collection} is of this model already: nothing to re-embed or keep", err=True)
+    if engine.find(collection).fingerprint == engine.models.fingerprint:
+        rest = "re-embed or keep" if keep else "re-embed"
+        typer.echo(f"{collection} is of this model already: nothing to {rest}", err=True)
         return
     with show(Console(stderr=True)) as report:
         engine.reembed(collection, partial(report, "Embedding again"), keep=keep)
+    count = engine.catalog.count(engine.find(collection))
+    typer.echo(f"{collection} is of this model now: {count:,} items embedded again", err=True)

@@ -104,7 +104,7 @@ def serve(
 
         check_lock(settings, Keyring.of(settings))
         check_certificate(settings)
-        allow_files(settings.connections + FILES)
+        settings = fit_connections(settings)
         listener = bind_socket(settings.host, settings.port)
     demo_name = demo or ("photos" if with_sample and not photos else None)
     try:
@@ -200,12 +200,34 @@ def check_certificate(settings: Settings) -> None:
             raise ValueError(f"there is no file {file} to serve HTTPS with")
 
 
-def allow_files(count: int) -> None:
-    """Raise the limit of open files, also for child processes, if possible."""
+def fit_connections(settings: Settings) -> Settings:
+    """Return settings with as many connections as the limit of open files leaves room for.
+
+    The limit is raised first, also for child processes. A process without a free file accepts no
+    one, and searches fail.
+    """
+    allowed = allow_files(settings.connections + FILES)
+    room = max(allowed - FILES, allowed // 4, 1)
+    if settings.connections <= room:
+        return settings
+    logger.warning(
+        "%s files may be open at once: at most %s connections instead of %s, unless the limit is "
+        "raised (ulimit -n; LimitNOFILE of systemd)",
+        allowed,
+        room,
+        settings.connections,
+    )
+    return settings.model_copy(update={"connections": room})
+
+
+def allow_files(count: int) -> int:
+    """Raise the limit of open files, if possible; return how many there may be."""
     least, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if least != resource.RLIM_INFINITY and least < count:
-        allowed = count if most == resource.RLIM_INFINITY else min(count, most)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (max(least, allowed), most))
+    if least == resource.RLIM_INFINITY or least >= count:
+        return count
+    allowed = max(least, count if most == resource.RLIM_INFINITY else min(count, most))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, most))
+    return allowed
 
 
 def bind_socket(host: str, port: int) -> socket.socket:

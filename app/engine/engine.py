@@ -16,13 +16,14 @@ from app.engine.bounds import Bounds, OutOfBounds
 from app.engine.drafts import Draft, embed
 from app.engine.inference import Models
 from app.engine.refusals import each, write_each
+from app.engine.thumbnails import Thumbnails
 from app.settings import Settings
 from app.telemetry.requests import note, stage
 from index.catalog import reembedding
 from index.catalog.catalog import Catalog
 from index.catalog.ownership import ADOPTING, REFUSE
 from index.database.errors import NotReady
-from index.disk import try_writing
+from index.disk import provide_temporary_folder, try_writing
 from index.documents.thesaurus import Synonyms, parse_synonyms
 from index.items import Collection, Entry, Item, Picture, Replaced, check_photo
 from index.search import audit
@@ -57,6 +58,7 @@ class Engine:
         """Without `indexes`, collections are searched in this process."""
         self.models, self.catalog, self.folder = models, catalog, folder
         self.bounds = Bounds(catalog.names)
+        self.thumbnails = Thumbnails()
         self.indexes = indexes or Indexes(
             catalog, folder, models.calibration, device, synonyms, follower.__name__
         )
@@ -66,10 +68,9 @@ class Engine:
         """Load the engine that the settings describe; `adopt` takes over another catalog's data."""
         memory.hold()
         claim = ADOPTING if adopt else REFUSE
-        catalog = Catalog(
-            settings.storage, claim=claim
-        )  # first: what is wrong with it is told at once
+        catalog = Catalog(settings.storage, claim=claim)  # first: its mistakes come at once
         catalog.check_pictures()
+        provide_temporary_folder(settings.data)
         synonyms = None
         if settings.synonyms is not None:
             synonyms = parse_synonyms(settings.synonyms.read_text("utf-8").splitlines())

@@ -267,7 +267,8 @@ async def _answer_http(request: Request, error: Exception) -> JSONResponse:
 
 def _list_methods(request: Request) -> list[str]:
     """List the methods of a request's path; HEAD comes with GET."""
-    scope = dict(request.scope, root_path=request.scope.get("app_root_path", ""))
+    root = request.scope.get("root_path", "")
+    scope = dict(request.scope, root_path=request.scope.get("app_root_path", root))
     at_path = [
         route.methods or ()
         for route in iter_route_contexts(request.app.routes)

@@ -12,7 +12,8 @@ from ipaddress import ip_address
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.http.errors import ProblemKind, problem
+from app.http.addresses import path_in
+from app.http.errors import KINDS, ProblemKind, WrongMediaType, problem
 from app.settings import Settings
 
 TWO_LENGTHS = ProblemKind("two-lengths", HTTPStatus.BAD_REQUEST, "The body has two lengths")
@@ -71,7 +72,7 @@ class HeadMiddleware:
 
 
 class RequestHeadersMiddleware:
-    """Refuses requests with an overlong header or two lengths of their body.
+    """Refuses requests with an overlong header, a compressed body or two lengths of it.
 
     A proxy in front may believe the other length, and pass a request on that it took for a body
     (RFC 9112, 6.1), so the connection is closed.
@@ -94,8 +95,20 @@ class RequestHeadersMiddleware:
             detail = "send Content-Length or Transfer-Encoding, not both"
             refusal = problem(TWO_LENGTHS, detail, scope["path"], Connection="close")
             await refusal(scope, receive, send)
+        elif encoding := _read_encoding(headers):
+            detail = f"the body is encoded by {encoding!r:.100}; send it as it is"
+            kind = KINDS[WrongMediaType]
+            refusal = problem(kind, detail, scope["path"], **{"Accept-Encoding": "identity"})
+            await refusal(scope, receive, send)
         else:
             await self.app(scope, receive, send)
+
+
+def _read_encoding(headers: Sequence[tuple[bytes, bytes]]) -> str:
+    """Return how a body is compressed; empty if it is not."""
+    named = [value.decode("latin-1") for name, value in headers if name == b"content-encoding"]
+    encoding = ", ".join(named).strip()
+    return "" if encoding.lower() == "identity" else encoding
 
 
 UNKNOWN_HOST = ProblemKind(
@@ -199,7 +212,7 @@ class SecurityHeadersMiddleware:
         async def add(message: Message) -> None:
             if message["type"] == "http.response.start":
                 MutableHeaders(scope=message).update(SECURITY_HEADERS)
-                if scope["path"] == f"{scope.get('root_path', '')}/docs":
+                if path_in(scope) == "/docs":
                     MutableHeaders(scope=message)["Content-Security-Policy"] = CONTENT_OF_DOCS
             await send(message)
 

@@ -138,7 +138,7 @@ def problems(*errors: type[Exception]) -> Responses:
     return {int(status): _problem("; ".join(titles[status])) for status in sorted(titles)}
 
 
-def describe(app: FastAPI) -> dict[str, Any]:
+def describe(app: FastAPI, root: str = "") -> dict[str, Any]:
     """Complete FastAPI's document with the schemas of bodies and problems."""
     if app.openapi_schema is None:
         document = get_openapi(
@@ -147,6 +147,8 @@ def describe(app: FastAPI) -> dict[str, Any]:
         _, schemas = models_json_schema(
             [(model, "validation") for model in MODELS], ref_template=REFERENCE
         )
+        if root:
+            document["servers"] = [{"url": root}]
         document["components"]["schemas"] |= schemas["$defs"]
         for operations in document["paths"].values():
             for method, operation in operations.items():

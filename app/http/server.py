@@ -129,8 +129,13 @@ def address(listener: socket, config: Config) -> str:
 
 
 def options(settings: Settings) -> dict[str, Any]:
-    """Return uvicorn's options."""
-    return OPTIONS | {"limit_concurrency": settings.connections}
+    """Return uvicorn's options.
+
+    `backlog` is also how many connections asyncio accepts before it looks at the first: more files
+    would have to be free, and it logs each that is not.
+    """
+    backlog = max(min(settings.connections // 2, 500), 1)
+    return OPTIONS | {"limit_concurrency": settings.connections, "backlog": backlog}
 
 
 OPTIONS: dict[str, Any] = {

@@ -12,6 +12,7 @@ from time import monotonic
 from anyio import CancelScope
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from app.http.addresses import path_in
 from app.http.errors import KINDS, LEFT, TooSlow, Unavailable, problem
 from app.settings import Settings
 
@@ -75,7 +76,7 @@ class TimeoutMiddleware:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        stream = (scope["method"], scope["path"]) in self.streams
+        stream = (scope["method"], path_in(scope)) in self.streams
         pace = None if stream else BodyPace.of(self.settings)
         exchange = _Exchange(receive, send, self.settings.idle_seconds, pace)
         with exchange.scope:

@@ -1,5 +1,6 @@
 // Calls of the HTTP API: one function a request, problems as errors.
 
+import { pictureAddress } from "./dom.js";
 import { askForKey } from "./key.js";
 
 const ITEMS_AT_ONCE = 60;
@@ -132,7 +133,7 @@ export async function item(id, signal) {
 
 /** The photo of an item, as a file. */
 export async function photoOf({ image }, signal) {
-  return (await send(image, { signal })).blob();
+  return (await send(pictureAddress(image), { signal })).blob();
 }
 
 /** Add an item with its photos; a Problem where there is one with its id. */

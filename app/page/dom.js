@@ -17,6 +17,12 @@ export function visible(text) {
     String.fromCodePoint(sign === "\x7f" ? 0x2421 : 0x2400 + sign.codePointAt(0)));
 }
 
+/** The address of a picture from this page, also behind a proxy that cuts off a path. */
+export function pictureAddress(path) {
+  const start = new URL(".", document.baseURI).pathname;
+  return path.startsWith(start) ? path : start + path.slice(1);
+}
+
 /** A number as people read it: two places, a true minus sign, no negative zero. */
 export function number(value) {
   const text = value.toFixed(2);

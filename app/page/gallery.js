@@ -1,6 +1,6 @@
 // Items and hits: a photo with marked parts, its credit and its phrases.
 
-import { make, visible } from "./dom.js";
+import { make, pictureAddress, visible } from "./dom.js";
 import { arrows } from "./light.js";
 import { likelihood } from "./likelihood.js";
 import { phraseRows } from "./phrases.js";
@@ -77,13 +77,30 @@ function altOf({ sentences, metadata }, position) {
   return typeof said === "string" ? said : `Photo${position === undefined ? "" : ` ${position + 1}`}`;
 }
 
-function itemImage(item, position) {
-  return make("img", { src: item.image, alt: altOf(item, position), loading: "lazy" });
+const SIDES = { small: 320, medium: 640 }; // of thumbnails, in pixels
+
+/** The address of a photo's thumbnail of 320 pixels, which is given, or of 640. */
+const thumbnailOf = ({ thumbnail }, size) =>
+  pictureAddress(thumbnail).replace("size=small", `size=${size}`);
+
+/** Say which thumbnail suits which width; the browser chooses by the room there is. */
+function thumbnails(item) {
+  const width = (side) => Math.round(item.width * Math.min(1, side / Math.max(item.width, item.height)));
+  const sources = Object.entries(SIDES).map(([size, side]) => `${thumbnailOf(item, size)} ${width(side)}w`);
+  return { srcset: sources.join(", "), sizes: "auto, (max-width: 40rem) 90vw, 18rem" };
+}
+
+/** An item's picture: the thumbnail that suits, the "small" one, or the "whole" stored one. */
+function itemImage(item, position, size = null) {
+  const shown = (size === "small" && item.thumbnail) || item.image;
+  const scaled = item.thumbnail && !size ? thumbnails(item) : {};
+  const described = { loading: "lazy", alt: altOf(item, position) };
+  return make("img", { ...described, ...scaled, src: pictureAddress(shown) });
 }
 
 /** An item's photo, ready to be marked; a place for one where it has none. */
-export function itemPhoto(item, position) {
-  if (item.image) return photo(itemImage(item, position), item.width, item.height);
+export function itemPhoto(item, position, size = null) {
+  if (item.image) return photo(itemImage(item, position, size), item.width, item.height);
   return make("div", { className: "stage none" }, make("p", {}, "No photo"));
 }
 
@@ -131,7 +148,7 @@ export function photoHit(hit, { found, scale, weakBelow, actions, open, position
 export function partHit(hit, { found, scale, actions, open, position }) {
   const [left, top, right, bottom] = hit.box;
   const picture = make("img", {
-    src: hit.crop, alt: `Part of ${altOf(hit, position)}`, loading: "lazy", title: "Show the whole photo",
+    src: pictureAddress(hit.crop), alt: `Part of ${altOf(hit, position)}`, loading: "lazy", title: "Show the whole photo",
     onclick: () => open(hit),
   });
   const stage = photo(picture, (right - left) * hit.width, (bottom - top) * hit.height);
@@ -151,7 +168,7 @@ export function partHit(hit, { found, scale, actions, open, position }) {
 function photoButton(item, open, position) {
   if (!item.image) return itemPhoto(item);
   const button = { type: "button", className: "stage", title: item.id, onclick: () => open(item) };
-  return make("button", button, itemImage(item, position));
+  return make("button", button, itemImage(item, position, "small"));
 }
 
 /** An item of a photo collection that answers nothing yet. */

@@ -1,6 +1,6 @@
 // The viewer: one item with its metadata and actions.
 
-import { make, visible } from "./dom.js";
+import { make, pictureAddress, visible } from "./dom.js";
 import { creditOf, itemPhoto, mark, photosOf, priceText, titleOf } from "./gallery.js";
 import { label } from "./holdings.js";
 import { likelihood } from "./likelihood.js";
@@ -31,13 +31,13 @@ function metadataRows({ id, metadata }, { title, price, hidden }) {
 /** The photos of an item, one in full and the others as small ones to choose from. */
 function gallery(item, phrases) {
   const photos = photosOf(item);
-  const stage = mark(itemPhoto(photos[0] ?? item), phrases);
+  const stage = mark(itemPhoto(photos[0] ?? item, 0, "whole"), phrases);
   if (photos.length < 2) return stage;
   const place = make("div", {}, stage);
   const small = photos.map((photo, position) => make("button", {
     type: "button", "aria-label": `Photo ${position + 1}`,
-    onclick: () => place.replaceChildren(itemPhoto(photo, position)),
-  }, make("img", { src: photo.image, alt: "" })));
+    onclick: () => place.replaceChildren(itemPhoto(photo, position, "whole")),
+  }, make("img", { src: pictureAddress(photo.thumbnail ?? photo.image), alt: "" })));
   return make("div", {}, place, make("div", { className: "small-photos" }, ...small));
 }
 

@@ -9,8 +9,9 @@ from fastapi import APIRouter, Query, Request, Response
 
 from app.access.door import EngineDep, require_role
 from app.answers.cursors import Cursors, kind_of_items
-from app.answers.items import item_out, magnitudes_of, write_stored_item
+from app.answers.items import VERSION, item_out, magnitudes_of, write_stored_item
 from app.engine.drafts import Draft
+from app.engine.thumbnails import Size
 from app.http.headers import ConditionsDep, etag, is_listed
 from app.http.openapi import OF_COLLECTION, OF_UPLOAD, OF_WRITE, BodyRoute, Responses, problems
 from app.imports.fetching import NotFetched, get_photos
@@ -23,11 +24,15 @@ from app.validation import read_fields
 from index.catalog.pictures import PictureLost
 from index.items import Collection, ConditionFailed, Entry, ModelMismatch, check_new_id
 
+REVALIDATED = "private, no-cache"
+
 router = APIRouter(route_class=BodyRoute, tags=["items"], responses=problems(*OF_COLLECTION))
 
 CREATED: Responses = {201: {"model": StoredItem, "description": "New."}}
-JPEG: Responses = {
-    200: {"content": {"image/jpeg": {"schema": {"type": "string", "format": "binary"}}}},
+UNCHANGED: Responses = {304: {"description": "The item is the one that If-None-Match names."}}
+BINARY = {"type": "string", "format": "binary"}
+PICTURE: Responses = {
+    200: {"content": {form: {"schema": BINARY} for form in ("image/jpeg", "image/webp")}},
     304: {"description": "The photo is the one that If-None-Match names."},
 }
 
@@ -78,16 +83,21 @@ async def put_item(
     return write_stored_item(sent.collection, entry, draft.notes)
 
 
-@router.get("/items/{id}", dependencies=[require_role("read")])
+@router.get(
+    "/items/{id}", dependencies=[require_role("read")], response_model=ItemOut, responses=UNCHANGED
+)
 def get_item(
     id: ItemIdDep,  # noqa: A002 - the API's own name
+    request: Request,
     response: Response,
     engine: EngineDep,
     collection: CollectionDep = DEFAULT,
-) -> ItemOut:
-    """The item of an id, with its ETag for If-Match."""
+) -> ItemOut | Response:
+    """The item of an id, with its ETag for If-Match and If-None-Match."""
     home, item = engine.read(collection, lambda home: (home, engine.catalog.get(home, id)))
-    response.headers["ETag"] = etag(home, item.revision)
+    response.headers["ETag"] = tag = etag(home, item.revision)
+    if is_listed(request.headers.getlist("if-none-match"), tag):
+        return Response(status_code=304, headers={"ETag": tag})
     return item_out(collection, item)
 
 
@@ -133,24 +143,39 @@ async def delete_item(
     "/items/{id}/image",
     dependencies=[require_role("read")],
     response_class=Response,
-    responses=JPEG | problems(ModelMismatch, PictureLost),
+    responses=PICTURE | problems(ModelMismatch, PictureLost),
 )
 def get_image(
     id: ItemIdDep,  # noqa: A002 - the API's own name
     request: Request,
     engine: EngineDep,
     photo: Annotated[int, Query(ge=0, description="Which of its photos, from 0.")] = 0,
+    size: Annotated[
+        Size | None, Query(description="A thumbnail: at most 320 or 640 pixels, as WebP.")
+    ] = None,
+    v: Annotated[str | None, Query(max_length=64, description="As in `thumbnail`.")] = None,
     collection: CollectionDep = DEFAULT,
 ) -> Response:
-    """The display copy of one of an item's photos, a JPEG."""
+    """The display copy of one of an item's photos, a JPEG; or its thumbnail, a WebP.
+
+    With the `v` of a thumbnail's address it may be kept for good.
+    """
     item = engine.read(collection, engine.catalog.get, id)
-    tag = f'"{item.photo(photo).digest}"'
-    # Revalidated each time: an item may be replaced, and asking costs a row.
-    headers = {"ETag": tag, "Cache-Control": "private, no-cache"}
+    digest = item.photo(photo).digest
+    tag = f'"{digest}"' if size is None else f'"{digest}-{size}"'
+    # Else revalidated each time: an item may be replaced, and asking costs a row.
+    caching = "private, max-age=31536000, immutable" if v == digest[:VERSION] else REVALIDATED
+    headers = {"ETag": tag, "Cache-Control": caching}
     if is_listed(request.headers.getlist("if-none-match"), tag):
         return Response(status_code=304, headers=headers)
-    picture = engine.read(collection, engine.catalog.picture, id, photo)
-    return Response(picture.jpeg, headers=headers, media_type="image/jpeg")
+
+    def read() -> bytes:
+        return engine.read(collection, engine.catalog.picture, id, photo).jpeg
+
+    if size is None:
+        return Response(read(), headers=headers, media_type="image/jpeg")
+    thumbnail = engine.thumbnails.get(digest, size, read)
+    return Response(thumbnail, headers=headers, media_type="image/webp")
 
 
 @router.get("/items", dependencies=[require_role("read")])

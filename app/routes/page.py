@@ -6,6 +6,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from fastapi import APIRouter, FastAPI
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import FileResponse
 from starlette.routing import Mount, Route
@@ -41,17 +42,13 @@ def serve(app: FastAPI) -> None:
 
     A mount at / would hide all other addresses.
     """
-    files = StaticFiles(directory=PAGE)
+    files = GZipMiddleware(StaticFiles(directory=PAGE, html=True))
     app.router.routes += [
-        Route("/", _start),
+        Route("/", files),
         Route("/docs", _reference),
         Mount("/docs/viewer", StaticFiles(directory=_viewer())),
         *(Route(f"/{file.name}", files) for file in sorted(PAGE.iterdir())),
     ]
-
-
-async def _start(_: Request) -> FileResponse:
-    return FileResponse(PAGE / "index.html")
 
 
 async def _reference(_: Request) -> FileResponse:

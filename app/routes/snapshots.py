@@ -10,6 +10,7 @@ from fastapi.responses import FileResponse
 from starlette.responses import MalformedRangeHeader, RangeNotSatisfiable
 
 from app.access.door import EngineDep, require_role
+from app.http.addresses import address_of
 from app.http.errors import NoSuchBytes, Unavailable
 from app.http.openapi import Responses, problems
 from app.routes.dependencies import SettingsDep
@@ -140,13 +141,13 @@ def _describe_foreign(file: StrayFile) -> ForeignFile:
 
 
 def _describe_begun(name: str) -> BegunSnapshot:
-    return BegunSnapshot(name=name, url=f"/snapshots/{name}")
+    return BegunSnapshot(name=name, url=address_of(f"/snapshots/{name}"))
 
 
 def _describe(stored: StoredSnapshot) -> SnapshotOut:
     return SnapshotOut(
         name=stored.name,
-        url=f"/snapshots/{stored.name}",
+        url=address_of(f"/snapshots/{stored.name}"),
         bytes=stored.size,
         made=datetime.fromisoformat(stored.head.made),
         pictures=stored.head.pictures,

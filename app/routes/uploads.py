@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -29,6 +30,7 @@ from models.vision.images import DisplayCopy
 
 Fields = TypeVar("Fields", bound=RequestBody)
 FILES = ("image", "images")  # fields of forms
+EXTENDED_NAME = re.compile(rb";\s*filename\*\s*=", re.IGNORECASE)  # of RFC 5987, before RFC 7578
 SHORT = 2**14  # bytes of JSON that are read in less time than another thread takes to begin
 
 
@@ -203,6 +205,12 @@ class WholeForm(MultiPartParser):
     ) -> None:
         super().__init__(headers, self._check_end(stream), max_files=files, max_part_size=text)
 
+    def on_headers_finished(self) -> None:
+        """Take a part with `filename*` alone for a file, as from old clients."""
+        disposition = self._current_part.content_disposition or b""
+        self._current_part.content_disposition = EXTENDED_NAME.sub(b"; filename=", disposition)
+        super().on_headers_finished()
+
     def on_part_data(self, data: bytes, start: int, end: int) -> None:
         """Count the text of fields; called for each piece of a part."""
         if self._current_part.file is None:
@@ -242,7 +250,9 @@ def _list_images(form: FormData) -> tuple[BinaryIO, ...]:
     if not all(isinstance(image, UploadFile) for image in form.getlist("image")):
         raise ValueError("image: send it as a file, with a filename")
     sent = (file for name, file in form.multi_items() if name in FILES)
-    return tuple(image.file for image in sent if isinstance(image, UploadFile))
+    files = [image for image in sent if isinstance(image, UploadFile)]
+    # Browsers send an empty file without a name for an input in which none is chosen.
+    return tuple(image.file for image in files if image.filename or image.size)
 
 
 def _fields(form: FormData) -> dict[str, Any]:

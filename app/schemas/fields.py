@@ -76,6 +76,10 @@ PhotoWeight = Annotated[
         "refused, as the photo would not count.",
     ),
 ]
+Thumbnail = Annotated[
+    str | None,
+    Field(description="A WebP of at most 320 pixels to keep for good; size=medium has 640."),
+]
 HitPhoto = Annotated[int, Field(description="Which of the item's photos answers best, from 0.")]
 Probability = Annotated[
     float | None,

@@ -17,6 +17,7 @@ from app.schemas.fields import (
     ItemId,
     RequestBody,
     RequestPart,
+    Thumbnail,
 )
 from app.schemas.search import FragmentOut
 from index.items import MOST_PHOTOS, MOST_SENTENCES, check_new_id, check_text
@@ -162,6 +163,7 @@ class PhotoOut(BaseModel):
     """A stored photo, with the size of its display copy."""
 
     image: str
+    thumbnail: Thumbnail
     width: int
     height: int
 
@@ -173,6 +175,7 @@ class ItemOut(BaseModel):
     metadata: dict[str, Any]
     sentences: list[str]
     image: str | None
+    thumbnail: Thumbnail
     width: int
     height: int
     images: list[PhotoOut]

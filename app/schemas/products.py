@@ -20,6 +20,7 @@ from app.schemas.fields import (
     Probability,
     RequestPart,
     Scalar,
+    Thumbnail,
 )
 from app.schemas.search import LinkOut, PhotoBody, PhraseOut
 from index.products.requests import LIKELY
@@ -155,6 +156,7 @@ class ProductHit(BaseModel):
     probability: Probability
     photo: HitPhoto
     image: str | None
+    thumbnail: Thumbnail
     width: int
     height: int
     metadata: dict[str, Any]

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, Field
 
-from app.schemas.fields import INTEGRAL, Fraction, Probability
+from app.schemas.fields import INTEGRAL, Fraction, Probability, Thumbnail
 from app.schemas.search import Hits, LinkOut, PhraseOut, Search
 
 
@@ -45,6 +45,7 @@ class RegionHit(BaseModel):
     box: tuple[float, float, float, float]
     crop: str = Field(description="The address of the region as a picture.")
     image: str
+    thumbnail: Thumbnail
     width: int
     height: int
     metadata: dict[str, Any]

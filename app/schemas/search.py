@@ -23,6 +23,7 @@ from app.schemas.fields import (
     PhotoWeight,
     Probability,
     RequestPart,
+    Thumbnail,
 )
 
 
@@ -183,6 +184,7 @@ class ImageHit(BaseModel):
     probability: Probability
     photo: HitPhoto
     image: str
+    thumbnail: Thumbnail
     width: int
     height: int
     metadata: dict[str, Any]
@@ -204,6 +206,7 @@ class SentenceHit(BaseModel):
     score: float
     probability: Probability
     image: str | None
+    thumbnail: Thumbnail
     metadata: dict[str, Any]
     links: list[LinkOut]
     phrases: list[PhraseOut]

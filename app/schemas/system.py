@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
@@ -82,10 +82,14 @@ class IndexOut(BaseModel):
 class AuditRequest(Body):
     """Queries to answer twice, as usual and exactly.
 
-    The default is the newest searches.
+    The default is the newest searches, of either side.
     """
 
     most_text = SEARCH
+    side: Annotated[
+        Literal["images", "sentences"],
+        Field(description="What the queries look for: photos, or sentences like them."),
+    ] = "images"
     queries: Annotated[list[str], Field(min_length=1, max_length=200)] | None = None
     limit: Limit = 10
 

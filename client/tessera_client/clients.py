@@ -20,7 +20,7 @@ from tenacity import (
 from tessera_client import calls
 from tessera_client.calls import Call
 from tessera_client.endpoints import Endpoints
-from tessera_client.errors import check, report_failures
+from tessera_client.errors import read_answer, report_failures
 from tessera_client.items import NewItem, batches
 from tessera_client.local import AsyncLocalTransport, LocalTransport
 from tessera_client.models import ImageHit, ImportStatus, Item, RegionHit, SentenceHit
@@ -114,7 +114,7 @@ class Client(Endpoints):
         send = Retrying(**RETRIES)
         with report_failures(call.path):
             response = send(self._http.request, call.method, call.path, **arguments)
-        return call.read(check(response))
+        return read_answer(call, response)
 
     def image_hits(self, text: str | None = None, **options: Any) -> Iterator[ImageHit]:
         """Iterate over the hits of search_images; the service gives 10,000 at most."""
@@ -212,7 +212,7 @@ class AsyncClient(Endpoints):
             response: httpx2.Response = await send(
                 self._http.request, call.method, call.path, **arguments
             )
-        return call.read(check(response))
+        return read_answer(call, response)
 
     async def image_hits(self, text: str | None = None, **options: Any) -> AsyncIterator[ImageHit]:
         """Iterate over the hits of search_images; the service gives 10,000 at most."""

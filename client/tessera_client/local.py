@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,15 @@ from anyio.to_thread import run_sync
 
 
 def make_application(path: Path, settings: dict[str, Any]) -> Any:
-    """Return the web application over a data folder, and its loaded engine."""
+    """Return the web application over a data folder, and its loaded engine.
+
+    ModuleNotFoundError without the package tessera.
+    """
+    if find_spec("tessera") is None:
+        raise ModuleNotFoundError(
+            "Client(path=…) runs the service in this process, and it is not installed: "
+            "pip install . in Tessera's repository, or give the address of a service"
+        )
     from app.access.door import Door
     from app.engine.engine import Engine
     from app.main import create_app

@@ -279,6 +279,10 @@ class Photo(BaseModel):
     """A stored photo, with the size of its display copy."""
 
     image: str
+    thumbnail: Annotated[
+        str | None,
+        Field(description="A WebP of at most 320 pixels to keep for good; size=medium has 640."),
+    ]
     width: int
     height: int
 
@@ -355,6 +359,10 @@ class RegionHit(BaseModel):
     box: list[float]
     crop: Annotated[str, Field(description="The address of the region as a picture.")]
     image: str
+    thumbnail: Annotated[
+        str | None,
+        Field(description="A WebP of at most 320 pixels to keep for good; size=medium has 640."),
+    ]
     width: int
     height: int
     metadata: dict[str, Any]
@@ -419,6 +427,10 @@ class SentenceHit(BaseModel):
         Field(description="Comparable between queries; null where the matcher is not calibrated."),
     ]
     image: str | None
+    thumbnail: Annotated[
+        str | None,
+        Field(description="A WebP of at most 320 pixels to keep for good; size=medium has 640."),
+    ]
     metadata: dict[str, Any]
     links: list[Link]
     phrases: list[Phrase]
@@ -508,6 +520,10 @@ class StoredItem(BaseModel):
     metadata: dict[str, Any]
     sentences: list[str]
     image: str | None
+    thumbnail: Annotated[
+        str | None,
+        Field(description="A WebP of at most 320 pixels to keep for good; size=medium has 640."),
+    ]
     width: int
     height: int
     images: list[Photo]
@@ -641,6 +657,10 @@ class ImageHit(BaseModel):
     ]
     photo: Annotated[int, Field(description="Which of the item's photos answers best, from 0.")]
     image: str
+    thumbnail: Annotated[
+        str | None,
+        Field(description="A WebP of at most 320 pixels to keep for good; size=medium has 640."),
+    ]
     width: int
     height: int
     metadata: dict[str, Any]
@@ -717,6 +737,10 @@ class Item(BaseModel):
     metadata: dict[str, Any]
     sentences: list[str]
     image: str | None
+    thumbnail: Annotated[
+        str | None,
+        Field(description="A WebP of at most 320 pixels to keep for good; size=medium has 640."),
+    ]
     width: int
     height: int
     images: list[Photo]
@@ -779,6 +803,10 @@ class ProductHit(BaseModel):
     ]
     photo: Annotated[int, Field(description="Which of the item's photos answers best, from 0.")]
     image: str | None
+    thumbnail: Annotated[
+        str | None,
+        Field(description="A WebP of at most 320 pixels to keep for good; size=medium has 640."),
+    ]
     width: int
     height: int
     metadata: dict[str, Any]

@@ -55,7 +55,11 @@ class TooManyGone(RuntimeError):
             f"{len(ids):,} of {total:,} items are not in the list, and {most:.0%} at most may be "
             f"deleted: nothing was. Is the list whole? most_deleted=1 allows it"
         )
-        self.ids = list(ids)
+        self.ids, self._shares = list(ids), (total, most)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Be made again from the ids and shares, as by processes that pass errors on."""
+        return type(self), (self.ids, *self._shares), self.__dict__
 
 
 Progress = Callable[[Report], None]

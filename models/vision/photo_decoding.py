@@ -23,6 +23,7 @@ MOST_PIXELS = 64 * 10**6
 MOST_PASSES = 20  # scans of a JPEG with as many pixels as are read; a smaller one may have more
 DISPLAY_SIDE = 1280
 DISPLAY_QUALITY = 90
+THUMBNAIL_QUALITY = 75
 STRIP = 64  # rows that are stretched together
 
 NO_END = "the JPEG breaks off before its end marker; no pixels are missing"
@@ -100,6 +101,16 @@ def display_jpeg(pixels: Pixels) -> bytes:
     image.thumbnail((DISPLAY_SIDE, DISPLAY_SIDE), Image.Resampling.LANCZOS, reducing_gap=GAP)
     file = BytesIO()
     image.save(file, "JPEG", quality=DISPLAY_QUALITY)
+    return file.getvalue()
+
+
+def thumbnail_webp(jpeg: bytes, side: int) -> bytes:
+    """A JPEG as a small WebP file's bytes: at most `side` pixels."""
+    image = Image.open(BytesIO(jpeg), formats=("JPEG",))
+    image.draft("RGB", (side, side))
+    image.thumbnail((side, side), Image.Resampling.LANCZOS, reducing_gap=GAP)
+    file = BytesIO()
+    image.save(file, "WEBP", quality=THUMBNAIL_QUALITY, method=2)  # 4 takes twice as long
     return file.getvalue()
 
 

@@ -157,6 +157,7 @@ def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 
 def answering(*responses: httpx2.Response) -> Client:
+    """A client that gets these responses, and then the last one."""
     client, waiting = Client("http://test"), list(responses)
     transport = httpx2.MockTransport(lambda _: waiting.pop(0) if waiting else responses[-1])
     client._http = httpx2.Client(base_url="http://test", transport=transport)

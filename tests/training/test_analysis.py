@@ -181,7 +181,9 @@ def test_magnitudes_of_words_and_the_regions_that_weigh_most(matcher, scenes, tm
     where = ("--data", scenes, "--out", out, "--json", numbers)
     assert "smallest" in tessera("magnitudes", matcher, *where, "--count", 7)
     told = json.loads(numbers.read_text())
-    means = [word["mean"] for word in told["words"]]
+    means = [word["mean"] for word in told["largest"]]
+    assert told["words"] >= len(means) > 0
+    assert told["smallest"][-1]["mean"] <= means[-1]
     assert means == sorted(means, reverse=True)
     assert len(told["regions"]) == 7
     assert decode(out.read_bytes()).pixels.shape[2] == 6 * 164 + 4

@@ -233,15 +233,22 @@ def show_magnitudes(
         from training.runs import progress
 
         loaded = analysis.load_matcher(file, device)
-        examples, watch = folders.read(data, images).split(split), progress.on(console)
+        corpus, watch = folders.read(data, images), progress.on(console)
+        examples = corpus.split(split)
         texts = [text for example in examples for text in example.sentences]
         bags = embed(loaded.model.embed_sentences, texts, watch, "sentences")
         words = magnitudes(bags, least_count)
         Console().print(tables.format_extremes(words))
         longest = regions.find_longest(embed_photos(loaded.model, examples, watch), count)
         analysis.draw_regions(out, longest, examples, "|v|")
-        numbers = {"checkpoint": loaded.fingerprint, "words": [asdict(word) for word in words]}
-        analysis.store(json_file, numbers | {"regions": analysis.list_regions(longest, examples)})
+        about = analysis.name_checkpoint(loaded) | {"data": corpus.name, "split": split}
+        numbers = {
+            "words": len(words),
+            "largest": [asdict(word) for word in words[:count]],
+            "smallest": [asdict(word) for word in words[-count:]],
+            "regions": analysis.list_regions(longest, examples),
+        }
+        analysis.store(json_file, about | numbers)
 
 
 def show_compositions(file: File, json_file: Numbers = None) -> None:

@@ -52,8 +52,14 @@ COMPOSITIONS_SAY = (
     "(Socher et al. 2014, section 6.7, names nominal subject, possession, passive auxiliary and "
     "prepositions as the largest, by the Stanford parser's collapsed relations)."
 )
+MAGNITUDES_SAY = (
+    "The words with the largest and the smallest vectors |s|, the mean over their occurrences "
+    "(Karpathy & Fei-Fei 2015, table 4, which names visual words such as kayaking as the largest, "
+    "and words such as now as the smallest)."
+)
+MAGNITUDES_HEAD = ("checkpoint", "data", "words", "largest", "smallest")
 COMPOSITIONS_HEAD = ("checkpoint", "largest", "smallest")
-NAMED = 8  # kinds of edges at either end of the list
+NAMED = 8  # kinds of edges, or words, at either end of a list
 
 
 def sections(stored: Sequence[Measurement]) -> list[str]:
@@ -87,6 +93,8 @@ def matcher_sections(stored: Sequence[Measurement]) -> list[str]:
         *section("Open world: queries", QUERIES_SAY, QUERIES_HEAD,
                  (queries_row(row) for row in searches if row["queries"])),
         *section("Links", LINKS_SAY, LINKS_HEAD, map(links_row, occluded)),
+        *section("Words by weight", MAGNITUDES_SAY, MAGNITUDES_HEAD,
+                 (magnitudes_row(row) for row in stored if "smallest" in row)),
     ]  # fmt: skip
 
 
@@ -119,6 +127,15 @@ def compositions_row(row: Measurement) -> str:
     ]
     ends = named[:NAMED], named[-NAMED:]
     return line([f"{row['preset']}, seed {row['seed']}", *(", ".join(end) for end in ends)])
+
+
+def magnitudes_row(row: Measurement) -> str:
+    """Write both ends of the list of `tessera magnitudes`."""
+    ends = (
+        ", ".join(f"{word['word']} {word['mean']:.2f}" for word in words[:NAMED])
+        for words in (row["largest"], row["smallest"][::-1])
+    )
+    return line([*name_row(row), f"{row['words']:,}", *ends])
 
 
 def queries_row(row: Measurement) -> str:

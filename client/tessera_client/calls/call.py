@@ -18,6 +18,10 @@ Box = Sequence[float]  # left, top, right, bottom, in fractions of the photo
 Picture = Literal["png", "svg"]
 
 
+class Incomplete(ValueError):
+    """An answer lacks a part."""
+
+
 @dataclass(frozen=True, slots=True)
 class Call(Generic[Answer]):
     """A request and the reader of its response; the client adds its collection."""

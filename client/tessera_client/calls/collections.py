@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 from tessera_client.calls.call import Call, model_of, path_of
 from tessera_client.models import Alias, Aliases, Audit, Collection, Collections, Index, Models
@@ -63,7 +64,13 @@ def index() -> Call[Index]:
     return Call("GET", "/index", model_of(Index))
 
 
-def audit(queries: Sequence[str] | None = None, *, limit: int = 10) -> Call[Audit]:
+def audit(
+    queries: Sequence[str] | None = None,
+    *,
+    side: Literal["images", "sentences"] = "images",
+    limit: int = 10,
+) -> Call[Audit]:
     """Measure the recall of the usual answers against exact ones."""
-    fields = {"queries": None if queries is None else list(queries), "limit": limit}
+    texts = None if queries is None else list(queries)
+    fields = {"queries": texts, "side": side, "limit": limit}
     return Call("POST", "/index/audit", model_of(Audit), fields)

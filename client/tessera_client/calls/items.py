@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import httpx2
 
-from tessera_client.calls.call import Box, Call, Filter, content_of, model_of, path_of
+from tessera_client.calls.call import Box, Call, Filter, Incomplete, content_of, model_of, path_of
 from tessera_client.items import Image, image_text, is_address, read_image
 from tessera_client.models import Deletion, ImportStatus, Item, Items, Magnitudes, StoredItem
 
@@ -130,13 +131,21 @@ def upload(lines: bytes, *, create: bool = True) -> Call[list[ImportStatus]]:
     Makes the collection if it is new; without `create` that is refused, with status 404.
     """
     query = {} if create else {"create": "false"}
-    accept = "application/x-ndjson"
-    return Call("POST", "/items", _statuses, lines=lines, query=query, accept=accept)
+    accept, count = "application/x-ndjson", sum(1 for line in lines.splitlines() if line.strip())
+    read = partial(_read_statuses, count)
+    return Call("POST", "/items", read, lines=lines, query=query, accept=accept)
 
 
 def _item(id: str) -> str:  # noqa: A002 - the service's own name
     return path_of("items", id)
 
 
-def _statuses(response: httpx2.Response) -> list[ImportStatus]:
-    return [ImportStatus.model_validate_json(line) for line in response.content.splitlines()]
+def _read_statuses(count: int, response: httpx2.Response) -> list[ImportStatus]:
+    """Read the statuses of `count` items; Incomplete if there are fewer."""
+    lines = response.content.splitlines()
+    if len(lines) < count:
+        raise Incomplete(
+            f"{len(lines)} of {count} items have a status, as the answer breaks off: send the "
+            "items again"
+        )
+    return [ImportStatus.model_validate_json(line) for line in lines]

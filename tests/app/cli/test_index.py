@@ -31,6 +31,16 @@ def index(small_matcher: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.fixture
+def other_matcher(small_matcher: Path, tmp_path: Path) -> Path:
+    """The small matcher as another model: with other facts."""
+    from models import checkpoint
+
+    path = tmp_path / "other.safetensors"
+    checkpoint.save(path, "matchers", "dvsa", checkpoint.load(small_matcher).model, {}, "07e5")
+    return path
+
+
+@pytest.fixture
 def photos(tmp_path: Path, png: Png) -> Path:
     folder = tmp_path / "photos"
     folder.mkdir()
@@ -211,3 +221,21 @@ def test_refused_rows_of_several_tables_are_in_one_file(index: Command, tmp_path
     refused = tmp_path / "refused.jsonl"
     index(tmp_path / "a.csv", tmp_path / "b.csv", "--refused", refused)
     assert len(refused.read_text().splitlines()) == 2
+
+
+def test_help_names_the_options_of_an_import(index: Command) -> None:
+    code, lines = index("--help")
+    text = " ".join(lines)
+    assert code == 0
+    for name in ("--collection", "--sync", "--exclude", "stats", "audit"):
+        assert name in text, name
+
+
+def test_embedding_again_says_how_many(
+    index: Command, photos: Path, other_matcher: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index(photos)
+    assert index("--reembed") == (0, ["default is of this model already: nothing to re-embed"])
+    monkeypatch.setenv("TESSERA_MATCHER", str(other_matcher))
+    code, lines = index("--reembed")
+    assert (code, lines[-1]) == (0, "default is of this model now: 2 items embedded again")

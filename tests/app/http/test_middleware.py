@@ -108,6 +108,15 @@ def test_a_trusted_page_may_ask_first(settings: Settings, engine: Engine) -> Non
         assert headers["access-control-allow-headers"] == "authorization"
 
 
+def test_a_trusted_page_may_read_what_it_needs_to_go_on(settings: Settings, engine: Engine) -> None:
+    """Such as Retry-After of a busy service, and the ETag for If-Match."""
+    chosen = settings.model_copy(update={"cors_origins": ("https://shop.example",)})
+    with TestClient(create_app(chosen, engine)) as client:
+        answer = client.get("/readyz", headers={"origin": "https://shop.example"})
+        readable = answer.headers["access-control-expose-headers"].split(", ")
+        assert {"ETag", "Retry-After", "X-Request-ID", "Location", "Content-Range"} == {*readable}
+
+
 def test_no_route_is_changed_by_a_form_of_another_site(settings: Settings, engine: Engine) -> None:
     """Neither without keys, nor with a session's cookie."""
     app = create_app(settings, engine)

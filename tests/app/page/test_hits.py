@@ -210,3 +210,17 @@ def test_sentences_like_a_text_name_the_words_that_answer_it(page, search):
     assert answers
     assert set(answers.split(", ")) <= set(first.locator("q").inner_text().strip("“”.").split())
     assert answers in row.get_attribute("title")
+
+
+def test_lists_show_thumbnails_and_the_viewer_the_stored_photo(page, search):
+    page.goto("/")
+    wall = page.locator(".wall .hit img").first
+    assert "size=small" in wall.get_attribute("src")
+    search(page, "cat log")
+    first = page.locator(".hit img").first
+    assert all(f"size={size}" in first.get_attribute("srcset") for size in ("small", "medium"))
+    page.wait_for_function("document.querySelector('.hit img').currentSrc.includes('size=')")
+    page.locator(".hit .title button").first.click()
+    shown = page.locator("dialog img").first
+    assert "size=" not in shown.get_attribute("src")
+    assert shown.get_attribute("srcset") is None

@@ -29,14 +29,19 @@ def test_item_comes_back_as_it_was_put(client: TestClient, png: Png) -> None:
     answer = client.put("/items/x", files={"image": png("red")}, data=fields)
     assert answer.status_code == 201
     item = client.get("/items/x").json()
+    photo = {
+        "image": "/items/x/image",
+        "thumbnail": item["thumbnail"],
+        "width": 40,
+        "height": 30,
+    }
+    assert item["thumbnail"].startswith("/items/x/image?size=small&v=")
     assert item == {
         "id": "x",
         "metadata": {"a": [1, None]},
         "sentences": ["one", "two"],
-        "image": "/items/x/image",
-        "width": 40,
-        "height": 30,
-        "images": [{"image": "/items/x/image", "width": 40, "height": 30}],
+        **photo,
+        "images": [photo],
         "stamp": None,
         "notes": [],
     }
@@ -126,6 +131,17 @@ def test_image_is_not_sent_to_who_names_it_among_others(client: TestClient, png:
     for named, status in (('"x"', 200), ('"', 422)):
         answer = client.get("/items/a/image", headers={"if-none-match": named})
         assert answer.status_code == status
+
+
+def test_an_item_is_not_sent_again_until_it_changes(client: TestClient) -> None:
+    client.put("/items/a", json={"sentences": ["red"]})
+    tag = client.get("/items/a").headers["etag"]
+    for known in (tag, f"W/{tag}", f'"x", {tag}', "*"):
+        answer = client.get("/items/a", headers={"if-none-match": known})
+        assert (answer.status_code, answer.content, answer.headers["etag"]) == (304, b"", tag)
+    client.patch("/items/a", json={"metadata": {"n": 1}})
+    changed = client.get("/items/a", headers={"if-none-match": tag})
+    assert (changed.status_code, changed.json()["metadata"]) == (200, {"n": 1})
 
 
 def test_list_gives_pages_by_id_and_filters(client: TestClient) -> None:

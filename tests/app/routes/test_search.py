@@ -283,8 +283,10 @@ def test_index_tells_how_a_collection_is_searched(filled: TestClient) -> None:
     assert filled.get("/index?collection=none").status_code == 404
 
 
-def test_audit_repeats_queries_exactly(filled: TestClient) -> None:
-    told = filled.post("/index/audit", json={"queries": ["red", "a blue thing"]}).json()
+@pytest.mark.parametrize("side", ["images", "sentences"])
+def test_audit_repeats_queries_exactly(filled: TestClient, side: str) -> None:
+    asked = {"queries": ["red", "a blue thing"], "side": side}
+    told = filled.post("/index/audit", json=asked).json()
     assert (told["queries"], told["recall"], told["worst"]) == (2, 1.0, 1.0)
     assert told["note"] is None
     assert filled.post("/index/audit", json={"queries": []}).status_code == 422

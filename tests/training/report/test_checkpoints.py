@@ -65,3 +65,9 @@ def test_proposers_have_their_own_table():
     proposer = {"name": "detector", "checkpoint": "ef56", "data": "flickr8k", "split": "val"}
     text = page(proposer | {"recalls": {"1": 23, "5": 69, "10": 77, "20": 84}})
     assert "| detector ef56 | flickr8k val | 23.0 / 69.0 / 77.0 / 84.0 |" in text
+
+
+def test_words_of_most_and_least_weight_are_named():
+    words = [{"word": word, "mean": mean, "count": 9} for word, mean in (("dog", 2), ("the", 0.1))]
+    about = FLICKR | {"words": 2, "largest": words, "smallest": words}
+    assert "| flickr8k val | 2 | dog 2.00, the 0.10 | the 0.10, dog 2.00 |" in page(about)

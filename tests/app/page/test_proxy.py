@@ -1,0 +1,11 @@
+"""The page below a path of a proxy that cuts it off."""
+
+from tests.proxies import cut_off
+
+
+def test_photos_show_behind_a_proxy_that_no_setting_names(browser, site, watched):
+    with cut_off("/shop", site) as below, watched(browser, below.removesuffix("/shop")) as page:
+        with page.expect_response(lambda answer: "/items/" in answer.url) as photo:
+            page.goto("/shop/?q=cat")
+        assert (photo.value.status, photo.value.headers["content-type"]) == (200, "image/jpeg")
+        page.wait_for_load_state("networkidle")
