@@ -10,8 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from hashlib import blake2b, sha256
+from io import BufferedReader
 from pathlib import Path
-from typing import Any, BinaryIO, Literal
+from typing import Any, Literal
 
 from app.imports.folders.objects import StoredObject
 from index.items import LONGEST_ID, metadata_text
@@ -20,7 +21,7 @@ NO_FILE = "this is no regular file"
 ESCAPED = re.compile(rb"\\x([0-9a-f]{2})")  # a byte of a path that is no UTF-8
 Status = Literal["stored", "patched", "skipped", "refused", "unread", "deleted"]
 PhotoPlace = Path | str | bytes | StoredObject  # a file, an address to fetch from, or bytes
-Change = Literal["", "new", "changed", "renamed", "restated"]
+Change = Literal["", "new", "changed", "renamed", "restated", "deleted"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +145,7 @@ def _write_stamp(status: os.stat_result) -> str:
 
 
 @contextmanager
-def open_regular(file: Path | str | bytes) -> Iterator[BinaryIO]:
+def open_regular(file: Path | str | bytes) -> Iterator[BufferedReader]:
     """Open a regular file without waiting, even if it has become a pipe."""
     with open(file, "rb", opener=_open_at_once) as opened:
         if not stat.S_ISREG(os.fstat(opened.fileno()).st_mode):
@@ -156,7 +157,7 @@ def _open_at_once(path: str, flags: int) -> int:
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
-def open_place(place: str) -> AbstractContextManager[BinaryIO]:
+def open_place(place: str) -> AbstractContextManager[BufferedReader]:
     """Open the photo at a place."""
     path = next((path for path in _spell(place) if os.path.isfile(path)), place)  # noqa: PTH113
     return open_regular(path)

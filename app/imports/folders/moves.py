@@ -93,7 +93,8 @@ class Moves:
         photo = source.photos[0] if source.photos else None
         url = photo.url if isinstance(photo, StoredObject) else ""
         if url not in self._left:
-            self._left[url] = left = defaultdict(list)
+            left = defaultdict[int, list[SourceRow]](list)
+            self._left[url] = left
             look_up = ObjectFolder(url).stamp_at if url else stamp_at
             for row in list_sources(self.engine, self.home, f"{url}/" if url else ""):
                 now = None if is_row(row.source) else look_up(row.source)

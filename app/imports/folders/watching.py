@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from threading import Event, Thread
 from time import monotonic
@@ -48,15 +47,19 @@ class FolderWatch:
         """Whether the parent of this process has ended."""
         return self._parent is not None and os.getppid() != self._parent
 
-    def wait(self, seconds: float, rest: float = 0) -> None:
-        """Wait for a change since `start`, at most so long, and `rest` before it counts."""
+    def wait(self, seconds: float, rest: float = 0) -> bool:
+        """Wait for a change since `start`, at most so long; return whether there was one.
+
+        A change within `rest` seconds counts after them.
+        """
         began = monotonic()
         while (left := began + seconds - monotonic()) > 0 and not self.orphaned:
             resting = min(rest, seconds) - (monotonic() - began)
             if resting > 0:
                 self._ended.wait(min(resting, LOOKED_UP))
             elif self._changed.wait(min(left, LOOKED_UP)):
-                return
+                return True
+        return False
 
     def close(self) -> None:
         """End the watch."""
@@ -79,10 +82,9 @@ class FolderWatch:
 
     def _counts(self, path: Path) -> bool:
         """Return whether a change of a path matters to an import."""
-        if path.is_relative_to(self._ignored):
+        folder = next((each for each in self._folders if path.is_relative_to(each)), path.parent)
+        inside = self._ignored.is_relative_to(folder)  # or all of the folder would be left out
+        if inside and path.is_relative_to(self._ignored):
             return False
-        below = path
-        for folder in self._folders:
-            with suppress(ValueError):
-                below = path.relative_to(folder)
-        return path.name == IGNORE_FILE or not any(part.startswith(".") for part in below.parts)
+        parts = path.relative_to(folder).parts
+        return path.name == IGNORE_FILE or not any(part.startswith(".") for part in parts)
