@@ -1,4 +1,4 @@
-"""A folder of photos that changes by chance, and what a collection of it must be."""
+"""A folder of photos with changes by chance, and its truth."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ class LivingFolder:
         return self.draw.choice(self.list_files())
 
     def _name(self) -> Path:
-        """Return a free name, often one that was used before."""
+        """Return a free name, often one of an earlier file."""
         folders = [self.root, *(path for path in self.root.rglob("*") if path.is_dir())]
         while (
             name := self.draw.choice(sorted(folders)) / f"{self.draw.randrange(60)}.png"
@@ -124,7 +124,7 @@ class LivingFolder:
         self._stamp(file)
 
     def _stamp(self, file: Path) -> None:
-        """Set a time that no other photo has."""
+        """Set a time of its own."""
         self.made += 1
         os.utime(file, ns=(0, self.made * 10**9))
 
@@ -147,7 +147,7 @@ def read_items(engine: Engine) -> dict[str, tuple[str, str]]:
 
 @dataclass(slots=True)
 class Truth:
-    """What was seen of a collection, to compare with."""
+    """Earlier states of a collection, to compare with."""
 
     ids: dict[str, str] = field(default_factory=dict)  # by digest, while it is in the folder
     embedded: Counter[str] = field(default_factory=Counter)  # digests
@@ -165,7 +165,7 @@ class Truth:
         self.ids = ids
 
     def check_empty(self, engine: Engine, root: Path) -> None:
-        """Check that a folder that is not mounted deletes nothing."""
+        """Check a folder without its mount: nothing goes."""
         before, away = read_items(engine), root.with_name("away")
         root.rename(away)
         root.mkdir()

@@ -1,4 +1,4 @@
-"""The command `index deleted`: photos that imports leave out."""
+"""The command `index deleted`: photos left out of imports."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def list_deleted(
     collection: Named = DEFAULT_COLLECTION,
     data: Data = None,
 ) -> None:
-    """List deleted photos that imports leave out, or let them come again.
+    """List deleted photos left out of imports, or let them come again.
 
     Examples: `tessera index deleted`, `tessera index deleted --restore Pictures/a.jpg`
     """

@@ -60,7 +60,9 @@ class PathImport:
     _refusals: set[str] = field(default_factory=set)  # that are printed
 
     def follow(self, paths: Sequence[Place], seconds: float, parent: int | None = None) -> None:
-        """Import paths again after every change, and after so many seconds without one.
+        """Import paths again after every change.
+
+        Also after so many seconds without one.
 
         Pauses four times as long as an import took, so that steady changes keep no core busy. Ends
         with its `parent`, if that is given.
@@ -195,12 +197,15 @@ class PathImport:
 
 
 def read_place(text: str) -> Place:
-    """Return the folder or file of an argument; ValueError for another kind of address."""
+    """Return the folder or file of an argument.
+
+    ValueError for another kind of address.
+    """
     return ObjectFolder(text) if "://" in text else Path(text)
 
 
 def look_again(path: Place) -> Place:
-    """Return a place that is listed again."""
+    """Return a place without its listing."""
     return ObjectFolder(path.url) if isinstance(path, ObjectFolder) else path
 
 
@@ -213,7 +218,7 @@ def find(path: Place, exclude: GitIgnoreSpec) -> Iterator[ItemSource | ImportOut
 
 @contextmanager
 def log_failure() -> Iterator[None]:
-    """Print why an import ended; the next one may go on."""
+    """Print the failure of an import; the next one may go on."""
     try:
         yield
     except (ValueError, LookupError, OSError) as failed:

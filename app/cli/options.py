@@ -35,7 +35,7 @@ Named = Annotated[str, typer.Option(help="A named set of items.")]
 
 
 def check_paths(paths: Iterable[str]) -> None:
-    """Refuse a path that does not exist; addresses are not looked at."""
+    """Refuse a missing path; addresses are not looked at."""
     for path in paths:
         if "://" not in path and not Path(path).exists():
             raise typer.BadParameter(f"Path {escape_unprintable(path)!r} does not exist.")

@@ -273,9 +273,9 @@ def _load(
 def _index_photos(
     photos: Sequence[str], collection: str, settings: Settings, rescan: float
 ) -> Iterator[None]:
-    """Index photos in a child process of lower priority, which follows their changes.
+    """Index photos in a child process of lower priority.
 
-    `collection` is a token.
+    It follows their changes. `collection` is a token.
     """
     if not photos:
         yield

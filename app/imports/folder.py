@@ -97,7 +97,7 @@ class _Walk:
             yield _refuse_unreadable(failed.filename, failed)
 
     def _read_patterns(self, folder: Path, files: Sequence[str]) -> str:
-        """Read a folder's file of patterns, if it has one; return what is wrong with it."""
+        """Read a folder's file of patterns; return its fault, or nothing."""
         patterns = self.patterns.get(folder.parent, Patterns())
         if IGNORE_FILE in files:
             try:

@@ -96,7 +96,7 @@ class _Note:
 
 
 def note_start(data: Path, collection: str) -> None:
-    """Note an import that is about to start, until it does."""
+    """Note an import about to start, until it does."""
     file = _start_note(data, collection)
     with _log_failures(file):
         file.parent.mkdir(parents=True, exist_ok=True)

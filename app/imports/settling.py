@@ -1,4 +1,4 @@
-"""Sources next to what is stored of them: skipped, patched, left out or to be read."""
+"""Sources next to stored items: skipped, patched, left out or read."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def settle_known(
 
 @dataclass(slots=True)
 class _Settling:
-    """Sources next to what is stored of them."""
+    """Sources next to stored items."""
 
     engine: Engine
     collection: str
@@ -49,7 +49,7 @@ class _Settling:
     def settle(
         self, part: Sequence[ItemSource | ImportOutcome]
     ) -> Iterator[ItemSource | ImportOutcome]:
-        """Yield outcomes, and the sources that are to be read."""
+        """Yield outcomes, and sources to be read."""
         sources = [entry for entry in part if isinstance(entry, ItemSource)]
         known = self.engine.catalog.stamps(self.home, [source.place for source in sources])
         changed = [source for source in sources if known.get(source.place) != source.stamp]
@@ -78,7 +78,7 @@ class _Settling:
     def _settle_changed(
         self, changed: Sequence[ItemSource]
     ) -> dict[str, ItemSource | ImportOutcome]:
-        """Settle what needs no reading; return outcomes by place."""
+        """Settle sources without reading; return outcomes by place."""
         stored = self.engine.catalog.get_many(self.home, [source.id for source in changed])
         files = [source.place for source in changed if source.movable]
         own = self.engine.catalog.ids_at(self.home, files) if files else {}
@@ -100,7 +100,10 @@ class _Settling:
 
 
 def _move(source: ItemSource, item: Item) -> Restatement | None:
-    """Return the change of an item whose file moved; None if others of its files changed."""
+    """Return the change of an item by a move.
+
+    None if others of its files changed.
+    """
     state, space, noted = (item.stamp or "").partition(" ")
     if split_stamp(state)[1] != split_stamp(source.stamp)[1]:
         return None

@@ -43,7 +43,7 @@ class ItemSource:
 
     @property
     def spare_id(self) -> str | None:
-        """The id where another item has its own; None for fixed ids."""
+        """The id if another item has its own; None for fixed ids."""
         if not self.movable:
             return None
         digest = blake2b(f"{self.place}\n{self.stamp}".encode(), digest_size=4).hexdigest()
@@ -109,12 +109,12 @@ def _is_file(place: str) -> bool:
 
 
 def _spell(place: str) -> tuple[str | bytes, bytes]:
-    """Return the paths that a place may stand for."""
+    """Return the possible paths of a place."""
     return place, ESCAPED.sub(lambda byte: bytes([int(byte[1], 16)]), place.encode())
 
 
 def stamp_at(place: str) -> str | None:
-    """Return the stamp of a photo's place now; empty if it is gone.
+    """Return the stamp of a place now; empty if it is gone.
 
     None if that is not known, as for a folder that cannot be read.
     """
@@ -146,7 +146,7 @@ def _write_stamp(status: os.stat_result) -> str:
 
 @contextmanager
 def open_regular(file: Path | str | bytes) -> Iterator[BufferedReader]:
-    """Open a regular file without waiting, even if it has become a pipe."""
+    """Open a regular file without waiting, even for a pipe."""
     with open(file, "rb", opener=_open_at_once) as opened:
         if not stat.S_ISREG(os.fstat(opened.fileno()).st_mode):
             raise ValueError(NO_FILE)

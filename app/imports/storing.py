@@ -91,7 +91,7 @@ def store(
 
 
 def _merge(draft: Draft, stored: Item) -> Mapping[str, Any]:
-    """Return a draft's metadata; of a file with what was added to its item."""
+    """Return a draft's metadata; a file's with those added to its item."""
     return {**stored.metadata, **draft.metadata} if draft.spare_id else draft.metadata
 
 
@@ -200,7 +200,7 @@ def _claim(
 
 
 def _choose_id(draft: Draft, owners: Mapping[str, str | None], stored: Mapping[str, Item]) -> Draft:
-    """Return a draft with its spare id where another item has its own."""
+    """Return a draft with its spare id if its own is taken."""
     if draft.spare_id is None or owners.get(draft.id, draft.source) == draft.source:
         return draft
     if _is_replaceable(draft, owners, stored) and _is_alike(draft, stored[draft.id]):
@@ -211,7 +211,7 @@ def _choose_id(draft: Draft, owners: Mapping[str, str | None], stored: Mapping[s
 def _is_replaceable(
     draft: Draft, owners: Mapping[str, str | None], stored: Mapping[str, Item]
 ) -> bool:
-    """Return whether an id is of an item whose source is gone."""
+    """Return whether an id is of an item without its source."""
     item = stored.get(draft.id)
     return item is not None and item.source == owners[draft.id] and is_gone(item.source)
 

@@ -62,7 +62,7 @@ def collection(name: NameDep, engine: EngineDep) -> CollectionOut:
     responses=problems(*OF_COLLECTION),
 )
 def imports(name: NameDep, engine: EngineDep) -> ImportsOut:
-    """What the last imports of this machine did, and the files that they did not read."""
+    """The last imports of this machine, and the files left out of them."""
     return answers.imports(engine, name)
 
 

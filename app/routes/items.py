@@ -129,7 +129,10 @@ async def delete_item(
     caller: CallerDep,
     collection: CollectionDep = DEFAULT,
 ) -> None:
-    """Delete an item; no search from now on finds it, and no import of its folder stores it."""
+    """Delete an item; no search finds it from now on.
+
+    Imports leave its photo out.
+    """
 
     @stage("store")
     def delete(home: Collection) -> int:

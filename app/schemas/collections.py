@@ -38,7 +38,7 @@ class CollectionsOut(BaseModel):
 
 
 class UnreadOut(BaseModel):
-    """A kind of files that an import did not read."""
+    """A kind of files left out of an import."""
 
     kind: str
     count: int
@@ -46,14 +46,14 @@ class UnreadOut(BaseModel):
 
 
 class RefusedOut(BaseModel):
-    """A file or a row that an import refused."""
+    """A refused file or row."""
 
     place: str
     reason: str
 
 
 class ImportOut(BaseModel):
-    """What the last import of some paths did, and what it did not read."""
+    """The last import of some paths: counts, and unread files."""
 
     paths: list[str]
     ended: str = Field(description="When, in UTC: 2026-05-01T12:00:00+00:00.")

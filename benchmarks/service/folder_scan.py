@@ -1,4 +1,4 @@
-"""Time of `tessera index` for a folder without a change, and with some renamed files.
+"""Time of `tessera index` without a change, and with renamed files.
 
     python -m benchmarks.service.folder_scan --files 100000 --work /tmp/folder_scan
 

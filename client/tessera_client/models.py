@@ -336,7 +336,7 @@ class RangeCount(BaseModel):
 
 
 class Refused(BaseModel):
-    """A file or a row that an import refused."""
+    """A refused file or row."""
 
     place: str
     reason: str
@@ -551,7 +551,7 @@ class Suggestions(BaseModel):
 
 
 class Unread(BaseModel):
-    """A kind of files that an import did not read."""
+    """A kind of files left out of an import."""
 
     kind: str
     count: int
@@ -684,7 +684,7 @@ class ImageHits(BaseModel):
 
 
 class Import(BaseModel):
-    """What the last import of some paths did, and what it did not read."""
+    """The last import of some paths: counts, and unread files."""
 
     paths: list[str]
     ended: Annotated[str, Field(description="When, in UTC: 2026-05-01T12:00:00+00:00.")]

@@ -1,4 +1,4 @@
-"""Deleted photos that imports are to leave out, in the table of settings.
+"""Deleted photos left out of imports, in the table of settings.
 
 A row for each place: it survives a re-embedding, as it names the collection and no token.
 """
@@ -20,7 +20,7 @@ from index.items import Collection
 
 @dataclass(frozen=True, slots=True)
 class DeletedPhoto:
-    """An imported photo that was deleted: its place, stamp and digests of its files."""
+    """A deleted photo of an import: place, stamp and digests."""
 
     id: str
     place: str
@@ -52,7 +52,7 @@ def list_deleted(reader: Engine, collection: Collection) -> list[DeletedPhoto]:
 
 
 def forget(writer: Engine, collection: Collection, places: Sequence[str]) -> int:
-    """Let imports store photos of these places again; return how many were remembered."""
+    """Let imports store photos of these places again; return their number."""
     names = [_name(collection.name, place) for place in places]
     forgotten = 0
     with writer.begin() as connection:
@@ -64,7 +64,7 @@ def forget(writer: Engine, collection: Collection, places: Sequence[str]) -> int
 
 
 def rename(connection: Connection, name: str, new: str) -> None:
-    """Move what is remembered of a collection to its new name."""
+    """Move the deletions of a collection to its new name."""
     rows = connection.execute(select(settings.c.value).where(_rows_of(name))).scalars().all()
     discard(connection, name)
     for value in rows:
@@ -72,7 +72,7 @@ def rename(connection: Connection, name: str, new: str) -> None:
 
 
 def discard(connection: Connection, name: str) -> None:
-    """Forget what is remembered of a collection."""
+    """Forget the deletions of a collection."""
     connection.execute(delete(settings).where(_rows_of(name)))
 
 

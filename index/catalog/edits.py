@@ -41,7 +41,7 @@ BATCH = 200  # items that are deleted in one transaction
 
 @dataclass(frozen=True, slots=True)
 class ItemSelection:
-    """Items to delete: by ids, by a filter, or by revisions: as they were read.
+    """Items to delete: by ids, by a filter, or by revisions.
 
     Raises ValueError for none or several, and for a filter with an empty part: it would
     mean all items.

@@ -38,7 +38,7 @@ Read = TypeVar("Read")
 
 @dataclass(frozen=True, slots=True)
 class SourceRow:
-    """An imported item, without what is stored of it."""
+    """An imported item: its row alone."""
 
     id: str
     source: str
@@ -243,7 +243,7 @@ class CatalogReader:
         return [SourceRow(*row) for row in rows]
 
     def list_displaced(self, collection: Collection, prefix: str) -> list[str]:
-        """List the ids of items whose source a newer item has."""
+        """List the ids of items with the source of a newer one."""
         newer = items.alias("newer")
         newest = (newer.c.source == items.c.source) & (newer.c.revision > items.c.revision)
         same = exists().where(newest, newer.c.collection == items.c.collection)

@@ -1,1 +1,1 @@
-"""Folders that live: patterns, moved files, changes, and reports of what was not read."""
+"""Living folders: patterns, moved files, changes, object stores, reports."""

@@ -1,4 +1,4 @@
-"""Patterns of files and folders that imports leave out."""
+"""Patterns of files and folders left out of imports."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LONGEST_FILE = 2**20  # bytes of patterns
 
 @dataclass(frozen=True, slots=True)
 class Patterns:
-    """Patterns of .gitignore and the folders that they hold below, the strongest first.
+    """Patterns of .gitignore with their folders, the strongest first.
 
     >>> patterns = Patterns().add("", ["*.png"]).add("b/", ["!a.png"])
     >>> [patterns.exclude(path) for path in ("a.png", "b/a.png", "b/c.png", "a.jpg")]
@@ -23,20 +23,21 @@ class Patterns:
     specs: tuple[tuple[str, GitIgnoreSpec], ...] = ()
 
     def add(self, folder: str, lines: Sequence[str]) -> Patterns:
-        """Return the patterns with others of a folder below; ValueError for an invalid one."""
+        """Add patterns of a folder below; ValueError for an invalid one."""
         return Patterns(((folder, GitIgnoreSpec.from_lines(lines)), *self.specs))
 
     def exclude(self, path: str) -> bool:
-        """Return whether a path is left out; a folder's path ends with a slash."""
+        """Return whether a path is left out; folders end with a slash."""
         for folder, spec in self.specs:
-            verdict = spec.check_file(path.removeprefix(folder)).include
-            if verdict is not None:
-                return verdict
+            if path.startswith(folder):
+                verdict = spec.check_file(path.removeprefix(folder)).include
+                if verdict is not None:
+                    return verdict
         return False
 
 
 def read_patterns(content: bytes) -> list[str]:
-    """Return the lines of a file of patterns; ValueError if it is too long."""
+    """Split a file of patterns into lines; ValueError if too long."""
     if len(content) > LONGEST_FILE:
         raise ValueError(f"it has more than {LONGEST_FILE:,} bytes")
     return content.decode("utf-8-sig", "backslashreplace").splitlines()

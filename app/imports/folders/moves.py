@@ -1,4 +1,4 @@
-"""Files that appear, matched with items by content: renamed, moved, touched or deleted ones."""
+"""New files matched with items by content: renamed, moved, touched."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FILE_STAMP = re.compile(r"\d+-[^-+ ]+")
 
 @dataclass(slots=True)
 class Moves:
-    """Items whose files are gone or have changed, for files with their content.
+    """Items of missing or changed files, for files with their content.
 
     Both are listed when a first file needs them: an import without changes reads neither.
     """
@@ -37,7 +37,7 @@ class Moves:
     _claimed: set[str] = field(default_factory=set)
 
     def find(self, source: ItemSource, own: str | None) -> Item | None:
-        """Find the item with a file's content: its `own`, or one that moved here."""
+        """Find the item of a file's content: its `own`, or a moved one."""
         size = _size(source.stamp)
         rows = self._list_left(source).get(size, ())
         if own is None and not rows:
@@ -79,7 +79,7 @@ class Moves:
         return item if tuple(photo.digest for photo in item.photos) == digests else None
 
     def _is_still_there(self, row: SourceRow, digests: tuple[str, ...]) -> bool:
-        """Return whether an item's own file has its content, as after a copy of it."""
+        """Return whether an item's own file still has its content."""
         if not stamp_at(row.source):
             return False
         try:
@@ -89,7 +89,7 @@ class Moves:
             return False
 
     def _list_left(self, source: ItemSource) -> dict[int, list[SourceRow]]:
-        """List items whose files are gone or are not as they were, where a source is."""
+        """List items of missing or changed files in a source's store."""
         photo = source.photos[0] if source.photos else None
         url = photo.url if isinstance(photo, StoredObject) else ""
         if url not in self._left:
@@ -119,7 +119,7 @@ def list_sources(engine: Engine, home: Collection, prefix: str = "") -> Iterator
 
 
 def digest_photos(source: ItemSource, most_bytes: int) -> tuple[str, ...] | None:
-    """Return the SHA-256 digests of a source's photos; None if they cannot be read."""
+    """Return the SHA-256 digests of a source's photos; None if unreadable."""
     try:
         return tuple(_digest_photos(source.photos, most_bytes))
     except (OSError, ValueError):
@@ -140,7 +140,7 @@ def _digest_photos(photos: Sequence[PhotoPlace], most_bytes: int) -> Iterable[st
 
 
 def split_stamp(stamp: str) -> tuple[str, str]:
-    """Return a file's own stamp, and the rest: of files that belong to it.
+    """Split a stamp into its file's own and the rest.
 
     >>> split_stamp("12-34+5-6")
     ('12-34', '+5-6')
@@ -156,6 +156,6 @@ def _size(stamp: str) -> int:
 
 
 def _distance(row: SourceRow, source: ItemSource, own: str | None) -> tuple[bool, bool, bool]:
-    """Return a sort key of candidates: its own, the same time, the same name first."""
+    """Return a sort key: own item, same time, same name first."""
     same_name = PurePath(row.source).name == PurePath(source.place).name
     return row.id != own, row.stamp != source.stamp, not same_name

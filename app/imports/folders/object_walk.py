@@ -24,7 +24,10 @@ from models.vision.photo_decoding import is_photo
 def find_objects(
     folder: ObjectFolder, exclude: GitIgnoreSpec = NOTHING
 ) -> Iterator[ItemSource | ImportOutcome]:
-    """Find the photos below a folder of an object store; a refusal if it cannot be listed."""
+    """Find the photos below a folder of an object store.
+
+    A refusal if it cannot be listed.
+    """
     try:
         objects, patterns = folder.list_objects(), folder.read_patterns()
     except (OSError, ValueError) as failed:
@@ -50,7 +53,7 @@ def _skip(
     patterns: Mapping[str, Patterns],
     without_media: set[str],
 ) -> str:
-    """Return the kind of an object that is left out by its path; empty for others."""
+    """Return the kind of an object left out by its path."""
     *folders, name = path.split("/")
     if name.startswith("."):
         return "hidden files"
@@ -66,7 +69,7 @@ def _skip(
 
 
 def _skip_kind(folder: ObjectFolder, path: str) -> str:
-    """Return the kind of an object that is no photo; empty for a photo."""
+    """Return the kind of an object; empty for a photo."""
     ending = PurePosixPath(path).suffix.lower()
     if ending in PHOTO_ENDINGS:
         return ""
@@ -78,7 +81,7 @@ def _skip_kind(folder: ObjectFolder, path: str) -> str:
 
 
 def _make_source(folder: ObjectFolder, path: str, state: ObjectState) -> ItemSource | ImportOutcome:
-    """Return the item of a photo, with its path from the folder on as its id."""
+    """Return the item of a photo, with its path as its id."""
     name, place = f"{folder.name}/{path}", f"{folder.url}/{path}"
     try:
         item = name_file(name)

@@ -26,7 +26,7 @@ HEAD = 16  # bytes that say what a file is
 
 
 class ObjectState(TypedDict):
-    """What a store says of an object."""
+    """The size of an object, and a tag of its content."""
 
     size: int
     tag: str
@@ -40,7 +40,7 @@ class StoredObject:
     path: str  # from there on
 
     def read(self, most: int) -> bytes:
-        """Read its bytes; OSError if it cannot be read, ImageTooLarge before over the limit."""
+        """Read its bytes; OSError if unreadable, ImageTooLarge over the limit."""
         with translate_errors(self.url):
             answer = obstore.get(open_store(self.url), self.path)
             if (size := answer.meta["size"]) > most:
@@ -82,11 +82,11 @@ class ObjectFolder:
 
     @property
     def name(self) -> str:
-        """The folder's name, with which ids begin."""
+        """The folder's name: ids begin with it."""
         return PurePosixPath(self.url.partition("://")[2]).name
 
     def list_objects(self) -> Mapping[str, ObjectState]:
-        """Return the states of all objects by path, in order; OSError if it cannot be listed."""
+        """Return the states of all objects by path; OSError if it fails."""
         if self._listed is None:
             with translate_errors(self.url):
                 listed = [
@@ -98,14 +98,17 @@ class ObjectFolder:
         return self._listed
 
     def stamp_at(self, place: str) -> str | None:
-        """Return the stamp of a place now; empty if it is gone, None outside of this folder."""
+        """Return the stamp of a place now; empty if it is gone.
+
+        None outside of this folder.
+        """
         if not place.startswith(f"{self.url}/"):
             return None
         state = self.list_objects().get(place[len(self.url) + 1 :])
         return "" if state is None else make_stamp(state)
 
     def read_patterns(self) -> dict[str, Patterns]:
-        """Return the patterns of folders that have a file of them; ValueError for a wrong one."""
+        """Read files of patterns by folder; ValueError for a wrong one."""
         found = dict[str, Patterns]()
         for path in sorted(self.list_objects(), key=lambda path: path.count("/")):
             folder, _, name = path.rpartition("/")
@@ -121,7 +124,7 @@ class ObjectFolder:
 
 
 def find_patterns(patterns: Mapping[str, Patterns], path: str) -> Patterns:
-    """Return the patterns that hold for a path: those of the nearest folder that has some."""
+    """Return the patterns for a path: those of its nearest folder."""
     for folder in _list_above(path):
         if folder in patterns:
             return patterns[folder]
@@ -138,7 +141,7 @@ def is_excluded(path: str, exclude: GitIgnoreSpec, patterns: Mapping[str, Patter
 
 
 def _list_above(path: str) -> Iterator[str]:
-    """Yield the folders of a path from the nearest on; the last is empty."""
+    """Yield the folders of a path from the nearest to the root."""
     while path:
         path = path.rpartition("/")[0]
         yield path
@@ -150,7 +153,7 @@ def make_stamp(state: ObjectState) -> str:
 
 
 def _tag_of(entry: ObjectMeta) -> str:
-    """Return what is another text once an object has other content."""
+    """Return a text of an object's content."""
     tag = re.sub(r"\W+", "_", entry["e_tag"] or "").strip("_")
     return tag or f"{entry['last_modified'].timestamp()}"
 

@@ -1,4 +1,4 @@
-"""Reports of imports: what was not read, for services to tell."""
+"""Reports of imports and their unread files, for services to tell."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class UnreadKind:
-    """A kind of files that were not read, with some of them."""
+    """A kind of unread files, with some of them."""
 
     kind: str
     count: int = 0
@@ -36,7 +36,7 @@ class UnreadKind:
 
 @dataclass(slots=True)
 class ImportReport:
-    """What the last import of some paths did, and what it did not read."""
+    """The last import of some paths: counts, and unread files."""
 
     paths: list[str] = field(default_factory=list)
     ended: str = ""

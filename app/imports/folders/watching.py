@@ -27,7 +27,7 @@ class FolderWatch:
     """
 
     def __init__(self, folders: Sequence[Path], ignored: Path, parent: int | None = None) -> None:
-        """Changes below `ignored`, such as the data folder, and of hidden files tell nothing.
+        """Changes below `ignored` and of hidden files tell nothing.
 
         With a `parent`, waits end once it is no longer the parent of this process.
         """
@@ -48,9 +48,9 @@ class FolderWatch:
         return self._parent is not None and os.getppid() != self._parent
 
     def wait(self, seconds: float, rest: float = 0) -> bool:
-        """Wait for a change since `start`, at most so long; return whether there was one.
+        """Wait for a change since `start`, at most so long.
 
-        A change within `rest` seconds counts after them.
+        Returns whether there was one. A change within `rest` seconds counts after them.
         """
         began = monotonic()
         while (left := began + seconds - monotonic()) > 0 and not self.orphaned:

@@ -88,7 +88,10 @@ def _open(data: Path) -> Engine:
 
 
 def _scan_in_child(folder: Path, patience: float) -> bool:
-    """Scan in a child, killed after so many seconds; return whether it ended by itself."""
+    """Scan in a child for at most so many seconds.
+
+    Returns whether it ended by itself.
+    """
     if (child := os.fork()) == 0:
         status = 1
         try:

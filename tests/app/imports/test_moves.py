@@ -1,4 +1,4 @@
-"""Files that move keep their items; nothing is embedded twice, and deleted photos stay away."""
+"""Moved files keep their items; deleted photos stay away."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ COLOURS = {"a": "red", "b": "blue", "c": "green"}
 
 @pytest.fixture
 def folder(tmp_path: Path, engine: Engine, png: Png, embedded: list[str]) -> Path:
-    """A folder of three photos that are stored."""
+    """A folder of three stored photos."""
     folder = tmp_path / "photos"
     folder.mkdir()
     for name, colour in COLOURS.items():
@@ -36,7 +36,7 @@ def folder(tmp_path: Path, engine: Engine, png: Png, embedded: list[str]) -> Pat
 
 @pytest.fixture
 def embedded(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The sources of drafts that were embedded."""
+    """The sources of embedded drafts."""
     sources = list[str]()
     embed = engine.embed
 
@@ -49,7 +49,7 @@ def embedded(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def scan(engine: Engine, *folders: Path) -> list[tuple[str, str]]:
-    """Import folders and delete what left them; names with their changes."""
+    """Import folders and delete departed items; names with their changes."""
     departures = [Departures(folder) for folder in folders]
     entries = (entry for each in departures for entry in each.watch(find([each.path])))
     outcomes = list(import_sources(engine, "default", entries, batch=2, most_bytes=10**6))

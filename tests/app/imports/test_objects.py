@@ -19,7 +19,7 @@ Changes = dict[str, str]
 
 
 def scan(engine: Engine, url: str, most: float | None = 1) -> Changes:
-    """Import a folder and delete what left it; changes by path."""
+    """Import a folder and delete departed items; changes by path."""
     folder = ObjectFolder(url)
     departures = Departures(folder)
     entries = departures.watch(find_objects(folder))
@@ -33,7 +33,7 @@ def scan(engine: Engine, url: str, most: float | None = 1) -> Changes:
 
 
 def follow(engine: Engine, folder: Path, url: str, png: Png) -> None:
-    """Check that a collection follows a folder behind a URL."""
+    """Check a collection of a folder behind a URL."""
     for name, colour in (("a.png", "red"), ("sub/b.png", "blue"), ("sub/c.png", "green")):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(png(colour))

@@ -47,7 +47,7 @@ def test_a_change_ends_the_wait(watch: FolderWatch, photos: Path) -> None:
 
 
 def _write_until(watch: FolderWatch, file: Path) -> None:
-    """Write a file until the watch, which may just begin, tells it."""
+    """Write a file until the watch tells it; it may just begin."""
     for number in range(600):
         file.write_text(f"{number}")
         if watch.wait(0.1):
