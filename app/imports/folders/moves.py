@@ -37,7 +37,7 @@ class Moves:
     _claimed: set[str] = field(default_factory=set)
 
     def find(self, source: ItemSource, own: str | None) -> Item | None:
-        """Find the item of a file's content: its `own`, or a moved one."""
+        """Find the item of a file's content: `own`, or a moved one."""
         size = _size(source.stamp)
         rows = self._list_left(source).get(size, ())
         if own is None and not rows:
