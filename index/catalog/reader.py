@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Engine, exists, func, select
+from sqlalchemy import Connection, Engine, func, select
 
 from index.bags import position_of
 from index.catalog.facets import passing
@@ -244,14 +244,18 @@ class CatalogReader:
 
     def list_displaced(self, collection: Collection, prefix: str) -> list[str]:
         """List the ids of items with the source of a newer one."""
-        newer = items.alias("newer")
-        newest = (newer.c.source == items.c.source) & (newer.c.revision > items.c.revision)
-        same = exists().where(newest, newer.c.collection == items.c.collection)
         begins = func.substr(items.c.source, 1, len(prefix)) == prefix
         here = items.c.collection == key_if_live(collection.key)
+        shared = select(items.c.source).where(here, begins).group_by(items.c.source)
+        displaced = list[str]()
         with self.reader.begin() as connection:
-            chosen = select(items.c.id).where(here, begins, same).order_by(items.c.id)
-            return list(connection.execute(chosen).scalars())
+            sources = connection.execute(shared.having(func.count() > 1)).scalars().all()
+            for part in chunks(sources):
+                chosen = select(items.c.source, items.c.id).where(here, items.c.source.in_(part))
+                rows = connection.execute(chosen.order_by(items.c.revision)).all()
+                newest = {row.source: row.id for row in rows}
+                displaced += [row.id for row in rows if row.id != newest[row.source]]
+        return sorted(displaced)
 
     def keys(self, collection: Collection) -> list[str]:
         """List the metadata keys of items."""
