@@ -14,7 +14,7 @@ from app.settings_names import RenamedSettings
 from index.database.storage import DAY, VERIFY, WAIT, Storage
 from index.items import ITEM_TEXT
 from models import shipped
-from models.vision.photo_decoding import MOST_BYTES, MOST_PIXELS
+from models.vision.photo_decoding import FOOTAGE_BYTES, MOST_BYTES, MOST_PIXELS
 
 
 def check_rate(rate: str) -> str:
@@ -24,6 +24,7 @@ def check_rate(rate: str) -> str:
     return rate
 
 
+Positions = Literal["full", "places", "none"]
 RateLimit = Annotated[str, AfterValidator(check_rate)]
 
 
@@ -140,6 +141,11 @@ class Settings(RenamedSettings):
         description="Most bytes of the image files of one item together, in a form or a line of an "
         "import; at least those of the largest file.",
     )
+    footage_bytes: PositiveInt = Field(
+        default=FOOTAGE_BYTES,
+        description="Largest raw file or video in a folder, in bytes; only its preview or some "
+        "frames are read.",
+    )
     upload_pixels: PositiveInt = Field(
         default=MOST_PIXELS,
         description="Largest image, width × height, checked before it is decoded.",
@@ -150,6 +156,11 @@ class Settings(RenamedSettings):
     decode_memory: PositiveInt = Field(
         default=2**30,
         description="Most bytes of memory of a process that decodes images.",
+    )
+    positions: Positions = Field(
+        default="full",
+        description="What is stored of where a photo was taken: `full`, `places` for names "
+        "alone, or `none` (photos.md#positions).",
     )
     text_bytes: PositiveInt = Field(
         default=ITEM_TEXT,

@@ -34,6 +34,7 @@ DEEPEST = 8  # nested filters
 OPERATOR = re.compile(r"\$[a-z]+")  # no operator, but reserved for later ones
 
 Number = int | float
+LARGEST = 2**63  # a whole number from here on is rounded to a double
 Scalar = str | int | float | bool | None
 Bound = Literal["gt", "gte", "lt", "lte"]
 BOUNDS: tuple[Bound, ...] = ("gt", "gte", "lt", "lte")
@@ -183,10 +184,15 @@ def describe(condition: Condition) -> str:
             return json.dumps([kind, *sorted({describe(part) for part in parts})])
 
 
-def number_of(value: object) -> float | None:
-    """Convert a metadata value to a number for ranges, else None."""
+def number_of(value: object) -> Number | None:
+    """Convert a metadata value to a number for ranges, else None.
+
+    Whole numbers stay exact, up to those that databases store in 64 bits.
+    """
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
+    if isinstance(value, int) and -LARGEST < value < LARGEST:
+        return value
     return float(value) if len(canonical(value)) <= LONGEST_NUMBER else None
 
 
@@ -281,7 +287,7 @@ def _check_one_kind(
     return tuple((name, _parse_number(key, at)) for name, at in bounds)
 
 
-def _parse_number(key: str, value: Any) -> float:
+def _parse_number(key: str, value: Any) -> Number:
     number = number_of(value)
     if number is None:
         raise ValueError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +15,11 @@ from torch import Tensor, nn
 from models import header, registry
 from models.captions.calibration import CaptionCalibration
 from models.scores.calibration import Calibration, PairKind
+from models.scores.presence import Presence
 
 CALIBRATION = "calibration."  # the prefix of a calibration's tensors
 TEXTS = "angles"  # what a text and a text are calibrated by; earlier files have sums of maxima
+PRESENCE = ("directions", "biases", "limits")  # the tensors of its presence
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +103,8 @@ def calibrate(path: Path, out: Path, calibration: Calibration) -> None:
         "sentences": calibration.sentences.half(),
         "coefficients": calibration.coefficients,
     }
+    if calibration.presence is not None:
+        tensors |= presence_tensors(calibration.presence)
     state = {key: value for key, value in state.items() if not key.startswith(CALIBRATION)}
     settings = {
         "weak_below": calibration.weak_below,
@@ -109,11 +113,27 @@ def calibrate(path: Path, out: Path, calibration: Calibration) -> None:
         "facts": calibration.facts,
         "texts": TEXTS if calibration.compares_texts else None,
     }
+    if calibration.presence is not None:
+        settings["presence"] = presence_settings(calibration.presence)
     write(
         out,
         state | {CALIBRATION + name: tensor.contiguous() for name, tensor in tensors.items()},
         described | {"calibration": settings, "fingerprint": header.fingerprint(path)},
     )
+
+
+def save_presence(path: Path, presence: Presence) -> Path:
+    """Write a matcher's presence next to it; returns the file."""
+    tensors = {CALIBRATION + name: value for name, value in presence_tensors(presence).items()}
+    name = header.read(path)["name"]
+    described = {"kind": "presence", "name": name, "matcher": header.fingerprint(path)}
+    write(out := presence_path(path), tensors, described | presence_settings(presence))
+    return out
+
+
+def presence_path(path: Path) -> Path:
+    """The place of a presence outside of its matcher."""
+    return path.with_suffix(f".presence{path.suffix}")
 
 
 def calibrate_captions(path: Path, out: Path, calibration: CaptionCalibration) -> None:
@@ -139,7 +159,10 @@ def load(path: Path, device: str = "cpu") -> Checkpoint:
         module = registry.find(kind, name)
         config = module.Config(**described["config"])
         calibration = calibration_of(state, described)
-        captions = CaptionCalibration(**fields) if (fields := described.get("captions")) else None
+        if calibration and (presence := presence_next_to(path)):
+            calibration = replace(calibration, presence=presence)
+        measured = described.get("captions")
+        captions = CaptionCalibration(**measured) if measured else None
     except (KeyError, TypeError) as unknown:
         raise ValueError(f"{path} comes from another version of Tessera: {unknown}") from unknown
     model = module.Model(config)
@@ -159,15 +182,54 @@ def calibration_of(state: dict[str, Tensor], described: dict[str, Any]) -> Calib
     """The calibration in a checkpoint, or None."""
     if "calibration" not in described:
         return None
-    fields = described["calibration"]
+    settings = described["calibration"]
     photos, sentences, coefficients = (
         state[CALIBRATION + name].to(torch.float32, copy=True)
         for name in ("photos", "sentences", "coefficients")
     )
-    if fields.get("texts") != TEXTS:
+    if settings.get("texts") != TEXTS:
         coefficients = coefficients[: PairKind.TEXT_AND_TEXT.value]
-    words, facts, general = frozenset(fields["words"]), fields["facts"], fields.get("general")
-    return Calibration(photos, sentences, coefficients, fields["weak_below"], words, facts, general)
+    return Calibration(
+        photos,
+        sentences,
+        coefficients,
+        settings["weak_below"],
+        frozenset(settings["words"]),
+        settings["facts"],
+        settings.get("general"),
+        presence_of(state, settings["presence"]) if "presence" in settings else None,
+    )
+
+
+def presence_tensors(presence: Presence) -> dict[str, Tensor]:
+    """The tensors of a presence; its map is stored in half precision."""
+    tensors = {name: getattr(presence, name) for name in PRESENCE}
+    return {name: tensor.half() if tensor.ndim == 2 else tensor for name, tensor in tensors.items()}
+
+
+def presence_settings(presence: Presence) -> dict[str, Any]:
+    """The numbers and names of a presence."""
+    values = {f.name: getattr(presence, f.name) for f in fields(presence)}
+    plain = {name: value for name, value in values.items() if name not in PRESENCE}
+    return plain | {"things": sorted(presence.things)}
+
+
+def presence_of(state: dict[str, Tensor], settings: dict[str, Any]) -> Presence:
+    """The presence in a checkpoint, or in a file of its own."""
+    tensors = {name: state[CALIBRATION + name].to(torch.float32, copy=True) for name in PRESENCE}
+    things = frozenset(settings["things"])
+    values = {f.name: settings[f.name] for f in fields(Presence) if f.name in settings}
+    return Presence(**values | tensors | {"things": things})
+
+
+def presence_next_to(path: Path) -> Presence | None:
+    """The presence next to a matcher; None if it is another one's."""
+    file = presence_path(path)
+    if not file.is_file():
+        return None
+    state, described = read(file)
+    fits = described.get("matcher") == header.fingerprint(path)
+    return presence_of(state, described) if fits else None
 
 
 def restore(model: nn.Module, state: dict[str, Tensor]) -> None:

@@ -135,9 +135,9 @@ class ColourNames:
         line = (
             [*names, "thing"]
             if len(names) == 1
-            else ["a", names[1], "by", "a", names[2], "and", "lime"]
+            else ["with", names[1], "by", names[2], "and", "lime"]
         )
-        looked = {1: 1, 4: 2} if len(names) > 1 else {}
+        looked = {1: 1, 3: 2} if len(names) > 1 else {}
         attention = torch.eye(len(names))
         words = (
             CaptionWord(word, -0.5, attention[looked.get(at, 0)]) for at, word in enumerate(line)

@@ -1,4 +1,4 @@
-"""A proxy that serves a service below a path, which it cuts off."""
+"""A proxy for a service below a path of its host."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ HOP = {"connection", "transfer-encoding", "content-length", "server", "date"}
 
 @contextmanager
 def cut_off(prefix: str, service: str) -> Iterator[str]:
-    """The address of a proxy, `prefix` included, in front of a service's address.
+    """The address of a proxy for a service, with the prefix.
 
-    As nginx does for `location PREFIX/ { proxy_pass http://service/; }`.
+    It cuts the prefix off, as nginx does for `location PREFIX/ { proxy_pass http://service/; }`.
     """
     host = service.removeprefix("http://")
 

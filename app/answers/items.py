@@ -133,3 +133,12 @@ def _address(
 def photo_address_of(collection: str, stored: Item) -> str | None:
     """The address of a stored item's first photo; None without one."""
     return photo_address(collection, stored.id) if stored.photos else None
+
+
+def second_of(stored: Item, photo: int) -> float | None:
+    """The second of a video's photo; None for other items."""
+    seconds = stored.metadata.get("seconds")
+    if not isinstance(seconds, list) or photo >= min(len(seconds), len(stored.photos)):
+        return None
+    second = seconds[photo]
+    return float(second) if isinstance(second, int | float) else None

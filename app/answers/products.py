@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, astuple
+from dataclasses import astuple
 from functools import partial
 
 from app.answers.cursors import Cursors, name_of_list
+from app.answers.facets import facet_out, read_facets, read_place
 from app.answers.fragments import links, own_words, phrases
-from app.answers.items import about_photo, notes_of, photo_address
+from app.answers.items import about_photo, notes_of, photo_address, second_of
 from app.answers.notes import note_unknown_keys, note_unknown_values, note_unused
 from app.answers.search import check_together, read_photo
 from app.engine import product_search as products
 from app.engine.engine import Engine
 from app.schemas.products import (
-    FacetIn,
-    FacetOut,
     PartOut,
     ProductHit,
     ProductQueryOut,
@@ -24,18 +23,17 @@ from app.schemas.products import (
     ProductsOut,
     SuggestionOut,
     SuggestionsOut,
-    WordOut,
 )
+from app.schemas.search import WordOut
 from index.bags import photo_at
 from index.documents.query_words import QueryWord
 from index.filters import describe, parse
 from index.items import Item
+from index.listing.requests import ListPlace
 from index.products.requests import (
     LIKELY,
     Boost,
-    FacetRequest,
     Product,
-    ProductPlace,
     ProductRequest,
     ScorePart,
     Weights,
@@ -51,7 +49,7 @@ def search_products(engine: Engine, search: ProductSearch, photo: Photo | None) 
     check_together(["text"] if search.text else [], search, photo, least=0)
     shown = read_photo(engine, search, photo)
     cursors, kind = Cursors(engine.catalog.secret), _kind(search, shown)
-    after = _read_place(cursors, search.cursor, kind) if search.cursor is not None else None
+    after = read_place(cursors, search.cursor, kind) if search.cursor is not None else None
     request = _request(search, after, engine.models.weak_below, shown is not None)
     result = products.search(engine, search.collection, request, search.text or None, shown)
     answer = result.answer
@@ -68,13 +66,7 @@ def search_products(engine: Engine, search: ProductSearch, photo: Photo | None) 
         damaged=sorted(result.damaged),
         total=answer.total,
         groups=answer.groups,
-        facets=[
-            FacetOut.model_validate(
-                asdict(facet)
-                | {"values": [{"value": value, "count": count} for value, count in facet.values]}
-            )
-            for facet in answer.facets
-        ],
+        facets=[facet_out(facet) for facet in answer.facets],
         hits=[
             _hit(search.collection, result, hit, result.items[hit.id])
             for hit in answer.hits
@@ -93,17 +85,8 @@ def suggestions(engine: Engine, collection: str, text: str, limit: int) -> Sugge
     return SuggestionsOut(collection=collection, suggestions=suggestions)
 
 
-def _read_place(cursors: Cursors, cursor: str, kind: str) -> ProductPlace:
-    """Read the place where a page begins; ValueError for a cursor of an earlier version."""
-    value = cursors.read(cursor, kind)
-    if not isinstance(value, list):
-        raise ValueError("cursor: an earlier version gave it; leave it out to start again")
-    item, revision, score, sorted_by, seen = value
-    return ProductPlace(item, revision, score, tuple(sorted_by), seen)
-
-
 def _request(
-    search: ProductSearch, after: ProductPlace | None, weak_below: float | None, with_photo: bool
+    search: ProductSearch, after: ListPlace | None, weak_below: float | None, with_photo: bool
 ) -> ProductRequest:
     """The request to the index, without its query."""
     least, likeness = search.min_probability, search.weights.looks * (search.photo_weight or 0.0)
@@ -115,7 +98,7 @@ def _request(
         weights=Weights(**search.weights.model_dump(), likeness=likeness),
         fields=search.fields,
         boosts=tuple(_boost(boost.weight, boost.filter, boost.key) for boost in search.boosts),
-        facets=tuple(_facet(facet) for facet in search.facets),
+        facets=read_facets(search.facets),
         sort=search.sort.key if search.sort else None,
         descending=search.sort is not None and search.sort.order == "desc",
         collapse=search.collapse,
@@ -128,12 +111,6 @@ def _boost(weight: float, where: Mapping[str, object] | None, key: str | None) -
     if (where is None) == (key is None):
         raise ValueError("boosts: each has either a key or a filter")
     return Boost(weight, where, key)
-
-
-def _facet(facet: str | FacetIn) -> FacetRequest:
-    if isinstance(facet, str):
-        return FacetRequest(facet)
-    return FacetRequest(facet.key, facet.limit, tuple(facet.bounds))
 
 
 def _kind(search: ProductSearch, shown: Query | None) -> str:
@@ -184,6 +161,7 @@ def _hit(collection: str, result: ProductResult, hit: Product, stored: Item) -> 
         score=hit.score,
         probability=_probability(result, hit),
         photo=number,
+        second=second_of(stored, number),
         image=photo_address(collection, stored.id, number) if stored.photos else None,
         **about_photo(collection, stored.id, stored.photos, number),
         metadata=stored.metadata,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from app.answers.fragments import corners, links, phrases
-from app.answers.items import about_photo, crop_address, photo_address
+from app.answers.items import about_photo, crop_address, photo_address, second_of
 from app.answers.search import find_page, read_query
 from app.engine.engine import Engine
 from app.schemas.fields import Corners
@@ -50,6 +50,7 @@ def _region_hit(search: Search, query: Query, hit: Hit, stored: Item) -> RegionH
         score=hit.score,
         probability=hit.probability,
         photo=photo,
+        second=second_of(stored, photo),
         region=hit.region,
         box=box,
         crop=crop_address(search.collection, hit.item, photo, box),

@@ -3,43 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TypedDict, TypeVar
 
 from app.answers.cursors import Cursors, start_page, write_next
 from app.answers.fragments import fragments, links, own_words, phrases
-from app.answers.items import about_photo, notes_of, photo_address, photo_address_of
+from app.answers.items import (
+    about_photo,
+    notes_of,
+    photo_address,
+    photo_address_of,
+    second_of,
+)
 from app.answers.notes import note_unknown_keys, note_unknown_values
 from app.engine.engine import Engine
 from app.schemas.fields import Corners
 from app.schemas.regions import RegionHit
 from app.schemas.search import (
     ImageHit,
-    ImageHits,
     PhotoBody,
     QueryOut,
     Search,
     SearchedOut,
     SentenceHit,
     SentenceHits,
+    WordOut,
 )
 from app.telemetry.requests import note, stage
 from index.bags import photo_at
 from index.filters import parse, simple_parts
 from index.items import Item
-from index.search.requests import Hit, Request
+from index.search.requests import Answer, Hit, Request, WordGains
 from index.segments.rows import Side
 from models.scores import alignment
 from models.text.queries import Query
 from models.types import Box
 from models.vision import images
 from models.vision.images import Photo
-
-
-def search_images(engine: Engine, search: Search, photo: Photo | None) -> ImageHits:
-    """Search for the photos of a request; returns a page."""
-    query = read_query(engine, search, photo)
-    hits, about = find_page(engine, search, query, "images", _image_hit)
-    return ImageHits(hits=hits, **about)
 
 
 def search_sentences(engine: Engine, search: Search, photo: Photo | None) -> SentenceHits:
@@ -54,24 +54,35 @@ def search_sentences(engine: Engine, search: Search, photo: Photo | None) -> Sen
 
 
 def read_query(
-    engine: Engine, search: Search, photo: Photo | None, *, whole: bool = False
+    engine: Engine,
+    search: Search,
+    photo: Photo | None,
+    *,
+    of_photos: bool = False,
+    whole: bool = False,
 ) -> Query:
     """Read the query of a request: text, phrases, a photo, or both.
 
-    Both go together with a weight. With `whole`, texts are read like stored sentences.
+    Both go together with a weight. A query of photos asks them for things, unless it has a photo,
+    whose score has another scale. With `whole`, texts are read like stored sentences.
 
     ValueError where there is none, or more than belongs together.
     """
     texts = {"text": search.text, "phrases": search.phrases}
     check_together([name for name, value in texts.items() if value is not None], search, photo)
     shown = read_photo(engine, search, photo)
+    read = partial(
+        engine.models.query,
+        of_photos=of_photos and shown is None,
+        whole=whole,
+        spelling=search.spelling,
+    )
     if search.text is not None:
         note(query=search.text)
-        query = engine.models.query(search.text, whole=whole)
+        query = read(search.text)
     elif search.phrases is not None:
         note(query=", ".join(phrase.text for phrase in search.phrases))
-        weighted = ((phrase.text, phrase.weight) for phrase in search.phrases)
-        query = engine.models.query(weighted, whole=whole)
+        query = read([(phrase.text, phrase.weight) for phrase in search.phrases])
     else:
         assert shown is not None
         return shown
@@ -158,10 +169,11 @@ def find_page(
     side: Side,
     hit_out: Callable[[Search, Query, Hit, Item], HitOut],
     per_photo: int | None = None,
+    words: WordGains | None = None,
 ) -> tuple[list[HitOut], AboutHits]:
     """Find a page of hits as JSON, and the fields about them.
 
-    With `per_photo` hits are regions, of which a photo has so many at most.
+    With `per_photo` hits are regions, of which a photo has so many at most; `words` raise photos.
     """
     request = Request(
         side,
@@ -171,6 +183,7 @@ def find_page(
         least=search.min_probability,
         exact=search.exact,
         per_photo=per_photo,
+        words=words,
     )
     cursors = Cursors(engine.catalog.secret)
     if search.cursor is not None:
@@ -182,31 +195,50 @@ def find_page(
         for hit in answer.hits
         if hit.item in items  # one that was deleted since the search is not
     ]
-    notes: list[str] = _note_unknown(engine, search, hits) + notes_of(items.values())
+    notes: list[str] = note_unknown(engine, search, hits) + notes_of(items.values())
     return hits, AboutHits(
         collection=search.collection,
         model=engine.models.name,
-        query=QueryOut(
-            text=query.text,
-            fragments=fragments(query.bag),
-            notes=[*query.notes, *dict.fromkeys(notes)],
-        ),
-        weak_below=engine.models.weak_below if per_photo is None else None,
+        query=query_out(query, notes),
+        weak_below=_choose_weak_line(engine, answer) if per_photo is None else None,
         searched=SearchedOut.model_validate(answer, from_attributes=True),
         cursor=write_next(cursors, search, request, answer) if answer.more else None,
     )
 
 
-def _note_unknown(
-    engine: Engine, search: Search, hits: Sequence[ImageHit | SentenceHit | RegionHit]
+def _choose_weak_line(engine: Engine, answer: Answer) -> float | None:
+    """The line of weak hits for this query, or for all."""
+    return engine.models.weak_below if answer.weak_below is None else answer.weak_below
+
+
+def query_out(query: Query, notes: Sequence[str]) -> QueryOut:
+    """The query as it was understood, with further notes."""
+    corrected = query.typed is not None
+    return QueryOut(
+        text=query.typed if corrected else query.text,
+        corrected=query.text if corrected else None,
+        words=[
+            WordOut(text=word.typed, span=(word.start, word.end), spelling=word.known)
+            for word in query.spellings
+        ],
+        fragments=fragments(query.bag) if query.parts else [],
+        notes=[*query.notes, *dict.fromkeys(notes)],
+    )
+
+
+def note_unknown(
+    engine: Engine,
+    search: Search,
+    hits: Sequence[ImageHit | SentenceHit | RegionHit],
+    keys: Sequence[str] = (),
 ) -> list[str]:
-    """Write notes about keys and values of no item.
+    """Write notes about keys and values of no item; `keys` are further ones to look for.
 
     The catalog is read only where a filter without hits, or a list of fields, may name some.
     """
     filtered = [] if hits else [part.key for part in simple_parts(parse(search.filter))]
     carried = {key for hit in hits for key in hit.metadata}
-    missed = [key for key in search.fields or () if key not in carried]
+    missed = [key for key in (*keys, *(search.fields or ())) if key not in carried]
     if not filtered and not missed:
         return []
     name, catalog = search.collection, engine.catalog
@@ -222,7 +254,8 @@ def _note_unknown(
     )
 
 
-def _image_hit(search: Search, query: Query, hit: Hit, stored: Item) -> ImageHit:
+def image_hit(search: Search, query: Query, hit: Hit, stored: Item) -> ImageHit:
+    """An item by its best photo, as JSON."""
     photo = photo_at(hit.position)
     assert photo is not None
     return ImageHit(
@@ -230,6 +263,7 @@ def _image_hit(search: Search, query: Query, hit: Hit, stored: Item) -> ImageHit
         score=hit.score,
         probability=hit.probability,
         photo=photo,
+        second=second_of(stored, photo),
         image=photo_address(search.collection, hit.item, photo),
         **about_photo(search.collection, stored.id, stored.photos, photo),
         metadata=search.choose_metadata(stored.metadata),

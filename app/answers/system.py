@@ -33,8 +33,11 @@ def audit(engine: Engine, request: AuditRequest) -> AuditOut:
     """Measure the recall of the usual answers."""
     requests = None
     if request.queries is not None:
-        whole = request.side == "sentences"
-        queries = [engine.models.query(text, whole=whole) for text in request.queries]
+        photos = request.side == "images"
+        queries = [
+            engine.models.query(text, of_photos=photos, whole=not photos)
+            for text in request.queries
+        ]
         requests = [
             Request(request.side, query, limit=request.limit) for query in queries if query.parts
         ]

@@ -75,7 +75,7 @@ def describe(
         if out:
             from app.drawing.explanations import draw_caption
 
-            out.write_bytes(draw_caption(photo.pixels, described.captions[0], media_type))
+            out.write_bytes(draw_caption(photo.pixels, described.best, media_type))
     for caption in described.captions:
         _print_caption(caption, models.unsure_below)
     if regions:
@@ -140,7 +140,9 @@ def align(
         photo = _photo(image, settings)
         models = load_models(settings)
         alignment = models.align(
-            models.photo(photo), models.query(text), beta=BETA if beta is None else beta
+            models.photo(photo),
+            models.query(text, of_photos=True),
+            beta=BETA if beta is None else beta,
         )
         if out:
             from app.drawing.explanations import draw_alignment

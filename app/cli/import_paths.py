@@ -23,6 +23,7 @@ from app.imports.folders.object_walk import find_objects
 from app.imports.folders.objects import ObjectFolder
 from app.imports.folders.reports import list_paths
 from app.imports.folders.watching import FolderWatch
+from app.imports.photo_files import FileReading
 from app.imports.sources import ImportOutcome, ItemSource, readable
 from app.settings import Settings
 from app.unprintable import escape_unprintable
@@ -105,7 +106,8 @@ class PathImport:
         """Import folders, photos and .jsonl files together."""
         exclude = GitIgnoreSpec.from_lines(self.options.exclude)
         departures = {path: Departures(path) for path in paths if watched(path)}
-        found = ((path, find(path, exclude)) for path in paths)
+        reading = FileReading(self.settings.positions)
+        found = ((path, find(path, exclude, reading)) for path in paths)
         watching = (
             departures[path].watch(sources) if path in departures else sources
             for path, sources in found
@@ -117,7 +119,7 @@ class PathImport:
             self.settings,
             self.tally,
             self._hear,
-            lambda: sum(1 for path in paths for _ in find(path, exclude)),
+            lambda: sum(1 for path in paths for _ in find(path, exclude, reading)),
         )
         for each in departures.values():
             self._settle(each)
@@ -209,11 +211,13 @@ def look_again(path: Place) -> Place:
     return ObjectFolder(path.url) if isinstance(path, ObjectFolder) else path
 
 
-def find(path: Place, exclude: GitIgnoreSpec) -> Iterator[ItemSource | ImportOutcome]:
+def find(
+    path: Place, exclude: GitIgnoreSpec, reading: FileReading
+) -> Iterator[ItemSource | ImportOutcome]:
     """Find the items of a place."""
     if isinstance(path, ObjectFolder):
-        return find_objects(path, exclude)
-    return folder.find([path], exclude)
+        return find_objects(path, exclude, reading)
+    return folder.find([path], exclude, reading)
 
 
 @contextmanager

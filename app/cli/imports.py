@@ -49,11 +49,14 @@ class Tally:
 
     def print(self) -> None:
         """Print the counts of unread kinds and of statuses."""
+        if joined := self.counts["joined"]:
+            belong = "raw files, Live Photos and sidecars belong to the photo of their name"
+            typer.echo(f"{joined:,} {belong}", err=True)
         for unread in sorted(self.report.unread.values(), key=lambda kind: -kind.count):
             example = escape_unprintable(unread.examples[0])
             typer.echo(f"not read: {unread.count:,} {unread.kind}, such as {example}", err=True)
         if any(kind.startswith((".", "files")) for kind in self.report.unread):
-            typer.echo(f"photos are files of {', '.join(FORMATS)}", err=True)
+            typer.echo(f"photos are files of {', '.join(FORMATS)}, raw files and videos", err=True)
         if any(self.changes[change] for change in CHANGES[1:]):
             changes = ", ".join(f"{self.changes[change]:,} {change}" for change in CHANGES)
             typer.echo(f"# {changes}", err=True)

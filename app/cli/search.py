@@ -18,6 +18,7 @@ from index.progress import follow
 
 if TYPE_CHECKING:
     from app.engine.engine import Engine
+    from app.schemas.search import ImageHit, ImageHits
     from index.items import Item
     from index.search.requests import Hit
     from index.segments.rows import Side
@@ -26,7 +27,9 @@ if TYPE_CHECKING:
 
 
 def search(
-    text: Annotated[str, typer.Argument(help="What the photo shows, or the sentence says.")],
+    text: Annotated[
+        str, typer.Argument(help="What the photo shows or is named, or the sentence says.")
+    ] = "",
     limit: Annotated[int, typer.Option(min=1, max=100, help="How many hits.")] = 10,
     sentences: Annotated[
         bool, typer.Option("--sentences", help="Find stored sentences instead of photos.")
@@ -34,24 +37,49 @@ def search(
     parts: Annotated[
         bool, typer.Option("--parts", help="Find parts of photos, at most one of each.")
     ] = False,
+    sort: Annotated[
+        str | None,
+        typer.Option(metavar="KEY", help="Order photos by a key of metadata, such as taken."),
+    ] = None,
+    descending: Annotated[
+        bool, typer.Option("--descending", help="The largest or newest first.")
+    ] = False,
+    facets: Annotated[
+        list[str] | None,
+        typer.Option("--count", metavar="KEY", help="Count probable photos by a key, or several."),
+    ] = None,
     collection: Named = DEFAULT_COLLECTION,
     data: Data = None,
 ) -> None:
     """Find photos, parts of photos or sentences, and explain each hit.
 
+    With --sort and --count, these are all photos above the line of weak ones; without a text all.
+
     Example: `tessera search "a black dog jumping over a log"`
     """
     if sentences and parts:
         raise typer.BadParameter("sentences have no parts: give --sentences or --parts")
+    if (sentences or parts) and (sort or facets):
+        raise typer.BadParameter("--sort and --count are of photos: leave out --sentences, --parts")
+    if not (text or sort or facets):
+        raise typer.BadParameter("give a text, or --sort or --count for all photos")
     settings = settings_for(data=data)
     with plain_errors():
         from app.cli.options import load_engine
 
         engine = load_engine(settings)
+        if not (sentences or parts):
+            from app.answers.photos import search_images
+            from app.schemas.search import ImageSearch
 
+            order = {"key": sort, "order": "desc" if descending else "asc"} if sort else None
+            fields = {"text": text or None, "collection": collection, "limit": limit}
+            asked = ImageSearch.model_validate(fields | {"sort": order, "facets": facets or []})
+            _print_photos(search_images(engine, asked, None))
+            return
         from index.search.requests import Request
 
-        query = engine.models.query(text, whole=sentences)
+        query = engine.models.query(text, whole=sentences, spelling=True)
         side: Side = "sentences" if sentences else "images"
         request = Request(side, query, limit=limit, per_photo=1 if parts else None)
         answer, items = engine.search(collection, request)
@@ -59,10 +87,43 @@ def search(
         typer.echo(note, err=True)
     if hits := [hit for hit in answer.hits if hit.item in items]:
         doubts = _describe_doubts(hits, engine.models.weak_below)
-        Console().print(_make_table(text, query, hits, items), *doubts)
+        Console().print(_make_table(query.text or text, query, hits, items), *doubts)
     elif query.parts:
         what = "No sentence" if sentences else "Nothing"
         Console().print(f"{what} is indexed yet: tessera index FOLDER")
+
+
+def _print_photos(answer: ImageHits) -> None:
+    """Print the photos of an answer, and its counts."""
+    for note in answer.query.notes:
+        typer.echo(note, err=True)
+    for part in answer.query.filters:
+        typer.echo(f'"{part.text}": photos of {part.words}', err=True)
+    for facet in answer.facets:
+        counts = [(period.value, period.count) for period in facet.dates]
+        counts = counts or [(str(value.value), value.count) for value in facet.values]
+        Console().print(escape(f"{facet.key}: " + ", ".join(f"{at} {n:,}" for at, n in counts)))
+    if answer.total is not None:
+        Console().print(f"{answer.total:,} photos")
+    if answer.hits:
+        doubts = _doubt([hit.probability for hit in answer.hits], answer.weak_below, "looks like")
+        Console().print(_make_photo_table(answer.hits), *doubts)
+    elif not answer.searched.rows and (answer.query.fragments or answer.query.text is None):
+        Console().print("Nothing is indexed yet: tessera index FOLDER")
+    elif answer.query.fragments:
+        Console().print("No photo answers that.")
+
+
+def _make_photo_table(hits: Sequence[ImageHit]) -> Table:
+    table = Table("probability", "score", "photo", "why")
+    for hit in hits:
+        given = [(phrase.text, phrase.similarity) for phrase in hit.phrases]
+        given += [(f"{part.word} in {part.field}", part.gave) for part in hit.words]
+        why = "  ".join(f"{name} {gave:+.2f}" for name, gave in sorted(given, key=lambda g: -g[1]))
+        probability = "" if hit.probability is None else f"{hit.probability:.2f}"
+        cells = (probability, f"{hit.score:.2f}", escape_unprintable(hit.id), why)
+        table.add_row(*map(escape, cells))
+    return table
 
 
 def _make_table(text: str, query: Query, hits: Sequence[Hit], items: Mapping[str, Item]) -> Table:
@@ -101,10 +162,14 @@ def _describe_doubts(hits: Sequence[Hit], weak_below: float | None) -> list[str]
     """Return a sentence if no hit is likely."""
     from index.bags import IMAGE
 
-    probable = [hit.probability for hit in hits if hit.probability is not None]
+    like = "looks like" if hits[0].position <= IMAGE else "says"
+    return _doubt([hit.probability for hit in hits], weak_below, like)
+
+
+def _doubt(probabilities: Sequence[float | None], weak_below: float | None, like: str) -> list[str]:
+    probable = [probability for probability in probabilities if probability is not None]
     if weak_below is None or not probable or max(probable) >= weak_below:
         return []
-    like = "looks like" if hits[0].position <= IMAGE else "says"
     return [f"Nothing here {like} that; these are the nearest."]
 
 
@@ -153,6 +218,6 @@ def rank_queries(
     from index.trec import Judgement
 
     for query in follow(queries, len(queries), "searching", Console(stderr=True)):
-        embedded_query = engine.models.query(texts.get(query, query))
+        embedded_query = engine.models.query(texts.get(query, query), spelling=True, of_photos=True)
         answer, _ = engine.search(collection, Request("images", embedded_query, limit=limit))
         yield from (Judgement(query, hit.item, hit.score) for hit in answer.hits)

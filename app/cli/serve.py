@@ -201,7 +201,7 @@ def check_certificate(settings: Settings) -> None:
 
 
 def fit_connections(settings: Settings) -> Settings:
-    """Return settings with as many connections as the limit of open files leaves room for.
+    """Fit the number of connections to the limit of open files.
 
     The limit is raised first, also for child processes. A process without a free file accepts no
     one, and searches fail.
@@ -221,7 +221,7 @@ def fit_connections(settings: Settings) -> Settings:
 
 
 def allow_files(count: int) -> int:
-    """Raise the limit of open files, if possible; return how many there may be."""
+    """Raise the limit of open files, if possible, and return it."""
     least, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     if least == resource.RLIM_INFINITY or least >= count:
         return count

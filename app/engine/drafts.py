@@ -24,6 +24,18 @@ Decode = Callable[[bytes], DisplayCopy]  # images.read, or a pool of processes t
 
 
 @dataclass(frozen=True, slots=True)
+class PhotoFile:
+    """The photos of a file, several of a video, and its own metadata.
+
+    A digest stands for each photo's original.
+    """
+
+    copies: tuple[DisplayCopy, ...]
+    digests: tuple[str, ...]
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Draft:
     """An item to be embedded; each of the `pictures` has its `pixels`."""
 
@@ -61,13 +73,20 @@ class Draft:
 
         ImageError for what is no photo.
         """
-        copy = decode(data)
-        picture = Picture(copy.jpeg, copy.width, copy.height, sha256(data).hexdigest())
+        return self.with_file(PhotoFile((decode(data),), (sha256(data).hexdigest(),)))
+
+    def with_file(self, file: PhotoFile) -> Draft:
+        """Keep the photos of a file; its metadata is left out."""
+        pictures = (
+            Picture(copy.jpeg, copy.width, copy.height, digest)
+            for copy, digest in zip(file.copies, file.digests, strict=True)
+        )
+        notes = chain.from_iterable(copy.notes for copy in file.copies)
         return replace(
             self,
-            pictures=(*self.pictures, picture),
-            pixels=(*self.pixels, copy.pixels),
-            notes=tuple(dict.fromkeys((*self.notes, *copy.notes))),
+            pictures=(*self.pictures, *pictures),
+            pixels=(*self.pixels, *(copy.pixels for copy in file.copies)),
+            notes=tuple(dict.fromkeys((*self.notes, *notes))),
         )
 
     def with_photos(self, photos: Iterable[bytes], decode: Decode = images.read) -> Draft:

@@ -15,15 +15,17 @@ from app.telemetry.requests import stage
 from index.bags import as_stored
 from models import checkpoint
 from models.captions import region_captions
+from models.captions.forms import keep_well_formed
 from models.captions.region_captions import RegionCaption
 from models.captions.support import SupportedCaption, support
 from models.checkpoint import Checkpoint
-from models.registry import Captioner, Generation, Grounder, Matcher
+from models.registry import Caption, Captioner, Generation, Grounder, Matcher
 from models.scores import alignment
-from models.text import parsing, queries
+from models.scores.presence import Presence, Verdict, judge_photo
+from models.text import parsing, queries, reading
 from models.text.limits import refuse_huge, refuse_many
 from models.text.noun_phrases import noun_phrases
-from models.text.queries import Query
+from models.text.queries import Query, Reader
 from models.types import Box, FragmentBag, Link, Span
 from models.vision import backbones, images
 from models.vision.images import Photo
@@ -31,6 +33,12 @@ from models.vision.sight import Look, share_sight
 
 REMEMBERED = 500  # queries, of up to 50 KB each
 REMEMBERED_LENGTH = 100  # characters: what is longer is hardly asked twice
+
+
+Asked = str | Iterable[tuple[str, float]]  # a text, or phrases with weights
+
+
+NOTHING_SAID = SupportedCaption(Caption((), 0.0), 0.0, None, None, ())
 
 
 class NoCaptioner(LookupError):
@@ -64,7 +72,8 @@ class Alignment:
 class GroundedPhrase:
     """A phrase of a text, and the boxes that it means most likely, best first.
 
-    A phrase that is not there has no boxes. `probability` says how sure the matcher is that it is.
+    A phrase that is not there has no boxes. `probability` is that of its being there, where it is
+    as likely as not; None where that is unknown, and the boxes say where it would be.
     """
 
     span: Span
@@ -83,6 +92,11 @@ class Description:
 
     captions: tuple[SupportedCaption, ...]
     regions: tuple[RegionCaption, ...] = ()
+
+    @property
+    def best(self) -> SupportedCaption:
+        """The best caption; one without words where none is well formed."""
+        return self.captions[0] if self.captions else NOTHING_SAID
 
 
 class Models:
@@ -173,29 +187,31 @@ class Models:
         """The probability below which a caption is a guess; None if unknown."""
         return self.calibrated.unsure_below if self.calibrated else self.weak_below
 
-    def query(self, asked: str | Iterable[tuple[str, float]], *, whole: bool = False) -> Query:
+    def query(
+        self, asked: Asked, *, of_photos: bool = False, whole: bool = False, spelling: bool = False
+    ) -> Query:
         """Read and embed a text, or phrases with weights: scores are weighted sums of theirs.
 
-        With `whole` a text is embedded as sentences are when they are stored, to be compared with
-        these. ValueError for a text without words, or with too many.
+        `of_photos`: photos are asked whether things are there, or are not, where the matcher's
+        presence is calibrated. `whole`: a text is embedded as sentences are when they are stored,
+        to be compared with these. `spelling`: words that the model does not know are corrected.
+        ValueError for a text without words, or with too many.
         """
         phrases = ((asked, 1.0),) if isinstance(asked, str) else tuple(asked)
-        read = queries.read_whole if whole else queries.read
         long = sum(len(text) for text, _ in phrases) > REMEMBERED_LENGTH
+        embed = self._embed if long else self._remembered
+        judge = self.presence if of_photos else None
         with stage("embed_text"):
-            return (self._embed if long else self._remembered)((phrases,), read=read)[0]
+            return embed((phrases,), judge=judge, reader=Reader(whole, spelling))[0]
+
+    @property
+    def presence(self) -> Presence | None:
+        """What says whether a photo shows a thing; None if that was not calibrated."""
+        return self.calibration.presence if self.calibration else None
 
     def notes(self, text: str) -> tuple[str, ...]:
         """Notes about the words and symbols of a text that the model does not read."""
-        return () if self.matcher.any_word else tuple(queries.left_out_of(text, self.words))
-
-    def _queries(self, texts: Sequence[str]) -> list[Query]:
-        """Embed texts together, each as one query."""
-        different = list(dict.fromkeys(texts))
-        with stage("embed_text"):
-            embedded = self._embed([[(text, 1.0)] for text in different])
-        query_of = dict(zip(different, embedded, strict=True))
-        return [query_of[text] for text in texts]
+        return () if self.matcher.any_word else tuple(reading.left_out_of(text, self.words))
 
     def photo(self, photo: Photo, part: Box | None = None) -> FragmentBag:
         """Embed a photo, or a part of it; boxes are in fractions of the whole."""
@@ -234,6 +250,7 @@ class Models:
     ) -> Description:
         """Write captions of a photo, with the matcher's support for their words, and of regions.
 
+        Captions that repeat a content word, or have a broken form, are left out.
         `regions` is how many regions to describe at most: those whose caption is improbable are
         left out. `bag` is the photo's own, where it is known. NoCaptioner and
         NoRegionCaptioner where none is loaded.
@@ -249,24 +266,28 @@ class Models:
         bag = bag or self.bag(look)
         with stage("caption"):
             inputs, boxes = look.by(self.captioner.sight)
-            captions = self.captioner.describe([inputs], generation.candidates)[0]
+            described = self.captioner.describe([inputs], generation.candidates)[0]
+            captions = keep_well_formed(described)
         with stage("support"):
             supported = support(
                 self.matcher, self.calibration, bag, captions, boxes, self.calibrated
             )
         region_generation = replace(generation, never=self.captioner.find_absent_words(inputs))
-        described = self._describe_regions(look, region_generation, regions, bag) if regions else []
-        return Description(tuple(supported[: generation.count]), tuple(described))
+        of_regions = (
+            self._describe_regions(look, region_generation, regions, bag) if regions else []
+        )
+        return Description(tuple(supported[: generation.count]), tuple(of_regions))
 
     def _describe_regions(
         self, look: Look, generation: Generation, count: int, bag: FragmentBag
     ) -> list[RegionCaption]:
         """Write the best `count` captions of a photo's regions, without weak ones."""
         assert self.region_captioner is not None
+        things = self.calibrated.things if self.calibrated else frozenset[str]()
         with stage("caption_regions"):
             inputs, boxes = look.by(self.region_captioner.sight)
             captions = region_captions.describe_regions(
-                self.region_captioner, inputs, boxes, generation
+                self.region_captioner, inputs, boxes, generation, things
             )
             ranked = region_captions.rank_regions(self.matcher, self.calibration, bag, captions)
         return region_captions.distinct(ranked, count, self.weak_below)
@@ -294,19 +315,34 @@ class Models:
         else:
             refuse_huge(text)
             refuse_many(phrases)
-            spans = [queries.find_phrase(text, phrase) for phrase in phrases]
+            spans = [reading.find_phrase(text, phrase) for phrase in phrases]
         with stage("ground"):
             boxes, similarities = self.grounder.locate(photo.pixels, text, spans)
-        if self.calibration is not None:
+        if self.presence is not None:
             bag = bag or self.photo(photo)
-        asked = self._queries([span.of(text) for span in spans])
+        verdicts = self._judge(bag, [span.of(text) for span in spans])
         grounded = []
-        for span, row, query in zip(spans, similarities, asked, strict=True):
+        for span, row, verdict in zip(spans, similarities, verdicts, strict=True):
             best = row.topk(min(count, len(boxes)))
             ranked = zip(best.indices.tolist(), best.values.tolist(), strict=True)
-            probability = self.probability(bag, query) if bag is not None else None
-            absent = probability is not None and probability < (self.weak_below or 0.0)
-            shown = bool(query.parts) and not absent
             likely = tuple((Box(*boxes[at].tolist()), similarity) for at, similarity in ranked)
-            grounded.append(GroundedPhrase(span, likely if shown else (), probability))
+            grounded.append(
+                GroundedPhrase(span, likely if verdict.there else (), verdict.confidence)
+            )
         return grounded
+
+    def _judge(self, bag: FragmentBag | None, texts: Sequence[str]) -> list[Verdict]:
+        """Judge whether a photo shows what each text says; without a presence it may."""
+        different = list(dict.fromkeys(texts))
+        with stage("embed_text"):
+            if self.presence is not None:
+                asked = queries.of_things(self.matcher, different, self.words, self.presence)
+            else:
+                asked = self._embed([[(text, 1.0)] for text in different])
+        query_of = dict(zip(different, asked, strict=True))
+        return [self._judge_query(bag, query_of[text]) for text in texts]
+
+    def _judge_query(self, bag: FragmentBag | None, query: Query) -> Verdict:
+        if bag is None or self.presence is None:
+            return Verdict(bool(query.parts), None)
+        return judge_photo(bag, query, self.matcher.score)

@@ -10,7 +10,7 @@ _root: ContextVar[str] = ContextVar("root", default="")
 
 
 def address_of(path: str) -> str:
-    """Return a path of the service as clients of the current request reach it."""
+    """Return a path of the service below the proxy's path."""
     return _root.get() + path
 
 
@@ -21,7 +21,7 @@ def path_in(scope: Scope) -> str:
 
 
 class RootPathMiddleware:
-    """Completes paths that a proxy has cut, as ASGI wants them with the root path."""
+    """Puts the root path before paths, as ASGI demands."""
 
     def __init__(self, app: ASGIApp, root: str) -> None:
         self.app, self._root = app, root

@@ -72,7 +72,7 @@ class HeadMiddleware:
 
 
 class RequestHeadersMiddleware:
-    """Refuses requests with an overlong header, a compressed body or two lengths of it.
+    """Refuses overlong headers, compressed bodies, and bodies with two lengths.
 
     A proxy in front may believe the other length, and pass a request on that it took for a body
     (RFC 9112, 6.1), so the connection is closed.
@@ -105,7 +105,7 @@ class RequestHeadersMiddleware:
 
 
 def _read_encoding(headers: Sequence[tuple[bytes, bytes]]) -> str:
-    """Return how a body is compressed; empty if it is not."""
+    """Return the compression of a body; empty for none."""
     named = [value.decode("latin-1") for name, value in headers if name == b"content-encoding"]
     encoding = ", ".join(named).strip()
     return "" if encoding.lower() == "identity" else encoding

@@ -20,7 +20,7 @@ from ray.data import ActorPoolStrategy, DataContext
 from app import priority
 from app.engine.drafts import Draft
 from app.engine.engine import Engine
-from app.imports import settling, storing
+from app.imports import settling, source_reading, storing
 from app.imports.fetching import Fetcher, refuse
 from app.imports.photo_decoders import Allowance, Decoders
 from app.imports.sources import ImportOutcome, ItemSource
@@ -51,7 +51,7 @@ class SourceReader:
         return pack([self._read(source) for source in unpack(batch)])
 
     def _read(self, source: ItemSource) -> Draft | ImportOutcome:
-        return storing.read(source, self._most, self._decode, self._fetch)
+        return source_reading.read(source, self._most, self._decode, self._fetch)
 
 
 class DraftStorer:

@@ -7,8 +7,11 @@ import os
 import resource
 import signal
 import sys
+from collections.abc import Sequence
 from multiprocessing.connection import Connection
+from pathlib import Path
 
+from app.imports.file_metadata.reading import FileContent, FileLimits, Sidecar, read_file
 from models.vision import photo_decoding
 from models.vision.photo_decoding import ImageError, ImageTooLarge, NotAnImage
 
@@ -18,25 +21,43 @@ NICE = 5  # searches come first
 
 
 def answer(connection: Connection) -> None:
-    """Read a photo and its limits; answer with a copy or refusal.
+    """Read a file's photos within limits; answer with copies or a refusal.
 
     Messages are JSON and plain bytes: what a broken decoder says is never unpickled.
     """
-    limits = json.loads(connection.recv_bytes())
+    request = json.loads(connection.recv_bytes())
     data = connection.recv_bytes()
+    endings = request["sidecars"]
+    beside = endings and [Sidecar(ending, connection.recv_bytes()) for ending in endings]
+    file = Path(os.fsdecode(data)) if request["path"] else data
     try:
-        photo = photo_decoding.decode(data, longest=photo_decoding.DISPLAY_SIDE, **limits)
-        jpeg = photo_decoding.display_jpeg(photo.pixels)
-        pixels = photo_decoding.decode(jpeg).pixels
+        content = read_file(file, FileLimits(**request["limits"]), beside)
+        copies = [photo_decoding.display_jpeg(photo.pixels) for photo in content.photos]
+        shown = [photo_decoding.decode(jpeg).pixels for jpeg in copies]
     except ImageError as refused:
-        refusal = {"refusal": type(refused).__name__, "reason": str(refused)}
-        connection.send_bytes(json.dumps(refusal).encode())
+        _refuse(connection, type(refused), str(refused))
         return
-    height, width, _ = pixels.shape
-    shape = {"width": width, "height": height, "notes": photo.notes}
-    connection.send_bytes(json.dumps(shape).encode())
-    connection.send_bytes(jpeg)
-    connection.send_bytes(pixels.tobytes())
+    except (OSError, ValueError) as unreadable:
+        _refuse(connection, ImageError, str(unreadable))
+        return
+    connection.send_bytes(_describe(content, [pixels.shape for pixels in shown]))
+    for jpeg, pixels in zip(copies, shown, strict=True):
+        connection.send_bytes(jpeg)
+        connection.send_bytes(pixels.tobytes())
+
+
+def _refuse(connection: Connection, kind: type[ImageError], reason: str) -> None:
+    refusal = {"refusal": kind.__name__, "reason": reason}
+    connection.send_bytes(json.dumps(refusal).encode())
+
+
+def _describe(content: FileContent, shapes: Sequence[tuple[int, ...]]) -> bytes:
+    """Write the header of an answer: sizes, notes and metadata."""
+    photos = [
+        {"height": shape[0], "width": shape[1], "notes": photo.notes}
+        for photo, shape in zip(content.photos, shapes, strict=True)
+    ]
+    return json.dumps({"photos": photos, "metadata": content.metadata}).encode()
 
 
 def main(handle: int, seconds: int, memory: int) -> None:

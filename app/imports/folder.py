@@ -7,11 +7,14 @@ import stat
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from pathspec import GitIgnoreSpec
 
+from app.imports.file_metadata.pairs import FileSize, PhotoFiles, group, is_sidecar
 from app.imports.folders.ignoring import IGNORE_FILE, LONGEST_FILE, Patterns, read_patterns
 from app.imports.item_lines import read_items
+from app.imports.photo_files import FileReading
 from app.imports.sources import (
     ImportOutcome,
     ItemSource,
@@ -21,14 +24,18 @@ from app.imports.sources import (
     readable,
 )
 from index.items import check_new_id
+from models.vision.formats.kinds import RAW_ENDINGS, VIDEO_ENDINGS, kind_of
+from models.vision.formats.video_frames import readable as can_read_videos
 from models.vision.photo_decoding import is_photo
 
 PHOTO_ENDINGS = {
     *(".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff", ".avif"),
-    ".mpo",
+    *(".mpo", ".heic", ".heif", ".hif", ".heics", ".heifs", ".avifs"),
 }
+READ_ENDINGS = PHOTO_ENDINGS | RAW_ENDINGS | VIDEO_ENDINGS
 TABLE_ENDINGS = {".jsonl", ".csv", ".tsv", ".parquet"}
 OTHER_TABLES = {".xlsx", ".xls", ".xlsm", ".ods", ".numbers", ".json", ".xml", ".gz", ".zip", ".db"}
+EXPORTED = {".jxl", ".jp2", ".psd", ".psb", ".xcf", ".svg", ".ai", ".eps", ".exr", ".tga", ".pdf"}
 # Folders of thumbnails, deleted files and snapshots that storage and systems make.
 SYSTEM_FOLDERS = {
     *("@eadir", "#recycle", "#snapshot", "@recycle", "@recently-snapshot", "$recycle.bin"),
@@ -36,10 +43,12 @@ SYSTEM_FOLDERS = {
 }
 NO_MEDIA = ".nomedia"  # in a folder that Android's galleries leave out
 NOTHING = GitIgnoreSpec([])
+READING = FileReading()
+EXCLUDED = "excluded files"
 
 
 def find(
-    paths: Iterable[Path], exclude: GitIgnoreSpec = NOTHING
+    paths: Iterable[Path], exclude: GitIgnoreSpec = NOTHING, reading: FileReading = READING
 ) -> Iterator[ItemSource | ImportOutcome]:
     """Find items in folders, photos and .jsonl files.
 
@@ -48,22 +57,24 @@ def find(
     for path in paths:
         try:
             rows = path.suffix.lower() == ".jsonl" and not path.is_dir()
-            entries = _find(path, exclude)
+            entries = _find(path, exclude, reading)
             yield from entries if rows else map(_let_move, entries)
         except OSError as unreadable:
             yield _refuse_unreadable(path, unreadable)
 
 
-def _find(path: Path, exclude: GitIgnoreSpec) -> Iterator[ItemSource | ImportOutcome]:
+def _find(
+    path: Path, exclude: GitIgnoreSpec, reading: FileReading
+) -> Iterator[ItemSource | ImportOutcome]:
     if path.is_dir():
-        yield from _Walk(path.resolve(), exclude)
+        yield from _Walk(path.resolve(), exclude, reading)
     elif path.suffix.lower() == ".jsonl" and path.is_file():
-        yield from read_items(path.resolve())
+        yield from read_items(path.resolve(), reading)
     elif path.suffix.lower() in OTHER_TABLES and not is_photo(_read_head(path)):
         reason = f"tables are read as {', '.join(sorted(TABLE_ENDINGS))}: export it as one of these"
         yield ImportOutcome(readable(path), "refused", reason)
     elif path.exists():
-        yield _make_source(path.resolve(), path.name)
+        yield _make_source(path.resolve(), Path(path.name), reading=reading)
     else:
         yield ImportOutcome(readable(path), "refused", "there is no such file or folder")
 
@@ -74,6 +85,7 @@ class _Walk:
 
     root: Path
     exclude: GitIgnoreSpec
+    reading: FileReading
     followed: list[Path] = field(default_factory=list)  # where links led that were followed
     patterns: dict[Path, Patterns] = field(default_factory=dict)  # that hold in folders
 
@@ -91,8 +103,7 @@ class _Walk:
             for name, kind in left_out.items():
                 if kind:
                     yield ImportOutcome(readable(Path(place, name)), "unread", kind)
-            for name in sorted(files):
-                yield self._take(Path(place, name))
+            yield from self._take_files(Path(place), sorted(files))
         for failed in unreadable:
             yield _refuse_unreadable(failed.filename, failed)
 
@@ -132,14 +143,38 @@ class _Walk:
         self.followed.append(target)
         return ""
 
-    def _take(self, file: Path) -> ItemSource | ImportOutcome:
-        """Return a file's photo, or the kind of an unread file."""
-        try:
-            if kind := self._skip_file(file):
-                return ImportOutcome(readable(file), "unread", kind)
-        except OSError as failed:
-            return _refuse_unreadable(file, failed)
-        return _make_source(file, file.relative_to(self.root.parent))
+    def _take_files(
+        self, folder: Path, names: Iterable[str]
+    ) -> Iterator[ItemSource | ImportOutcome]:
+        """Yield a folder's items, and the kinds of unread files."""
+        photos, sidecars = list[FileSize](), dict[str, str]()
+        for name in names:
+            file = folder / name
+            try:
+                kind = self._skip_file(file)
+                if not kind:
+                    photos.append(FileSize(name, file.stat().st_size))
+                elif is_sidecar(name) and not name.startswith(".") and kind != EXCLUDED:
+                    sidecars[name] = kind
+                else:
+                    yield ImportOutcome(readable(file), "unread", kind)
+            except OSError as failed:
+                yield _refuse_unreadable(file, failed)
+        groups, alone = group(photos, list(sidecars))
+        for each in groups:
+            yield from self._make_item(folder, each)
+        for name in alone:
+            yield ImportOutcome(readable(folder / name), "unread", sidecars[name])
+
+    def _make_item(self, folder: Path, files: PhotoFiles) -> Iterator[ItemSource | ImportOutcome]:
+        """Yield the item of grouped files, and the joined ones."""
+        file = folder / files.main
+        spares = [folder / name for name in files.spares]
+        sidecars = [folder / name for name in files.sidecars]
+        relative = file.relative_to(self.root.parent)
+        yield _make_source(file, relative, spares, sidecars, self.reading)
+        for other in (*spares, *sidecars):
+            yield ImportOutcome(readable(other), "joined", readable(file))
 
     def _skip_file(self, file: Path) -> str:
         """Return the kind of an unread file; empty for a photo."""
@@ -147,11 +182,15 @@ class _Walk:
         if file.name.startswith("."):
             return "hidden files"
         if self._is_excluded(file):
-            return "excluded files"
-        if ending in PHOTO_ENDINGS or is_photo(_read_head(file)):
+            return EXCLUDED
+        if ending in VIDEO_ENDINGS and not can_read_videos():
+            return f"{ending} files, which pip install 'tessera[video]' reads"
+        if ending in READ_ENDINGS or _is_read(_read_head(file)):
             return ""
         if ending in TABLE_ENDINGS:
             return f"{ending} files, which are imported if they are named"
+        if ending in EXPORTED:
+            return f"{ending} files; export them as JPEG or PNG"
         return f"{ending} files" if ending else "files without an ending"
 
     def _is_excluded(self, path: Path, end: str = "") -> bool:
@@ -172,6 +211,11 @@ def _overlap(one: Path, other: Path) -> bool:
     return one.is_relative_to(other) or other.is_relative_to(one)
 
 
+def _is_read(head: bytes) -> bool:
+    """Return whether first bytes are surely of a photo or video."""
+    return is_photo(head) or kind_of(head) != "picture"
+
+
 def _read_head(file: Path) -> bytes:
     """Read the first bytes of a regular file; else none."""
     if not stat.S_ISREG(file.stat().st_mode):
@@ -184,12 +228,32 @@ def _refuse_unreadable(place: Path | str, failed: OSError) -> ImportOutcome:
     return ImportOutcome(readable(place), "refused", f"it cannot be read: {failed.strerror}")
 
 
-def _make_source(file: Path, path: Path | str) -> ItemSource | ImportOutcome:
+def _make_source(
+    file: Path,
+    path: Path,
+    spares: Sequence[Path] = (),
+    sidecars: Sequence[Path] = (),
+    reading: FileReading = READING,
+) -> ItemSource | ImportOutcome:
     """Return the item of a photo, with its path as its id."""
     try:
         name = name_file(path)
         check_new_id(name)
-        metadata = {"file": readable(path)}
-        return ItemSource(name, readable(file), make_stamp(file), (file,), metadata=metadata)
+        metadata: dict[str, Any] = {"file": readable(path)}
+        if path.parent.name:
+            metadata["folder"] = readable(path.parent)
+        if spares:
+            metadata["companions"] = [readable(path.with_name(spare.name)) for spare in spares]
+        stamps = "+".join(make_stamp(each) for each in (file, *spares, *sidecars))
+        return ItemSource(
+            name,
+            readable(file),
+            f"{stamps}-{reading.stamp}",
+            (file,),
+            metadata=metadata,
+            spares=tuple(spares),
+            sidecars=tuple(sidecars),
+            reading=reading,
+        )
     except (ValueError, OSError) as unreadable:
         return ImportOutcome(readable(file), "refused", str(unreadable))

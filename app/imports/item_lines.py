@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from hashlib import sha256
 from itertools import count
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from app.imports.photo_files import FileReading
 from app.imports.sources import ImportOutcome, ItemSource, make_stamp, readable
 from app.validation import read_values
 from index.items import check_new_id
 
+READING = FileReading()
 LONGEST_LINE = 2**24  # bytes of a line: 16 MB of sentences and metadata
-FIELDS = {"id", "image", "images", "sentences", "metadata"}
+FIELDS = {"id", "image", "images", "sentences", "metadata", "read_metadata"}
 
 
-def read_items(file: Path) -> Iterator[ItemSource | ImportOutcome]:
+def read_items(file: Path, reading: FileReading = READING) -> Iterator[ItemSource | ImportOutcome]:
     """Yield the item of each line, or its refusal."""
     with file.open("rb") as lines:
         for number in count(1):
@@ -27,7 +30,7 @@ def read_items(file: Path) -> Iterator[ItemSource | ImportOutcome]:
                 reason = f"the line is longer than {LONGEST_LINE:,} bytes; shorten it"
                 yield ImportOutcome(f"{readable(file)}:{number}", "refused", reason)
             elif line.strip():
-                yield _read_line(file, number, line)
+                yield _read_line(file, number, line, reading)
 
 
 def _skip_line(lines: BinaryIO) -> None:
@@ -36,7 +39,9 @@ def _skip_line(lines: BinaryIO) -> None:
         pass
 
 
-def _read_line(file: Path, number: int, line: bytes) -> ItemSource | ImportOutcome:
+def _read_line(
+    file: Path, number: int, line: bytes, reading: FileReading
+) -> ItemSource | ImportOutcome:
     source: str | None = None
     try:
         row = _parse_line(line)
@@ -45,10 +50,14 @@ def _read_line(file: Path, number: int, line: bytes) -> ItemSource | ImportOutco
         photos = tuple(file.parent / path for path in _list_images(row))
         stamp = "-".join((sha256(line).hexdigest()[:16], *map(make_stamp, photos)))
         sentences = tuple(_read_texts(row, "sentences"))
+        described = _read_choice(row)
     except (ValueError, OSError) as wrong:
         return ImportOutcome(f"{readable(file)}:{number}", "refused", str(wrong), source)
     metadata = row.get("metadata", {})
-    return ItemSource(name, source, stamp, photos, sentences, metadata, len(line))
+    return ItemSource(
+        *(name, source, stamp, photos, sentences, metadata, len(line)),
+        reading=replace(reading, of_folder=False) if described else None,
+    )
 
 
 def _parse_line(line: bytes) -> dict[str, Any]:
@@ -65,6 +74,13 @@ def _read_id(row: dict[str, Any], otherwise: str) -> str:
         raise ValueError("id: a text")
     check_new_id(name)
     return name
+
+
+def _read_choice(row: dict[str, Any]) -> bool:
+    chosen = row.get("read_metadata", False)
+    if not isinstance(chosen, bool):
+        raise ValueError("read_metadata: true or false")
+    return chosen
 
 
 def _list_images(row: dict[str, Any]) -> list[str]:

@@ -9,7 +9,8 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from multiprocessing import Pipe
 from pathlib import Path
 from queue import LifoQueue
@@ -18,12 +19,15 @@ from weakref import finalize
 
 import numpy as np
 
+from app.engine.drafts import PhotoFile
 from app.imports import decoder_process as worker
+from app.imports.file_metadata.reading import FileLimits, Sidecar
+from app.imports.photo_files import digest_of
 from app.settings import Settings
 from app.telemetry.requests import stage
 from models.vision import images
 from models.vision.images import DisplayCopy
-from models.vision.photo_decoding import ImageTooLarge, too_many_bytes
+from models.vision.photo_decoding import FOOTAGE_BYTES, ImageTooLarge, too_many_bytes
 
 BUSY = 3  # factor of the time limit, as other processes use the processor too
 ENVIRONMENT = {
@@ -35,12 +39,13 @@ ENVIRONMENT = {
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """Limits of one photo: bytes, pixels, processor time and memory."""
+    """FileLimits of one photo: bytes, pixels, processor time and memory."""
 
     most_bytes: int
     most_pixels: int
     seconds: int
     memory: int
+    footage_bytes: int = FOOTAGE_BYTES
 
     @classmethod
     def of(cls, settings: Settings) -> Allowance:
@@ -50,7 +55,13 @@ class Allowance:
             settings.upload_pixels,
             settings.decode_seconds,
             settings.decode_memory,
+            settings.footage_bytes,
         )
+
+    @property
+    def limits(self) -> FileLimits:
+        """The limits of a file in the process."""
+        return FileLimits(self.most_bytes, self.most_pixels, self.footage_bytes)
 
 
 class Decoders:
@@ -74,17 +85,24 @@ class Decoders:
 
     def __call__(self, data: bytes) -> DisplayCopy:
         """Return a photo's display copy; errors are those of models.vision.images.decode."""
-        if len(data) > self.allowance.most_bytes:
-            raise too_many_bytes(len(data), self.allowance.most_bytes)
-        with stage("decode"):
-            return self._decode(data)
+        return self._read(data, None).copies[0]
 
-    def _decode(self, data: bytes) -> DisplayCopy:
+    def read(self, file: bytes | Path, sidecars: Sequence[Sidecar] = ()) -> PhotoFile:
+        """Return a file's photos and metadata; errors are those of a call."""
+        return self._read(file, sidecars)
+
+    def _read(self, file: bytes | Path, sidecars: Sequence[Sidecar] | None) -> PhotoFile:
+        if isinstance(file, bytes) and len(file) > self.allowance.most_bytes:
+            raise too_many_bytes(len(file), self.allowance.most_bytes)
+        with stage("decode"):
+            return self._ask(file, sidecars)
+
+    def _ask(self, file: bytes | Path, sidecars: Sequence[Sidecar] | None) -> PhotoFile:
         process = self._idle.get()
         try:
             if process is None or process.ended:
                 process = self._start()
-            return process.decode(data)
+            return process.read(file, sidecars)
         finally:
             if process is not None and process.busy:
                 self._end(process)
@@ -126,8 +144,6 @@ class _Process:
 
     def __init__(self, allowance: Allowance) -> None:
         self.allowance = allowance
-        limits = {"most_bytes": allowance.most_bytes, "most_pixels": allowance.most_pixels}
-        self.limits = json.dumps(limits).encode()
         self.busy = False
         self.connection, theirs = Pipe()
         handle, seconds = theirs.fileno(), max(1, allowance.seconds)
@@ -145,21 +161,20 @@ class _Process:
     def ended(self) -> bool:
         return self.process.poll() is not None
 
-    def decode(self, data: bytes) -> DisplayCopy:
-        """Decode a photo, as Decoders does.
+    def read(self, file: bytes | Path, sidecars: Sequence[Sidecar] | None) -> PhotoFile:
+        """Read a file, as Decoders does.
 
         The process stays busy if it did not answer.
         """
         self.busy = True
         try:
-            self.connection.send_bytes(self.limits)
-            self.connection.send_bytes(data)
+            self._send(file, sidecars)
             if not self.connection.poll(BUSY * self.allowance.seconds):
                 raise ImageTooLarge(
                     f"the image takes more than {BUSY * self.allowance.seconds} seconds to "
                     "decode; scale it down, or save it again"
                 )
-            return self._receive()
+            return self._receive(file)
         except (EOFError, OSError) as ended:
             raise ImageTooLarge(
                 "the image ended the process that decoded it: it is broken, or it takes more than "
@@ -172,14 +187,28 @@ class _Process:
         self.process.kill()
         self.process.wait()
 
-    def _receive(self) -> DisplayCopy:
+    def _send(self, file: bytes | Path, sidecars: Sequence[Sidecar] | None) -> None:
+        request = {
+            "limits": asdict(self.allowance.limits),
+            "path": isinstance(file, Path),
+            "sidecars": None if sidecars is None else [sidecar.ending for sidecar in sidecars],
+        }
+        self.connection.send_bytes(json.dumps(request).encode())
+        self.connection.send_bytes(os.fsencode(file) if isinstance(file, Path) else file)
+        for sidecar in sidecars or ():
+            self.connection.send_bytes(sidecar.data)
+
+    def _receive(self, file: bytes | Path) -> PhotoFile:
         header = json.loads(self.connection.recv_bytes())
         if "refusal" in header:
             self.busy = False
             raise worker.REFUSALS[header["refusal"]](header["reason"])
+        copies = tuple(self._receive_copy(**photo) for photo in header["photos"])
+        self.busy = False
+        return PhotoFile(copies, digest_of(file, copies), header["metadata"])
+
+    def _receive_copy(self, height: int, width: int, notes: list[str]) -> DisplayCopy:
         jpeg = self.connection.recv_bytes()
         pixels = np.frombuffer(bytearray(self.connection.recv_bytes()), np.uint8)
-        self.busy = False
-        shaped = pixels.reshape(header["height"], header["width"], 3)
-        notes = tuple(header["notes"])
-        return DisplayCopy(pixels=images.as_tensor(shaped), notes=notes, jpeg=jpeg)
+        shaped = images.as_tensor(pixels.reshape(height, width, 3))
+        return DisplayCopy(pixels=shaped, notes=tuple(notes), jpeg=jpeg)

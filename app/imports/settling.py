@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from app.engine.engine import Engine
 from app.engine.refusals import write_each
+from app.imports.file_metadata.memory import state_of
 from app.imports.folders.moves import Moves, split_stamp
 from app.imports.sources import ImportOutcome, ItemSource, is_gone, same_but_for_metadata
 from app.telemetry.requests import stage
@@ -51,7 +52,8 @@ class _Settling:
     ) -> Iterator[ItemSource | ImportOutcome]:
         """Yield outcomes, and sources to be read."""
         sources = [entry for entry in part if isinstance(entry, ItemSource)]
-        known = self.engine.catalog.stamps(self.home, [source.place for source in sources])
+        stamps = self.engine.catalog.stamps(self.home, [source.place for source in sources])
+        known = {place: state_of(stamp) for place, stamp in stamps.items()}
         changed = [source for source in sources if known.get(source.place) != source.stamp]
         settled = self._settle_changed(changed) if changed else {}
         for entry in part:
@@ -119,7 +121,7 @@ def _restate(source: ItemSource, stored: Item) -> Restatement | None:
     here = source.place == stored.source
     if stored.stamp is None or not (here or is_gone(stored.source)):
         return None
-    if source.stamp == stored.stamp:  # only its place is another one
+    if source.stamp == state_of(stored.stamp):  # only its place is another one
         return Restatement(stored, source.place, stored.stamp, stored.metadata)
     if same_but_for_metadata(source, stored.metadata, stored.stamp):
         return Restatement(stored, source.place, source.stamp, source.metadata)

@@ -14,12 +14,13 @@ from io import BufferedReader
 from pathlib import Path
 from typing import Any, Literal
 
+from app.imports.file_metadata.reading import NO_FILE
 from app.imports.folders.objects import StoredObject
+from app.imports.photo_files import FileReading
 from index.items import LONGEST_ID, metadata_text
 
-NO_FILE = "this is no regular file"
 ESCAPED = re.compile(rb"\\x([0-9a-f]{2})")  # a byte of a path that is no UTF-8
-Status = Literal["stored", "patched", "skipped", "refused", "unread", "deleted"]
+Status = Literal["stored", "patched", "skipped", "refused", "unread", "joined", "deleted"]
 PhotoPlace = Path | str | bytes | StoredObject  # a file, an address to fetch from, or bytes
 Change = Literal["", "new", "changed", "renamed", "restated", "deleted"]
 
@@ -39,6 +40,9 @@ class ItemSource:
     sentences: tuple[str, ...] = ()
     metadata: dict[str, Any] = field(default_factory=dict)
     size: int = 0  # about how many bytes its texts have
+    spares: tuple[Path, ...] = ()  # files of the same photo, if it cannot be read
+    sidecars: tuple[Path, ...] = ()
+    reading: FileReading | None = None  # of metadata from its files
     movable: bool = False
 
     @property
@@ -55,8 +59,9 @@ class ImportOutcome:
     """The outcome of a source; "stored" and "patched" mean safe on disk.
 
     "patched" is an item of which only metadata or place changed, and "unread" a file or a folder
-    of a kind that is not read: the reason names the kind. A refused row has the `source` of its
-    item, as far as that is known. A renamed file has its `former` place.
+    of a kind that is not read: the reason names the kind. "joined" is a file of another one's item,
+    such as a sidecar. A refused row has the `source` of its item, as far as that is known. A
+    renamed file has its `former` place.
     """
 
     place: str

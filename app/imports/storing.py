@@ -2,34 +2,29 @@
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
-from app.engine.drafts import Decode, Draft
+from app.engine.drafts import Draft
 from app.engine.engine import Engine
-from app.engine.refusals import reason_of
+from app.imports import source_reading
 from app.imports.fetching import Fetch, refuse
-from app.imports.folders.objects import StoredObject
+from app.imports.file_metadata.memory import merge_draft
+from app.imports.photo_files import DirectDecoder, FileDecoder
 from app.imports.settling import patch_items, settle_known
 from app.imports.sources import (
     Change,
     ImportOutcome,
     ItemSource,
-    PhotoPlace,
     is_gone,
-    open_regular,
 )
 from index.catalog.restating import Restatement
 from index.items import Collection, Item, Replaced
-from models.vision import images
-from models.vision.photo_decoding import too_many_bytes
 
 DECODERS = 2  # threads that decode ahead of the model
+DIRECT = DirectDecoder()
 
 
 def import_sources(
@@ -39,7 +34,7 @@ def import_sources(
     *,
     batch: int,
     most_bytes: int,
-    decode: Decode = images.read,
+    decode: FileDecoder = DIRECT,
     fetch: Fetch = refuse,
 ) -> Iterator[ImportOutcome]:
     """Store sources in small batches and yield their outcomes; safe to interrupt.
@@ -55,7 +50,7 @@ def import_sources(
         unread = settle_known(engine, collection, home, incoming, most_bytes)
 
         def read_source(source: ItemSource) -> Draft | ImportOutcome:
-            return read(source, most_bytes, decode, fetch)
+            return source_reading.read(source, most_bytes, decode, fetch)
 
         for ready in _read_ahead(pool, read_source, unread, batch):
             yield from store(engine, collection, home, ready)
@@ -75,8 +70,9 @@ def store(
         yield from (_refuse(entry, str(gone)) for entry in ready)
         return
     yield from outcomes
+    drafts = [merge_draft(draft, stored.get(draft.id)) for draft in drafts]
     patches = {
-        draft.id: Restatement(item, draft.source, draft.stamp, _merge(draft, item), draft.pictures)
+        draft.id: Restatement(item, draft.source, draft.stamp, draft.metadata, draft.pictures)
         for draft in drafts
         if draft.source and (item := stored.get(draft.id)) and _is_alike(draft, item)
     }
@@ -88,11 +84,6 @@ def store(
         change: Change = "changed" if draft.id in stored else "new"
         outcome = ImportOutcome(place, "stored", change=change)
         yield ImportOutcome(place, "refused", reason) if reason else outcome
-
-
-def _merge(draft: Draft, stored: Item) -> Mapping[str, Any]:
-    """Return a draft's metadata; a file's with those added to its item."""
-    return {**stored.metadata, **draft.metadata} if draft.spare_id else draft.metadata
 
 
 def _is_alike(draft: Draft, stored: Item) -> bool:
@@ -108,42 +99,6 @@ def _refuse(entry: Draft | ImportOutcome, reason: str) -> ImportOutcome:
     if isinstance(entry, ImportOutcome):
         return entry
     return ImportOutcome(entry.source or entry.id, "refused", reason)
-
-
-def read(
-    source: ItemSource, most_bytes: int, decode: Decode, fetch: Fetch
-) -> Draft | ImportOutcome:
-    """Decode a source's photos."""
-    draft = Draft(
-        source.id,
-        source.metadata,
-        sentences=source.sentences,
-        source=source.place,
-        stamp=source.stamp,
-        spare_id=source.spare_id,
-    )
-    try:
-        photos = (_get_bytes(photo, most_bytes, fetch) for photo in source.photos)
-        return draft.with_photos(photos, decode)
-    except Exception as unreadable:  # noqa: BLE001 - one photo must not end the import of others
-        return ImportOutcome(source.place, "refused", reason_of(unreadable))
-
-
-def _get_bytes(photo: PhotoPlace, most: int, fetch: Fetch) -> bytes:
-    if isinstance(photo, StoredObject):
-        return photo.read(most)
-    if isinstance(photo, Path):
-        return _read_bytes(photo, most)
-    return fetch(photo) if isinstance(photo, str) else photo
-
-
-def _read_bytes(photo: Path, most: int) -> bytes:
-    """Read a regular file; ImageTooLarge, before it is read, over the limit."""
-    with open_regular(photo) as file:
-        size = os.fstat(file.fileno()).st_size
-        if size > most:
-            raise too_many_bytes(size, most)
-        return file.read(most + 1)
 
 
 def _read_ahead(

@@ -20,6 +20,8 @@ export function wanted() {
   return {
     collection: parameters.get("collection") || "default",
     text: parameters.get("q")?.trim() || null,
+    typed: parameters.has("typed"), // whether its words are searched as they were typed
+    undated: parameters.has("undated"), // whether dates in the text are words, and no filter
     like: parameters.get("like"), // the id of a stored photo
     photo: parameters.get("photo"), // the name of an upload that the browser remembers
     box: corners(parameters.get("box")), // the part of that photo to search with
@@ -32,11 +34,15 @@ export function wanted() {
 }
 
 /** Make the address of a question. */
-export function address({ collection, text, like, photo, box, filter, parts, sort, shown, item }) {
+export function address({
+  collection, text, typed, undated, like, photo, box, filter, parts, sort, shown, item,
+}) {
   const parameters = new URLSearchParams();
   const set = (name, value) => value && parameters.set(name, value);
   set("collection", collection === "default" ? null : collection);
   set("q", text);
+  set("typed", typed ? "1" : null);
+  set("undated", undated ? "1" : null);
   set("like", like);
   set("photo", photo);
   set("box", box?.map((side) => Number(side.toFixed(4))).join());

@@ -4,6 +4,7 @@ import * as api from "./api.js";
 import { make } from "./dom.js";
 import { showFacets } from "./facets.js";
 import { partHit, photoHit, plainItem, productHit } from "./gallery.js";
+import { label } from "./holdings.js";
 import { isWeak, likelihood, nothingLikeThat, withWeakLine } from "./likelihood.js";
 import { askedPhrases, largest, phraseChips, phrasesOf } from "./phrases.js";
 import { isQuestion, otherwise, PAGE, search } from "./search.js";
@@ -76,6 +77,13 @@ function productCards(hits, before, card) {
   return cards;
 }
 
+/** Add a line to a photo's card: the words of the search in its name, place or description. */
+function withWords(card, { words = [] }) {
+  const named = [...new Set(words.map(({ word, field }) => `“${word}” in ${label(field).toLowerCase()}`))];
+  if (named.length > 0) card.append(make("p", { className: "note" }, `Has ${named.join(", ")}`));
+  return card;
+}
+
 /** Return functions that make a card of a hit, and a list of a page of hits. */
 function cardsFor({ asked, holdings, act }, first) {
   const { weakBelow } = first;
@@ -101,10 +109,11 @@ function cardsFor({ asked, holdings, act }, first) {
     });
     return (hits, before) => hits.map((hit, position) => card(hit, before.length + position));
   }
-  const actions = asked.text ? [similar, ["Save picture", (hit) => act.save(hit, asked.text)]] : [similar];
-  const card = (hit, position) => photoHit(hit, {
+  const save = (hit) => act.save(hit, first.corrected ?? asked.text);
+  const actions = asked.text ? [similar, ["Save picture", save]] : [similar];
+  const card = (hit, position) => withWords(photoHit(hit, {
     found: phrasesOf(hit, "query"), scale, weakBelow, actions, open: act.open, position,
-  });
+  }), hit);
   return (hits, before) => withWeakLine(hits, weakBelow, card, before);
 }
 
@@ -150,6 +159,7 @@ export async function answer(context, image, signal) {
   const { asked, holdings, act } = context;
   const found = await upTo(context, image, signal);
   const cards = cardsFor(context, found);
+  context.corrected = found.corrected ?? null;
   const shown = [...found.hits];
   const list = gallery(...cards(found.hits, []));
   list.classList.toggle("wall", !holdings.shop && !isQuestion(asked));

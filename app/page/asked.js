@@ -2,7 +2,7 @@
 // regions of their phrases.
 
 import { ground, searchSentences } from "./api.js";
-import { describe, regionsOf } from "./caption.js";
+import { describe } from "./caption.js";
 import { make } from "./dom.js";
 import { creditOf, itemPhoto, mark, photo, titleOf, unmark } from "./gallery.js";
 import { darken } from "./light.js";
@@ -98,8 +98,9 @@ export async function showPhoto(query, { stored, upload: file, box, search }, se
 function explainPhoto(about, sent, stage, signal) {
   const said = make("div", { "aria-live": "polite", "aria-busy": "true" },
     make("p", { className: "caption waiting" }, "Looking…"));
-  about.append(said, regionsOf(sent, stage, signal), pointer(sent, stage, signal));
-  describe(said, sent, stage, signal);
+  const regions = make("div", { className: "regions" });
+  about.append(said, regions, pointer(sent, stage, signal));
+  describe(said, regions, sent, stage, signal);
 }
 
 /** A section of the sentences that are probably like a text, if there are any. */

@@ -65,13 +65,19 @@ function described(found) {
   ];
 }
 
-/** Put the caption of a photo into `place`, and the boxes of its words on the photo. */
-export async function describe(place, asked, stage, signal) {
+/**
+ * Put the caption of a photo into `place`, and the boxes of its words on the photo; into `regions` a
+ * button for captions of its regions, where there are any.
+ */
+export async function describe(place, regions, asked, stage, signal) {
   try {
-    const { captions, notes = [] } = await caption(asked, signal);
+    const { region_captioner: loaded } = await model(signal);
+    const wanted = loaded ? { ...asked, regions: REGIONS } : asked;
+    const { captions, regions: found = [], notes = [] } = await caption(wanted, signal);
     const words = captions[0]?.words ?? [];
     mark(stage, words.filter(isPart).map(partOf), { group: "caption", best: false });
     place.replaceChildren(...described(captions[0]), ...notes.map(note));
+    if (found.length > 0) offerRegions(regions, found, stage);
   } catch (error) {
     if (error.name === "AbortError") return;
     place.replaceChildren(note(`No caption. ${error.message}`));
@@ -86,30 +92,22 @@ function snippet({ key, text, box }) {
   return strip;
 }
 
-async function describeRegions(place, asked, stage, signal) {
-  darken();
-  unmark(stage, "regions");
-  place.replaceChildren(note("Looking…"));
-  try {
-    const { regions } = await caption({ ...asked, regions: REGIONS }, signal);
-    const parts = regions.map((region, position) => (
-      { key: `regions-${position}`, box: region.box, text: region.caption, similarity: region.score }
-    ));
-    mark(stage, parts, { group: "regions", best: false });
-    stage.querySelector(".photo").append(...parts.map(snippet));
-    stage.classList.add("with-regions");
-    place.replaceChildren(parts.length > 0 ? phraseChips(parts, "What is in the regions of the photo")
-      : note("Nothing to say about its regions."));
-  } catch (error) {
-    if (error.name !== "AbortError") place.replaceChildren(note(error.message));
-  }
+/** Offer to show the captions of a photo's regions. */
+function offerRegions(place, regions, stage) {
+  const found = make("div", { "aria-live": "polite" });
+  const button = make("button", { type: "button", className: "second" }, "Describe regions");
+  button.onclick = () => showRegions(found, regions, stage);
+  place.replaceChildren(button, found);
 }
 
-/** Make the button that describes regions, if a model can. */
-export function regionsOf(asked, stage, signal) {
-  const found = make("div", { "aria-live": "polite" });
-  const button = make("button", { type: "button", className: "second", hidden: true }, "Describe regions");
-  button.onclick = () => describeRegions(found, asked, stage, signal);
-  model(signal).then(({ region_captioner: loaded }) => (button.hidden = loaded === null)).catch(() => {});
-  return make("div", { className: "regions" }, button, found);
+function showRegions(place, regions, stage) {
+  darken();
+  unmark(stage, "regions");
+  const parts = regions.map((region, position) => (
+    { key: `regions-${position}`, box: region.box, text: region.caption, similarity: region.score }
+  ));
+  mark(stage, parts, { group: "regions", best: false });
+  stage.querySelector(".photo").append(...parts.map(snippet));
+  stage.classList.add("with-regions");
+  place.replaceChildren(phraseChips(parts, "What is in the regions of the photo"));
 }

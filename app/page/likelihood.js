@@ -4,9 +4,9 @@ import { make } from "./dom.js";
 
 const NAMES = [[0.9, "Very likely"], [0.6, "Likely"], [0, "Possible"]];
 
-/** Return whether a hit is weak; false without probabilities. */
-export function isWeak({ probability }, weakBelow) {
-  return typeof probability === "number" && probability < (weakBelow ?? 0);
+/** Return whether a hit is weak, by the line of its page; false without probabilities. */
+export function isWeak({ probability, weakBelow: own }, weakBelow) {
+  return typeof probability === "number" && probability < (own ?? weakBelow ?? 0);
 }
 
 function percent(probability) {

@@ -65,7 +65,7 @@ function visit(changes) {
 }
 
 /** Go to the same question with changes. */
-const refine = (changes) => visit({ ...wanted(), shown: 0, item: null, ...changes });
+const refine = (changes) => visit({ ...wanted(), ...("text" in changes && { typed: false, undated: false }), shown: 0, item: null, ...changes });
 
 /** Change the address without a new entry in the history. */
 const note = (changes) => history.replaceState(history.state, "", address({ ...wanted(), ...changes }));
@@ -182,7 +182,7 @@ async function showItem({ item: id, text }) {
       explained: Boolean(text && item.links),
       actions: [
         ...(item.image ? [["More like this", act.similar]] : []),
-        ...(pictured ? [["Save picture", (hit) => save(hit, text)]] : []),
+        ...(pictured ? [["Save picture", (hit) => save(hit, context.corrected ?? text)]] : []),
       ],
       searchPart: ({ id: like }, box) => visit({ like, box }),
       remove: mayWrite ? remove : null,

@@ -53,9 +53,11 @@ export function askedPhrases({ query, hits }) {
   return (phrases.length > 0 ? phrases : words).map(named).map((part) => keyed("query", part));
 }
 
-/** Return the largest similarity of a phrase, which fills its bar. */
+/** Return the largest similarity of a phrase, which fills its bar; of what is asked for, if anything. */
 export function largest(lists) {
-  return Math.max(...lists.flat().map(({ similarity }) => Math.abs(similarity)), 0);
+  const phrases = lists.flat();
+  const asked = phrases.filter(({ negated }) => !negated);
+  return Math.max(...(asked.length > 0 ? asked : phrases).map(({ similarity }) => Math.abs(similarity)), 0);
 }
 
 function nameOf({ text, negated }) {

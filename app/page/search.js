@@ -11,8 +11,9 @@ export const isQuestion = ({ text, like, photo }) => Boolean(text || like || pho
 /**
  * Return a page of hits for a question. `image` is an uploaded photo to search with. The page is
  * {hits, cursor, total (null if unknown), counted, weakBelow, behind, notes, words, refused, facets,
- * fragments}, of products also `least`, from which probability on a photo alone is an answer, and
- * `loose` if no product has the words or a likely photo.
+ * fragments, `corrected` if words of the text were}, of products also `least`, from which
+ * probability on a photo alone is an answer, and `loose` if no product has the words or a likely
+ * photo.
  */
 export async function search(asked, holdings, image, { cursor = null, limit = PAGE, least = null, signal }) {
   const page = { limit: Math.min(MOST, limit), ...(cursor && { cursor }) };
@@ -21,7 +22,11 @@ export async function search(asked, holdings, image, { cursor = null, limit = PA
     const sent = { ...question, ...choices(asked, holdings), ...page };
     return products({ ...sent, ...(least !== null && { min_probability: least }) }, signal);
   }
-  if (isQuestion(asked)) return photos({ ...question, ...filterOf(asked), ...page }, asked.parts, signal);
+  const spelled = asked.text && asked.typed ? { spelling: false } : {};
+  const dated = asked.text && asked.undated && !asked.parts ? { dates: false } : {};
+  if (isQuestion(asked)) {
+    return photos({ ...question, ...spelled, ...dated, ...filterOf(asked), ...page }, asked.parts, signal);
+  }
   return browsed(asked, cursor, signal);
 }
 
@@ -50,6 +55,7 @@ async function products(sent, signal) {
   return {
     ...answer,
     ...query,
+    corrected: null,
     least,
     loose: Boolean(sent.text) && least <= answer.weak_below,
     hits: hits.map(withLooks),
@@ -74,8 +80,8 @@ async function photos(sent, parts, signal) {
   ]);
   const { query, searched, hits, cursor, weak_below: weakBelow } = answer;
   return {
-    ...query, hits, cursor, weakBelow, behind: searched.behind, total,
-    words: [], refused: [], facets: [],
+    ...query, hits: hits.map((hit) => ({ ...hit, weakBelow })), cursor, weakBelow,
+    behind: searched.behind, total: answer.total ?? (query.filters?.length > 0 ? null : total), refused: [], facets: [],
   };
 }
 

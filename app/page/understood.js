@@ -21,16 +21,28 @@ function withoutWord(text, [start, end]) {
   return rest.replace(/\s+/g, " ").trim();
 }
 
-function wordChips({ words, refused, text }, ask) {
-  const corrected = [...words, ...refused].filter(({ spelling }) => spelling !== null);
-  const once = corrected.filter(({ span }, at) => corrected.findIndex((one) => one.span[0] === span[0]) === at);
+/** Make the button that searches a text without corrections. */
+function asTyped(text, ask) {
+  const button = make("button", { type: "button", onclick: () => ask({ typed: true }) }, `Search for “${text}” as typed`);
+  return make("li", { className: "chip typed" }, button);
+}
+
+function wordChips({ words, refused, text, corrected }, ask) {
+  const respelled = [...words, ...refused].filter(({ spelling }) => spelling !== null);
+  const once = respelled.filter(({ span }, at) => respelled.findIndex((one) => one.span[0] === span[0]) === at);
   return [
     ...once.map((word) => chip(`“${word.text}” read as “${word.spelling}”`, "corrected")),
+    corrected && once.length > 0 ? asTyped(text, ask) : null,
     ...words.filter(({ synonyms }) => synonyms?.length > 0).map((word) =>
       chip(`${word.text}, also ${word.synonyms.join(", ")}`, "synonym")),
     ...refused.map((word) => chip(`without ${word.text}`, "refused",
       () => ask({ text: withoutWord(text, word.span) || null }), `without ${word.text}`)),
   ];
+}
+
+/** Chips of dates in the text; without them, these are words again. */
+function dateChips({ filters = [] }, ask) {
+  return filters.map(({ words }) => chip(`Taken: ${words}`, "filter", () => ask({ undated: true }), words));
 }
 
 function filterChips(filter, ask) {
@@ -58,7 +70,7 @@ function rangeOf(chosen) {
 export function showUnderstood(place, answer, filter, ask) {
   const filters = filterChips(filter, ask);
   const clear = filters.length > 1 ? chip("Clear all filters", "clear", () => ask({ filter: {} }), "all filters") : null;
-  const chips = [...wordChips(answer, ask), ...filters, clear].filter(Boolean);
+  const chips = [...wordChips(answer, ask), ...dateChips(answer, ask), ...filters, clear].filter(Boolean);
   place.replaceChildren(...chips);
   place.hidden = chips.length === 0;
 }

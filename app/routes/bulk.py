@@ -17,7 +17,7 @@ from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope, Send
 
 from app.access.door import EngineDep, require_role
-from app.engine.drafts import Decode, Draft
+from app.engine.drafts import Draft
 from app.engine.engine import Engine
 from app.engine.refusals import reason_of
 from app.http.errors import TooSlow, Unavailable, WrongMediaType
@@ -26,6 +26,8 @@ from app.http.openapi import OF_COLLECTION, OF_WRITE, Responses, lines_of, probl
 from app.http.spool import Backlog, Line, limit_pauses, split_lines
 from app.http.timeouts import BodyPace
 from app.imports.fetching import Fetch, decode_base64, get_photos
+from app.imports.photo_files import FileDecoder, FileReading
+from app.imports.source_reading import add_photos
 from app.routes.dependencies import (
     DEFAULT,
     CallerDep,
@@ -103,7 +105,7 @@ class Import:
         self,
         engine: Engine,
         lanes: Lanes,
-        decode: Decode,
+        decode: FileDecoder,
         fetch: Fetch,
         settings: Settings,
         collection: str,
@@ -237,8 +239,10 @@ class Import:
         if isinstance(sent, str) or isinstance(photos, str):
             return sent if isinstance(sent, str) else str(photos)
         draft = Draft(sent.id, sent.metadata, sentences=tuple(sent.sentences), stamp=sent.stamp)
+        positions = self.settings.positions
+        reading = FileReading(positions, of_folder=False) if sent.read_metadata else None
         try:
-            return draft.with_photos(photos, self.decode)
+            return add_photos(draft, photos, self.decode, reading)
         except Exception as wrong:  # noqa: BLE001 - one line must not end the import
             return reason_of(wrong)
 

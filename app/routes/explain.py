@@ -59,7 +59,7 @@ async def align(
 
     def explain() -> AlignmentOut | Response:
         photo, bag = _read_photo(engine, upload)
-        query = engine.models.query(fields.text)
+        query = engine.models.query(fields.text, of_photos=True)
         alignment = engine.models.align(bag or engine.models.photo(photo), query, beta=fields.beta)
         if kind != JSON:
             drawn = draw_alignment(photo.pixels, fields.text, alignment, kind)
@@ -124,7 +124,7 @@ async def caption(
         photo, bag = _read_photo(engine, upload)
         described = models.describe(photo, generation, regions=regions, bag=bag)
         if kind != JSON:
-            drawn = draw_caption(photo.pixels, described.captions[0], kind)
+            drawn = draw_caption(photo.pixels, described.best, kind)
             return Response(drawn, media_type=kind)
         return explanations.captions(described, models.unsure_below, photo.notes)
 

@@ -15,7 +15,17 @@ from app.engine.thumbnails import Size
 from app.http.headers import ConditionsDep, etag, is_listed
 from app.http.openapi import OF_COLLECTION, OF_UPLOAD, OF_WRITE, BodyRoute, Responses, problems
 from app.imports.fetching import NotFetched, get_photos
-from app.routes.dependencies import DEFAULT, CallerDep, CollectionDep, FetchDep, ItemIdDep, LanesDep
+from app.imports.photo_files import FileReading
+from app.imports.source_reading import add_photos
+from app.routes.dependencies import (
+    DEFAULT,
+    CallerDep,
+    CollectionDep,
+    FetchDep,
+    ItemIdDep,
+    LanesDep,
+    SettingsDep,
+)
 from app.routes.uploads import UploadBody, parse_json
 from app.schemas.fields import Cursor, Limit
 from app.schemas.items import ItemBody, ItemOut, ItemsOut, Listing, MagnitudesOut, StoredItem
@@ -50,15 +60,17 @@ async def put_item(
     engine: EngineDep,
     fetch: FetchDep,
     lanes: LanesDep,
+    settings: SettingsDep,
 ) -> StoredItem:
     """Store an item and replace the former one; searches find it immediately."""
     check_new_id(id)
     sent = upload.fields
     draft = Draft(id, sent.metadata, sentences=tuple(sent.sentences), stamp=sent.stamp)
+    reading = FileReading(settings.positions, of_folder=False) if sent.read_metadata else None
 
     def embed_photos(named: Sequence[bytes]) -> tuple[Draft, Entry]:
         sent_with_it = (image.read() for image in upload.images)
-        ready = draft.with_photos((*sent_with_it, *named), upload.decode)
+        ready = add_photos(draft, (*sent_with_it, *named), upload.decode, reading)
         return ready, engine.embed([ready])[0]
 
     def store(home: Collection) -> tuple[Collection, int, int]:

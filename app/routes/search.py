@@ -5,7 +5,8 @@ from __future__ import annotations
 from fastapi import APIRouter, Response
 
 from app.access.door import EngineDep, require_role
-from app.answers.search import search_images, search_sentences
+from app.answers.photos import search_images
+from app.answers.search import search_sentences
 from app.http.openapi import OF_COLLECTION, OF_UPLOAD, BodyRoute, problems
 from app.routes.uploads import UploadBody, answer
 from app.schemas.search import ImageHits, ImageSearch, SentenceHits, TextSearch
@@ -27,7 +28,11 @@ async def search_image(
     upload: UploadBody[ImageSearch],
     engine: EngineDep,
 ) -> Response:
-    """Rank the indexed photos against a text, weighted phrases, or a photo, best first."""
+    """Rank the indexed photos against a text, weighted phrases, or a photo, best first.
+
+    With `sort` they come in another order, and with `facets` they are counted: all photos from
+    `min_probability` on, or without a query all that pass the filter.
+    """
     return await answer(upload, lambda: search_images(engine, upload.fields, upload.photo()))
 
 

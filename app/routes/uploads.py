@@ -17,11 +17,11 @@ from starlette.datastructures import FormData, Headers, UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 
 from app.access.door import name_payer
-from app.engine.drafts import Decode
 from app.http.errors import TooLarge, WrongMediaType
 from app.http.lanes import Lane, Lanes
 from app.http.openapi import FORM, JSON, JSON_IN_FORMS, attach_body, body_of, lines_of
 from app.http.spool import IN_MEMORY
+from app.imports.photo_files import FileDecoder
 from app.schemas.fields import RequestBody
 from app.schemas.search import PhotoBody
 from app.settings import Settings
@@ -40,7 +40,7 @@ class Upload(Generic[Fields]):
 
     fields: Fields
     images: tuple[BinaryIO, ...]
-    decode: Decode
+    decode: FileDecoder
     lane: Lane
     caller: str
 
@@ -206,7 +206,7 @@ class WholeForm(MultiPartParser):
         super().__init__(headers, self._check_end(stream), max_files=files, max_part_size=text)
 
     def on_headers_finished(self) -> None:
-        """Take a part with `filename*` alone for a file, as from old clients."""
+        """Take a part with `filename*` alone for a file."""
         disposition = self._current_part.content_disposition or b""
         self._current_part.content_disposition = EXTENDED_NAME.sub(b"; filename=", disposition)
         super().on_headers_finished()

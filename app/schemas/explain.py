@@ -109,7 +109,10 @@ class BoxOut(BaseModel):
 
 
 class GroundedOut(BaseModel):
-    """A phrase and its boxes, the likeliest first; none if it is absent."""
+    """A phrase and its boxes, the likeliest first; none if it is absent.
+
+    `probability` is that of its being there, where that is as likely as not beforehand.
+    """
 
     text: str
     span: tuple[int, int]
@@ -196,7 +199,8 @@ class CaptionsOut(BaseModel):
     """Captions of a photo and of its regions, best first.
 
     The best caption is the one that captioner and matcher together rank first, not always the one
-    of the largest log-probability. Regions whose caption the matcher finds improbable are left out.
+    of the largest log-probability. Regions whose caption the matcher finds improbable are left out,
+    and captions of a broken form: there may be none.
     """
 
     captions: list[CaptionOut]

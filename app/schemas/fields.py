@@ -81,6 +81,10 @@ Thumbnail = Annotated[
     Field(description="A WebP of at most 320 pixels to keep for good; size=medium has 640."),
 ]
 HitPhoto = Annotated[int, Field(description="Which of the item's photos answers best, from 0.")]
+HitSecond = Annotated[
+    float | None,
+    Field(description="The second of a video or animation; null for photos."),
+]
 Probability = Annotated[
     float | None,
     Field(description="Comparable between queries; null where the matcher is not calibrated."),

@@ -70,6 +70,14 @@ def limit_sentences(sentences: list[str]) -> list[str]:
     return sentences
 
 
+ReadMetadata = Annotated[
+    bool,
+    Field(
+        description="Add what the photos' files state, such as `taken` and `camera`, to the "
+        "metadata, of which sent values stay (photos.md). Of a video or an animation several "
+        "photos are kept."
+    ),
+]
 Sentences = Annotated[list[str], AfterValidator(limit_sentences)]
 
 
@@ -81,6 +89,7 @@ class ItemBody(Body):
     sentences: Sentences = Field(default_factory=list, max_length=MOST_SENTENCES)
     image_url: ImageUrl = None
     images: Images = Field(default_factory=list)
+    read_metadata: ReadMetadata = False
     stamp: Stamp = None
 
 
@@ -93,6 +102,7 @@ class ImportLine(RequestPart):
     image: str | None = None
     image_url: ImageUrl = None
     images: Images = Field(default_factory=list)
+    read_metadata: ReadMetadata = False
     stamp: Stamp = None
 
 

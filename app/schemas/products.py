@@ -6,47 +6,27 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, field_validator
 
+from app.schemas.facets import FacetOut, Facets, Sort
 from app.schemas.fields import (
-    INTEGRAL,
     MOST_FIELDS,
     Cursor,
     DamagedItems,
     Filter,
     Fraction,
     HitPhoto,
+    HitSecond,
     ItemId,
     Limit,
     MetadataKey,
     Probability,
     RequestPart,
-    Scalar,
     Thumbnail,
 )
-from app.schemas.search import LinkOut, PhotoBody, PhraseOut
+from app.schemas.search import LinkOut, PhotoBody, PhraseOut, WordOut
 from index.products.requests import LIKELY
 
 Weight = Annotated[float, Field(ge=0, le=10)]
-MOST_FACETS, MOST_BOOSTS = 20, 10
-
-
-class FacetIn(RequestPart):
-    """A key for facets: counts of its values, and of ranges of numbers."""
-
-    key: MetadataKey
-    limit: Annotated[int, Field(ge=1, le=1000), INTEGRAL] = 20
-    bounds: Annotated[list[float], Field(max_length=50)] = Field(
-        default_factory=list, description="Where ranges of numbers meet; round ones if empty."
-    )
-
-
-class SortIn(RequestPart):
-    """The key for the order of hits.
-
-    Items without it come last.
-    """
-
-    key: MetadataKey
-    order: Literal["asc", "desc"] = "asc"
+MOST_BOOSTS = 10
 
 
 class WeightsIn(RequestPart):
@@ -88,14 +68,8 @@ class ProductSearch(PhotoBody):
         "0, it is compared with how probably an item's photo is like the one sent, and the text "
         "only ranks: a hit's `probability`, the smaller of both, can be below it.",
     )
-    facets: Annotated[list[MetadataKey | FacetIn], Field(max_length=MOST_FACETS)] = Field(
-        default_factory=list, description="Keys whose values are counted among relevant items."
-    )
-    sort: SortIn | None = Field(
-        None,
-        description="By relevance if not set.",
-        examples=[{"key": "price", "order": "asc"}],
-    )
+    facets: Facets = Field(default_factory=list)
+    sort: Sort = None
     collapse: MetadataKey | None = Field(
         None, description="Give the best item of each value of this key."
     )
@@ -111,15 +85,6 @@ class ProductSearch(PhotoBody):
     @classmethod
     def _empty_blank(cls, text: str | None) -> str | None:
         return "" if text is not None and text.isspace() else text
-
-
-class WordOut(BaseModel):
-    """A word of the text, its place, and its interpretation."""
-
-    text: str
-    span: tuple[int, int]
-    spelling: str | None = Field(description="The spelling that it was corrected to.")
-    synonyms: list[str] = Field([], description="Words that are searched as well.")
 
 
 class ProductQueryOut(BaseModel):
@@ -155,6 +120,7 @@ class ProductHit(BaseModel):
     score: float
     probability: Probability
     photo: HitPhoto
+    second: HitSecond = None
     image: str | None
     thumbnail: Thumbnail
     width: int
@@ -163,36 +129,6 @@ class ProductHit(BaseModel):
     sentences: list[str]
     variants: int = Field(description="How many relevant items its group has, with itself.")
     parts: list[PartOut]
-
-
-class ValueCount(BaseModel):
-    """A value, and its number of relevant items."""
-
-    value: Scalar
-    count: int
-
-
-class RangeCount(BaseModel):
-    """The number of relevant items in a range of numbers.
-
-    The range is from `start` to below `end`.
-    """
-
-    start: float | None
-    end: float | None
-    count: int
-
-
-class FacetOut(BaseModel):
-    """The values of a key, counted over all relevant items."""
-
-    key: str
-    values: list[ValueCount]
-    distinct: int = Field(description="How many values there are.")
-    missing: int = Field(description="How many of the items have none.")
-    least: float | None = Field(description="The smallest number.")
-    most: float | None = Field(description="The largest number.")
-    ranges: list[RangeCount]
 
 
 class ProductsOut(BaseModel):

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, Field
 
-from app.schemas.fields import INTEGRAL, Fraction, Probability, Thumbnail
+from app.schemas.fields import INTEGRAL, Fraction, HitSecond, Probability, Thumbnail
 from app.schemas.search import Hits, LinkOut, PhraseOut, Search
 
 
@@ -41,6 +41,7 @@ class RegionHit(BaseModel):
     score: float
     probability: Probability
     photo: int = Field(description="Which of the item's photos it is a part of, from 0.")
+    second: HitSecond = None
     region: int = Field(description="Its number in the photo; 0 is the whole photo.")
     box: tuple[float, float, float, float]
     crop: str = Field(description="The address of the region as a picture.")

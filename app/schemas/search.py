@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, Field, field_validator
 
+from app.schemas.facets import FacetOut, Facets, Sort
 from app.schemas.fields import (
     MOST_FIELDS,
     SEARCH,
@@ -17,6 +18,7 @@ from app.schemas.fields import (
     Filter,
     Fraction,
     HitPhoto,
+    HitSecond,
     Limit,
     MetadataKey,
     PhotoNumber,
@@ -71,6 +73,11 @@ class Search(PhotoBody):
     exact: bool = Field(
         False, description="Look at every stored row, so that no hit can be missed; slower."
     )
+    spelling: bool = Field(
+        True,
+        description="Correct words that the model does not know, and say so; without it they are "
+        "left out.",
+    )
     fields: Annotated[list[MetadataKey], Field(max_length=MOST_FIELDS)] | None = Field(
         None,
         description="The metadata keys that hits carry: all of them if not set, none if empty. "
@@ -98,8 +105,38 @@ class Search(PhotoBody):
 class ImageSearch(Search):
     """A search for photos.
 
-    The query is a text, weighted phrases, a stored photo or an upload.
+    The query is a text, weighted phrases, a stored photo or an upload. With `sort` or `facets` it
+    may be left out: then all photos that pass the filter are listed.
     """
+
+    min_probability: Fraction | None = Field(
+        None,
+        description="Leave out hits that are less probable. Where photos are sorted or counted "
+        "and this is not set, it is `weak_below`.",
+    )
+    facets: Facets = Field(default_factory=list)
+    sort: Sort = None
+    words: bool = Field(
+        True,
+        description="Look up words of the text in the title, keywords, description, people, city, "
+        "region, country, folder, file and camera of items, too: photos with them rise.",
+    )
+
+    dates: bool = Field(
+        True,
+        description='Take dates in the text, such as "June 2021" or "last summer", for a filter of '
+        "`taken`, in collections with such dates.",
+    )
+
+    @property
+    def lists(self) -> bool:
+        """Whether all probable photos are counted, or ordered by a key."""
+        return bool(self.facets) or self.sort is not None
+
+    @property
+    def browses(self) -> bool:
+        """Whether it lists photos without a query or a stored photo."""
+        return self.lists and not ((self.text or "").strip() or self.phrases or self.id)
 
 
 class TextSearch(Search):
@@ -151,10 +188,39 @@ class PhraseOut(BaseModel):
     negated: bool
 
 
+class WordOut(BaseModel):
+    """A word of the text, its place, and its interpretation."""
+
+    text: str
+    span: tuple[int, int]
+    spelling: str | None = Field(description="The spelling that it was corrected to.")
+    synonyms: list[str] = Field(default=[], description="Words that are searched as well.")
+
+
+class QueryFilter(BaseModel):
+    """A part of the text as a filter, such as a date.
+
+    `words` say what it stands for. To refuse it, send `"dates": false`.
+    """
+
+    text: str
+    span: tuple[int, int]
+    filter: dict[str, Any]
+    words: str
+
+
 class QueryOut(BaseModel):
-    """The query as it was understood."""
+    """The query as it was understood.
+
+    Spans point into `corrected`, where there is one.
+    """
 
     text: str | None
+    corrected: str | None = Field(None, description="The text with corrected spellings.")
+    words: list[WordOut] = Field([], description="The words that were corrected.")
+    filters: list[QueryFilter] = Field(
+        default=[], description="Dates of the text: only photos of any of them are hits."
+    )
     fragments: list[FragmentOut]
     notes: list[str] = []
 
@@ -173,16 +239,25 @@ class SearchedOut(BaseModel):
     damaged: DamagedItems = []
 
 
+class WordGave(BaseModel):
+    """A word in a field of the item, and its share of the score."""
+
+    word: str
+    field: str
+    gave: float
+
+
 class ImageHit(BaseModel):
     """An item by its best photo.
 
-    Links add up to the score, as phrases do.
+    Links, or phrases, and words add up to the score.
     """
 
     id: str
     score: float
     probability: Probability
     photo: HitPhoto
+    second: HitSecond = None
     image: str
     thumbnail: Thumbnail
     width: int
@@ -191,6 +266,9 @@ class ImageHit(BaseModel):
     sentences: list[str]
     links: list[LinkOut]
     phrases: list[PhraseOut]
+    words: list[WordGave] = Field(
+        default=[], description="What words of its name, place, keywords and description gave."
+    )
 
 
 class SentenceHit(BaseModel):
@@ -218,14 +296,24 @@ class Hits(BaseModel):
     collection: str
     model: str
     query: QueryOut
-    weak_below: Probability = Field(description="A hit with a lower probability counts as weak.")
+    weak_below: Probability = Field(
+        description="A hit with a lower probability counts as weak. Where a text asks for things, "
+        "half or more of the photos from there on are expected to be right."
+    )
     searched: SearchedOut
     cursor: str | None
 
 
 class ImageHits(Hits):
-    """Photos, best first."""
+    """Photos, best first or sorted, and counts of all if asked for."""
 
+    min_probability: float | None = Field(
+        default=None, description="From which on photos were sorted and counted here."
+    )
+    total: int | None = Field(
+        default=None, description="How many items are as probable and pass the filter, if counted."
+    )
+    facets: list[FacetOut] = Field(default=[], description="Counts over all of these.")
     hits: list[ImageHit]
 
 

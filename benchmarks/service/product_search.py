@@ -34,7 +34,8 @@ from app.settings import Settings
 from benchmarks.index.bags import Bags
 from index.documents.words import tokens
 from index.items import Entry, Picture
-from index.products.requests import FacetRequest, ProductRequest, Weights
+from index.listing.requests import FacetRequest
+from index.products.requests import ProductRequest, Weights
 from models.types import Box, FragmentBag
 
 TOP, LEAST = 5, 5  # hits that are judged, and products that a query needs

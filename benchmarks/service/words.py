@@ -160,9 +160,10 @@ def serve(catalogue: Path, count: int) -> None:
     """Time the queries of each line of the input."""
     from index.catalog.views import ItemRow
     from index.documents.documents import Documents
+    from index.listing.requests import FacetRequest
     from index.products.query import read_text
     from index.products.ranking import rank
-    from index.products.requests import FacetRequest, ProductRequest
+    from index.products.requests import ProductRequest
 
     lines = (catalogue / "items.jsonl").read_text("utf-8").splitlines()[:1_000]
     rows = [json.loads(line) for line in lines]

@@ -31,7 +31,7 @@ class TesseraError(Exception):
         self.kind = problem.type.rpartition(":")[2]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Be made again from the problem, as by processes that pass errors on."""
+        """Pickle the problem."""
         return type(self), (self.problem,), self.__dict__
 
 

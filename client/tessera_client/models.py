@@ -123,6 +123,17 @@ class Collections(BaseModel):
     collections: list[Collection]
 
 
+class DateCount(BaseModel):
+    """A year, month or day, and its number of relevant items.
+
+    `filter` is a condition on the key that exactly these items meet.
+    """
+
+    value: Annotated[str, Field(examples=["2019-08"])]
+    count: int
+    filter: Annotated[dict[str, str], Field(examples=[{"prefix": "2019-08-"}])]
+
+
 class Deletion(BaseModel):
     """The numbers of matching and deleted items.
 
@@ -166,7 +177,10 @@ class Fragment(BaseModel):
 
 
 class Grounded(BaseModel):
-    """A phrase and its boxes, the likeliest first; none if it is absent."""
+    """A phrase and its boxes, the likeliest first; none if it is absent.
+
+    `probability` is that of its being there, where that is as likely as not beforehand.
+    """
 
     text: str
     span: list[int]
@@ -316,12 +330,16 @@ class Problem(BaseModel):
     instance: Annotated[str, Field(description="The path that was asked for.")]
 
 
-class Query(BaseModel):
-    """The query as it was understood."""
+class QueryFilter(BaseModel):
+    """A part of the text as a filter, such as a date.
 
-    text: str | None
-    fragments: list[Fragment]
-    notes: list[str] = []
+    `words` say what it stands for. To refuse it, send `"dates": false`.
+    """
+
+    text: str
+    span: list[int]
+    filter: dict[str, Any]
+    words: str
 
 
 class RangeCount(BaseModel):
@@ -355,6 +373,9 @@ class RegionHit(BaseModel):
         Field(description="Comparable between queries; null where the matcher is not calibrated."),
     ]
     photo: Annotated[int, Field(description="Which of the item's photos it is a part of, from 0.")]
+    second: Annotated[
+        float | None, Field(description="The second of a video or animation; null for photos.")
+    ] = None
     region: Annotated[int, Field(description="Its number in the photo; 0 is the whole photo.")]
     box: list[float]
     crop: Annotated[str, Field(description="The address of the region as a picture.")]
@@ -434,20 +455,6 @@ class SentenceHit(BaseModel):
     metadata: dict[str, Any]
     links: list[Link]
     phrases: list[Phrase]
-
-
-class SentenceHits(BaseModel):
-    """Sentences, best first."""
-
-    collection: str
-    model: str
-    query: Query
-    weak_below: Annotated[
-        float | None, Field(description="A hit with a lower probability counts as weak.")
-    ]
-    searched: Searched
-    cursor: str | None
-    hits: list[SentenceHit]
 
 
 class Session(BaseModel):
@@ -565,6 +572,14 @@ class ValueCount(BaseModel):
     count: int
 
 
+class WordGave(BaseModel):
+    """A word in a field of the item, and its share of the score."""
+
+    word: str
+    field: str
+    gave: float
+
+
 class Word(BaseModel):
     """A word of the text, its place, and its interpretation."""
 
@@ -620,7 +635,8 @@ class Captions(BaseModel):
     """Captions of a photo and of its regions, best first.
 
     The best caption is the one that captioner and matcher together rank first, not always the one
-    of the largest log-probability. Regions whose caption the matcher finds improbable are left out.
+    of the largest log-probability. Regions whose caption the matcher finds improbable are left out,
+    and captions of a broken form: there may be none.
     """
 
     captions: list[Caption]
@@ -641,12 +657,19 @@ class Facet(BaseModel):
     least: Annotated[float | None, Field(description="The smallest number.")]
     most: Annotated[float | None, Field(description="The largest number.")]
     ranges: list[RangeCount]
+    by: Annotated[
+        Literal["year", "month", "day"] | None,
+        Field(description="The periods of dates: longer ones than asked for where those are many."),
+    ] = None
+    dates: Annotated[
+        list[DateCount] | None, Field(description="Periods with items, the earliest first.")
+    ] = None
 
 
 class ImageHit(BaseModel):
     """An item by its best photo.
 
-    Links add up to the score, as phrases do.
+    Links, or phrases, and words add up to the score.
     """
 
     id: str
@@ -656,6 +679,9 @@ class ImageHit(BaseModel):
         Field(description="Comparable between queries; null where the matcher is not calibrated."),
     ]
     photo: Annotated[int, Field(description="Which of the item's photos answers best, from 0.")]
+    second: Annotated[
+        float | None, Field(description="The second of a video or animation; null for photos.")
+    ] = None
     image: str
     thumbnail: Annotated[
         str | None,
@@ -667,20 +693,13 @@ class ImageHit(BaseModel):
     sentences: list[str]
     links: list[Link]
     phrases: list[Phrase]
-
-
-class ImageHits(BaseModel):
-    """Photos, best first."""
-
-    collection: str
-    model: str
-    query: Query
-    weak_below: Annotated[
-        float | None, Field(description="A hit with a lower probability counts as weak.")
-    ]
-    searched: Searched
-    cursor: str | None
-    hits: list[ImageHit]
+    words: Annotated[
+        list[WordGave],
+        Field(
+            description="What words of its name, place, keywords and description gave.",
+            validate_default=True,
+        ),
+    ] = []
 
 
 class Import(BaseModel):
@@ -802,6 +821,9 @@ class ProductHit(BaseModel):
         Field(description="Comparable between queries; null where the matcher is not calibrated."),
     ]
     photo: Annotated[int, Field(description="Which of the item's photos answers best, from 0.")]
+    second: Annotated[
+        float | None, Field(description="The second of a video or animation; null for photos.")
+    ] = None
     image: str | None
     thumbnail: Annotated[
         str | None,
@@ -869,6 +891,28 @@ class Products(BaseModel):
     cursor: str | None
 
 
+class Query(BaseModel):
+    """The query as it was understood.
+
+    Spans point into `corrected`, where there is one.
+    """
+
+    text: str | None
+    corrected: Annotated[str | None, Field(description="The text with corrected spellings.")] = None
+    words: Annotated[
+        list[Word], Field(description="The words that were corrected.", validate_default=True)
+    ] = []
+    filters: Annotated[
+        list[QueryFilter],
+        Field(
+            description="Dates of the text: only photos of any of them are hits.",
+            validate_default=True,
+        ),
+    ] = []
+    fragments: list[Fragment]
+    notes: list[str] = []
+
+
 class RegionHits(BaseModel):
     """Regions, best first."""
 
@@ -876,8 +920,55 @@ class RegionHits(BaseModel):
     model: str
     query: Query
     weak_below: Annotated[
-        float | None, Field(description="A hit with a lower probability counts as weak.")
+        float | None,
+        Field(
+            description="A hit with a lower probability counts as weak. Where a text asks for things, half or more of the photos from there on are expected to be right."
+        ),
     ]
     searched: Searched
     cursor: str | None
     hits: list[RegionHit]
+
+
+class SentenceHits(BaseModel):
+    """Sentences, best first."""
+
+    collection: str
+    model: str
+    query: Query
+    weak_below: Annotated[
+        float | None,
+        Field(
+            description="A hit with a lower probability counts as weak. Where a text asks for things, half or more of the photos from there on are expected to be right."
+        ),
+    ]
+    searched: Searched
+    cursor: str | None
+    hits: list[SentenceHit]
+
+
+class ImageHits(BaseModel):
+    """Photos, best first or sorted, and counts of all if asked for."""
+
+    collection: str
+    model: str
+    query: Query
+    weak_below: Annotated[
+        float | None,
+        Field(
+            description="A hit with a lower probability counts as weak. Where a text asks for things, half or more of the photos from there on are expected to be right."
+        ),
+    ]
+    searched: Searched
+    cursor: str | None
+    min_probability: Annotated[
+        float | None, Field(description="From which on photos were sorted and counted here.")
+    ] = None
+    total: Annotated[
+        int | None,
+        Field(description="How many items are as probable and pass the filter, if counted."),
+    ] = None
+    facets: Annotated[
+        list[Facet], Field(description="Counts over all of these.", validate_default=True)
+    ] = []
+    hits: list[ImageHit]

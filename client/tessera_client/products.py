@@ -58,7 +58,7 @@ class TooManyGone(RuntimeError):
         self.ids, self._shares = list(ids), (total, most)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Be made again from the ids and shares, as by processes that pass errors on."""
+        """Pickle the ids and shares."""
         return type(self), (self.ids, *self._shares), self.__dict__
 
 

@@ -4,9 +4,22 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any
 
-from sqlalchemy import ColumnElement, Double, Select, and_, case, cast, func, or_, select
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    Numeric,
+    Select,
+    and_,
+    case,
+    cast,
+    func,
+    literal,
+    or_,
+    select,
+)
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import GenericFunction
@@ -22,6 +35,7 @@ from index.filters import (
     Equals,
     Every,
     Not,
+    Number,
     Prefix,
     Simple,
     Within,
@@ -98,7 +112,7 @@ def _match(condition: Simple) -> ColumnElement[bool]:
                 func.substr(value, 1, 1).in_(list("-0123456789")),
                 func.length(value) <= LONGEST_NUMBER,
             )
-            return _compare(condition, case((number, cast(value, Double)), else_=None))
+            return _compare(condition, case((number, cast(value, Numeric)), else_=None))
         case Within():
             text = func.substr(value, 1, 1) == '"'
             return _compare(condition, case((text, text_of(value)), else_=None))
@@ -115,4 +129,14 @@ def _ways_to_write(text: str) -> list[str]:
 
 
 def _compare(condition: Within, value: ColumnElement[Any]) -> ColumnElement[bool]:
-    return and_(*(COMPARISONS[name](value, bound) for name, bound in condition.bounds))
+    bounds = ((COMPARISONS[name], _type_bound(bound)) for name, bound in condition.bounds)
+    return and_(*(compare(value, bound) for compare, bound in bounds))
+
+
+def _type_bound(bound: Number | str) -> ColumnElement[Any]:
+    """A bound with its own type: whole numbers are compared exactly."""
+    if isinstance(bound, str):
+        return literal(bound, Text())
+    if isinstance(bound, int):
+        return literal(bound, BigInteger())
+    return literal(Decimal(repr(bound)), Numeric())

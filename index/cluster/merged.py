@@ -17,6 +17,7 @@ from index.search.contenders import Contenders, ShardAnswer
 from index.search.index import Index
 from index.search.indexes import Indexes
 from index.search.overview import Overview
+from index.search.probable import ProbableRows
 from index.search.query import terms_of
 from index.search.requests import Answer, Request, Shortlist
 from index.segments.rows import Numbers, Side
@@ -90,7 +91,7 @@ class ShardedIndex(Index):
         Errors are those of Index.best.
         If a shard does not answer in time, the hits of the others, and their coverage.
         """
-        request = self._prepare(request)
+        request = self._scanner.prepare(request)
         terms = terms_of(request.query, request.role)
         newest = revision = self._catalog.revision(self._collection)
         for _ in range(TRIES):
@@ -119,6 +120,7 @@ class ShardedIndex(Index):
             more=len(best.hits) > request.limit,
             damaged=tuple(sorted(best.damaged)),
             coverage=gathered.coverage,
+            weak_below=self._scanner.find_weak_line(request, parts),
         )
         if not answer.exact:
             self._recent.append(request)
@@ -130,6 +132,13 @@ class ShardedIndex(Index):
         """See Index.shortlist; of each shard so many."""
         gathered = self._servers.ask("promising", self._collection, side, query, count, revisions)
         return together(gathered.answers, gathered.coverage)
+
+    def find_probable(self, request: Request) -> ProbableRows:
+        """See Index.find_probable; of each shard as of its own revision."""
+        gathered = self._servers.ask("probable", self._collection, request)
+        parts: Sequence[ProbableRows] = gathered.answers
+        behind = max((part.behind for part in parts), default=0)
+        return ProbableRows.together(parts, gathered.coverage, behind)
 
     def overview(self) -> Overview:
         """How all shards search the collection."""

@@ -23,6 +23,7 @@ from index.search.contenders import ShardAnswer
 from index.search.index import Index
 from index.search.indexes import Indexes
 from index.search.overview import Overview
+from index.search.probable import ProbableRows
 from index.search.requests import Request, Shortlist
 from index.segments.reader import STEP
 from index.segments.rows import SIDES, Numbers, Side
@@ -74,6 +75,10 @@ class ShardServer:
     ) -> Shortlist:
         """See index.search.index.Index.shortlist."""
         return self._index(collection).shortlist(side, query, count, revisions)
+
+    def probable(self, collection: Collection, request: Request) -> ProbableRows:
+        """See index.search.index.Index.find_probable."""
+        return self._index(collection).find_probable(request)
 
     def report(self, collection: Collection, revision: int) -> None:
         """Report a row that differs from the catalog, see SegmentReader.report."""

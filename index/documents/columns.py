@@ -7,19 +7,21 @@ import re
 from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
+from index.documents.calendar import Calendar, Level, Periods
 from index.documents.characters import fold
+from index.documents.facet_counts import Facet, count_ranges, round_bounds
 from index.documents.words import words
-from index.filters import Equals, Scalar, Simple, Within, canonical, is_met, number_of
+from index.filters import Equals, Number, Scalar, Simple, Within, canonical, is_met, number_of
 
 LONGEST = 4  # words of a phrase
 Collated = tuple[str | int, ...]
-SortKey = tuple[int, float, Collated, str]
+SortKey = tuple[int, Number, Collated, str]
+EXACT = 2.0**53  # doubles hold whole numbers below it exactly
 DIGITS = re.compile(r"([0-9]{1,15})")
 
 
@@ -57,34 +59,6 @@ class Phrases:
 Mask = NDArray[np.bool_]
 Codes = NDArray[np.int64]
 NO_CODES = np.empty(0, np.int64)
-ROUND = (1.0, 2.0, 2.5, 5.0, 10.0)  # steps of ranges, times a power of ten
-RANGES = 6  # at most, where a client names no bounds
-
-
-@dataclass(frozen=True, slots=True)
-class Range:
-    """A count of documents with a number from `start` to below `end`; None is no bound."""
-
-    start: float | None
-    end: float | None
-    count: int
-
-
-@dataclass(frozen=True, slots=True)
-class Facet:
-    """The values of documents under a key, with their counts, most first.
-
-    distinct: how many values there are. missing: how many documents have none. Numbers have a
-    smallest, a largest, and ranges.
-    """
-
-    key: str
-    values: tuple[tuple[Scalar, int], ...]
-    distinct: int
-    missing: int
-    least: float | None = None
-    most: float | None = None
-    ranges: tuple[Range, ...] = ()
 
 
 class Column:
@@ -134,6 +108,10 @@ class Column:
     def _phrases(self) -> Phrases:
         return Phrases()
 
+    @cached_property
+    def _calendar(self) -> Calendar:
+        return Calendar()
+
     @property
     def entries(self) -> tuple[Codes, Codes]:
         """The documents (E,) and codes (E,) of all values."""
@@ -161,7 +139,10 @@ class Column:
             codes = [self._code_of[text] for text in condition.values if text in self._code_of]
             fitting[codes] = True
         elif isinstance(condition, Within) and condition.numeric:
-            fitting[:] = condition.holds(np.array(self._numbers))
+            numbers = np.array(self._numbers)
+            fitting[:] = condition.holds(numbers)
+            for code in np.flatnonzero(np.abs(numbers) >= EXACT).tolist():
+                fitting[code] = is_met(condition, self.values[code])
         else:
             fitting[:] = [is_met(condition, value) for value in self.values]
         return fitting
@@ -233,8 +214,18 @@ class Column:
         documents, codes = self.entries
         return np.bincount(codes[counted[documents]], minlength=len(self.values))
 
-    def facet(self, key: str, counted: Mask, most: int, bounds: Iterable[float] = ()) -> Facet:
-        """Count the values of the documents of a mask (N,), up to `most` of them."""
+    def facet(
+        self,
+        key: str,
+        counted: Mask,
+        most: int,
+        bounds: Iterable[float] = (),
+        by: Level | None = None,
+    ) -> Facet:
+        """Count the values of the documents of a mask (N,), up to `most` of them.
+
+        Dates are counted `by` periods as well.
+        """
         documents, codes = self.entries
         inside = np.flatnonzero(counted[documents])
         documents, codes = documents[inside], codes[inside]
@@ -245,15 +236,26 @@ class Column:
         )
         having = len(documents) - int(np.count_nonzero(np.diff(documents) == 0))
         missing = int(np.count_nonzero(counted)) - having
+        periods = self._count_periods(documents, codes, by)
         numbers = self.numbers[inside] if self.numeric else np.empty(0)
         numeric = ~np.isnan(numbers)
         if not numeric.any():
-            return Facet(key, values, len(present), missing)
+            return Facet(key, values, len(present), missing, periods=periods)
         documents, numbers = documents[numeric], numbers[numeric]
         least, largest = float(numbers.min()), float(numbers.max())
         edges = sorted(set(bounds)) or round_bounds(least, largest)
-        ranges = _ranges(documents, numbers, edges)
-        return Facet(key, values, len(present), missing, least, largest, ranges)
+        ranges = count_ranges(documents, numbers, edges)
+        return Facet(key, values, len(present), missing, least, largest, ranges, periods)
+
+    def count_periods(self, counted: Mask, by: Level | None = None) -> Periods | None:
+        """Count the documents of a mask (N,) by years, months or days; None without dates."""
+        documents, codes = self.entries
+        inside = counted[documents]
+        return self._count_periods(documents[inside], codes[inside], by)
+
+    def _count_periods(self, documents: Codes, codes: Codes, by: Level | None) -> Periods | None:
+        self._calendar.extend(self.values)
+        return self._calendar.count(documents, codes, by)
 
     def _find_most(self, counts: Codes, most: int) -> list[int]:
         """The codes with the highest counts; equal counts in the order of their values."""
@@ -280,8 +282,8 @@ class Column:
         value = self.values[code]
         if isinstance(value, str):
             return 1, 0.0, collate(value), value
-        number = self._numbers[code]
-        return (2, 0.0, (), str(value)) if np.isnan(number) else (0, number, (), "")
+        number = number_of(value)
+        return (2, 0.0, (), str(value)) if number is None else (0, number, (), "")
 
 
 def collate(text: str) -> Collated:
@@ -292,36 +294,3 @@ def collate(text: str) -> Collated:
     """
     parts = DIGITS.split(fold(text))
     return tuple(int(part) if place % 2 else part for place, part in enumerate(parts))
-
-
-def round_bounds(least: float, most: float) -> list[float]:
-    """Round numbers that part a range into a few of equal width.
-
-    >>> round_bounds(3.0, 118.0)
-    [20.0, 40.0, 60.0, 80.0, 100.0]
-    """
-    if not 0 < most - least < float("inf"):
-        return []
-    power = 10.0 ** np.floor(np.log10((most - least) / RANGES))
-    step = next(power * factor for factor in ROUND if (most - least) / (power * factor) <= RANGES)
-    first, last = int(np.floor(least / step)) + 1, int(np.ceil(most / step))
-    bounds = [float(f"{number * step:.12g}") for number in range(first, last)]
-    return [bound for bound in bounds if least < bound <= most]
-
-
-def _ranges(
-    documents: Codes, numbers: NDArray[np.float64], bounds: list[float]
-) -> tuple[Range, ...]:
-    """Count the documents with a number in each range between bounds."""
-    if not bounds:
-        return ()
-    width = len(bounds) + 1
-    places = documents * width + np.searchsorted(np.array(bounds), numbers, side="right")
-    if (np.diff(documents) == 0).any():
-        places = np.unique(places)  # a document counts once in a range
-    counts = np.bincount(places % width, minlength=width).tolist()
-    edges = [None, *bounds, None]
-    return tuple(
-        Range(start, end, count)
-        for start, end, count in zip(edges[:-1], edges[1:], counts, strict=True)
-    )

@@ -152,6 +152,14 @@ class Documents:
         codes = np.flatnonzero(column.counts(self.live))[:most]
         return [column.values[code] for code in codes.tolist()]
 
+    def list_years(self, key: str) -> range:
+        """The years from the first to the last of live documents' dates under a key."""
+        if key not in self.columns:
+            return range(0)
+        periods = self.columns[key].count_periods(self.live, "year")
+        years = [int(period.value) for period in periods.counts] if periods else []
+        return range(years[0], years[-1] + 1) if years else range(0)
+
     def passing(self, condition: Condition) -> Mask:
         """Mark the documents (N,) for which a condition holds, live or not."""
         match condition:

@@ -35,6 +35,7 @@ class DocumentReader:
         self._documents = Documents(synonyms)
         self._advancing, self._moved = Lock(), Condition()
         self._background, self._stopped = False, Event()
+        self._complete = False  # whether all has been read once
         self._thread: Thread | None = None
 
     def start(self) -> None:
@@ -47,8 +48,11 @@ class DocumentReader:
         if self._thread is not None:
             self._thread.join()
 
-    def current(self) -> Documents:
-        """The documents, to be read under their lock; ModelMismatch once they are another's."""
+    def current(self, *, partial: bool = False) -> Documents:
+        """The documents, to be read under their lock; ModelMismatch once they are another's.
+
+        With `partial`, does not wait for the first reading of all: `behind` says what is missing.
+        """
         if not self._background:
             while self.advance():
                 pass
@@ -59,7 +63,8 @@ class DocumentReader:
                 needed = self._catalog.revision(self._collection)
                 self._thread = Thread(target=self._follow, name="document-reader", daemon=True)
                 self._thread.start()
-            self._moved.wait_for(lambda: self._documents.revision >= needed, PATIENCE)
+            patience = PATIENCE if self._complete or not partial else 0.0
+            self._moved.wait_for(lambda: self._documents.revision >= needed, patience)
         return self._documents
 
     def advance(self) -> bool:
@@ -69,6 +74,7 @@ class DocumentReader:
             if not _same_history(documents, view) or documents.wasteful:
                 documents = self._read(view)
             elif not self._take(documents, view):
+                self._complete = True
                 return False
             with self._moved:
                 self._documents = documents

@@ -34,8 +34,9 @@ KINDS = {
     "fraction": r"(?<![\p{Nd}/.,])(?:[13579]|1[135])[/⁄](?:2|4|8|16|32|64)(?![\p{Nd}/.])",
     "number": r"(?:(?<![\w.,])[.,])?\p{Nd}+(?:[.,٫]\p{Nd}+)*",
     "character": rf"[{SPACELESS}&&\p{{L}}][\p{{M}}ﾞﾟ]*",
+    "initial": rf"(?<=&)\p{{L}}(?=[sS]{AFTER})",  # of several: "M&Ms"
+    "possessive": rf"(?<=[\p{{L}}\p{{M}}])[{APOSTROPHES}][sS]{AFTER}|(?<=&\p{{L}})[sS]{AFTER}",
     "letters": f"{LETTER}{INSIDE}*",
-    "possessive": rf"(?<=[\p{{L}}\p{{M}}])[{APOSTROPHES}][sS]{AFTER}",
     "and": r"(?<=[\p{L}\p{M}]\s?)[&+](?=\s?\p{L})",
     "times": r"×|(?<=\p{Nd})\*(?=\p{Nd})",
     "symbol": r"[\p{No}\p{Nl}\p{So}--[™℠]]",
@@ -144,6 +145,7 @@ FOLDS: Mapping[str, Callable[[str], list[str]]] = {
     "fraction": lambda written: [fold(written).replace("⁄", "/")],
     "number": lambda written: fold_number(fold(written)),
     "character": _fold_letters,
+    "initial": _fold_letters,
     "letters": _fold_letters,
     "possessive": lambda _: [],
     "and": lambda _: ["and"],

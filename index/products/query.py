@@ -17,7 +17,7 @@ from models.text.lexicon import is_known, plain, split_words
 from models.text.limits import MOST_WORDS, refuse_huge
 from models.text.negation import NEGATIONS, Negated, negations
 from models.text.parsing import parse
-from models.text.queries import blank
+from models.text.reading import blank
 from models.types import ParsedSentence, Span
 
 NAMING = split_words(

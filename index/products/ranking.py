@@ -12,21 +12,20 @@ is a part of a hit, or several.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from index.documents.bm25 import Scores
-from index.documents.columns import Codes, Facet, Mask
+from index.documents.columns import Codes, Mask
 from index.documents.documents import Documents
 from index.documents.query_words import QueryWord
 from index.filters import parse
-from index.products.paging import RankedPage, RankKeys
+from index.listing.listing import count_facet, find_page, locate, mask_passing
+from index.listing.paging import RankedPage
 from index.products.query import ProductText
 from index.products.requests import (
     Boost,
-    FacetRequest,
     Near,
     Product,
     ProductAnswer,
@@ -38,11 +37,6 @@ from index.search.requests import Shortlist
 HALF = 0.5  # of the words' weight, which items must have where none has all words
 Gains = NDArray[np.float64]
 Neighbours = Mapping[Near, Shortlist]  # what is near the query in the joint space
-
-
-def mask_passing(documents: Documents, where: Mapping[str, Any] | None) -> Mask:
-    """Mark the documents (N,) that are live and pass a filter."""
-    return documents.live & documents.passing(parse(where))
 
 
 class Ranking:
@@ -167,41 +161,7 @@ class Ranking:
 
     def page(self) -> RankedPage:
         """Rank the chosen documents behind the place where the request begins."""
-        request, documents = self.request, self.documents
-        keys = RankKeys.of(documents, request, self.chosen, self.scores())
-        behind = keys.behind(documents, request)
-        if request.collapse:
-            first, variants = self.collapse(keys.order(np.arange(len(self.chosen))))
-            groups, left = len(first), behind[first]
-            first, variants = first[left], variants[left]
-        else:
-            first = np.flatnonzero(behind)
-            groups, variants = len(behind), np.ones(len(first), np.int64)
-        more = len(first) > request.limit
-        if not request.collapse:
-            first = keys.order(first, request.limit)
-        page = slice(0, request.limit)
-        place = keys.place(documents, request, int(first[page][-1])) if more else None
-        return RankedPage(first[page], variants[page], groups, place)
-
-    def collapse(self, order: Codes) -> tuple[Codes, Codes]:
-        """Keep the first document of each group in an order; also the groups' sizes."""
-        column = self.documents.columns.get(self.request.collapse or "")
-        if column is None:
-            return order, np.ones(len(order), np.int64)
-        groups = column.first_codes(len(self.documents))[self.chosen[order]]
-        alone = groups < 0
-        groups[alone] = len(column.values) + np.flatnonzero(alone)
-        _, first, counts = np.unique(groups, return_index=True, return_counts=True)
-        best = np.argsort(first)
-        return order[first[best]], counts[best]
-
-    def facet(self, request: FacetRequest) -> Facet:
-        """Count a key's values among the relevant documents."""
-        column = self.documents.columns.get(request.key)
-        if column is None:
-            return Facet(request.key, (), 0, len(self.chosen))
-        return column.facet(request.key, self.relevant, request.most, request.bounds)
+        return find_page(self.documents, self.request, self.chosen, self.scores())
 
     def near(self, document: int) -> dict[Near, float]:
         """The probabilities of a document's best photos and sentence that gave it something."""
@@ -268,17 +228,11 @@ def rank(documents: Documents, request: ProductRequest, near: Neighbours) -> Pro
             tuple(hits),
             total=len(ranking.chosen),
             groups=page.groups,
-            facets=tuple(ranking.facet(facet) for facet in request.facets),
+            facets=tuple(
+                count_facet(documents, facet, ranking.relevant) for facet in request.facets
+            ),
             items=int(documents.live.sum()),
             behind=documents.behind,
             least=ranking.least,
             place=page.place,
         )
-
-
-def locate(revisions: Codes, wanted: Codes) -> tuple[Codes, Codes]:
-    """Find the places of wanted revisions among sorted others; also which ones are there."""
-    places = np.searchsorted(revisions, wanted)
-    present = np.flatnonzero(places < len(revisions))
-    present = present[revisions[places[present]] == wanted[present]]
-    return places[present], present

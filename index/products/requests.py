@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from index.documents.columns import Facet
 from index.documents.documents import FIELDS
-from index.filters import Scalar, parse, simple_parts
+from index.documents.facet_counts import Facet
+from index.filters import parse, simple_parts
+from index.listing.requests import ListPlace, ListRequest
 from index.products.query import ProductText
-from index.search.requests import FARTHEST
 from index.segments.rows import Side
 
 # What is near in the joint space: a photo that shows the text, or that is like a photo next to the
@@ -37,15 +37,6 @@ class Boost:
 
 
 @dataclass(frozen=True, slots=True)
-class FacetRequest:
-    """A key whose `most` frequent values are counted; numbers in ranges between bounds."""
-
-    key: str
-    most: int = 20
-    bounds: tuple[float, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class Weights:
     """The gains of perfect matches: of all words, a whole field, a photo and a sentence.
 
@@ -64,21 +55,7 @@ class Weights:
 
 
 @dataclass(frozen=True, slots=True)
-class ProductPlace:
-    """The place of a hit in its list, and the number of hits `seen` up to it.
-
-    `value` has the value that the list is sorted by, if there is one.
-    """
-
-    id: str
-    revision: int
-    score: float
-    value: tuple[Scalar, ...]
-    seen: int
-
-
-@dataclass(frozen=True, slots=True)
-class ProductRequest:
+class ProductRequest(ListRequest):
     """A search of items: `limit` of them, best first, behind a place.
 
     Without `text` and photos everything that passes the filter is relevant. `least` is the
@@ -93,21 +70,6 @@ class ProductRequest:
     weights: Weights = Weights()
     fields: Mapping[str, float] = field(default_factory=dict)
     boosts: tuple[Boost, ...] = ()
-    facets: tuple[FacetRequest, ...] = ()
-    sort: str | None = None
-    descending: bool = False
-    collapse: str | None = None
-    limit: int = 20
-    after: ProductPlace | None = None
-
-    def __post_init__(self) -> None:
-        if self.seen + self.limit > FARTHEST:
-            raise ValueError(f"hits beyond {FARTHEST:,} are not given; narrow the search down")
-
-    @property
-    def seen(self) -> int:
-        """The number of hits on the pages before."""
-        return 0 if self.after is None else self.after.seen
 
     @property
     def field_weights(self) -> Mapping[str, float]:
@@ -117,8 +79,8 @@ class ProductRequest:
     @property
     def keys(self) -> dict[str, None]:
         """The metadata keys that it counts, sorts, boosts or collapses by."""
-        named = [facet.key for facet in self.facets] + [boost.key for boost in self.boosts]
-        return dict.fromkeys(key for key in (*named, self.sort, self.collapse) if key)
+        boosted = [boost.key for boost in self.boosts if boost.key]
+        return self.listed_keys | dict.fromkeys(boosted)
 
     @property
     def keys_with_filters(self) -> list[str]:
@@ -184,4 +146,4 @@ class ProductAnswer:
     items: int
     behind: int
     least: float
-    place: ProductPlace | None = None  # where the next page begins, if there is one
+    place: ListPlace | None = None  # where the next page begins, if there is one

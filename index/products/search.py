@@ -9,8 +9,9 @@ import numpy as np
 
 from index.documents.documents import Schema
 from index.items import Item
+from index.listing.listing import mask_passing
 from index.products.query import read_text
-from index.products.ranking import mask_passing, rank
+from index.products.ranking import rank
 from index.products.requests import SIDE_OF, Near, Product, ProductAnswer, ProductRequest
 from index.search.index import Index
 from index.search.requests import BEST, NONE, Hit, Shortlist

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 
 import numpy as np
 from numpy.typing import NDArray
@@ -131,7 +131,7 @@ class ShardAnswer:
     """Possible best rows of a shard, as of a revision; see Answer.
 
     gone: whether some of what it held has gone since. That might have been among the hits, and its
-    successor is newer than the revision.
+    successor is newer than the revision. likeliest: the highest probabilities, for a text's photos.
     """
 
     contenders: Contenders
@@ -140,6 +140,7 @@ class ShardAnswer:
     rows: int
     revision: int
     gone: bool = False
+    likeliest: Floats = field(default_factory=lambda: np.empty(0, np.float32))
 
 
 def _by_item(revisions: Numbers, values: Floats) -> Floats:

@@ -119,13 +119,33 @@ class ExactScores:
         if request.per_photo is not None:
             return self._find_regions(bags.sound, vectors, offsets, request, terms), bags.damaged
         parts = np.stack([self._score_part(vectors, offsets, term, request) for term in terms])
-        total = query_parts.totals(parts, [term.weight for term in terms])
-        probabilities = self._probabilities(vectors, offsets, parts, request)
+        total = query_parts.totals(parts, terms)
+        gains, given = None, np.zeros(len(total), np.float32)
+        if request.words is not None:
+            revisions = np.array([revision for revision, _ in bags.sound], np.int64)
+            gains, given = request.words.of(revisions), request.words.scores_of(revisions)
+        probabilities = self._probabilities(vectors, offsets, parts, request, gains)
         name = self._collection.score
         hits = {
-            key: (Hit(bag.item, bag.position, score, key[0], bag, request, name, probability),)
-            for (key, bag), score, probability in zip(
-                bags.sound.items(), total.tolist(), probabilities, strict=True
+            key: (
+                Hit(
+                    bag.item,
+                    bag.position,
+                    score,
+                    key[0],
+                    bag,
+                    request,
+                    name,
+                    probability,
+                    words=words,
+                ),
+            )
+            for (key, bag), score, probability, words in zip(
+                bags.sound.items(),
+                (total + given).tolist(),
+                probabilities,
+                given.tolist(),
+                strict=True,
             )
         }
         return hits, bags.damaged
@@ -161,7 +181,12 @@ class ExactScores:
         return query_parts.exact_rows(self._score, vectors, offsets, term, request.role)
 
     def _probabilities(
-        self, vectors: Floats, offsets: Numbers, parts: Floats, request: Request
+        self,
+        vectors: Floats,
+        offsets: Numbers,
+        parts: Floats,
+        request: Request,
+        gains: Floats | None,
     ) -> Sequence[float | None]:
         calibration = query_parts.choose_calibration(self._calibration, request.role)
         if calibration is None:
@@ -174,6 +199,7 @@ class ExactScores:
             np.add.reduceat(vectors, offsets[:-1], axis=0),
             np.diff(offsets),
             in_photos=request.side == "images",
+            gains=gains,
         )
 
 

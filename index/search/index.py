@@ -14,25 +14,17 @@ from index.catalog.catalog import Catalog
 from index.documents.reader import DocumentReader
 from index.documents.thesaurus import Synonyms
 from index.items import Collection
-from index.search.contenders import SPARE, Contenders, ShardAnswer, likely_share
+from index.search.contenders import ShardAnswer
 from index.search.exact_scores import ExactScores
-from index.search.filter_bitmaps import Filters
 from index.search.overview import Overview
+from index.search.probable import ProbableRows, tell_apart
 from index.search.query import (
-    QueryPart,
-    SentenceRole,
-    check_query,
-    choose_calibration,
-    general_width,
     need_calibration,
     terms_of,
 )
-from index.search.requests import NONE, Answer, Hit, Request, Shortlist
-from index.search.rescorer import Rescorer
-from index.search.scan import Scan, Scored, keep_probable, probabilities
-from index.search.shortlist import choose
-from index.search.sums import Measure, SumLengths
-from index.search.threads import Workers
+from index.search.requests import NONE, Answer, Hit, Request, Shortlist, WordGains
+from index.search.scan import probabilities
+from index.search.scanner import Scanner, count_rows
 from index.segments.candidates import PER_HIT
 from index.segments.reader import SegmentChain, SegmentReader
 from index.segments.rows import Numbers, Side
@@ -42,7 +34,6 @@ from models.text.queries import Query
 
 TRIES = 4  # to find what was replaced during a search
 RECENT = 200  # requests that are kept for an audit
-SHARED = 512  # rows up to which another thread costs more time than it saves
 
 
 class Index:
@@ -69,19 +60,15 @@ class Index:
         """`report` gets the revisions of rows unlike the catalog's."""
         self._catalog, self._collection = catalog, collection
         self._calibration = calibration
-        self._share = catalog.storage.buckets.share
-        self._score = score_named(collection.score)
-        self._workers = Workers(threads)
-        self._rescorer = Rescorer(self._score, self._workers, device)
-        self._lengths = SumLengths()
-        self._filters = Filters(catalog, collection)
+        score = score_named(collection.score)
+        self._scanner = Scanner(catalog, collection, calibration, threads, device)
         self.documents = DocumentReader(catalog, collection, synonyms)
         self._recent: deque[Request] = deque(maxlen=RECENT)
         # Named by the token, so that what another database left behind is never taken for ours.
-        self._reader = SegmentReader(catalog, collection, directory / collection.token, self._score)
+        self._reader = SegmentReader(catalog, collection, directory / collection.token, score)
         # No method of this object: it would keep itself, and its segments, in memory.
         self.report = report or self._reader.report
-        self._exact = ExactScores(catalog, collection, self._score, calibration, self.report)
+        self._exact = ExactScores(catalog, collection, score, calibration, self.report)
 
     def start(self) -> None:
         """Follow the catalog in the background from now on."""
@@ -127,12 +114,12 @@ class Index:
         filter that cannot be compared, and for `least` without a calibration; ModelMismatch once
         another model has re-embedded the collection.
         """
-        request = self._prepare(request)
+        request = self._scanner.prepare(request)
         terms = terms_of(request.query, request.role)
         for _ in range(TRIES):
             faults = page_faults.count()
             snapshot = self._reader.current()
-            contending = self._find_contenders(request, terms, snapshot)
+            contending = self._scanner.find_contenders(request, terms, snapshot)
             best = self._exact.best(contending.contenders, request, terms)
             if page_faults.count() != faults:  # zeros may have been read, and rows missed
                 self._reader.publish()
@@ -148,6 +135,7 @@ class Index:
             behind=snapshot.behind,
             more=len(best.hits) > request.limit,
             damaged=tuple(sorted(best.damaged)),
+            weak_below=self._scanner.find_weak_line(request, [contending]),
         )
         if not answer.exact:
             self._recent.append(request)
@@ -159,7 +147,9 @@ class Index:
         Whoever asked has checked the request.
         """
         snapshot, gone = self._reader.at(revision)
-        contending = self._find_contenders(request, terms_of(request.query, request.role), snapshot)
+        contending = self._scanner.find_contenders(
+            request, terms_of(request.query, request.role), snapshot
+        )
         return replace(contending, contenders=contending.contenders.among_best(request), gone=gone)
 
     def _handle_vanished(self, vanished: Sequence[int], snapshot: SegmentChain) -> None:
@@ -172,44 +162,6 @@ class Index:
                 self.report(revision)
             self._reader.publish()
 
-    def _prepare(self, request: Request) -> Request:
-        """Check a request, and adapt its query to this matcher."""
-        if request.least is not None:
-            if request.per_photo is not None:
-                raise ValueError(
-                    "there are no probabilities to cut at: they are calibrated for whole photos, "
-                    "and these are regions; leave min_probability out"
-                )
-            need_calibration(self._calibration, request.role)
-        query = check_query(request.query, request.side, self._collection, self._calibration)
-        return replace(request, query=query)
-
-    def _find_contenders(
-        self, request: Request, terms: Sequence[QueryPart], snapshot: SegmentChain
-    ) -> ShardAnswer:
-        """Find the rows of a snapshot that may be among the best."""
-        revisions = (
-            self._filters.matching(request.where, snapshot.revision, snapshot.histories)
-            if request.where
-            else None
-        )
-        most = request.limit + 1 + SPARE
-        scored, exact = self._scan(request, terms, snapshot, revisions, most)
-        candidates = sum(len(segment.numbers) for segment in scored)
-        # Where rows were left out before, so can be what only the bound of the error would let in.
-        share = np.float32(1 if exact else likely_share(request))
-        calibration = choose_calibration(self._calibration, request.role)
-        if request.least is not None:
-            needed = need_calibration(self._calibration, request.role)
-            scored = [keep_probable(needed, segment, request, share) for segment in scored]
-        return ShardAnswer(
-            Contenders.of(scored, request, calibration, share),
-            exact=exact,
-            candidates=candidates,
-            rows=sum(len(segment.sides[request.side]) for segment in snapshot.segments),
-            revision=snapshot.revision,
-        )
-
     def shortlist(
         self, side: Side, query: Query, count: int, revisions: Numbers | None = None
     ) -> Shortlist:
@@ -218,11 +170,11 @@ class Index:
         They are of items with some sorted revisions.
         Their probabilities are those of codes. ValueError without a calibration.
         """
-        request = self._prepare(Request(side, query, limit=max(count // PER_HIT, 1)))
+        request = self._scanner.prepare(Request(side, query, limit=max(count // PER_HIT, 1)))
         calibration = need_calibration(self._calibration, request.role)
         snapshot = self._reader.current()
         terms = terms_of(request.query, request.role)
-        scored, _ = self._scan(request, terms, snapshot, revisions)
+        scored, _ = self._scanner.scan(request, terms, snapshot, revisions)
         if not scored:
             return replace(NONE, asked=True)
         no_error = np.float32(0)
@@ -235,19 +187,42 @@ class Index:
             np.concatenate(by_codes),
         )
 
+    def find_probable(self, request: Request) -> ProbableRows:
+        """Find all photos with a probability of `least`, exactly; without it, all that pass.
+
+        Errors are those of `best`.
+        """
+        if request.least is None:
+            return self._scanner.find_passing(request, self._reader.current())
+        request = self._scanner.prepare(request)
+        calibration = need_calibration(self._calibration, request.role)
+        terms = terms_of(request.query, request.role)
+        for _ in range(TRIES):
+            faults, snapshot = page_faults.count(), self._reader.current()
+            revisions = self._scanner.list_passing(request, snapshot)
+            scored, _ = self._scanner.scan(replace(request, exact=True), terms, snapshot, revisions)
+            rows = tell_apart(
+                calibration, scored, request, lambda keys: self._exact.score(keys, request, terms)
+            )
+            if page_faults.count() == faults:  # else zeros may have been read
+                break
+            self._reader.publish()
+        return replace(rows, rows=count_rows(snapshot, request.side), behind=snapshot.behind)
+
     def explain(
         self,
         side: Side,
         query: Query,
         rows: Sequence[tuple[int, int]],
         damaged: set[str] | None = None,
+        words: WordGains | None = None,
     ) -> dict[int, Hit]:
         """Find the best hit of each revision among given rows.
 
-        Rows are pairs of a revision and a position.
+        Rows are pairs of a revision and a position. `words` count as in `best`.
         The items of those that are not as they were stored are added to `damaged`.
         """
-        request = self._prepare(Request(side, query))
+        request = self._scanner.prepare(Request(side, query, words=words))
         hits, refused = self._exact.score(rows, request, terms_of(request.query, request.role))
         if damaged is not None:
             damaged.update(refused.values())
@@ -255,45 +230,3 @@ class Index:
         for (hit,) in hits.values():
             best[hit.revision] = min(best.get(hit.revision, hit), hit, key=Hit.by_probability)
         return best
-
-    def _scan(
-        self,
-        request: Request,
-        terms: Sequence[QueryPart],
-        snapshot: SegmentChain,
-        revisions: Numbers | None,
-        most: int | None = None,
-    ) -> tuple[list[Scored], bool]:
-        """Score rows that might be among the best.
-
-        Also says whether no others could be.
-        With `most`, only those of all rows that can be among as many best hits.
-        """
-        score = None if self._needs_every_row(request) else self._score
-        lengths = self._measure_for(request)
-        chosen, exact = choose(
-            snapshot.segments, request, terms, revisions, score, self._workers, self._share, lengths
-        )
-        if not chosen:
-            return [], exact
-        scan = Scan(self._rescorer, request, terms, lengths)
-        if exact and most is not None:
-            chosen = scan.narrow(chosen, most)
-        few = sum(len(numbers) for _, numbers in chosen) < SHARED
-        return self._workers.map(lambda pair: scan.score(*pair), chosen, alone=few), exact
-
-    def _needs_every_row(self, request: Request) -> bool:
-        """Return whether no rows are left out by their summaries.
-
-        Those of some scores say little of lone regions. A GPU scans photos in no time.
-        """
-        if request.per_photo is not None:
-            return request.exact or not self._score.linear_alone
-        return request.exact or self._rescorer.device is not None
-
-    def _measure_for(self, request: Request) -> Measure | None:
-        """The lengths of rows, where a text is compared with sentences."""
-        if request.role is not SentenceRole.BOTH_ARE_SENTENCES:
-            return None
-        width = general_width(request.query)
-        return lambda rows: self._lengths.of(rows, width)

@@ -18,6 +18,7 @@ from models.scores.kernels import Floats
 from models.scores.scoring import SCORES, Score
 from models.scores.sentences import unit_sums
 from models.text.queries import Query
+from models.text.things import Condition
 from models.types import Box, FragmentBag
 
 FLOOR, NO_FLOOR = np.float32(0), np.float32(-np.inf)
@@ -39,12 +40,14 @@ class QueryPart:
     """One part of a query, vectors (T, D), and its weight.
 
     The weight is below 0 if it is negated. To compare sentences, T is 1: see terms_of.
-    floored: whether it counts only where a row has it, see Query.floored.
+    floored: whether it counts only where a row has it, see Query.floored. condition: when it does,
+    if the part asks whether a thing is there.
     """
 
     vectors: Floats
     weight: float
     floored: bool = False
+    condition: Condition | None = None
 
     @property
     def negated(self) -> bool:
@@ -54,7 +57,28 @@ class QueryPart:
     @property
     def least(self) -> np.float32:
         """The lower bound of a maximum over fragments."""
-        return FLOOR if self.floored else NO_FLOOR
+        return FLOOR if self.bounded else NO_FLOOR
+
+    @property
+    def bounded(self) -> bool:
+        """Whether maxima have a lower bound; what a condition counts is found afterwards."""
+        return self.floored and self.condition is None
+
+    def count(self, scores: Floats) -> Floats:
+        """What the part's scores (N,) give to those of the query."""
+        condition = self.condition
+        counted = scores if condition is None else condition.count(scores, negated=self.negated)
+        weighted: Floats = np.float32(self.weight) * counted
+        return weighted
+
+    def widen(self, scores: Floats, errors: Floats) -> Floats:
+        """How far off what the part gives may be, where its scores are off by up to errors."""
+        condition = self.condition
+        widened = (
+            errors if condition is None else condition.widen(scores, errors, negated=self.negated)
+        )
+        off: Floats = np.float32(abs(self.weight)) * widened
+        return off
 
 
 def exact(score: Score, vectors: Sequence[Floats], term: QueryPart, role: SentenceRole) -> Floats:
@@ -156,8 +180,8 @@ def terms_of(query: Query, role: SentenceRole) -> list[QueryPart]:
             for part, weight in zip(query.parts, query.weights, strict=True)
         ]
     return [
-        QueryPart(part.vectors.numpy(), weight, floored)
-        for part, weight, floored in zip(query.parts, query.weights, query.floored, strict=True)
+        QueryPart(part.vectors.numpy(), counting.weight, counting.floored, counting.condition)
+        for part, counting in zip(query.parts, query.countings, strict=True)
     ]
 
 
@@ -184,8 +208,9 @@ def probabilities(
     sizes: Numbers,
     *,
     in_photos: bool,
+    gains: Floats | None = None,
 ) -> list[float]:
-    """The probabilities of rows as answers, from parts' scores (P, N).
+    """The probabilities of rows as answers, from parts' scores (P, N) and words' gains (N,).
 
     Where the rows are sentences, of `sizes` (N,) fragments with the sums (N, D).
     """
@@ -193,7 +218,9 @@ def probabilities(
         return []
     parts = torch.from_numpy(scores)
     if role is not SentenceRole.ROWS_ARE_SENTENCES:
-        calibrated: Tensor = calibration.of_query(query, parts, in_photos)
+        calibrated: Tensor = calibration.of_query(
+            query, parts, in_photos, None if gains is None else torch.from_numpy(gains)
+        )
     else:
         long = torch.from_numpy(sums.astype(np.float32))
         counts = torch.from_numpy(sizes)
@@ -202,12 +229,20 @@ def probabilities(
     return listed
 
 
-def totals(scores: Floats, weights: Sequence[float]) -> Floats:
-    """Σ_p w_p S_p (N,) of the scores (P, N).
+def totals(scores: Floats, terms: Sequence[QueryPart]) -> Floats:
+    """Σ_p w_p S_p (N,) of the scores (P, N) of a query's parts.
 
     Each to the bit what it is among others: a product of matrices would round otherwise.
     """
     summed: Floats = np.zeros(scores.shape[1], np.float32)
-    for weight, part in zip(weights, scores, strict=True):
-        summed += np.float32(weight) * part
+    for term, part in zip(terms, scores, strict=True):
+        summed += term.count(part)
+    return summed
+
+
+def total_errors(scores: Floats, errors: Floats, terms: Sequence[QueryPart]) -> Floats:
+    """How far off totals (N,) may be, of scores (P, N) that are off by up to errors (P, N)."""
+    summed: Floats = np.zeros(scores.shape[1], np.float32)
+    for term, part, off in zip(terms, scores, errors, strict=True):
+        summed += term.widen(part, off)
     return summed

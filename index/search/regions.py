@@ -59,7 +59,7 @@ def find_best(
     joined, alone = join_terms(terms, score), np.arange(len(vectors) + 1)
     role = SentenceRole.QUERY_IS_SENTENCE
     parts = np.stack([query_parts.exact_rows(score, vectors, alone, term, role) for term in joined])
-    totals = query_parts.totals(parts, [term.weight for term in joined])
+    totals = query_parts.totals(parts, joined)
     fragments, places = regions_of(offsets, np.arange(len(bags)))
     best = []
     for bag, start, first, end in zip(bags, offsets, places[:-1], places[1:], strict=False):

@@ -39,6 +39,32 @@ class HitKey(NamedTuple):  # no dataclass: these are compared in a tenth of the 
 
 
 @dataclass(frozen=True, slots=True)
+class WordGains:
+    """What words of items add to the log odds of their photos (M,), by sorted revisions (M,).
+
+    token: that of the collection that has these items. scale: how much a unit of log odds adds to
+    a score.
+    """
+
+    token: str
+    revisions: Numbers
+    log_odds: NDArray[np.float32]
+    scale: float = 1.0
+
+    def of(self, revisions: Numbers) -> NDArray[np.float32]:
+        """The log odds of items with these revisions (N,), 0 where they have no words."""
+        places = np.minimum(np.searchsorted(self.revisions, revisions), len(self.revisions) - 1)
+        same = self.revisions[places] == revisions
+        gains: NDArray[np.float32] = np.where(same, self.log_odds[places], np.float32(0))
+        return gains
+
+    def scores_of(self, revisions: Numbers) -> NDArray[np.float32]:
+        """The parts of scores of items with these revisions (N,)."""
+        scaled: NDArray[np.float32] = np.float32(self.scale) * self.of(revisions)
+        return scaled
+
+
+@dataclass(frozen=True, slots=True)
 class Request:
     """A search: the `limit` best hits of a side behind `after`.
 
@@ -46,7 +72,8 @@ class Request:
     `per_photo` it is a region of an image, of which so many may be hits: see index.search.regions.
     `where` maps metadata keys to a value, or a list of which any will do; `least` is the smallest
     probability that a hit may have. `seen` says how many hits come before `after`. With `exact`
-    every stored row is looked at, so that no hit can be missed. ValueError for limits out of range.
+    every stored row is looked at, so that no hit can be missed. `words` raise the photos of items,
+    all of which are looked at. ValueError for limits out of range.
     """
 
     side: Side
@@ -58,6 +85,7 @@ class Request:
     seen: int = 0
     exact: bool = False
     per_photo: int | None = None
+    words: WordGains | None = None
 
     def __post_init__(self) -> None:
         if self.per_photo is not None and (self.per_photo < 1 or self.side != "images"):
@@ -97,6 +125,7 @@ class Hit:
     score_name: str
     probability: float | None = None  # None where the matcher is not calibrated
     region: int | None = None  # its number in the photo's bag, where regions are searched
+    words: float = 0.0  # what the item's words give to the score
 
     @property
     def key(self) -> HitKey:
@@ -128,7 +157,7 @@ class Hit:
 
     @cached_property
     def links(self) -> tuple[Link, ...]:
-        """The terms of the score: they add up to it.
+        """The terms of the score: they add up to it, with `words`.
 
         A link's `fragment` counts in the bag of the sentence's role, its `region` in that of the
         image's role. Where both are sentences, `fragment` counts in the query.
@@ -151,7 +180,8 @@ class Answer:
     rows: how many were searched. behind: how many changes of the catalog are not searched yet.
     more: whether there are hits behind the last one. coverage: the share of the collection's
     buckets that were searched, below 1 while a shard does not answer. damaged: the items that were
-    left out because what is stored of them is damaged.
+    left out because what is stored of them is damaged. weak_below: the probability below which a
+    photo is a weak hit of the things that are asked for; None for other searches.
     """
 
     hits: tuple[Hit, ...]
@@ -162,6 +192,7 @@ class Answer:
     more: bool = False
     coverage: float = 1.0
     damaged: tuple[str, ...] = ()
+    weak_below: float | None = None
 
     @property
     def complete(self) -> bool:

@@ -71,7 +71,7 @@ class Coded:
             codes += [coarse, encode(fine[None], self.common_scale / FINE)]
         self.codes = ByteDots(np.concatenate(codes))
         # What a row's base gives to all of the fragments together is as good, and found sooner.
-        together = score.adds_shifts and role is SentenceRole.QUERY_IS_SENTENCE and not term.floored
+        together = score.adds_shifts and role is SentenceRole.QUERY_IS_SENTENCE and not term.bounded
         base_vectors = term.vectors.sum(axis=0, keepdims=True) if together else term.vectors
         self.base_scales = 127 * steps(base_vectors)  # half precision holds no large numbers
         self.base = (
@@ -201,7 +201,7 @@ class Rescorer:
                 rows,
                 part.term.vectors,
                 rows_are_images=part.role is SentenceRole.QUERY_IS_SENTENCE,
-                floored=part.term.floored,
+                floored=part.term.bounded,
             )
             for part in parts
         ]

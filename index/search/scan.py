@@ -24,6 +24,9 @@ MANY = 2_048  # rows from which on bounds save more than they cost
 PROMISING = 4  # times as many rows as are asked for say how high a score has to be
 
 
+JOINED = QueryPart(np.empty((0, 0), np.float32), 1.0)  # all parts, as regions are scored
+
+
 @dataclass(frozen=True, slots=True)
 class Scored:
     """Rows of a segment, and parts' scores (P, N) from codes.
@@ -70,14 +73,18 @@ class Scan:
     def score(self, rows: Rows, numbers: Numbers, heads: Heads | None = None) -> Scored:
         """Score rows from their codes, or from those of their `heads`."""
         estimates = self._estimate(rows, numbers, heads)
-        weights = [1.0] if self._regions else [term.weight for term in self._terms]
+        # Regions have the joined score of all parts.
+        terms = [JOINED] if self._regions else self._terms
+        total = query_parts.totals(estimates.scores, terms)
+        if self._request.words is not None:
+            total += self._request.words.scores_of(rows.revisions[numbers])
         return Scored(
             rows,
             numbers,
             estimates.scores,
             estimates.errors,
-            query_parts.totals(estimates.scores, weights),
-            query_parts.totals(estimates.errors, np.abs(weights).tolist()),
+            total,
+            query_parts.total_errors(estimates.scores, estimates.errors, terms),
         )
 
     def _estimate(self, rows: Rows, numbers: Numbers, heads: Heads | None) -> Estimates:
@@ -117,6 +124,7 @@ class Scan:
             request.side == "images"
             and request.role is SentenceRole.QUERY_IS_SENTENCE
             and request.least is None
+            and request.words is None
             and (self._regions or self._rescorer.device is None)
         )
 
@@ -183,7 +191,13 @@ def probabilities(
         scored.rows.summaries[scored.numbers].astype(np.float32),
         scored.rows.sizes[scored.numbers],
         in_photos=request.side == "images",
+        gains=gains_of(request, scored.rows.revisions[scored.numbers]),
     )
+
+
+def gains_of(request: Request, revisions: Numbers) -> Floats | None:
+    """The gains of items by their words, in log odds; None without words."""
+    return None if request.words is None else request.words.of(revisions)
 
 
 def keep_probable(
@@ -208,3 +222,28 @@ def mark_surely_probable(
     lowest = [np.array(probabilities(calibration, part, request, -share)) for part in scored]
     surely: NDArray[np.bool_] = np.concatenate([*lowest, np.empty(0)]) >= request.least + SLACK
     return surely
+
+
+LIKELIEST = 1_000  # rows that say where weak hits begin
+
+
+def find_likeliest(
+    calibration: Calibration | None, scored: Sequence[Scored], request: Request
+) -> Floats:
+    """The probabilities of the best photos for a text of things; none for other searches."""
+    empty = np.empty(0, np.float32)
+    if calibration is None or not request.query.of_things:
+        return empty
+    best = [
+        probabilities(calibration, keep_best(part, LIKELIEST), request, np.float32(0))
+        for part in scored
+    ]
+    every = np.concatenate([*(np.array(part, np.float32) for part in best), empty])
+    return np.sort(every)[::-1][:LIKELIEST].copy()
+
+
+def keep_best(scored: Scored, count: int) -> Scored:
+    """Keep about so many rows with the highest scores."""
+    if len(scored.total) <= count:
+        return scored
+    return scored.only(scored.total >= np.partition(scored.total, -count)[-count])

@@ -129,6 +129,22 @@ def _choose_candidates(
     return None
 
 
+def add_rows(
+    chosen: Chosen, segments: Sequence[Segment], request: Request, revisions: Numbers | None
+) -> Chosen:
+    """Add the rows of items with words that are asked for, and that pass."""
+    assert request.words is not None
+    numbers = {id(rows): listed for rows, listed in chosen}
+    none, every = np.empty(0, np.int64), list[Numbers]()
+    for segment in segments:
+        rows = segment.sides[request.side]
+        named = np.flatnonzero(mask_rows(rows, request.words.revisions))
+        if revisions is not None:
+            named = named[np.isin(rows.revisions[named], revisions)]
+        every.append(np.union1d(numbers.get(id(rows), none), named))
+    return _not_empty(segments, request.side, every)
+
+
 def mask_rows(rows: Rows, revisions: Numbers | None) -> NDArray[np.bool_]:
     """Mark the live rows (B,) with one of the sorted revisions."""
     if revisions is None or not len(rows):
@@ -216,7 +232,7 @@ def _without(
         query_parts.exact_rows(score, vectors, alone, term, SentenceRole.QUERY_IS_SENTENCE)
         for term in negated
     ]
-    off = query_parts.totals(np.stack(parts), [term.weight for term in negated])
+    off = query_parts.totals(np.stack(parts), negated)
     return replace(promising, products=promising.products + off)
 
 

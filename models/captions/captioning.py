@@ -8,6 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, Self
 
 import torch
@@ -16,6 +17,7 @@ from torch import Tensor, nn
 from models.captions import decoding
 from models.captions.decoding import END, CaptionLimits, Hypothesis, State, Step
 from models.registry import Caption, CaptionWord, Generation
+from models.text.lexicon import is_function_word, singulars
 from models.towers import Sight
 from models.types import PaddedBags
 
@@ -142,7 +144,26 @@ class LanguageCaptioner(nn.Module):
         longest = min(generation.longest or longest, longest)
         never = (UNKNOWN, *self.indices(generation.never))
         unfinished = self.indices(self.config.unfinished)
-        return CaptionLimits(longest, min(shortest, longest), never, generation.unique, unfinished)
+        return CaptionLimits(
+            longest,
+            min(shortest, longest),
+            never,
+            generation.unique,
+            unfinished,
+            self.groups.to(self.device),
+        )
+
+    @cached_property
+    def groups(self) -> Tensor:
+        """The group (V,) of each content word, see CaptionLimits; 0 for other words."""
+        words = self.config.words
+        numbers = {word: number for number, word in enumerate(words, start=1)}
+        groups = torch.zeros(FIRST_WORD + len(words), dtype=torch.long)
+        for word, number in numbers.items():
+            if not is_function_word(word):
+                known = [numbers[form] for form in singulars(word) if form in numbers]
+                groups[FIRST_WORD + number - 1] = known[-1]
+        return groups
 
     def indices(self, words: Collection[str]) -> tuple[int, ...]:
         """The vocabulary's indices of some words; unknown words are left out."""

@@ -24,7 +24,8 @@ class CaptionLimits:
     """Limits of every sentence: its length, and forbidden words and endings.
 
     No run of `unique` words comes twice in a sentence; 0 allows it. None ends with a word of
-    `unfinished`.
+    `unfinished`. `groups` (V,) numbers words that are the same, such as "dog" and "dogs": of a
+    group above 0 a sentence has one word at most, and no word comes twice in a row.
     """
 
     longest: int
@@ -32,6 +33,7 @@ class CaptionLimits:
     never: tuple[int, ...] = ()
     unique: int = 0
     unfinished: tuple[int, ...] = ()
+    groups: Tensor | None = None
 
     def ban(self, scores: Tensor, words: Tensor) -> Tensor:
         """Leave scores (N, V) after words (N, t) no chance of breaking the limits."""
@@ -42,6 +44,8 @@ class CaptionLimits:
         if self.unfinished and length:
             unfinished = torch.tensor(self.unfinished, device=words.device)
             scores[torch.isin(words[:, -1], unfinished), END] = float("-inf")
+        if self.groups is not None and length:
+            scores = scores.masked_fill(self.find_repeated(self.groups, words), float("-inf"))
         if 0 < self.unique <= length:
             runs = words.unfold(1, self.unique, 1)  # (N, runs, unique)
             last = words[:, length - self.unique + 1 :]  # (N, unique - 1)
@@ -49,6 +53,18 @@ class CaptionLimits:
             rows, run = repeated.nonzero(as_tuple=True)
             scores[rows, runs[rows, run, -1]] = float("-inf")
         return scores
+
+    @staticmethod
+    def find_repeated(groups: Tensor, words: Tensor) -> Tensor:
+        """Mark the repetitions (N, V) after words (N, t)."""
+        count = int(groups.max()) + 1
+        used = torch.zeros(len(words), count, dtype=torch.bool, device=words.device)
+        used.scatter_(1, groups[words], True)
+        used[:, 0] = False
+        repeated = used[:, groups]  # (N, V)
+        repeated.scatter_(1, words[:, -1:], True)
+        repeated[:, END] = False
+        return repeated
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from torch import Tensor
 
+from models.captions.forms import is_well_formed
 from models.captions.support import rank
 from models.registry import Caption, Captioner, Generation, Matcher
 from models.scores import alignment
@@ -44,21 +45,30 @@ class RegionCaption:
 
 
 def describe_regions(
-    captioner: Captioner, inputs: Tensor, boxes: Tensor, generation: Generation
+    captioner: Captioner,
+    inputs: Tensor,
+    boxes: Tensor,
+    generation: Generation,
+    things: Collection[str] = (),
 ) -> list[tuple[Box, Caption]]:
     """All candidate captions of a photo's regions, in one batch.
 
     The frame has none.
 
     Shapes: inputs (F, C) and boxes (R, 4) are the sight's; the last R inputs are those of the
-    boxes, the whole frame's first. Captions without a noun, such as "a large", are left out.
+    boxes, the whole frame's first. Captions of a broken form, or without a noun, such as "a large",
+    are left out; with `things` one has to be among those nouns in the singular.
     """
     regions = inputs[len(inputs) - len(boxes) + 1 :]  # (R - 1, C)
     captions = captioner.describe(list(regions[:, None]), generation.candidates)
     texts = list(
         {caption.text for candidates in captions for caption in candidates if caption.words}
     )
-    naming = {tree.text for tree in parse_trees(texts) if has_noun(tree)}
+    naming = {
+        tree.text
+        for tree in parse_trees(texts)
+        if is_well_formed(tree) and names_thing(tree, things)
+    }
     return [
         (Box(*box), caption)
         for box, candidates in zip(boxes[1:].tolist(), captions, strict=True)
@@ -67,9 +77,10 @@ def describe_regions(
     ]
 
 
-def has_noun(tree: ParsedSentence) -> bool:
-    """Return whether a text has a noun."""
-    return any(word.tag.startswith("NN") for word in tree.words)
+def names_thing(tree: ParsedSentence, things: Collection[str]) -> bool:
+    """Whether a text has a noun: one of `things`, if any."""
+    nouns = [word.lemma.lower() for word in tree.words if word.tag.startswith("NN")]
+    return any(noun in things for noun in nouns) if things else bool(nouns)
 
 
 def rank_regions(

@@ -12,6 +12,7 @@ from models.registry import Caption, CaptionWord, Matcher
 from models.scores import alignment
 from models.scores.alignment import Phrase
 from models.scores.calibration import Calibration
+from models.scores.presence import judge_photo
 from models.text import queries
 from models.text.lexicon import is_function_word
 from models.text.parsing import parse_trees
@@ -22,6 +23,8 @@ from models.types import Box, FragmentBag, ParsedSentence, Span
 # nouns and verbs of captions of Flickr8k's val, by benchmarks/models/caption_support.py (decision
 # 0011).
 SUPPORTED = 0.042
+# The same for the confidence of a calibrated presence: that the word is likelier there than not.
+PRESENT = 0.5
 ALONE = ("NN", "VB")  # tags of nouns and verbs
 # How candidates are ranked: all chosen on Flickr8k's val (decision 0012).
 LENGTH_POWER = 0.7
@@ -124,13 +127,35 @@ def support(
     """
     texts = list(dict.fromkeys(caption.text for caption in captions if caption.words))
     content = {word.text for caption in captions for word in caption.words if has_content(word)}
-    phrases = list(dict.fromkeys([*texts, *sorted(content)]))
     words = calibration.words if calibration else ()
-    embedded = queries.of_several(matcher, [[(text, 1.0)] for text in phrases], words)
+    embedded = queries.of_several(matcher, [[(text, 1.0)] for text in texts], words)
+    query_of = dict(zip(texts, embedded, strict=True))
     trees = dict(zip(texts, parse_trees(texts), strict=True))
-    query_of = dict(zip(phrases, embedded, strict=True))
-    photo_support = Support(matcher, calibration, calibrated, image, boxes, query_of, trees)
+    confidences = judge_words(matcher, calibration, image, sorted(content))
+    photo_support = Support(
+        matcher, calibration, calibrated, image, boxes, query_of, trees, confidences
+    )
     return sorted(map(photo_support.caption, captions), key=lambda supported: -supported.rank)
+
+
+def judge_words(
+    matcher: Matcher, calibration: Calibration | None, image: FragmentBag, texts: Sequence[str]
+) -> dict[str, float | None]:
+    """The confidence in each word about a photo; None without a calibration."""
+    if calibration is None or not texts:
+        return dict.fromkeys(texts)
+    presence, words = calibration.presence, calibration.words
+    if presence is not None:
+        asked = queries.of_things(matcher, texts, words, presence)
+        return {
+            text: judge_photo(image, query, matcher.score).confidence
+            for text, query in zip(texts, asked, strict=True)
+        }
+    asked = queries.of_several(matcher, [[(text, 1.0)] for text in texts], words)
+    return {
+        text: calibration.of_pair(image, query, matcher.score)
+        for text, query in zip(texts, asked, strict=True)
+    }
 
 
 def has_content(word: CaptionWord) -> bool:
@@ -151,7 +176,7 @@ def spans(caption: Caption) -> list[Span]:
 class Support:
     """A photo with its model, to compare captions with.
 
-    `queries` are those of captions and of their words, and `trees` the captions', by text.
+    `queries` and `trees` are those of captions, and `confidences` those of words, by text.
     """
 
     matcher: Matcher
@@ -161,6 +186,7 @@ class Support:
     boxes: Tensor | None
     queries: dict[str, Query]
     trees: dict[str, ParsedSentence]
+    confidences: dict[str, float | None]
 
     def caption(self, caption: Caption) -> SupportedCaption:
         """A caption with the support of its words."""
@@ -191,7 +217,7 @@ class Support:
         """The probability of a content word's claim about the photo."""
         if not has_content(word):
             return None
-        probability = self.probability(self.queries[word.text])
+        probability = self.confidences[word.text]
         absent = any(phrase.negated for phrase in phrases)
         return 1 - probability if probability is not None and absent else probability
 
@@ -207,7 +233,7 @@ class Support:
         attention = self.attention(word)
         if not has_content(word):
             return SupportedWord(word.text, span, word.log_probability, attention)
-        supported = None if deciding is None else deciding >= SUPPORTED
+        supported = None if deciding is None else deciding >= self.least
         return SupportedWord(
             word.text,
             span,
@@ -218,6 +244,11 @@ class Support:
             confidence,
             supported,
         )
+
+    @property
+    def least(self) -> float:
+        """The least confidence in a supported word."""
+        return PRESENT if self.calibration and self.calibration.presence else SUPPORTED
 
     def box(self, phrases: Sequence[Phrase]) -> Box | None:
         """The region of the strongest of a word's phrases."""

@@ -13,7 +13,7 @@ from torch import Tensor
 from models.scores import sentences
 from models.scores.scoring import has_whole, score_named
 from models.text.lexicon import is_enclitic, is_function_word
-from models.text.queries import Query
+from models.text.queries import PLAIN, Counting, Query
 from models.types import WHOLE_SENTENCE, FragmentBag, Link, Span
 
 # β that joins neighbours whose regions differ little, with the scores of the shipped matcher.
@@ -103,36 +103,31 @@ def join_parts(
     """Weigh the links of a query's parts; fragments count in `query.bag`."""
     terms: list[Link] = []
     start = 0
-    parts = zip(query.parts, query.weights, floored, links, strict=True)
-    for part, weight, floor, part_links in parts:
-        plain = weight == 1 and not start
-        terms += part_links if plain else [weigh(link, start, weight, floor) for link in part_links]
+    for part, counting, floor, part_links in zip(
+        query.parts, query.countings, floored, links, strict=True
+    ):
+        counting = replace(counting, floored=floor)
+        plain = not start and counting == PLAIN
+        terms += part_links if plain else [weigh(link, start, counting) for link in part_links]
         start += len(part)
     return tuple(terms)
 
 
-def weigh(link: Link, start: int, weight: float, floored: bool) -> Link:
+def weigh(link: Link, start: int, counting: Counting) -> Link:
     """A link of a query's part, weighted and with its place in the query."""
     return replace(
         link,
         fragment=start + link.fragment,
-        similarity=weigh_similarity(link.similarity, weight, floored),
-        whole=None if link.whole is None else weigh_similarity(link.whole, weight, floored),
-        negated=weight < 0,
+        similarity=counting.of(link.similarity),
+        whole=None if link.whole is None else counting.of(link.whole),
+        negated=counting.weight < 0,
     )
-
-
-def weigh_similarity(similarity: float, weight: float, floored: bool) -> float:
-    """A weighted similarity; with a floor, nothing below zero."""
-    return 0.0 if floored and similarity < 0 else weight * similarity
 
 
 def part_score(image: FragmentBag, part: FragmentBag, score: str, *, floored: bool) -> float:
     """S_p of a query's part, without its weight."""
-    return sum(
-        weigh_similarity(link.similarity, 1.0, floored)
-        for link in score_named(score).links(image, part)
-    )
+    counting = Counting(1.0, floored)
+    return sum(counting.of(link.similarity) for link in score_named(score).links(image, part))
 
 
 def decode_chain(similarity: Tensor, beta: float) -> list[int]:

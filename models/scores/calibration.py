@@ -6,11 +6,14 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any
 
+import numpy as np
 import torch
 import torch.nn.functional as F
+from numpy.typing import NDArray
 from torch import Tensor
 
 from models.scores import alignment
+from models.scores.presence import Presence
 from models.text.queries import Query
 from models.types import Box, FragmentBag
 
@@ -21,6 +24,24 @@ class PairKind(Enum):
     TEXT_IN_PHOTO = 0
     PHOTO_IN_PHOTO = 1
     TEXT_AND_TEXT = 2
+
+
+PRECISION = 0.5  # the share of right hits that is expected above the line of weak ones
+LEAST = 0.1  # what is less probable is weak in any case, next to however many sure hits
+
+
+def find_weak_line(probabilities: NDArray[np.float32]) -> float:
+    """The least of some probabilities (N,) from which on the mean of all is PRECISION.
+
+    Without any it is PRECISION: every hit below that is weak. It is LEAST at least.
+
+    >>> find_weak_line(np.array([0.3, 0.9, 0.1, 0.4], np.float32))
+    0.3
+    """
+    ordered = np.sort(probabilities)[::-1].astype(np.float64)
+    means = np.cumsum(ordered) / np.arange(1, len(ordered) + 1)
+    enough = np.flatnonzero(means >= PRECISION)
+    return max(round(float(ordered[enough[-1]]), 6), LEAST) if len(enough) else PRECISION
 
 
 def kind_of(part: FragmentBag, in_photos: bool) -> PairKind:
@@ -43,7 +64,8 @@ class Calibration:
 
     A hit with a probability below `weak_below` is weak. `words` are words of the model's training
     outside English lexicons; `facts` describe the measurement. `general` is the count of numbers
-    in a vector without those of a catalogue's terms, None if all (models.scores.terms).
+    in a vector without those of a catalogue's terms, None if all (models.scores.terms). `presence`
+    says whether a photo shows a thing; None if that was not fitted.
     """
 
     photos: Tensor
@@ -53,6 +75,7 @@ class Calibration:
     words: frozenset[str] = frozenset()
     facts: dict[str, Any] = field(default_factory=dict)
     general: int | None = None
+    presence: Presence | None = None
 
     @property
     def compares_texts(self) -> bool:
@@ -102,24 +125,57 @@ class Calibration:
         features = self.features(kind, scores, sums, sizes).double()
         return torch.sigmoid(features @ self.coefficients[kind.value].double()).float()
 
-    def of_query(self, query: Query, scores: Tensor, in_photos: bool) -> Tensor:
+    def of_query(
+        self, query: Query, scores: Tensor, in_photos: bool, gains: Tensor | None = None
+    ) -> Tensor:
         """Probabilities (N,) of answers to a query, from its parts' scores (P, N).
 
-        An answer is as probable as its least probable part; a negated part has 1 − p.
+        An answer is as probable as its least probable part; a negated part has 1 − p. Log odds of
+        texts that are asked for rise by `gains` (N,), which words of the answers give.
         """
         least = torch.ones(scores.shape[1])
-        for part, weight, part_scores in zip(query.parts, query.weights, scores, strict=True):
-            sums, size = part.vectors.float().sum(0, keepdim=True), torch.tensor([len(part)])
-            probability = self.probabilities(kind_of(part, in_photos), part_scores, sums, size)
+        parts = zip(query.parts, query.weights, query.conditions, scores, strict=True)
+        text = PairKind.TEXT_IN_PHOTO
+        for part, weight, condition, part_scores in parts:
+            if condition is None:
+                sums, size = part.vectors.float().sum(0, keepdim=True), torch.tensor([len(part)])
+                probability = self.probabilities(kind_of(part, in_photos), part_scores, sums, size)
+            else:
+                probability = torch.sigmoid(part_scores.double() + condition.bias).float()
+            if gains is not None and weight > 0 and kind_of(part, in_photos) is text:
+                probability = raise_odds(probability, gains)
             least = torch.minimum(least, probability if weight > 0 else 1 - probability)
         return least
+
+    def score_of_odds(self, query: Query) -> float:
+        """How much of a query's score a unit of log odds of its first text is."""
+        parts = zip(query.parts, query.weights, query.conditions, strict=True)
+        for part, weight, condition in parts:
+            kind = kind_of(part, in_photos=True)
+            if weight > 0 and kind is PairKind.TEXT_IN_PHOTO:
+                slope = 1.0 if condition else float(self.coefficients[kind.value][0])
+                return weight / slope if slope > 0 else weight
+        return 1.0
 
     def of_pair(self, image: FragmentBag, query: Query, score: str) -> float:
         """The probability of a photo for a query; 0 for a query without parts."""
         if not query.parts:
             return 0.0
         scores = [
-            alignment.part_score(image, part, score, floored=floored)
-            for part, floored in zip(query.parts, query.floored, strict=True)
+            alignment.part_score(
+                image, part, score, floored=counting.floored and counting.condition is None
+            )
+            for part, counting in zip(query.parts, query.countings, strict=True)
         ]
         return float(self.of_query(query, torch.tensor(scores)[:, None], in_photos=True))
+
+
+def raise_odds(probabilities: Tensor, gains: Tensor) -> Tensor:
+    """Probabilities (N,) with log odds raised by gains (N,); those without one stay to the bit.
+
+    >>> raise_odds(torch.tensor([0.5, 0.5]), torch.tensor([0.0, np.log(3)])).tolist()
+    [0.5, 0.75]
+    """
+    odds = probabilities.double() * gains.double().exp()
+    raised = odds / (1 - probabilities.double() + odds)
+    return torch.where(gains > 0, raised.float(), probabilities)

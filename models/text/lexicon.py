@@ -81,6 +81,10 @@ ENDINGS: Endings = (
     ("like", ("",)),
     ("y", ("", "e")),
 )
+IRREGULAR = {
+    "people": "person", "men": "man", "women": "woman", "children": "child", "mice": "mouse",
+    "geese": "goose", "feet": "foot", "teeth": "tooth", "oxen": "ox",
+}  # fmt: skip
 LETTERS = str.maketrans({"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ı": "i"})
 # Letters of a compound and of each part; shorter ones would make words of keyboard noise.
 LEAST_COMPOUND, LEAST_PART = 7, 3
@@ -113,6 +117,16 @@ def is_known(word: str) -> bool:
     return all(len(run) <= short or is_listed(run, known_words()) for run in runs)
 
 
+def is_compound(word: str) -> bool:
+    """Return whether a lower-case word is known as a compound of two others alone.
+
+    >>> is_compound("umberella"), is_compound("umbrella")
+    (True, False)
+    """
+    words = known_words()
+    return is_listed(word, words) and word not in words and not is_inflected(word, words)
+
+
 def is_common(word: str) -> bool:
     """Return whether a lower-case word or its singular is listed.
 
@@ -120,6 +134,16 @@ def is_common(word: str) -> bool:
     [True, True, True, False]
     """
     return word in known_words() or any(stem in known_words() for stem in stems(word, PLURALS))
+
+
+def singulars(word: str) -> list[str]:
+    """A lower-case word, and what it may be the plural of.
+
+    >>> singulars("benches"), singulars("people"), singulars("bus")
+    (['benches', 'benche', 'bench'], ['people', 'person'], ['bus', 'bu'])
+    """
+    irregular = [IRREGULAR[word]] if word in IRREGULAR else []
+    return [word, *irregular, *stems(word, PLURALS)]
 
 
 def without_accents(word: str) -> str:

@@ -11,6 +11,7 @@ from models.types import ParsedSentence, Span
 
 NEGATIONS = split_words("without no not n't nt never neither nor")
 ALTERNATIVES = split_words("or nor")  # "no cats or dogs": each alternative is negated
+MINUS = re.compile(r"(?<!\S)[-\u2212\u2013](?=[^\W\d_])")  # "-person" in "kitchen -person"
 BREAK = re.compile(r"[,.;:!?()\n]")  # a phrase ends here
 # Words that negate and name at once, and what they name.
 NOBODY = re.compile(r"\b(?:nobody|no[ -]one)\b", re.IGNORECASE)
@@ -38,19 +39,30 @@ class Negated:
 def negations(sentence: ParsedSentence) -> list[Negated]:
     """The negated phrases of a text, in its order.
 
-    A negation ("without", "no", "not", "n't", "never", "neither") reaches over the function words
-    after it to the next run of content words. The run goes on behind "of", and behind a
-    determiner that follows a word in "-ing" ("not wearing a hat"). "or" and "nor" begin another
-    negated phrase, after "without" also "and" without a determiner behind it. Punctuation ends
-    everything.
+    A minus right before a word negates it. A negation ("without", "no", "not", "n't", "never",
+    "neither") reaches over the function words after it to the next run of content words. The run
+    goes on behind "of", and behind a determiner that follows a word in "-ing" ("not wearing a
+    hat"). "or" and "nor" begin another negated phrase, after "without" also "and" without a
+    determiner behind it. Punctuation ends everything.
     """
     phrases: list[Negated] = []
     at = 0
     while at < len(sentence.words):
-        spoken = list(negate_people(sentence, at) or negate_after(sentence, at))
+        spoken = list(
+            negate_minus(sentence, at) or negate_people(sentence, at) or negate_after(sentence, at)
+        )
         phrases += spoken
         at = max([at, *(max(negated.words) for negated in spoken)]) + 1
     return phrases
+
+
+def negate_minus(sentence: ParsedSentence, at: int) -> list[Negated]:
+    """A word with a minus: "-person"."""
+    word, text = sentence.words[at].span, sentence.text
+    start = word.start if text[word.start].isalnum() else word.start + 1
+    if not MINUS.match(text, max(start - 1, 0)):
+        return []
+    return [Negated(Span(start, word.end), frozenset({at}))]
 
 
 def negate_people(sentence: ParsedSentence, at: int) -> list[Negated]:

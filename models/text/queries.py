@@ -1,28 +1,50 @@
-"""Queries: what is searched with, what is negated, and which words no model knows."""
+"""Queries: what is searched with, in weighted parts."""
 
 from __future__ import annotations
 
-import re
-import unicodedata
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
 import torch
 
 from models.registry import Matcher
-from models.text.lexicon import is_function_word, is_known, is_latin, plain
 from models.text.limits import refuse_many
-from models.text.negation import Negated, negations
 from models.text.parsing import parse
-from models.types import FragmentBag, Span, Word
+from models.text.reading import (
+    NOTHING_KNOWN,
+    Reading,
+    find_doubtful,
+    has_content,
+    read,
+    read_whole,
+)
+from models.text.spelling import Correction, correct
+from models.text.things import Condition, ThingsJudge, find_things
+from models.types import FragmentBag, Span
 
 # What a negated phrase takes from the score, as a share of what it would give if it were asked for.
 # Measured by benchmarks/models/negation.py, see docs/decisions/0007-negation-by-rules.md.
 NEGATED = 0.5
 MOST_PARTS = 100  # of a query: each is searched, and explained, by itself
-LETTER = re.compile(r"\w")
-NOTHING_KNOWN = "No word of the query is known, so there is nothing to search for."
+
+
+@dataclass(frozen=True, slots=True)
+class Counting:
+    """How much a part's score counts; see Query.floored and Condition.count."""
+
+    weight: float
+    floored: bool = False
+    condition: Condition | None = None
+
+    def of(self, similarity: float) -> float:
+        """The weighted similarity of a link, or of all of a part with a condition."""
+        if self.condition is not None:
+            return self.weight * self.condition.count_one(similarity, negated=self.weight < 0)
+        return 0.0 if self.floored and similarity < 0 else self.weight * similarity
+
+
+PLAIN = Counting(1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,17 +52,24 @@ class Query:
     """S = Σ_p w_p S_p: the weighted sum of the scores of a query's parts.
 
     A photo is one part, and so is a plain text. A negated phrase is a part with a weight below 0;
-    see `floored`. A text of which no word is known has no part. Spans point into `text`; `notes`
-    say what a person should know about the query.
+    see `floored`. A part with a condition asks whether a thing is there. A text of which no word is
+    known has no part. Spans point into `text`, which has the `spellings` of words that were typed
+    otherwise; `notes` say what a person should know about the query.
     """
 
     parts: tuple[FragmentBag, ...]
     weights: tuple[float, ...]
     text: str | None = None
     notes: tuple[str, ...] = ()
+    conditions: tuple[Condition | None, ...] = ()
+    spellings: tuple[Correction, ...] = ()
+    typed: str | None = None
 
     def __post_init__(self) -> None:
         assert len(self.parts) == len(self.weights)
+        if not self.conditions:
+            object.__setattr__(self, "conditions", (None,) * len(self.parts))
+        assert len(self.parts) == len(self.conditions)
 
     @classmethod
     def of(cls, bag: FragmentBag, notes: tuple[str, ...] = ()) -> Query:
@@ -50,7 +79,13 @@ class Query:
     def with_photo(self, photo: FragmentBag, weight: float, notes: tuple[str, ...] = ()) -> Query:
         """The text and a photo in one query; a negative weight excludes its likes."""
         combined = tuple(note for note in self.notes if note != NOTHING_KNOWN) + notes
-        return Query((*self.parts, photo), (*self.weights, weight), self.text, combined)
+        return replace(
+            self,
+            parts=(*self.parts, photo),
+            weights=(*self.weights, weight),
+            conditions=(*self.conditions, None),
+            notes=combined,
+        )
 
     @property
     def floored(self) -> tuple[bool, ...]:
@@ -61,6 +96,17 @@ class Query:
         """
         positive = any(weight > 0 for weight in self.weights)
         return tuple(positive and weight < 0 for weight in self.weights)
+
+    @property
+    def of_things(self) -> bool:
+        """Whether it asks for nothing but whether things are there."""
+        return bool(self.parts) and all(self.conditions)
+
+    @property
+    def countings(self) -> list[Counting]:
+        """How much the score of each part counts."""
+        counted = zip(self.weights, self.floored, self.conditions, strict=True)
+        return [Counting(*values) for values in counted]
 
     @property
     def bag(self) -> FragmentBag:
@@ -75,133 +121,30 @@ class Query:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
-    """The text to ask for, if any, and the negated phrases.
+class Reader:
+    """How texts are read: whole, as stored sentences are, and with their spelling corrected."""
 
-    These texts are as long as the whole and blank elsewhere, so that spans fit both.
-    """
+    whole: bool = False
+    spelling: bool = False
 
-    asked: str | None
-    negated: tuple[str, ...]
-    notes: tuple[str, ...]
+    def read(
+        self, text: str, known: Collection[str], things: Collection[str], *, any_word: bool
+    ) -> Reading:
+        """What a text asks for and negates; errors are those of `read`."""
+        if self.whole:
+            return read_whole(text, known, any_word=any_word)
+        return read(text, known, any_word=any_word, things=things)
 
-
-def read(text: str, known: Collection[str] = (), *, any_word: bool = False) -> Reading:
-    """Find negated phrases, and leave out the words that no model knows.
-
-    `known` are further known words, lower-cased; with `any_word` all are. Raises ValueError for a
-    text without words, or with too many.
-    """
-    sentence = parse(text)
-    words = sentence.words
-    unknown = {i for i, word in enumerate(words) if not (any_word or knows(word, known))}
-    spoken = negations(sentence)
-    left_out = unknown.union(*(negated.words for negated in spoken))
-    denied = [
-        negated
-        for negated in spoken
-        if negated.named or any(has_content(words[i]) for i in negated.words - unknown)
-    ]
-    notes = [] if any_word else why_left_out([words[i] for i in sorted(unknown)], text)
-    notes += [f'Negation: photos with "{negated.phrase(text)}" come later.' for negated in denied]
-    remaining: str | None = blank(text, [words[i].span for i in left_out])
-    if left_out and not any(has_content(word) for i, word in enumerate(words) if i not in left_out):
-        remaining = None
-        notes += [] if denied else [NOTHING_KNOWN]
-    gone = [words[i].span for i in sorted(unknown)]
-    return Reading(
-        remaining,
-        tuple(blank(alone(negated, text), gone) for negated in denied),
-        tuple(dict.fromkeys(notes)),
-    )
+    def correct(
+        self, text: str, known: Collection[str], things: Collection[str], *, any_word: bool
+    ) -> tuple[str, tuple[Correction, ...]]:
+        """A text with unknown words corrected, as far as that is wanted and known ones are near."""
+        if any_word or not self.spelling:
+            return text, ()
+        return correct(text, find_doubtful(text, known), things)
 
 
-def read_whole(text: str, known: Collection[str] = (), *, any_word: bool = False) -> Reading:
-    """Read a text as a stored sentence is read: whole, also what it negates.
-
-    Parameters and errors are those of `read`.
-    """
-    words = parse(text).words
-    unknown = [word for word in words if not (any_word or knows(word, known))]
-    familiar = any(has_content(word) for word in words if word not in unknown) or not unknown
-    notes = [f'"{word.text}" is not a word that the model knows.' for word in unknown]
-    return Reading(text if familiar else None, (), tuple(dict.fromkeys(notes)))
-
-
-def left_out_of(text: str, known: Collection[str] = ()) -> list[str]:
-    """Notes about what of a text no model reads: words that are not `known`, and symbols."""
-    unknown = [word for word in parse(text).words if not knows(word, known)]
-    return why_left_out(unknown, text)
-
-
-def why_left_out(unknown: Iterable[Word], text: str) -> list[str]:
-    """Notes about the unknown words of a text, and its symbols, such as emoji."""
-    symbols = [
-        f'"{character}" has no letters: it is left out.'
-        for character in text
-        if unicodedata.category(character) == "So"
-    ]
-    return [*map(why_unknown, unknown), *symbols]
-
-
-def knows(word: Word, known: Collection[str]) -> bool:
-    """Return whether a word is known in general, or to this model."""
-    return plain(word.text) in known or is_known(word.text)
-
-
-def alone(negated: Negated, text: str) -> str:
-    """A text of the same length with nothing but a negated phrase."""
-    start, end = negated.span.start, negated.span.end
-    return (" " * start + negated.phrase(text)).ljust(end).ljust(len(text))
-
-
-def has_content(word: Word) -> bool:
-    """Return whether a word means something by itself."""
-    return not is_function_word(word.text)
-
-
-def why_unknown(word: Word) -> str:
-    """The note about a word that is left out."""
-    if not is_latin(word.text):
-        return f'"{word.text}" is left out: the model reads only Latin letters.'
-    return f'"{word.text}" is not a word that the model knows: it is left out.'
-
-
-def blank(text: str, spans: Iterable[Span]) -> str:
-    """A text with blanks in the place of some spans."""
-    characters = list(text)
-    for span in spans:
-        characters[span.start : span.end] = " " * (span.end - span.start)
-    return "".join(characters)
-
-
-def find_phrase(text: str, phrase: str) -> Span:
-    """The place of a phrase in a text, in any case; whole words before parts.
-
-    ValueError for a phrase that is not in the text.
-    """
-    folded, sought = without_case(text), without_case(phrase)
-    first = at = folded.find(sought)
-    while at >= 0 and not is_whole(text, at, at + len(phrase)):
-        at = folded.find(sought, at + 1)
-    if first < 0:
-        raise ValueError(f"phrases: {phrase!r:.100} is not in the text; copy it from there")
-    start = first if at < 0 else at
-    return Span(start, start + len(phrase))
-
-
-def without_case(text: str) -> str:
-    """A text of the same length in which case makes no difference."""
-    return "".join(c if len(folded := c.casefold()) > 1 else folded for c in text)
-
-
-def is_whole(text: str, start: int, end: int) -> bool:
-    """Whether no letter or digit stands right before or behind a part of a text."""
-    around = text[max(start - 1, 0) : start] + text[end : end + 1]
-    return not LETTER.search(around)
-
-
-Read = Callable[..., Reading]  # `read` or `read_whole`
+READER = Reader()
 
 
 def of_phrases(
@@ -215,74 +158,185 @@ def of_several(
     matcher: Matcher,
     weighted_lists: Sequence[Sequence[tuple[str, float]]],
     known: Collection[str] = (),
-    read: Read = read,
+    judge: ThingsJudge | None = None,
+    reader: Reader = READER,
 ) -> list[Query]:
     """Several queries, each as `of_phrases` makes it, embedded at once.
 
-    `read_whole` reads them to be compared with stored sentences.
+    With a judge they are for photos: negated phrases, and texts of nothing but things, ask whether
+    things are there.
     """
     drafts = [
-        QueryDraft.of(weighted, known, read, any_word=matcher.any_word)
+        QueryDraft.of(weighted, known, judge, reader, any_word=matcher.any_word)
         for weighted in weighted_lists
     ]
-    texts = [text for draft in drafts for text in draft.texts]
+    return embed_drafts(matcher, drafts, judge)
+
+
+def of_things(
+    matcher: Matcher, texts: Sequence[str], known: Collection[str], judge: ThingsJudge
+) -> list[Query]:
+    """Queries that ask whether what each text says is there; errors are those of `read`."""
+    drafts = [QueryDraft.of_thing(text, known, judge, any_word=matcher.any_word) for text in texts]
+    return embed_drafts(matcher, drafts, judge)
+
+
+def embed_drafts(
+    matcher: Matcher, drafts: Sequence[QueryDraft], judge: ThingsJudge | None
+) -> list[Query]:
+    """The queries of drafts, embedded at once."""
+    texts = [part.text for draft in drafts for part in draft.parts]
     bags = iter(matcher.embed_sentences(texts) if texts else ())
-    return [draft.query([next(bags) for _ in draft.texts]) for draft in drafts]
+    return [draft.query([next(bags) for _ in draft.parts], judge) for draft in drafts]
+
+
+@dataclass(frozen=True, slots=True)
+class PartDraft:
+    """A part of a query that is not embedded yet: its text, weight and place.
+
+    `text` starts at `start` in the query's. If it asks whether a thing is there, `thing` is the
+    query's part for that thing.
+    """
+
+    text: str
+    weight: float
+    start: int = 0
+    thing: Span | None = None
+
+    def part(
+        self, bag: FragmentBag, judge: ThingsJudge | None
+    ) -> tuple[FragmentBag, Condition | None]:
+        """The part of the text's bag."""
+        if self.thing is None or judge is None:
+            return move(bag, self.start), None
+        asked, condition = judge.ask(bag)
+        return replace(asked, places=(self.thing,)), condition
 
 
 @dataclass(frozen=True, slots=True)
 class QueryDraft:
-    """A query whose parts are not embedded yet: their texts, weights and places in its text."""
+    """A query whose parts are not embedded yet."""
 
-    texts: tuple[str, ...]
-    weights: tuple[float, ...]
-    starts: tuple[int, ...]
+    parts: tuple[PartDraft, ...]
     text: str
     notes: tuple[str, ...]
+    spellings: tuple[Correction, ...] = ()
+    typed: str | None = None
 
     @classmethod
     def of(
         cls,
         weighted: Sequence[tuple[str, float]],
         known: Collection[str],
-        read: Read = read,
+        judge: ThingsJudge | None,
+        reader: Reader,
         *,
         any_word: bool,
     ) -> QueryDraft:
         """Phrases with their weights, read; ValueError as `read` raises it, and for too many."""
         if len(weighted) > 1:
             refuse_many([phrase for phrase, _ in weighted])
-        readings = [read(phrase, known, any_word=any_word) for phrase, _ in weighted]
-        texts, weights, starts, start = list[str](), list[float](), list[int](), 0
-        for (phrase, weight), reading in zip(weighted, readings, strict=True):
-            texts += [reading.asked] if reading.asked is not None else []
-            texts += reading.negated
-            weights += [weight] if reading.asked is not None else []
-            weights += [-NEGATED * weight] * len(reading.negated)
-            starts += [start] * (len(texts) - len(starts))
-            start += len(phrase) + len(", ")
-        if len(texts) > MOST_PARTS:
+        typed = [phrase for phrase, _ in weighted]
+        things = judge.things if judge else ()
+        corrected = [reader.correct(text, known, things, any_word=any_word) for text in typed]
+        readings = [reader.read(text, known, things, any_word=any_word) for text, _ in corrected]
+        only_things = all(reading.named or reading.asked is None for reading in readings)
+        parts, start = list[PartDraft](), 0
+        for (text, _), (_, weight), reading in zip(corrected, weighted, readings, strict=True):
+            parts += draft_asked(reading, weight, start, named=only_things)
+            parts += draft_negated(reading, weight, start, judge)
+            start += len(text) + len(", ")
+        if len(parts) > MOST_PARTS:
             raise ValueError(
-                f"the query has {len(texts)} phrases, negated ones included; "
+                f"the query has {len(parts)} phrases, negated ones included; "
                 f"send at most {MOST_PARTS}"
             )
         notes = dict.fromkeys(chain.from_iterable(reading.notes for reading in readings))
         notes.pop(NOTHING_KNOWN, None)  # of one phrase, perhaps not of all
-        text = ", ".join(phrase for phrase, _ in weighted)
-        return cls((*texts,), (*weights,), (*starts,), text, (*notes,))
-
-    def query(self, bags: Sequence[FragmentBag]) -> Query:
-        """The query of the texts' bags."""
-        parts = tuple(
-            move(bag, by) if by else bag for bag, by in zip(bags, self.starts, strict=True)
+        spellings = place_spellings(typed, [found for _, found in corrected])
+        return cls(
+            (*parts,),
+            ", ".join(text for text, _ in corrected),
+            (*(spelled.note for spelled in spellings), *notes),
+            spellings,
+            ", ".join(typed) if spellings else None,
         )
-        notes = self.notes if parts else (*self.notes, NOTHING_KNOWN)
-        return Query(parts, self.weights, self.text, notes)
+
+    @classmethod
+    def of_thing(
+        cls, text: str, known: Collection[str], judge: ThingsJudge, *, any_word: bool
+    ) -> QueryDraft:
+        """A text that asks whether one thing is there, and others are not."""
+        reading = read(text, known, any_word=any_word)
+        asked = [] if reading.asked is None else [draft_thing(reading.asked, 1.0, 0, judge)]
+        return cls((*asked, *draft_negated(reading, 1.0, 0, judge)), text, reading.notes)
+
+    def query(self, bags: Sequence[FragmentBag], judge: ThingsJudge | None) -> Query:
+        """The query of the texts' bags."""
+        made = [part.part(bag, judge) for part, bag in zip(self.parts, bags, strict=True)]
+        return Query(
+            tuple(bag for bag, _ in made),
+            tuple(part.weight for part in self.parts),
+            self.text,
+            self.notes if made else (*self.notes, NOTHING_KNOWN),
+            tuple(condition for _, condition in made),
+            self.spellings,
+            self.typed,
+        )
+
+
+def draft_asked(reading: Reading, weight: float, start: int, *, named: bool) -> list[PartDraft]:
+    """The parts for what a text asks for: its things, if it is named by them, or all of it."""
+    if reading.asked is None:
+        return []
+    if not (named and reading.named):
+        return [PartDraft(reading.asked, weight, start)]
+    return [
+        PartDraft(thing.name, weight, start, shift(thing.span, start)) for thing in reading.named
+    ]
+
+
+def draft_negated(
+    reading: Reading, weight: float, start: int, judge: ThingsJudge | None
+) -> Iterator[PartDraft]:
+    """The parts for what a text negates."""
+    for phrase in reading.negated:
+        if judge is None:
+            yield PartDraft(phrase, -NEGATED * weight, start)
+        else:
+            yield draft_thing(phrase, -weight, start, judge)
+
+
+def draft_thing(phrase: str, weight: float, start: int, judge: ThingsJudge) -> PartDraft:
+    """A part that asks for a phrase, under the known name of its thing if it is no more."""
+    words = parse(phrase).words
+    content = [word for word in words if has_content(word)] or words
+    span = Span(content[0].span.start, content[-1].span.end)
+    things = find_things(phrase, words, judge.things)
+    name = things[0].name if len(things) == 1 else span.of(phrase)
+    return PartDraft(name, weight, start, shift(span, start))
+
+
+def place_spellings(
+    phrases: Sequence[str], found: Sequence[Sequence[Correction]]
+) -> tuple[Correction, ...]:
+    """The spellings of each phrase, with their places among phrases joined by ", "."""
+    placed, start = list[Correction](), 0
+    for phrase, spellings in zip(phrases, found, strict=True):
+        placed += [
+            replace(spelling, start=spelling.start + start, end=spelling.end + start)
+            for spelling in spellings
+        ]
+        start += len(phrase) + len(", ")
+    return tuple(placed)
+
+
+def shift(span: Span, by: int) -> Span:
+    """A span of a text that starts so many characters into another."""
+    return Span(span.start + by, span.end + by)
 
 
 def move(bag: FragmentBag, by: int) -> FragmentBag:
     """A bag of a text that starts so many characters into another."""
-    spans = tuple(
-        Span(place.start + by, place.end + by) for place in bag.places if isinstance(place, Span)
-    )
+    spans = tuple(shift(place, by) for place in bag.places if isinstance(place, Span))
     return replace(bag, places=spans)

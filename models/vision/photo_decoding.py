@@ -6,19 +6,23 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from io import BytesIO
-from threading import Lock
+from threading import RLock
 
 import numpy as np
+import pi_heif
 from numpy.typing import NDArray
 from PIL import Image, PngImagePlugin
 
 from models.vision import jpeg_scans, png_chunks
 from models.vision.upright import BROKEN, GAP, flatten, read_orientation
 
-FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF", "AVIF")
+FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF", "AVIF", "HEIF")
+SEVERAL = ("MPO", "HEIF")  # files of several pictures, of which the first or main one counts
 UNSURE = ("TIFF", "BMP")  # raw files of cameras begin as one, and texts may as the other
 MOST_BYTES = 32 * 2**20
+FOOTAGE_BYTES = 2**34  # of a raw file or a video: only a small part of it is read
 MOST_PIXELS = 64 * 10**6
 MOST_PASSES = 20  # scans of a JPEG with as many pixels as are read; a smaller one may have more
 DISPLAY_SIDE = 1280
@@ -30,7 +34,7 @@ NO_END = "the JPEG breaks off before its end marker; no pixels are missing"
 FILLER = b"\x55" * 4096  # a substitute for data that may be missing
 
 Pixels = NDArray[np.uint8]
-_header = Lock()  # Pillow's limit and Python's warning filters belong to the whole process
+_header = RLock()  # Pillow's limit and Python's warning filters belong to the whole process
 
 
 class ImageError(ValueError):
@@ -83,9 +87,18 @@ def decode(
     return Decoded(decoded.pixels, (*decoded.notes, NO_END))
 
 
+def open_header(data: bytes, most_pixels: int = MOST_PIXELS) -> Image.Image:
+    """The image of a file, with only its header read.
+
+    Errors are those of `decode`.
+    """
+    whole = png_chunks.strip(data)[0] if data.startswith(png_chunks.START) else data
+    return _File.open(whole, (), most_pixels).image
+
+
 def is_photo(head: bytes) -> bool:
     """Whether a file's first 16 bytes are surely those of a photo."""
-    Image.init()
+    _register()
     accepts = (Image.OPEN[form][1] for form in FORMATS if form not in UNSURE)
     return any(accept is not None and bool(accept(head)) for accept in accepts)
 
@@ -131,11 +144,11 @@ class _File:
 
     @classmethod
     def open(cls, data: bytes, notes: tuple[str, ...], most_pixels: int) -> _File:
-        with _ignore_warnings():
+        with ignore_warnings():
             image = _open(data, most_pixels)
             _check_size(image.size, most_pixels)
             form = image.format or ""
-            animated = form != "MPO" and getattr(image, "is_animated", False)
+            animated = form not in SEVERAL and getattr(image, "is_animated", False)
         kind = "page" if form == "TIFF" else "frame of the animation"
         notes += (f"only the first {kind} was used",) if animated else ()
         return cls(image, form, notes)
@@ -146,7 +159,7 @@ class _File:
             if longest:  # a JPEG can be decoded at a fraction of its size
                 image.draft("RGB", (longest, longest))
             image.load()
-            with _ignore_warnings():
+            with ignore_warnings():
                 orientation = read_orientation(image)
             image, notes = _in_bytes(image)
             upright = flatten(image, longest, orientation)
@@ -162,14 +175,24 @@ class _File:
 
 
 @contextmanager
-def _ignore_warnings() -> Iterator[None]:
+def ignore_warnings() -> Iterator[None]:
     """Odd metadata is no reason to refuse a photo."""
     with _header, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
 
 
+@lru_cache(maxsize=1)
+def _register() -> None:
+    """Load Pillow's plugins, and HEIF's."""
+    Image.init()
+    pi_heif.register_heif_opener(
+        thumbnails=False, depth_images=False, aux_images=False, decode_threads=1
+    )
+
+
 def _open(data: bytes, most_pixels: int) -> Image.Image:
+    _register()
     PngImagePlugin.MAX_TEXT_CHUNK = png_chunks.LARGEST  # of the whole process
     try:
         return Image.open(BytesIO(data), formats=FORMATS)
@@ -205,7 +228,7 @@ def _check_scans(scans: int, size: tuple[int, int], most_pixels: int) -> None:
 
 def _broken(form: str, reason: object) -> ImageError:
     return ImageError(
-        f"the {form} file is truncated or broken and cannot be decoded ({reason}); "
+        f"the {form} file is truncated or broken and cannot be decoded ({str(reason).strip()}); "
         "send a complete file"
     )
 

@@ -8,7 +8,9 @@ from collections.abc import Iterator
 
 START = b"\x89PNG\r\n\x1a\n"
 PICTURE = {b"IHDR", b"PLTE", b"tRNS", b"IDAT", b"IEND", b"acTL", b"fcTL", b"fdAT"}
-ABOUT = {b"iCCP", b"eXIf"}  # of use if they are sound; others, such as texts, are not read
+ABOUT = {b"iCCP", b"eXIf", b"iTXt"}  # of use if they are sound; others are not read
+XMP = b"XML:com.adobe.xmp\0\0"  # the only text of use, if it is not compressed
+LONGEST = 2**20  # bytes of it
 LARGEST = 2**24  # bytes of a colour profile, once it is decompressed
 NO_PROFILE = "its colour profile is broken or too large, and was ignored"
 
@@ -44,6 +46,8 @@ def _is_sound(kind: bytes, chunk: bytes) -> bool:
     """Return whether a chunk is unchanged and not too large."""
     if zlib.crc32(chunk[4:-4]) != int.from_bytes(chunk[-4:], "big"):
         return False
+    if kind == b"iTXt":
+        return chunk[8:].startswith(XMP) and len(chunk) <= LONGEST
     if kind != b"iCCP":
         return True
     _, _, packed = chunk[8:-4].partition(b"\0")

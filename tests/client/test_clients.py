@@ -82,6 +82,9 @@ def test_search_finds_by_text_by_photo_and_by_id(remote: Client, png: Png) -> No
     assert remote.item_crop(part.id, tuple(part.box), webp=True)[8:12] == b"WEBP"
     half = remote.search_images(image=png("red", "lime"), box=(0.5, 0, 1, 1)).hits[0]
     assert half.id == "lime"
+    listed = remote.search_images(sort="colour", descending=True, facets=["colour"], limit=2)
+    assert [hit.id for hit in listed.hits] == ["white", "red"]
+    assert (listed.total, listed.facets[0].distinct) == (5, 5)
 
 
 def test_links_of_a_hit_add_up(remote: Client, png: Png) -> None:
@@ -109,6 +112,11 @@ def test_items_are_put_read_and_deleted(remote: Client, png: Png) -> None:
     with pytest.raises(TesseraError, match="no item 'a/b'") as refused:
         shop.get_item("a/b")
     assert (refused.value.status, refused.value.kind) == (404, "not-found")
+
+
+def test_a_photos_own_metadata_is_stored_if_asked(local: Client, png: Png) -> None:
+    stored = local.put_item("a", image=png("red"), metadata={"n": 1}, read_metadata=True)
+    assert stored.metadata == {"n": 1, "width": 40, "height": 30, "orientation": "landscape"}
 
 
 def test_explanations_come_as_values_and_as_pictures(remote: Client, png: Png) -> None:
@@ -157,7 +165,7 @@ def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 
 def answering(*responses: httpx2.Response) -> Client:
-    """A client that gets these responses, and then the last one."""
+    """A client with these responses, the last one from then on."""
     client, waiting = Client("http://test"), list(responses)
     transport = httpx2.MockTransport(lambda _: waiting.pop(0) if waiting else responses[-1])
     client._http = httpx2.Client(base_url="http://test", transport=transport)

@@ -1,4 +1,4 @@
-"""Errors survive processes and copies; foreign and incomplete answers are none of Tessera's."""
+"""Errors survive processes and copies; foreign and incomplete answers raise."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def through_pickle(error: Exception) -> Any:
 
 
 def answering(answer: httpx2.Response) -> Client:
-    """A client that gets this answer to each request."""
+    """A client with this answer to each request."""
     client = Client("http://test")
     transport = httpx2.MockTransport(lambda _: answer)
     client._http = httpx2.Client(base_url="http://test", transport=transport)

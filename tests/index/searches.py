@@ -12,6 +12,7 @@ from index.search.index import Index
 from index.search.requests import Hit, Request
 from models.scores.calibration import Calibration
 from models.text.queries import Query
+from models.text.things import Condition
 from tests.index.conftest import DIMENSION, MakeBag, MakeEntry
 
 CALIBRATION = Calibration(
@@ -28,7 +29,14 @@ def requests_of(sentence_bag: MakeBag, image_bag: MakeBag) -> list[Request]:
     Filters, negation and a least probability.
     """
     query = Query((sentence_bag(3), sentence_bag(2)), (1.0, -0.4))
+    there = Condition(threshold=0.4, bias=-0.5, usual=-1.0)
+    one, other = sentence_bag(1), sentence_bag(1)
+    things = Query((one, other), (1.0, -1.0), "a dog, no cat", conditions=(there, there))
     return [
+        Request("images", things, limit=7),
+        Request("images", things, limit=7, least=0.2),
+        Request("images", replace(things, weights=(-1.0, -1.0)), limit=7),
+        Request("images", replace(query, conditions=(None, there)), limit=7),
         Request("images", query, limit=7),
         Request("images", query, limit=7, where={"n": [1, 2]}),
         Request("images", query, limit=7, least=0.2),

@@ -1,4 +1,4 @@
-"""Temporary files have a folder, also where the system offers none."""
+"""Temporary files have a folder, even without one of the system."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from index.disk import provide_temporary_folder
 
 @pytest.fixture
 def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No folder for temporary files but one that TMPDIR names."""
+    """No folder for temporary files except in TMPDIR."""
     for name in ("TMPDIR", "TEMP", "TMP"):
         monkeypatch.setenv(name, "/nowhere")
     monkeypatch.setattr(tempfile, "_candidate_tempdir_list", lambda: [os.environ["TMPDIR"]])

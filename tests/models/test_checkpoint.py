@@ -1,5 +1,5 @@
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 import torch
@@ -9,6 +9,7 @@ from torch import nn
 from models import checkpoint, header
 from models.matcher import TwoTowerMatcher
 from models.scores.calibration import Calibration
+from models.scores.presence import Presence
 
 IMAGE = {"name": "regions", "options": {"sizes": [96], "embedding": 8}}
 TEXT = {"name": "brnn", "options": {"embedding": 8, "hidden": 8}}
@@ -200,3 +201,36 @@ def test_a_checkpoint_is_calibrated_anew_in_its_place(small_matcher, tmp_path):
     loaded = checkpoint.load(out)
     assert loaded.calibration.weak_below == 0.5
     assert loaded.fingerprint == header.fingerprint(small_matcher)
+
+
+def presence(limit: float = 2.0) -> Presence:
+    directions = torch.arange(64.0).view(8, 8) / 64
+    things = frozenset({"dog", "potted plant"})
+    return Presence(directions, torch.ones(8), torch.zeros(8), 0.5, -3.0, limit, 1.5, things)
+
+
+def test_a_presence_comes_back_from_inside_and_from_next_to_the_matcher(small_matcher, tmp_path):
+    out = tmp_path / "calibrated.safetensors"
+    made = Calibration(torch.ones(2, 8), torch.zeros(1, 8), torch.rand(3, 4), 0.25)
+    checkpoint.calibrate(small_matcher, out, replace(made, presence=presence()))
+    inside = checkpoint.load(out).calibration.presence
+    assert (inside.limit, inside.margin, inside.things) == (2.0, 1.5, presence().things)
+    assert torch.equal(inside.directions, presence().directions)
+    before = out.read_bytes()
+    file = checkpoint.save_presence(out, presence(limit=4.0))
+    assert file.name == "calibrated.presence.safetensors"
+    assert checkpoint.load(out).calibration.presence.limit == 4.0
+    assert out.read_bytes() == before
+
+
+def test_the_presence_of_another_matcher_is_not_read(small_matcher, tmp_path):
+    out, other = tmp_path / "calibrated.safetensors", tmp_path / "other.safetensors"
+    made = Calibration(torch.ones(2, 8), torch.zeros(1, 8), torch.rand(3, 4), 0.25)
+    checkpoint.calibrate(small_matcher, out, made)
+    assert checkpoint.load(out).calibration.presence is None
+    model = checkpoint.load(small_matcher).model
+    with torch.no_grad():
+        dict(model.named_parameters())[BIAS].add_(1)
+    checkpoint.save(other, "matchers", checkpoint.load(small_matcher).name, model, {})
+    checkpoint.save_presence(other, presence()).replace(checkpoint.presence_path(out))
+    assert checkpoint.load(out).calibration.presence is None

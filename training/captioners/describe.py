@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from torch import Tensor
 
 from models.captions.calibration import CaptionCalibration
+from models.captions.forms import keep_well_formed
 from models.captions.support import support
 from models.checkpoint import Checkpoint
 from models.registry import Caption, Captioner, Generation
@@ -126,6 +127,7 @@ def judge_candidates(
 
     `bag` is the photo's by the matcher, `boxes` (R, 4) are the captioner's.
     """
+    candidates = keep_well_formed(candidates) or candidates
     best = support(judge.model, judge.calibration, bag, candidates, boxes, calibrated)[0]
     linked = {word.span: word.box for word in best.words if word.box and boxes is not None}
     attended_boxes = dict(locate_words(best.caption, boxes))

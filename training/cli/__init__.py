@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import typer
 
-from training.cli import analysis, captioners, judging, matchers, parts, results, words
+from training.cli import analysis, captioners, judging, labels, matchers, parts, results, words
 from training.cli import encoders as adopting
 
 app = typer.Typer(no_args_is_help=True, help="Train and evaluate matchers.")
@@ -32,6 +32,8 @@ app.command()(adopting.adopt)
 app.command()(adopting.tune)
 app.command()(analysis.evaluate)
 app.command()(analysis.calibrate)
+app.command()(labels.add_presence)
+app.command()(labels.evaluate_labels)
 app.command(name="magnitudes")(analysis.show_magnitudes)
 app.command(name="compositions")(analysis.show_compositions)
 app.command(name="regions")(analysis.show_regions)

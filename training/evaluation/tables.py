@@ -9,6 +9,7 @@ from rich.console import Group, RenderableType
 from rich.markup import escape
 from rich.table import Table
 
+from training.evaluation.label_searches import LabelSearches, PresenceShares, WeakLine
 from training.evaluation.localisation import Localisation
 from training.evaluation.measure import MatcherMeasures
 from training.evaluation.occlusion import Occlusion
@@ -132,6 +133,50 @@ def format_reliabilities(curves: Mapping[str, Reliability]) -> Table:
     for name, curve in curves.items():
         table.add_row(name, f"{curve.error:.3f}", f"{curve.pairs:,}", f"{100 * curve.share:.1f} %")
     return table
+
+
+def format_label_searches(measured: LabelSearches) -> Group:
+    """Searches by label, in percent."""
+    table = Table("searches", "queries", "P@5", "mAP")
+    rows = {
+        "a": measured.single,
+        "a and b": measured.pairs,
+        "a, no b": measured.negation,
+        "a, no person": measured.of_persons,
+    }
+    for name, ranking in rows.items():
+        shares = (ranking.precision_5, ranking.mean_precision)
+        table.add_row(name, str(ranking.queries), *(f"{100 * share:.1f}" for share in shares))
+    lines = [f"{measured.photos:,} photos, {measured.labels} labels"]
+    if measured.presence:
+        lines += format_presence(measured.presence, measured.behind)
+    if measured.weak:
+        lines.append(format_weak_line(measured.weak))
+    return Group(table, *lines)
+
+
+def format_presence(shares: PresenceShares, behind: float) -> list[str]:
+    """The shares of presence, in percent."""
+    there, false, often, worst = (
+        f"{100 * share:.1f} %"
+        for share in (shares.there, shares.false, shares.false_by_frequency, shares.worst)
+    )
+    return [
+        f"said to be there: {there} of what is, {false} of what is not "
+        f"({often} with things as often as they are there, at most {worst}: {shares.worst_of})",
+        f"photos said to show b come last in {100 * behind:.0f} % of negations",
+    ]
+
+
+def format_weak_line(weak: WeakLine) -> str:
+    """The hits above the line of weak ones, in percent."""
+    right, precision, recall = (
+        f"{100 * share:.1f} %" for share in (weak.right, weak.precision, weak.recall)
+    )
+    return (
+        f"above the line of weak hits: {weak.hits:,}, right {right}, a query {precision} "
+        f"and {recall} of what is right; {weak.empty} queries without"
+    )
 
 
 def format_cells(word: Magnitude) -> tuple[str, str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from random import Random
+from typing import TypeVar
 
 import numpy as np
 import torch
@@ -37,6 +38,8 @@ LEAST_COUNT = 2  # occurrences of a known word in train, at least
 SEED = 0
 LEAST_DEVIATION = 1e-6
 TEXTS = ", texts and texts"  # of a split, as it is measured
+
+Photo = TypeVar("Photo")
 
 
 @dataclass(frozen=True, slots=True)

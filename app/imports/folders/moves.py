@@ -10,6 +10,7 @@ from hashlib import file_digest, sha256
 from pathlib import Path, PurePath
 
 from app.engine.engine import Engine
+from app.imports.file_metadata.memory import state_of
 from app.imports.folder import is_row
 from app.imports.folders.objects import ObjectFolder, StoredObject
 from app.imports.sources import ItemSource, PhotoPlace, open_place, open_regular, stamp_at
@@ -74,7 +75,7 @@ class Moves:
         if item is None or item.source != row.source:
             return None
         if len(item.photos) != len(digests):  # a video, whose digests are those of its frames
-            same = row.stamp == source.stamp and stamp_at(row.source) == ""
+            same = state_of(row.stamp) == source.stamp and stamp_at(row.source) == ""
             return item if same else None
         return item if tuple(photo.digest for photo in item.photos) == digests else None
 
@@ -158,4 +159,4 @@ def _size(stamp: str) -> int:
 def _distance(row: SourceRow, source: ItemSource, own: str | None) -> tuple[bool, bool, bool]:
     """Return a sort key: own item, same time, same name first."""
     same_name = PurePath(row.source).name == PurePath(source.place).name
-    return row.id != own, row.stamp != source.stamp, not same_name
+    return row.id != own, state_of(row.stamp) != source.stamp, not same_name

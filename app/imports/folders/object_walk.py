@@ -7,7 +7,14 @@ from pathlib import PurePosixPath
 
 from pathspec import GitIgnoreSpec
 
-from app.imports.folder import NO_MEDIA, NOTHING, PHOTO_ENDINGS, SYSTEM_FOLDERS, TABLE_ENDINGS
+from app.imports.folder import (
+    NO_MEDIA,
+    NOTHING,
+    PHOTO_ENDINGS,
+    READING,
+    SYSTEM_FOLDERS,
+    TABLE_ENDINGS,
+)
 from app.imports.folders.ignoring import Patterns
 from app.imports.folders.objects import (
     ObjectFolder,
@@ -16,13 +23,14 @@ from app.imports.folders.objects import (
     is_excluded,
     make_stamp,
 )
+from app.imports.photo_files import FileReading
 from app.imports.sources import ImportOutcome, ItemSource, name_file
 from index.items import check_new_id
 from models.vision.photo_decoding import is_photo
 
 
 def find_objects(
-    folder: ObjectFolder, exclude: GitIgnoreSpec = NOTHING
+    folder: ObjectFolder, exclude: GitIgnoreSpec = NOTHING, reading: FileReading = READING
 ) -> Iterator[ItemSource | ImportOutcome]:
     """Find the photos below a folder of an object store.
 
@@ -44,7 +52,10 @@ def find_objects(
         except OSError as failed:
             yield ImportOutcome(place, "refused", f"it cannot be read: {failed.strerror}")
             continue
-        yield ImportOutcome(place, "unread", kind) if kind else _make_source(folder, path, state)
+        if kind:
+            yield ImportOutcome(place, "unread", kind)
+        else:
+            yield _make_source(folder, path, state, reading)
 
 
 def _skip(
@@ -80,7 +91,9 @@ def _skip_kind(folder: ObjectFolder, path: str) -> str:
     return f"{ending} files" if ending else "files without an ending"
 
 
-def _make_source(folder: ObjectFolder, path: str, state: ObjectState) -> ItemSource | ImportOutcome:
+def _make_source(
+    folder: ObjectFolder, path: str, state: ObjectState, reading: FileReading
+) -> ItemSource | ImportOutcome:
     """Return the item of a photo, with its path as its id."""
     name, place = f"{folder.name}/{path}", f"{folder.url}/{path}"
     try:
@@ -89,6 +102,8 @@ def _make_source(folder: ObjectFolder, path: str, state: ObjectState) -> ItemSou
     except ValueError as refused:
         return ImportOutcome(place, "refused", str(refused))
     photo = StoredObject(folder.url, path)
+    stamp = f"{make_stamp(state)}-{reading.stamp}"
+    metadata = {"file": name, "folder": name.rpartition("/")[0]}
     return ItemSource(
-        item, place, make_stamp(state), (photo,), metadata={"file": name}, movable=True
+        item, place, stamp, (photo,), metadata=metadata, reading=reading, movable=True
     )

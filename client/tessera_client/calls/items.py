@@ -21,9 +21,11 @@ def put_item(
     images: Sequence[Image] = (),
     sentences: Sequence[str] = (),
     metadata: Mapping[str, Any] | None = None,
+    read_metadata: bool = False,
 ) -> Call[StoredItem]:
     """Store an item and replace the former one; searches find it immediately."""
     fields: dict[str, Any] = {"metadata": dict(metadata or {}), "sentences": list(sentences)}
+    fields |= {"read_metadata": True} if read_metadata else {}  # services before it refuse it
     photos = [*([] if image is None else [image]), *images]
     if photos and all(map(is_address, photos)):
         return Call("PUT", _item(id), model_of(StoredItem), fields | {"images": photos})

@@ -23,6 +23,11 @@ def search_images(
     min_probability: float | None = None,
     exact: bool = False,
     fields: Sequence[str] | None = None,
+    facets: Sequence[str | Mapping[str, Any]] = (),
+    sort: str | None = None,
+    descending: bool = False,
+    words: bool = True,
+    dates: bool = True,
     limit: int = 20,
     cursor: str | None = None,
 ) -> Call[ImageHits]:
@@ -31,14 +36,19 @@ def search_images(
     Phrases have weights; the photo is stored or an upload.
 
     A text and a photo are searched together with a `photo_weight`. `fields` are the metadata keys
-    that hits carry: all of them where it is None.
+    that hits carry: all of them where it is None. With `sort`, probable photos come by a key, and
+    with `facets` they are counted; without a query these are all photos. `words` of the items add
+    to what photos show, and `dates` of the text are a filter of `taken`, unless they are switched
+    off.
     """
     return Call(
         "POST",
         "/search/image",
         model_of(ImageHits),
         _search(text, phrases, id, box, filter, min_probability, exact, limit, cursor)
-        | {"photo": photo, "photo_weight": photo_weight, "fields": _to_list(fields)},
+        | {"photo": photo, "photo_weight": photo_weight, "fields": _to_list(fields)}
+        | {"facets": list(facets) or None, "sort": _sort(sort, descending=descending)}
+        | {"words": words, "dates": dates},
         None if image is None else read_image(image),
     )
 
@@ -135,7 +145,7 @@ def search_products(
         "filter": filter and dict(filter),
         "min_probability": min_probability,
         "facets": list(facets),
-        "sort": sort and {"key": sort, "order": "desc" if descending else "asc"},
+        "sort": _sort(sort, descending=descending),
         "collapse": collapse,
         "weights": weights and dict(weights),
         "fields": fields and dict(fields),
@@ -179,3 +189,7 @@ def _search(
 
 def _to_list(keys: Sequence[str] | None) -> list[str] | None:
     return None if keys is None else list(keys)
+
+
+def _sort(key: str | None, *, descending: bool) -> dict[str, str] | None:
+    return {"key": key, "order": "desc" if descending else "asc"} if key else None

@@ -76,6 +76,23 @@ def test_indexed_photos_are_found_with_reasons(
     assert "dog" in said
 
 
+def test_photos_are_found_by_name_and_counted(
+    command: Callable[..., tuple[int, str]], photos: Path
+) -> None:
+    command("index", photos)
+    code, output = command("search", "red.png")
+    assert code == 0
+    assert "in file" in output
+    code, output = command("search", "--sort", "file", "--descending", "--count", "file")
+    assert code == 0
+    assert "2 photos" in output
+    assert output.index("red.png 1") < output.rindex("red.png")
+    code, output = command("search")
+    assert (code, "give a text" in output) == (2, True)
+    code, output = command("search", "a dog", "--parts", "--sort", "file")
+    assert (code, "are of photos" in output) == (2, True)
+
+
 def test_stored_sentences_are_found_with_reasons(
     command: Callable[..., tuple[int, str]], tmp_path: Path
 ) -> None:
@@ -234,7 +251,7 @@ def test_a_description_shows_its_support_and_its_regions(
     photo.write_bytes(png("red", "blue"))
     code, said = command("describe", photo, "--regions", 2, "--out", picture)
     assert code == 0
-    assert "A red by a blue and lime" in said
+    assert "With red by blue and lime" in said
     (red,) = (line for line in said.splitlines() if "│ red" in line)
     assert "0.00  0.00  0.50  0.50" in red
     (lime,) = (line for line in said.splitlines() if "│ lime" in line)

@@ -52,14 +52,14 @@ def photos(tmp_path: Path, png: Png) -> Path:
 def test_a_folder_in_which_nothing_is_read_is_a_failure(index: Command, tmp_path: Path) -> None:
     folder = tmp_path / "iphone"
     folder.mkdir()
-    for name in ("IMG_1.HEIC", "IMG_2.heic", "IMG_3.mov"):
-        (folder / name).write_bytes(b"\0\0\0\x18ftypheic")
+    for name in ("IMG_1.JXL", "IMG_2.jxl", "IMG_3.xyz"):
+        (folder / name).write_bytes(b"\xff\n")
     assert index(folder) == (
         1,
         [
-            f"not read: 2 .heic files, such as {folder}/IMG_1.HEIC",
-            f"not read: 1 .mov files, such as {folder}/IMG_3.mov",
-            "photos are files of JPEG, PNG, WEBP, GIF, BMP, TIFF, AVIF",
+            f"not read: 2 .jxl files; export them as JPEG or PNG, such as {folder}/IMG_1.JXL",
+            f"not read: 1 .xyz files, such as {folder}/IMG_3.xyz",
+            "photos are files of JPEG, PNG, WEBP, GIF, BMP, TIFF, AVIF, HEIF, raw files and videos",
             "0 stored, 0 skipped, 0 refused",
         ],
     )

@@ -1,4 +1,4 @@
-"""A service below a path of a proxy names addresses that clients can reach."""
+"""Addresses of a service below a path of a proxy."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ROOT = "/shop/photos"
 
 @pytest.fixture
 def below(settings: Settings, engine: Engine, png: Png) -> Iterator[str]:
-    """The address of a proxy that cuts off the path of the service behind it."""
+    """The address of a proxy for a service below a path."""
     put(engine, "default", [Draft("a/b red", {"n": 1}).with_photo(png("red"))])
     app = create_app(settings.model_copy(update={"root_path": ROOT}), engine)
     with listen(app, **OPTIONS) as service, cut_off(ROOT, service) as address:
@@ -32,7 +32,7 @@ def below(settings: Settings, engine: Engine, png: Png) -> Iterator[str]:
 
 @pytest.fixture
 def http() -> Iterator[httpx2.Client]:
-    """A client with time for the first search of a process, which imports much."""
+    """A client with time for the first search, with all its imports."""
     with httpx2.Client(timeout=60) as client:
         yield client
 
@@ -49,6 +49,13 @@ def test_addresses_of_photos_lead_through_the_proxy(below: str, http: httpx2.Cli
     for path in (hit["image"], part["crop"], listed["image"], listed["images"][0]["image"]):
         answer = http.get(at_host(below, path))
         assert (answer.status_code, answer.headers["content-type"]) == (200, "image/jpeg")
+
+
+@pytest.mark.parametrize("path", ["", "main.js", "docs", "docs/viewer/swagger-ui.css", "livez"])
+def test_the_page_and_its_files_are_below_the_path(
+    below: str, http: httpx2.Client, path: str
+) -> None:
+    assert http.get(f"{below}/{path}").status_code == 200
 
 
 def test_redirects_and_problems_name_the_whole_path(below: str, http: httpx2.Client) -> None:

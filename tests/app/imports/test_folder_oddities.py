@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
+from app.engine.drafts import PhotoFile
 from app.engine.engine import Engine
+from app.imports.file_metadata.reading import NO_FILE, Sidecar
 from app.imports.folder import find
-from app.imports.sources import NO_FILE, ImportOutcome, ItemSource
+from app.imports.photo_files import DirectDecoder
+from app.imports.sources import ImportOutcome, ItemSource
 from app.imports.storing import import_sources
 from app.imports.tables import open_table
 from index.items import LONGEST_ID
-from models.vision import images
 
 Png = Callable[..., bytes]
 
@@ -167,12 +169,16 @@ def test_a_file_that_changes_before_it_is_read_is_refused_alone(
 def test_whatever_a_decoder_raises_refuses_its_photo_alone(engine: Engine, folder: Path) -> None:
     (folder / "odd.png").write_bytes(b"odd")
 
-    def decode(data: bytes) -> images.DisplayCopy:
-        return images.read(data)
+    class Failing(DirectDecoder):
+        def read(self, file: bytes | Path, sidecars: Sequence[Sidecar] = ()) -> PhotoFile:
+            if file == b"odd":
+                raise TypeError("odd")
+            return super().read(file, sidecars)
 
-    outcomes = [
-        *import_sources(engine, "default", find([folder]), batch=1, most_bytes=9999, decode=decode)
-    ]
+    imported = import_sources(
+        engine, "default", find([folder]), batch=1, most_bytes=9999, decode=Failing()
+    )
+    outcomes = list(imported)
     assert {one.status for one in outcomes} == {"stored", "refused"}
 
 

@@ -77,7 +77,9 @@ def test_a_renamed_file_keeps_id_vectors_and_what_was_added(
     assert scan(engine, folder) == [("z.png", "renamed")]
     after = engine.catalog.entry(home, "photos/a.png")
     assert after.images[0].vectors.equal(before.images[0].vectors)
-    assert after.metadata == {"tag": "tram", "file": "photos/2019 Lisbon/z.png"}
+    moved = {"file": "photos/2019 Lisbon/z.png", "folder": "photos/2019 Lisbon"}
+    assert after.metadata == {**before.metadata, **moved}
+    assert after.metadata["tag"] == "tram"
     assert embedded == []
     assert scan(engine, folder) == []
 

@@ -39,8 +39,7 @@ def test_a_photo_is_read_under_any_name(folder: Path, png: Png, name: str) -> No
 
 
 def test_files_of_other_kinds_are_named_by_their_endings(folder: Path) -> None:
-    heic = b"\0\0\0\x18ftypheic\0\0\0\0"
-    contents = {"a.HEIC": heic, "b.heic": heic, "c.dng": b"II*\0", "d.svg": b"<svg/>", "e": b""}
+    contents = {"a.JXL": b"\xff\n", "b.jxl": b"\xff\n", "d.svg": b"<svg/>", "e": b""}
     for name, content in contents.items():
         (folder / name).write_bytes(content)
     for name in ("items.jsonl", "shop.CSV"):
@@ -50,10 +49,9 @@ def test_files_of_other_kinds_are_named_by_their_endings(folder: Path) -> None:
     assert look(folder) == (
         {"photos/good.png"},
         {
-            "a.HEIC": ".heic files",
-            "b.heic": ".heic files",
-            "c.dng": ".dng files",
-            "d.svg": ".svg files",
+            "a.JXL": ".jxl files; export them as JPEG or PNG",
+            "b.jxl": ".jxl files; export them as JPEG or PNG",
+            "d.svg": ".svg files; export them as JPEG or PNG",
             "e": "files without an ending",
             "pipe": "files without an ending",
             "items.jsonl": ".jsonl files, which are imported if they are named",

@@ -51,7 +51,7 @@ def test_a_box_lights_its_word(seen):
 
 
 def test_a_word_that_nothing_supports_is_marked_and_named(seen):
-    assert seen.locator(".caption").inner_text() == "A red by a blue and lime"
+    assert seen.locator(".caption").inner_text() == "With red by blue and lime"
     assert seen.locator(".unsupported").all_inner_texts() == ["lime"]
     assert seen.locator("text=Not supported by the photo: lime.").count() == 1
 
@@ -77,7 +77,7 @@ def test_an_unsure_caption_is_a_guess_whose_words_show_their_places(seen, change
     changed(seen, "caption", lambda body: body["captions"][0].update(unsure=True))
     seen.reload()
     seen.wait_for_selector(".caption:has-text('Not sure what this shows')")
-    assert seen.locator(".guess").inner_text() == "best guess: A red by a blue and lime"
+    assert seen.locator(".guess").inner_text() == "best guess: With red by blue and lime"
     seen.locator(".said").first.hover()
     assert lit(seen) == ["Part of the photo for red"]
 

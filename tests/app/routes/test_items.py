@@ -14,6 +14,7 @@ from PIL import Image
 from starlette.testclient import TestClient
 
 from app.engine.engine import Engine
+from benchmarks.photos.files import draw, write_exif, write_picture, write_video, write_xmp
 from index.items import NoSpace
 
 Png = Callable[..., bytes]
@@ -265,3 +266,32 @@ def test_sentences_that_were_sent_do_not_follow_the_title(client: TestClient, pn
         answer = client.patch(f"/items/{name}", json={"metadata": {"title": "lime"}})
         assert answer.json()["sentences"] == sentences
     assert client.patch("/items/z", json={"metadata": {"title": "red"}}).status_code == 404
+
+
+def test_an_item_takes_the_metadata_of_its_photo_if_asked(client: TestClient) -> None:
+    exif = write_exif("2019:08:04 15:22:10", "+01:00", (38.7125, -9.1393))
+    jpeg = write_picture("JPEG", draw(1, 60, 40), exif, write_xmp(4, "In the file"))
+    form = {"metadata": json.dumps({"title": "My own"}), "read_metadata": "true"}
+    client.put("/items/a", files={"image": jpeg}, data=form).raise_for_status()
+    body = {"image": b64encode(jpeg).decode(), "id": "b", "read_metadata": True}
+    lines = client.post("/items", content=json.dumps(body), headers=LINES)
+    assert lines.json()["status"] == "stored"
+    first, second = (client.get(f"/items/{name}").json()["metadata"] for name in "ab")
+    assert (first["title"], second["title"]) == ("My own", "In the file")
+    assert first["taken"] == second["taken"] == "2019-08-04T15:22:10+01:00"
+    assert (first["city"], first["rating"]) == ("Lisbon", 4)
+    client.put("/items/c", files={"image": jpeg}).raise_for_status()
+    assert client.get("/items/c").json()["metadata"] == {}
+
+
+def test_a_hit_says_the_second_of_a_video(client: TestClient) -> None:
+    video = write_video(1, 6, "mp4")
+    form = {"read_metadata": "true"}
+    stored = client.put("/items/clip", files={"image": video}, data=form).json()
+    assert stored["metadata"]["seconds"] == [0.0, 3.0, 5.0]
+    assert len(stored["images"]) == 3
+    (hit,) = client.post("/search/image", json={"id": "clip", "photo": 1}).json()["hits"][:1]
+    assert hit["second"] == stored["metadata"]["seconds"][hit["photo"]]
+    client.put("/items/once", files={"image": video}).raise_for_status()
+    assert client.get("/items/once").json()["metadata"] == {}
+    assert len(client.get("/items/once").json()["images"]) == 1

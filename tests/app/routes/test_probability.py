@@ -104,18 +104,14 @@ def test_words_of_the_training_are_known(filled: TestClient) -> None:
     assert filled.post("/search/image", json={"text": "rosso"}).json()["query"]["notes"] == []
 
 
-def test_a_phrase_that_is_not_there_has_no_boxes(client: TestClient, png: Png) -> None:
+def test_without_a_presence_it_is_not_known_what_is_there(client: TestClient, png: Png) -> None:
+    """The probability of a hit is no answer to that: every photo may have people."""
     photo = {"image": png("red")}
     form = {"text": "red or lime or asdfgh", "phrases": '["red", "lime", "asdfgh"]'}
     red, lime, noise = client.post("/ground", files=photo, data=form).json()["phrases"]
-    assert (red["present"], lime["present"], noise["present"]) == (True, False, False)
-    assert red["probability"] > 0.9
-    assert lime["probability"] < 0.25
-    assert noise["probability"] == 0
-    assert (len(red["boxes"]), lime["boxes"], noise["boxes"]) == (1, [], [])
-    client.put("/items/x", files=photo)
-    stored = client.post("/ground", json={"id": "x", "text": "lime"}).json()
-    assert stored["phrases"][0]["present"] is False
+    assert (red["present"], lime["present"], noise["present"]) == (True, True, False)
+    assert {red["probability"], lime["probability"], noise["probability"]} == {None}
+    assert (len(red["boxes"]), len(lime["boxes"]), noise["boxes"]) == (1, 1, [])
     picture = {"accept": "image/svg+xml"}
     drawn = client.post("/ground", files=photo, data={"text": "lime"}, headers=picture)
     assert drawn.status_code == 200

@@ -1,4 +1,4 @@
-"""Forms of old and of simple clients are read; bodies that are not are refused."""
+"""Forms of old and simple clients are read; compressed bodies are refused."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FORM = {"content-type": "multipart/form-data; boundary=whole"}
 
 
 def form(*parts: tuple[bytes, bytes]) -> bytes:
-    """A form of parts: what follows form-data, and the content."""
+    """A form of parts: parameters of the disposition, and content."""
     shape = b"--whole\r\nContent-Disposition: form-data; %b\r\n\r\n%b\r\n"
     return b"".join(shape % part for part in parts) + b"--whole--"
 

@@ -1,4 +1,4 @@
-"""A service that may open few files still answers, whoever holds connections."""
+"""A service with few files still answers when many hold connections."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_connections_leave_files_for_what_answers_them(
 
 @pytest.fixture
 def host(tmp_path: Path, small_matcher: Path) -> Iterator[Host]:
-    """A service of a process that may open few files."""
+    """A service with a low limit of open files."""
     started = Host(tmp_path, "", small_matcher, "")
     resource.prlimit(started.process.pid, resource.RLIMIT_NOFILE, (FEW, FEW))
     try:

@@ -1,4 +1,4 @@
-"""A service whose data folder alone can be written to."""
+"""A service on a read-only system with a writable data folder."""
 
 from __future__ import annotations
 

@@ -3,6 +3,8 @@ from sqlalchemy import event, update
 
 from index.catalog.facets import canonical, facets_of
 from index.database.tables import facets
+from index.documents.columns import Column
+from index.filters import parse
 
 
 def ids(catalog, collection, where):
@@ -162,3 +164,29 @@ def test_keys_are_read_by_one_statement(catalog, collection, entry):
     )
     assert catalog.keys(collection) == ["k0", "k1", "k2", "l0", "l1", "l2"]
     assert sum("min(" in statement for statement in statements) == 1
+
+
+@pytest.mark.parametrize(
+    ("bounds", "found"),
+    [
+        ({"gte": 2**53 + 1}, ["a", "c"]),
+        ({"gt": 2**53, "lt": 2**53 + 2}, ["a"]),
+        ({"lte": 2**53}, ["b", "d", "e"]),
+        ({"gt": 2**53 + 1.0}, ["a", "c"]),  # a double: 2 ** 53
+        ({"gt": 1e30}, []),
+        ({"gte": -1e30, "lt": 0.25}, ["e"]),
+        ({"gte": 10**25}, []),
+    ],
+)
+def test_ranges_tell_whole_numbers_apart_that_doubles_do_not(
+    catalog, collection, entry, bounds, found
+):
+    """Such as times in nanoseconds and long ids."""
+    numbers = {"a": 2**53 + 1, "b": 2**53, "c": 2**53 + 2, "d": 0.25, "e": -(10**20)}
+    catalog.put_many(collection, [entry(name, metadata={"n": n}) for name, n in numbers.items()])
+    assert ids(catalog, collection, {"n": bounds}) == found
+    column = Column()
+    for document, number in enumerate(numbers.values()):
+        column.add(document, [canonical(number)])
+    passed = column.having(parse({"n": bounds})) if len(bounds) == 1 else None
+    assert passed is None or [list(numbers)[document] for document in passed] == found

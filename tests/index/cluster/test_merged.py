@@ -89,6 +89,22 @@ def sharded(servers, catalog, collection, tmp_path):
     return ShardedIndex(servers, catalog, collection, tmp_path, calibration=CALIBRATION)
 
 
+def test_shards_find_the_same_probable_photos(
+    catalog, collection, whole, sharded, servers, entry, sentence_bag
+):
+    catalog.put_many(collection, stored(entry, 60))
+    for request in (
+        Request("images", Query.of(sentence_bag(3)), least=0.2),
+        Request("images", Query.of(sentence_bag(3)), least=0.2, where={"n": [1, 2]}),
+        Request("images", Query((), ())),
+    ):
+        one, several = whole.find_probable(request), sharded.find_probable(request)
+        assert one.items.tolist() == several.items.tolist()
+        assert (one.rows, several.coverage) == (several.rows, 1.0)
+    servers.away = {1}
+    assert sharded.find_probable(request).coverage == pytest.approx(2 / 3)
+
+
 @pytest.fixture
 def requests(sentence_bag, image_bag):
     return requests_of(sentence_bag, image_bag)

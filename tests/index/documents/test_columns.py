@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from index.documents.columns import Column, round_bounds
+from index.documents.columns import Column
+from index.documents.facet_counts import round_bounds
 from index.filters import canonical, parse
 
 values = st.sampled_from([1, 2.5, -3, 40, "a", "b", True, None])
@@ -118,3 +119,10 @@ def test_a_key_that_one_item_has_costs_little_memory() -> None:
         tracemalloc.stop()
     assert size / len(columns) < 1_500  # bytes; 2,500 where caches are made for each
     assert columns[7].numbers.tolist() == [7.0]
+
+
+def test_large_whole_numbers_are_sorted_and_compared_exactly():
+    column = column_of([[2**53 + 1], [2**53], [2**53 + 2], [0.5]])
+    assert np.argsort(column.sort_keys(4, descending=False)).tolist() == [3, 1, 0, 2]
+    assert column.having(parse({"n": {"gte": 2**53 + 1}})).tolist() == [0, 2]
+    assert column.having(parse({"n": {"lt": 2**53 + 1}})).tolist() == [1, 3]

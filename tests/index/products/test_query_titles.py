@@ -19,13 +19,12 @@ Ask = Callable[[str], list[str]]
 TABLE: dict[str, list[Row]] = tomllib.loads(
     Path(__file__).with_name("query_titles.toml").read_text("utf-8")
 )
-UNMET = TABLE.pop("unmet")
 
 
 @pytest.fixture(scope="module")
 def ask() -> Ask:
     """Search all titles of the table in one catalogue."""
-    rows = [row for rows in (*TABLE.values(), UNMET) for row in rows]
+    rows = [row for rows in TABLE.values() for row in rows]
     titles = list(
         dict.fromkeys(title for _, *groups in rows for group in groups for title in group)
     )
@@ -53,7 +52,3 @@ def find_faults(hits: list[str], first: list[str], after: list[str], never: list
 def test_titles_answer_queries(ask: Ask, kind: str) -> None:
     faults = {query: find_faults(ask(query), *groups) for query, *groups in TABLE[kind]}
     assert {query: fault for query, fault in faults.items() if fault} == {}
-
-
-def test_what_is_said_to_be_unmet_is(ask: Ask) -> None:
-    assert [query for query, *groups in UNMET if not find_faults(ask(query), *groups)] == []

@@ -14,13 +14,12 @@ from hypothesis import strategies as st
 
 from index.catalog.views import ItemRow
 from index.documents.documents import Documents
+from index.listing.requests import FacetRequest, ListPlace
 from index.products.query import read_text
 from index.products.ranking import rank
 from index.products.requests import (
     Boost,
-    FacetRequest,
     ProductAnswer,
-    ProductPlace,
     ProductRequest,
     Weights,
 )
@@ -223,7 +222,7 @@ def test_weights_scale_what_words_and_looks_give():
 
 def test_hits_that_are_too_far_are_refused():
     with pytest.raises(ValueError, match="beyond 10,000"):
-        ProductRequest(after=ProductPlace("a", 1, 0.0, (), 9_990), limit=20)
+        ProductRequest(after=ListPlace("a", 1, 0.0, (), 9_990), limit=20)
 
 
 def test_schema_says_what_can_be_compared_counted_and_read():

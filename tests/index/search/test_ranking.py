@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from index.search.index import Index
-from index.search.query import totals
+from index.search.query import QueryPart, totals
 from index.search.requests import HitKey, Request
 from models.scores.calibration import Calibration, PairKind
 from models.scores.scoring import SCORES
@@ -55,19 +55,24 @@ def test_keys_follow_one_another_by_score_then_id_then_position():
     assert keys[0].score == 2.0
 
 
+def weigh(*weights):
+    return [QueryPart(np.zeros((1, 1), np.float32), weight) for weight in weights]
+
+
 def test_total_by_hand():
     scores = np.array([[1, 2, 3], [10, 20, 30]], np.float32)
-    assert totals(scores, [2.0, -0.5]).tolist() == [-3.0, -6.0, -9.0]
-    assert totals(scores[:, :0], [2.0, -0.5]).tolist() == []
+    terms = weigh(2.0, -0.5)
+    assert totals(scores, terms).tolist() == [-3.0, -6.0, -9.0]
+    assert totals(scores[:, :0], terms).tolist() == []
 
 
 @given(st.integers(1, 40), st.integers(1, 40), st.integers(0, 99))
 def test_total_has_the_same_bits_alone_and_among_others(parts, count, seed):
     random = np.random.default_rng(seed)
     scores = random.normal(size=(parts, count)).astype(np.float32)
-    weights = random.normal(size=parts).tolist()
-    together = totals(scores, weights).tolist()
-    alone = [float(totals(scores[:, [one]], weights)[0]) for one in range(count)]
+    terms = weigh(*random.normal(size=parts).tolist())
+    together = totals(scores, terms).tolist()
+    alone = [float(totals(scores[:, [one]], terms)[0]) for one in range(count)]
     assert alone == together
 
 

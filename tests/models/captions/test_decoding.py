@@ -209,3 +209,14 @@ def test_sampling_from_the_nucleus_never_draws_the_tail():
         step, many, CaptionLimits(1), top_p=0.5, generator=torch.Generator().manual_seed(0)
     )
     assert {one.words for one in narrow} == {(A,)}
+
+
+def test_of_a_group_a_sentence_has_one_word_and_no_word_twice_in_a_row():
+    """A and B are forms of a word; C and D are function words."""
+    limits = CaptionLimits(5, groups=torch.tensor([0, 1, 1, 0, 0]))
+    banned = limits.ban(torch.zeros(3, 5), torch.tensor([[C, A], [A, C], [C, D]])).isinf()
+    assert banned.tolist() == [
+        [False, True, True, False, False],
+        [False, True, True, True, False],
+        [False, False, False, False, True],
+    ]

@@ -9,7 +9,7 @@ from models.captions.region_captions import (
     RegionCaption,
     describe_regions,
     distinct,
-    has_noun,
+    names_thing,
     nearest,
     rank_regions,
 )
@@ -52,7 +52,12 @@ def test_every_region_but_the_whole_frame_is_described(models, photo):
 
 def test_a_caption_that_names_nothing_is_left_out():
     texts = ["a large", "two", "a red ball", "sunglasses"]
-    assert [has_noun(tree) for tree in parse_trees(texts)] == [False, False, True, True]
+    assert [names_thing(tree, ()) for tree in parse_trees(texts)] == [False, False, True, True]
+
+
+def test_a_caption_names_a_known_thing_if_things_are_known():
+    texts = ["a red ball", "sitting", "two balls"]
+    assert [names_thing(tree, {"ball"}) for tree in parse_trees(texts)] == [True, False, True]
 
 
 def test_the_candidate_of_a_region_that_it_shows_wins(models, photo):

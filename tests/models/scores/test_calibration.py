@@ -1,10 +1,11 @@
 import math
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 
-from models.scores.calibration import Calibration, PairKind, kind_of
+from models.scores.calibration import Calibration, PairKind, find_weak_line, kind_of
 from models.text.queries import Query
 from models.types import WHOLE_FRAME, WHOLE_PHOTO, FragmentBag, Span
 
@@ -131,3 +132,16 @@ def test_a_pair_has_the_same_probability_whatever_others_are_computed_with_it(ca
         for one in scores.split(1)
     ]
     assert torch.equal(several, torch.cat(alone))
+
+
+@pytest.mark.parametrize(
+    ("probabilities", "line"),
+    [
+        ([0.9, 0.4, 0.3, 0.1], 0.3),  # means .9, .65, .53, .43
+        ([0.45, 0.4], 0.5),  # no mean of one half
+        ([], 0.5),
+        ([0.99] * 20 + [0.02], 0.1),  # sure ones do not carry improbable ones
+    ],
+)
+def test_half_of_what_is_above_the_line_of_weak_hits_is_expected_to_be_right(probabilities, line):
+    assert find_weak_line(np.array(probabilities, np.float32)) == pytest.approx(line)

@@ -18,7 +18,7 @@ from models.text.limits import (
     refuse_many,
 )
 from models.text.parsing import forgetting, parse, parse_trees, tokenizer
-from models.text.queries import find_phrase, read
+from models.text.reading import find_phrase, read
 from tests.hostile import PIECES, pieces, repeated, seconds
 
 PROSE = ("Two children in red jackets watch a brown dog that leaps over an old stone wall, " * 99)[

@@ -48,6 +48,19 @@ def test_alternatives_are_negated_one_by_one(text, phrases):
     assert [phrase for phrase, _ in negated(text)] == phrases
 
 
+@pytest.mark.parametrize(
+    ("text", "phrases"),
+    [
+        ("kitchen -person", ["person"]),
+        ("-person kitchen", ["person"]),
+        ("a dog −cat –ball", ["cat", "ball"]),
+        ("a t-shirt - red, 3-4 -5", []),
+    ],
+)
+def test_a_minus_before_a_word_negates_it(text, phrases):
+    assert [phrase for phrase, _ in negated(text)] == phrases
+
+
 @pytest.mark.parametrize("text", ["a dog", "why not", "no", "never", "snow without, people"])
 def test_where_nothing_is_reached_nothing_is_negated(text):
     assert negated(text) == []

@@ -126,10 +126,14 @@ def test_photos_are_known_by_their_first_bytes(form: str) -> None:
     assert is_photo(encoded(noise(9, 9), form)[:16])
 
 
+def test_phones_photos_are_known_by_their_first_bytes() -> None:
+    assert is_photo(b"\0\0\0\x18ftypheic\0\0\0\0")
+
+
 @pytest.mark.parametrize(
     "head",
-    [b"", b"BM, they said.", b"II*\0\x10\0\0\0CR\x02\0", b"\0\0\0\x18ftypheic\0\0\0\0", b"<svg "],
-    ids=["empty", "text", "raw", "HEIC", "SVG"],
+    [b"", b"BM, they said.", b"II*\0\x10\0\0\0CR\x02\0", b"\0\0\0\x18ftypqt  \0\0\0\0", b"<svg "],
+    ids=["empty", "text", "raw", "video", "SVG"],
 )
 def test_what_is_surely_no_photo_is_not_taken_for_one(head: bytes) -> None:
     assert not is_photo(head)

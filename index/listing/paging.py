@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from index.documents.columns import Codes, Mask
 from index.documents.documents import Documents
-from index.products.requests import ProductPlace, ProductRequest
+from index.listing.requests import ListPlace, ListRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class RankedPage:
     first: Codes
     variants: Codes
     groups: int
-    place: ProductPlace | None
+    place: ListPlace | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class RankKeys:
     def of(
         cls,
         documents: Documents,
-        request: ProductRequest,
+        request: ListRequest,
         chosen: Codes,
         scores: NDArray[np.float64],
     ) -> RankKeys:
@@ -63,11 +63,11 @@ class RankKeys:
         order: Codes = among[np.lexsort(keys)]
         return order
 
-    def place(self, documents: Documents, request: ProductRequest, at: int) -> ProductPlace:
+    def place(self, documents: Documents, request: ListRequest, at: int) -> ListPlace:
         """The place of one of the documents, for the page behind it."""
         document, column = int(self.chosen[at]), documents.columns.get(request.sort or "")
         value = () if column is None else column.value_at(int(self.first[at]), request.descending)
-        return ProductPlace(
+        return ListPlace(
             documents.ids[document],
             int(documents.revisions[document]),
             float(self.scores[at]),
@@ -75,7 +75,7 @@ class RankKeys:
             request.seen + request.limit,
         )
 
-    def behind(self, documents: Documents, request: ProductRequest) -> Mask:
+    def behind(self, documents: Documents, request: ListRequest) -> Mask:
         """Mark the documents (M,) behind the place where the request begins.
 
         If its item is as it was, what follows it now; else what has larger keys than it had.
@@ -96,9 +96,7 @@ class RankKeys:
             behind[equal] = [documents.ids[at] > after.id for at in self.chosen[equal]]
         return behind
 
-    def _former_key(
-        self, documents: Documents, request: ProductRequest, after: ProductPlace
-    ) -> float:
+    def _former_key(self, documents: Documents, request: ListRequest, after: ListPlace) -> float:
         """The first key of an item that is no longer as it was."""
         column = documents.columns.get(request.sort or "")
         if column is None:

@@ -1,0 +1,1 @@
+"""Metadata of photos and videos from their files: dates, places, words."""

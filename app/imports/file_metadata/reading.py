@@ -1,0 +1,143 @@
+"""Reading of one file: its photos and metadata; imports no torch."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from io import BytesIO
+from pathlib import Path
+from typing import BinaryIO
+
+from app.imports.file_metadata.pictures import (
+    Facts,
+    combine,
+    describe_size,
+    read_picture,
+    read_tiff,
+)
+from app.imports.file_metadata.sidecars import read_sidecar
+from app.imports.file_metadata.videos import read_video_tags
+from models.vision import photo_decoding
+from models.vision.formats.animations import read_animation
+from models.vision.formats.kinds import HEAD, kind_of
+from models.vision.formats.video_frames import MOST_FRAMES, read_video
+from models.vision.photo_decoding import DISPLAY_SIDE, FOOTAGE_BYTES, Decoded, too_many_bytes
+
+NO_FILE = "this is no regular file"
+ONE_FRAME = "only one frame of the video was used"
+RAW_HEADER = 2**20  # bytes of a raw file in which its EXIF is looked for
+
+
+@dataclass(frozen=True, slots=True)
+class FileLimits:
+    """Most bytes and pixels of a picture, and bytes of footage."""
+
+    most_bytes: int
+    most_pixels: int
+    footage_bytes: int = FOOTAGE_BYTES
+
+
+@dataclass(frozen=True, slots=True)
+class Sidecar:
+    """A file next to a photo, by its ending, such as .xmp."""
+
+    ending: str
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class FileContent:
+    """The photos of a file, several of a video, and its metadata."""
+
+    photos: tuple[Decoded, ...]
+    metadata: Facts = field(default_factory=dict)
+
+
+def read_file(
+    file: bytes | Path, limits: FileLimits, sidecars: Sequence[Sidecar] | None = None
+) -> FileContent:
+    """Read a file's photos, at display size, and its metadata.
+
+    Without `sidecars` only one photo and no metadata. Raises OSError, and errors of
+    models.vision.photo_decoding.decode.
+    """
+    with _open(file, limits) as opened:
+        head = opened.read(HEAD)
+        opened.seek(0)
+        kind = kind_of(head, file.suffix.lower() if isinstance(file, Path) else "")
+        if kind == "video":
+            content = _read_video(opened, limits, 1 if sidecars is None else MOST_FRAMES)
+        elif kind == "raw":
+            content = _read_raw(opened, limits)
+        else:
+            content = _read_picture(opened, limits, described=sidecars is not None)
+    if sidecars is None:
+        return FileContent(content.photos[:1])
+    beside = (read_sidecar(sidecar.ending, sidecar.data) for sidecar in sidecars)
+    return FileContent(content.photos, _combine(content.metadata, list(beside)))
+
+
+def _combine(metadata: Facts, sidecars: Sequence[Facts]) -> Facts:
+    """Combine facts: words of sidecars come first, and their dates last."""
+    words = [
+        {key: value for key, value in facts.items() if not key.startswith("taken")}
+        for facts in sidecars
+    ]
+    return combine(*words, metadata, *sidecars)
+
+
+def _read_picture(file: BinaryIO, limits: FileLimits, *, described: bool) -> FileContent:
+    data = file.read(limits.most_bytes + 1)
+    most = {"most_bytes": limits.most_bytes, "most_pixels": limits.most_pixels}
+    photo = photo_decoding.decode(data, longest=DISPLAY_SIDE, **most)
+    if not described:
+        return FileContent((photo,))
+    metadata = read_picture(data, limits.most_pixels)
+    frames, duration = read_animation(data, limits.most_pixels, DISPLAY_SIDE)
+    if not frames:
+        return FileContent((photo,), metadata)
+    moving = {"duration": duration, "seconds": [frame.second for frame in frames]}
+    return FileContent(tuple(frame.photo for frame in frames), metadata | moving)
+
+
+def _read_raw(file: BinaryIO, limits: FileLimits) -> FileContent:
+    from models.vision.formats.raw_previews import read_raw  # few files need its library
+
+    raw = read_raw(file, limits.most_pixels, DISPLAY_SIDE)
+    file.seek(0)
+    header = read_tiff(file.read(RAW_HEADER))
+    preview = read_picture(raw.preview, limits.most_pixels) if raw.preview else {}
+    return FileContent(
+        (raw.photo,), combine(header, preview) | describe_size(raw.width, raw.height)
+    )
+
+
+def _read_video(file: BinaryIO, limits: FileLimits, most: int) -> FileContent:
+    video = read_video(file, limits.most_pixels, DISPLAY_SIDE, most)
+    photos = tuple(frame.photo for frame in video.frames)
+    if most == 1:
+        photos = (Decoded(photos[0].pixels, (*photos[0].notes, ONE_FRAME)),)
+    return FileContent(photos, read_video_tags(video))
+
+
+@contextmanager
+def _open(file: bytes | Path, limits: FileLimits) -> Iterator[BinaryIO]:
+    """Open a regular file without waiting, within the limits."""
+    if isinstance(file, bytes):
+        yield BytesIO(file)
+        return
+    with open(file, "rb", opener=open_at_once) as opened:
+        status = os.fstat(opened.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            raise ValueError(NO_FILE)
+        if status.st_size > limits.footage_bytes:
+            raise too_many_bytes(status.st_size, limits.footage_bytes)
+        yield opened
+
+
+def open_at_once(path: str, flags: int) -> int:
+    """Open a file without waiting, even if it has become a pipe."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))

@@ -1,0 +1,123 @@
+"""Sources read into drafts: their photos decoded, and their metadata."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from app.engine.drafts import Draft, PhotoFile
+from app.engine.refusals import reason_of
+from app.imports.fetching import Fetch
+from app.imports.file_metadata.memory import remember
+from app.imports.file_metadata.pairs import is_footage
+from app.imports.file_metadata.reading import NO_FILE, Sidecar, open_at_once
+from app.imports.file_metadata.xmp import LARGEST
+from app.imports.folders.objects import StoredObject
+from app.imports.photo_files import FileDecoder, FileReading
+from app.imports.sources import ImportOutcome, ItemSource, PhotoPlace
+from models.vision.photo_decoding import ImageError, too_many_bytes
+
+
+def read(
+    source: ItemSource, most_bytes: int, decode: FileDecoder, fetch: Fetch
+) -> Draft | ImportOutcome:
+    """Decode a source's photos, and read their metadata if wanted."""
+    draft = Draft(
+        source.id,
+        source.metadata,
+        sentences=source.sentences,
+        source=source.place,
+        stamp=source.stamp,
+        spare_id=source.spare_id,
+    )
+    try:
+        if source.reading is not None:
+            return _read_described(source, draft, source.reading, most_bytes, decode, fetch)
+        photos = (_get_bytes(photo, most_bytes, fetch) for photo in source.photos)
+        return draft.with_photos(photos, decode)
+    except Exception as unreadable:  # noqa: BLE001 - one photo must not end the import of others
+        return ImportOutcome(source.place, "refused", reason_of(unreadable))
+
+
+def _read_described(
+    source: ItemSource,
+    draft: Draft,
+    reading: FileReading,
+    most_bytes: int,
+    decode: FileDecoder,
+    fetch: Fetch,
+) -> Draft:
+    """Decode photos and read their metadata, below the source's own."""
+    sidecars, facts = _read_sidecars(source.sidecars), dict[str, Any]()
+
+    def read_photo(photo: PhotoPlace) -> PhotoFile:
+        if isinstance(photo, Path) and is_footage(photo):
+            return decode.read(photo, sidecars)
+        return decode.read(_get_bytes(photo, most_bytes, fetch), sidecars)
+
+    for photo in source.photos:
+        try:
+            file = read_photo(photo)
+        except (ImageError, OSError):
+            if not source.spares:
+                raise
+            file = _read_spare(source.spares, read_photo)
+        draft, facts = draft.with_file(file), {**file.metadata, **facts}
+    first = source.photos[0] if source.photos else None
+    read = reading.complete(facts, first if isinstance(first, Path) else None)
+    stamp = remember(draft.stamp, read) if reading.of_folder else draft.stamp
+    return replace(draft, metadata={**read, **source.metadata}, stamp=stamp)
+
+
+def add_photos(
+    draft: Draft, photos: Iterable[bytes], decode: FileDecoder, reading: FileReading | None
+) -> Draft:
+    """Decode photos, and add their metadata to a draft's own if wanted."""
+    if reading is None:
+        return draft.with_photos(photos, decode)
+    facts: dict[str, Any] = {}
+    for photo in photos:
+        file = decode.read(photo)
+        draft, facts = draft.with_file(file), {**file.metadata, **facts}
+    return replace(draft, metadata={**reading.complete(facts), **draft.metadata})
+
+
+def _read_spare(spares: Sequence[Path], read_photo: Callable[[PhotoPlace], PhotoFile]) -> PhotoFile:
+    """Read the first readable of the other files of a broken photo."""
+    for spare in spares[:-1]:
+        with suppress(ImageError, OSError):
+            return read_photo(spare)
+    return read_photo(spares[-1])
+
+
+def _read_sidecars(files: Sequence[Path]) -> list[Sidecar]:
+    """Read sidecars, except too large or missing ones."""
+    sidecars = []
+    for file in files:
+        with suppress(OSError, ValueError):
+            sidecars.append(Sidecar(file.suffix.lower(), _read_bytes(file, LARGEST)))
+    return sidecars
+
+
+def _get_bytes(photo: PhotoPlace, most: int, fetch: Fetch) -> bytes:
+    if isinstance(photo, StoredObject):
+        return photo.read(most)
+    if isinstance(photo, Path):
+        return _read_bytes(photo, most)
+    return fetch(photo) if isinstance(photo, str) else photo
+
+
+def _read_bytes(photo: Path, most: int) -> bytes:
+    """Read a regular file; ImageTooLarge, before it is read, over the limit."""
+    with open(photo, "rb", opener=open_at_once) as file:
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            raise ValueError(NO_FILE)
+        if status.st_size > most:
+            raise too_many_bytes(status.st_size, most)
+        return file.read(most + 1)

@@ -1,0 +1,1 @@
+"""Folders of photos as phones and cameras leave them."""

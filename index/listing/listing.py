@@ -1,0 +1,75 @@
+"""Pages and facets of chosen documents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from index.documents.columns import Codes, Mask
+from index.documents.documents import Documents
+from index.documents.facet_counts import Facet
+from index.filters import parse
+from index.listing.paging import RankedPage, RankKeys
+from index.listing.requests import FacetRequest, ListRequest
+
+
+def mask_passing(documents: Documents, where: Mapping[str, Any] | None) -> Mask:
+    """Mark the live documents (N,) behind a filter."""
+    return documents.live & documents.passing(parse(where))
+
+
+def locate(revisions: Codes, wanted: Codes) -> tuple[Codes, Codes]:
+    """Find the places of wanted revisions among sorted others; also which ones are there."""
+    places = np.searchsorted(revisions, wanted)
+    present = np.flatnonzero(places < len(revisions))
+    present = present[revisions[places[present]] == wanted[present]]
+    return places[present], present
+
+
+def find_page(
+    documents: Documents, request: ListRequest, chosen: Codes, scores: NDArray[np.float64]
+) -> RankedPage:
+    """Order chosen documents with scores (M,), and find the page of a request.
+
+    Read under the documents' lock.
+    """
+    keys = RankKeys.of(documents, request, chosen, scores)
+    behind = keys.behind(documents, request)
+    if request.collapse:
+        order = keys.order(np.arange(len(chosen)))
+        first, variants = collapse(documents, request.collapse, chosen, order)
+        groups, left = len(first), behind[first]
+        first, variants = first[left], variants[left]
+    else:
+        first = np.flatnonzero(behind)
+        groups, variants = len(behind), np.ones(len(first), np.int64)
+    more = len(first) > request.limit
+    if not request.collapse:
+        first = keys.order(first, request.limit)
+    page = slice(0, request.limit)
+    place = keys.place(documents, request, int(first[page][-1])) if more else None
+    return RankedPage(first[page], variants[page], groups, place)
+
+
+def collapse(documents: Documents, key: str, chosen: Codes, order: Codes) -> tuple[Codes, Codes]:
+    """Keep the first document of each group in an order; also the groups' sizes."""
+    column = documents.columns.get(key)
+    if column is None:
+        return order, np.ones(len(order), np.int64)
+    groups = column.first_codes(len(documents))[chosen[order]]
+    alone = groups < 0
+    groups[alone] = len(column.values) + np.flatnonzero(alone)
+    _, first, counts = np.unique(groups, return_index=True, return_counts=True)
+    best = np.argsort(first)
+    return order[first[best]], counts[best]
+
+
+def count_facet(documents: Documents, request: FacetRequest, counted: Mask) -> Facet:
+    """Count a key's values among the documents of a mask (N,)."""
+    column = documents.columns.get(request.key)
+    if column is None:
+        return Facet(request.key, (), 0, int(np.count_nonzero(counted)))
+    return column.facet(request.key, counted, request.most, request.bounds, request.by)

@@ -1,0 +1,42 @@
+"""Requests and answers of listed photos."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from index.documents.facet_counts import Facet
+from index.listing.requests import ListPlace
+from index.search.requests import Hit
+
+
+@dataclass(frozen=True, slots=True)
+class PhotoCounts:
+    """Counts of all photos of a search.
+
+    total: items. facets: their values. rows: the photos that there are to search. behind: how many
+    changes of the catalog are not searched yet. coverage: the share of the collection that was.
+    damaged: items that are left out because what is stored of them is damaged.
+    """
+
+    total: int
+    facets: tuple[Facet, ...]
+    rows: int
+    behind: int
+    coverage: float
+    damaged: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class PhotoPage:
+    """A page of listed items, and the place of the next one.
+
+    `hits` are their best photos by id; none where looks are not asked for. `named` is what words
+    give to items there.
+    """
+
+    ids: tuple[str, ...]
+    hits: Mapping[str, Hit]
+    named: Mapping[str, float]
+    place: ListPlace | None
+    damaged: frozenset[str] = frozenset()

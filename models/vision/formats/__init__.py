@@ -1,0 +1,1 @@
+"""Files of cameras besides pictures: raw files and videos."""

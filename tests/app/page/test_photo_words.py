@@ -1,0 +1,42 @@
+"""Dates and words of photos on the page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+CHRISTMAS = {
+    "text": "Christmas 2019",
+    "span": [4, 18],
+    "filter": {"taken": {"gte": "2019-12-24", "lt": "2019-12-27"}},
+    "words": "24 December 2019 to 26 December 2019",
+}
+
+
+def test_a_date_is_a_chip_that_can_be_taken_off(page, search, changed) -> None:
+    sent: list[dict[str, Any]] = []
+
+    def note(request: Any) -> None:
+        if request.url.endswith("search/image"):
+            sent.append(request.post_data_json)
+
+    def add_date(body: dict[str, Any]) -> None:
+        body["query"]["filters"] = [] if sent[-1].get("dates") is False else [CHRISTMAS]
+
+    page.on("request", note)
+    changed(page, "search/image", add_date)
+    search(page, "cat Christmas 2019")
+    chip = page.get_by_role("button", name=f"Take off: {CHRISTMAS['words']}")
+    chip.click()
+    chip.wait_for(state="detached")
+    assert sent[-1]["dates"] is False
+    assert "undated=1" in page.url
+
+
+def test_a_card_names_the_words_of_its_photo(page, search, changed) -> None:
+    def add_words(body: dict[str, Any]) -> None:
+        body["hits"][0]["words"] = [{"word": "Lisbon", "field": "city", "gave": 2.0}]
+
+    changed(page, "search/image", add_words)
+    search(page, "cat Lisbon")
+    assert "“Lisbon” in city" in page.locator(".hit").first.inner_text()
+    assert "Has “" not in page.locator(".hit").nth(1).inner_text()

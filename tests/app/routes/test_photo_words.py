@@ -1,0 +1,121 @@
+"""Words of names, places and descriptions add to looks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from app.engine.engine import Engine
+from app.engine.inference import Models
+from app.main import create_app
+from app.settings import Settings
+from models.scores.calibration import Calibration
+
+Png = Callable[..., bytes]
+PHOTOS: dict[str, tuple[str, dict[str, Any]]] = {
+    "a": ("red", {"city": "Lisbon", "file": "2019 Lisbon/IMG_2041.JPG", "folder": "2019 Lisbon"}),
+    "b": ("blue", {"city": "Lisbon", "file": "2019 Lisbon/IMG_2042.JPG"}),
+    "c": ("red", {"keywords": ["birthday", "cake"], "people": ["Anja Berg"]}),
+    "d": ("red", {"shop": "Lisbon"}),
+    "e": ("lime", {}),
+}
+
+
+@pytest.fixture
+def photos(
+    engine: Engine, settings: Settings, calibration: Calibration, png: Png
+) -> Iterator[TestClient]:
+    checkpoints = engine.models.checkpoints
+    calibrated = {"matcher": replace(checkpoints["matcher"], calibration=calibration)}
+    answering = Engine(Models(**checkpoints | calibrated), engine.catalog, settings.data)
+    with TestClient(create_app(settings, answering), raise_server_exceptions=False) as client:
+        for name, (colour, metadata) in PHOTOS.items():
+            sent = {"data": {"metadata": json.dumps(metadata)}, "files": {"image": png(colour)}}
+            assert client.put(f"/items/{name}", **sent).status_code == 201
+        yield client
+
+
+def ask(client: TestClient, **sent: Any) -> dict[str, Any]:
+    answer = client.post("/search/image", json=sent)
+    assert answer.status_code == 200, answer.text
+    found: dict[str, Any] = answer.json()
+    return found
+
+
+def ids(answer: dict[str, Any]) -> list[str]:
+    return [hit["id"] for hit in answer["hits"]]
+
+
+def test_looks_and_words_add_up_to_the_score(photos: TestClient) -> None:
+    answer = ask(photos, text="red in Lisbon")
+    assert ids(answer)[0] == "a"
+    for hit in answer["hits"]:
+        links = sum(link["similarity"] for link in hit["links"])
+        words = sum(part["gave"] for part in hit["words"])
+        assert links + words == pytest.approx(hit["score"])
+    best = answer["hits"][0]
+    assert {(part["word"], part["field"]) for part in best["words"]} == {
+        ("Lisbon", "city"),
+        ("Lisbon", "file"),
+        ("Lisbon", "folder"),
+    }
+
+
+def test_words_raise_what_is_probable(photos: TestClient) -> None:
+    by_looks = {hit["id"]: hit for hit in ask(photos, text="red Lisbon", words=False)["hits"]}
+    with_words = {hit["id"]: hit for hit in ask(photos, text="red Lisbon")["hits"]}
+    for name in "ab":
+        assert with_words[name]["probability"] > by_looks[name]["probability"]
+    for name in "cde":  # "shop" is no field that says what a photo is of
+        assert with_words[name] == by_looks[name]
+
+
+def test_searches_without_words_of_items_are_what_they_were(photos: TestClient) -> None:
+    for sent in ({"text": "red, then blue"}, {"text": "lime", "min_probability": 0.1}):
+        assert ask(photos, **sent) == ask(photos, **sent, words=False)
+        assert all(hit["words"] == [] for hit in ask(photos, **sent)["hits"])
+
+
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [("IMG_2041", "a"), ("img 2042", "b"), ("Anja", "c"), ("birthday", "c"), ("2019 lisbon", "a")],
+)
+def test_names_alone_are_found(photos: TestClient, text: str, first: str) -> None:
+    assert ids(ask(photos, text=text))[0] == first
+
+
+def test_negated_words_are_not_looked_up(photos: TestClient) -> None:
+    answer = ask(photos, text="red without Lisbon")
+    assert all(part["word"] != "Lisbon" for hit in answer["hits"] for part in hit["words"])
+
+
+def test_pages_of_named_photos_are_the_whole_list(photos: TestClient) -> None:
+    whole = ask(photos, text="red Lisbon", limit=5)
+    first = ask(photos, text="red Lisbon", limit=2)
+    second = ask(photos, text="red Lisbon", limit=2, cursor=first["cursor"])
+    assert first["hits"] + second["hits"] == whole["hits"][:4]
+
+
+def test_named_photos_are_counted_and_sorted(photos: TestClient) -> None:
+    answer = ask(photos, text="Lisbon", sort={"key": "file"}, facets=["city"])
+    assert ids(answer)[:2] == ["a", "b"]
+    (city,) = answer["facets"]
+    assert {"value": "Lisbon", "count": 2} in city["values"]
+
+
+def test_an_exact_search_gives_the_same_hits(photos: TestClient) -> None:
+    assert (
+        ask(photos, text="red Lisbon", exact=True)["hits"] == ask(photos, text="red Lisbon")["hits"]
+    )
+
+
+def test_a_name_is_searched_as_soon_as_it_is_stored(photos: TestClient, png: Png) -> None:
+    photos.patch("/items/e", json={"metadata": {"title": "Zanzibar"}})
+    assert ids(ask(photos, text="Zanzibar"))[0] == "e"
+    photos.delete("/items/e")
+    assert "e" not in ids(ask(photos, text="Zanzibar"))

@@ -1,0 +1,70 @@
+import numpy as np
+import pytest
+
+from models.text.parsing import parse
+from models.text.things import DENIED, Condition, find_things
+
+KNOWN = {"dog", "couch", "person", "potted plant", "bench"}
+THERE = Condition(threshold=2.0, bias=-1.0, usual=-3.0)
+
+
+def named(text):
+    return [
+        (thing.name, thing.span.of(text)) for thing in find_things(text, parse(text).words, KNOWN)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("dog", [("dog", "dog")]),
+        ("Two", []),
+        ("a dog on a couch", [("dog", "dog"), ("couch", "couch")]),
+        ("dogs and benches", [("dog", "dogs"), ("bench", "benches")]),
+        ("people", [("person", "people")]),
+        ("the potted plants, a dog", [("potted plant", "potted plants"), ("dog", "dog")]),
+        ("dog, couch", [("dog", "dog"), ("couch", "couch")]),
+    ],
+)
+def test_known_things_are_found_by_their_names_in_the_singular(text, names):
+    assert named(text) == names
+
+
+@pytest.mark.parametrize(
+    "text", ["a red dog", "a dog runs", "two dogs", "dog couch", "a potted dog"]
+)
+def test_a_text_that_says_more_names_no_things(text):
+    assert named(text) == []
+
+
+def test_what_reaches_the_threshold_is_there():
+    assert THERE.is_there(2.0)
+    assert not THERE.is_there(1.99)
+
+
+def test_a_thing_counts_by_the_logarithm_of_its_probability():
+    # log σ(2 − 1) is −0.3133 at the threshold, log σ(0) is −0.6931, log σ(99) is 0.
+    counted = THERE.count(np.array([1.0, 2.0, 100.0], np.float32), negated=False)
+    assert counted == pytest.approx([0.3133 - 0.6931, 0.0, 0.3133], abs=1e-4)
+
+
+def test_a_denied_thing_takes_more_than_scores_differ_by_where_it_is_there():
+    # −log(1 − σ(−99)) is 0, −log(1 − σ(0)) is 0.6931, −log(1 − σ(1)) is 1.3133.
+    counted = THERE.count(np.array([-98.0, 1.0, 2.0], np.float32), negated=True)
+    assert counted == pytest.approx([0.0, 0.6931, DENIED + 1.3133], abs=1e-4)
+
+
+def test_a_score_whose_error_reaches_the_threshold_may_count_or_not():
+    scores, errors = np.array([1.0, 1.9, 2.5], np.float32), np.full(3, 0.2, np.float32)
+    assert THERE.widen(scores, errors, negated=False).tolist() == errors.tolist()
+    widened = THERE.widen(scores, errors, negated=True)
+    assert (widened > DENIED).tolist() == [False, True, False]
+    for score, error, wide in zip(scores, errors, widened, strict=True):
+        counts = [THERE.count_one(float(score + off), negated=True) for off in (-error, 0.0, error)]
+        assert max(counts) - min(counts) <= wide + error
+
+
+def test_confidence_is_one_half_where_a_photo_says_no_more_than_any():
+    assert THERE.confidence(-2.0) == 0.5
+    assert THERE.confidence(-1000.0) == 0.0
+    assert THERE.confidence(1000.0) == 1.0
