@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from app.engine.engine import Engine
 from app.imports import progress
-from app.schemas.collections import AliasesOut, AliasOut, CollectionOut, CollectionsOut
+from app.imports.folders.reports import read_reports
+from app.schemas.collections import (
+    AliasesOut,
+    AliasOut,
+    CollectionOut,
+    CollectionsOut,
+    ImportOut,
+    ImportsOut,
+)
 from index.items import Collection
 
 
@@ -18,6 +26,13 @@ def collections(engine: Engine) -> CollectionsOut:
 def collection(engine: Engine, name: str) -> CollectionOut:
     """Describe the collection of a name or an alias."""
     return _out(engine, engine.find(name))
+
+
+def imports(engine: Engine, name: str) -> ImportsOut:
+    """The last imports into a collection on this machine."""
+    home = engine.find_served(engine.find(name))
+    reports = read_reports(engine.folder, home.token)
+    return ImportsOut(imports=[ImportOut.model_validate(report.as_json()) for report in reports])
 
 
 def make(engine: Engine, name: str) -> bool:
@@ -46,6 +61,7 @@ def _out(engine: Engine, home: Collection) -> CollectionOut:
         aliases=engine.bounds.aliases(home),
         items=engine.catalog.count(served),
         coming=progress.count_coming(engine.folder, served.token),
+        importing=progress.is_importing(engine.folder, served.token),
         model=served.fingerprint,
         dimension=served.dimension,
         score=served.score,

@@ -23,6 +23,7 @@ def index(engine: Engine, collection: str) -> IndexOut:
         coverage=overview.coverage,
         items=engine.catalog.count(home),
         coming=progress.count_coming(engine.folder, home.token),
+        importing=progress.is_importing(engine.folder, home.token),
         images=SideOut.model_validate(overview.images, from_attributes=True),
         sentences=SideOut.model_validate(overview.sentences, from_attributes=True),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -35,19 +36,19 @@ def delete(
 ) -> None:
     """Delete items by ids or by a filter.
 
-    It may run next to a service.
+    It may run next to a service. Photos of folders stay away: `tessera index deleted` lists them.
 
     Examples: `tessera delete dog cat`
 
     `tessera delete --filter '{"album": "park"}' --dry-run`
     """
-    with _open_catalog(data) as catalog:
+    with open_catalog(data) as catalog:
         from index.catalog import edits as editing
         from index.catalog.edits import ItemSelection
 
         chosen = ItemSelection(ids or None, None if filter is None else read_values(filter))
         home = catalog.names.find(collection)
-        work = editing.count if dry_run else editing.delete
+        work = editing.count if dry_run else partial(editing.delete, remember=True)
         count = work(catalog, home, chosen)
     typer.echo(f"{count:,} {'to delete' if dry_run else 'deleted'}", err=True)
 
@@ -59,7 +60,7 @@ def list_collections(data: Data = None) -> None:
     Example: `tessera collections list`
     """
     table = Table("collection", "aliases", "items", "model")
-    with _open_catalog(data) as catalog:
+    with open_catalog(data) as catalog:
         aliases = catalog.names.aliases()
         for collection in catalog.names.all():
             others = ", ".join(
@@ -81,7 +82,7 @@ def rename(
 
     Example: `tessera collections rename shop shop-1 --alias`
     """
-    with _open_catalog(data) as catalog:
+    with open_catalog(data) as catalog:
         catalog.names.rename(name, new, alias=alias)
 
 
@@ -101,7 +102,7 @@ def alias(
 
     `tessera collections alias shop`
     """
-    with _open_catalog(data) as catalog:
+    with open_catalog(data) as catalog:
         if collection is None:
             catalog.names.forget(name)
         else:
@@ -116,13 +117,13 @@ def drop(name: Name, data: Data = None) -> None:
 
     Example: `tessera collections drop shop-1`
     """
-    with _open_catalog(data) as catalog:
+    with open_catalog(data) as catalog:
         catalog.names.drop(name)
         catalog.sweep_collections()
 
 
 @contextmanager
-def _open_catalog(data: Path | None) -> Iterator[Catalog]:
+def open_catalog(data: Path | None) -> Iterator[Catalog]:
     """Open the catalog of a data folder without a model.
 
     It prints mistakes in a sentence.

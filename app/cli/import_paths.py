@@ -3,35 +3,50 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import typer
 from pathspec import GitIgnoreSpec
 
-from app.cli.imports import Tally, import_with_progress
+from app.cli.imports import Tally, import_with_progress, print_change, print_refusal
 from app.engine.engine import Engine
 from app.imports import folder, tables
 from app.imports.departed import Departures, NothingDeleted, watched
+from app.imports.folders.object_walk import find_objects
+from app.imports.folders.objects import ObjectFolder
+from app.imports.folders.reports import list_paths
+from app.imports.folders.watching import FolderWatch
 from app.imports.photo_files import FileReading
-from app.imports.sources import ImportOutcome, readable
+from app.imports.sources import ImportOutcome, ItemSource, readable
 from app.settings import Settings
 from app.unprintable import escape_unprintable
 from index.items import Replaced
 
+Place = Path | ObjectFolder
+RESTING = 4  # times as long as an import took, before the next one
+
 
 @dataclass(frozen=True, slots=True)
 class ImportOptions:
-    """Options of an import of paths; `most_deleted` is None without a sync."""
+    """Options of an import of paths.
 
-    mapping: Mapping[str, Any]
-    refused: Path | None
-    exclude: tuple[str, ...]
-    most_deleted: float | None
+    A `sync` deletes what is gone, up to the share `most_deleted`: by default of folders alone, and
+    up to the share of `Departures.delete`.
+    """
+
+    mapping: Mapping[str, Any] = field(default_factory=dict)
+    refused: Path | None = None
+    exclude: tuple[str, ...] = ()
+    sync: bool | None = None
+    most_deleted: float | None = None
+    listed: bool = False  # whether each change is printed
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +58,35 @@ class PathImport:
     settings: Settings
     options: ImportOptions
     tally: Tally = field(default_factory=Tally)
+    _refusals: set[str] = field(default_factory=set)  # that are printed
 
-    def run(self, paths: Sequence[Path]) -> Tally:
-        """Import tables one by one, then other paths."""
+    def follow(self, paths: Sequence[Place], seconds: float, parent: int | None = None) -> None:
+        """Import paths again after every change.
+
+        Also after so many seconds without one.
+
+        Pauses four times as long as an import took, so that steady changes keep no core busy. Ends
+        with its `parent`, if that is given.
+        """
+        folders = [path.resolve() for path in paths if isinstance(path, Path) and path.is_dir()]
+        with closing(FolderWatch(folders, self.settings.data, parent)) as watched:
+            while not watched.orphaned:
+                watched.start()
+                began = monotonic()
+                with log_failure():
+                    tally = replace(self, tally=Tally()).run([*map(look_again, paths)])
+                    if tally.changed:
+                        tally.print()
+                watched.wait(seconds, rest=RESTING * (monotonic() - began))
+
+    def run(self, paths: Sequence[Place]) -> Tally:
+        """Import tables one by one, then other paths; build their index."""
         mapped = bool(self.options.mapping)
-        products = [path for path in paths if tables.is_table(path, mapped=mapped)]
+        products = [
+            path
+            for path in paths
+            if isinstance(path, Path) and tables.is_table(path, mapped=mapped)
+        ]
         if self.options.refused:
             self.options.refused.unlink(missing_ok=True)  # of an earlier import
         for table in products:
@@ -59,14 +98,16 @@ class PathImport:
                 self.tally.fail(wrong)
         if others := [path for path in paths if path not in products]:
             self._import_files(others)
+        if not self.settings.cluster:  # whose shards build what they need
+            self.engine.indexes.build()
         return self.tally
 
-    def _import_files(self, paths: Sequence[Path]) -> None:
+    def _import_files(self, paths: Sequence[Place]) -> None:
         """Import folders, photos and .jsonl files together."""
         exclude = GitIgnoreSpec.from_lines(self.options.exclude)
         departures = {path: Departures(path) for path in paths if watched(path)}
         reading = FileReading(self.settings.positions)
-        found = ((path, folder.find([path], exclude, reading)) for path in paths)
+        found = ((path, find(path, exclude, reading)) for path in paths)
         watching = (
             departures[path].watch(sources) if path in departures else sources
             for path, sources in found
@@ -77,10 +118,21 @@ class PathImport:
             chain.from_iterable(watching),
             self.settings,
             self.tally,
-            count=lambda: sum(1 for _ in folder.find(paths, exclude, reading)),
+            self._hear,
+            lambda: sum(1 for path in paths for _ in find(path, exclude, reading)),
         )
         for each in departures.values():
             self._settle(each)
+        home = self.engine.open(self.collection)
+        self.tally.report.paths = list_paths(paths)
+        self.tally.report.write(self.settings.data, home.token)
+
+    def _hear(self, outcome: ImportOutcome) -> None:
+        if self.options.listed:
+            print_change(outcome)
+        elif outcome.status == "refused" and (line := f"{outcome}") not in self._refusals:
+            self._refusals.add(line)
+            print_refusal(outcome)
 
     def _import_table(self, file: Path) -> None:
         """Import a table.
@@ -98,6 +150,8 @@ class PathImport:
 
             def hear(outcome: ImportOutcome) -> None:
                 number = table.take_number(outcome)
+                if self.options.listed:
+                    print_change(outcome)
                 if outcome.status == "refused":
                     record = {"row": number, "reason": outcome.reason}
                     with refused.open("a", encoding="utf-8") as lines:
@@ -121,20 +175,58 @@ class PathImport:
     def _settle(self, departures: Departures) -> None:
         """Delete departed items in a sync; else print their number."""
         home, place = self.engine.open(self.collection), readable(departures.path)
-        if self.options.most_deleted is None:
+        sync = departures.path.is_dir() if self.options.sync is None else self.options.sync
+        if not sync:
             gone, _ = departures.list_departed(self.engine, home)
             if gone:
                 _print_note(
-                    f"{len(gone):,} stored items are no longer in {place}, such as {gone[0]!r}: "
-                    "--sync deletes them"
+                    f"{len(gone):,} stored items are no longer in {place}, such as "
+                    f"{gone[0].id!r}: --sync deletes them"
                 )
             return
         try:
             deleted = departures.delete(self.engine, home, self.options.most_deleted)
         except NothingDeleted as refused:
             self.tally.fail(refused)
-        else:
-            _print_note(f"{deleted:,} deleted, as they are no longer in {place}")
+            self.tally.report.kept.append(str(refused))
+            return
+        for row in deleted:
+            outcome = ImportOutcome(row.source, "deleted", change="deleted")
+            self.tally.add(outcome)
+            self._hear(outcome)
+        if deleted or self.options.sync:
+            _print_note(f"{len(deleted):,} deleted, as they are no longer in {place}")
+
+
+def read_place(text: str) -> Place:
+    """Return the folder or file of an argument.
+
+    ValueError for another kind of address.
+    """
+    return ObjectFolder(text) if "://" in text else Path(text)
+
+
+def look_again(path: Place) -> Place:
+    """Return a place without its listing."""
+    return ObjectFolder(path.url) if isinstance(path, ObjectFolder) else path
+
+
+def find(
+    path: Place, exclude: GitIgnoreSpec, reading: FileReading
+) -> Iterator[ItemSource | ImportOutcome]:
+    """Find the items of a place."""
+    if isinstance(path, ObjectFolder):
+        return find_objects(path, exclude, reading)
+    return folder.find([path], exclude, reading)
+
+
+@contextmanager
+def log_failure() -> Iterator[None]:
+    """Print the failure of an import; the next one may go on."""
+    try:
+        yield
+    except (ValueError, LookupError, OSError) as failed:
+        _print_note(f"error: {failed}")
 
 
 def _print_notes(notes: Iterable[str]) -> None:

@@ -15,6 +15,7 @@ from app.engine import cluster
 from app.engine.engine import Engine
 from app.imports import storing
 from app.imports.fetching import Fetcher, refuse
+from app.imports.folders.reports import ImportReport
 from app.imports.photo_decoders import Allowance, Decoders
 from app.imports.progress import note_progress
 from app.imports.sources import ImportOutcome, ItemSource
@@ -25,23 +26,21 @@ from index.progress import follow
 from models.vision.photo_decoding import FORMATS
 
 STATUSES = ("stored", "patched", "skipped", "refused")
+CHANGES = ("new", "changed", "renamed", "deleted")
 
 
 @dataclass(slots=True)
 class Tally:
-    """Counts of outcomes by status, and of unread kinds."""
+    """A report of outcomes, and counts by change."""
 
-    counts: Counter[str] = field(default_factory=Counter)
-    kinds: Counter[str] = field(default_factory=Counter)  # what is not read
-    examples: dict[str, str] = field(default_factory=dict)  # a place of each kind
+    report: ImportReport = field(default_factory=ImportReport)
+    changes: Counter[str] = field(default_factory=Counter)
     failed: bool = False  # whether a table was not read whole, or a sync deleted nothing
 
     def add(self, outcome: ImportOutcome) -> None:
         """Count an outcome."""
-        self.counts[outcome.status] += 1
-        if outcome.status == "unread":
-            self.kinds[outcome.reason] += 1
-            self.examples.setdefault(outcome.reason, outcome.place)
+        self.report.add(outcome)
+        self.changes[outcome.change or outcome.status] += 1
 
     def fail(self, reason: object) -> None:
         """Print the reason for a path not imported whole."""
@@ -53,13 +52,26 @@ class Tally:
         if joined := self.counts["joined"]:
             belong = "raw files, Live Photos and sidecars belong to the photo of their name"
             typer.echo(f"{joined:,} {belong}", err=True)
-        for kind, count in self.kinds.most_common():
-            example = escape_unprintable(self.examples[kind])
-            typer.echo(f"not read: {count:,} {kind}, such as {example}", err=True)
-        if any(kind.startswith((".", "files")) for kind in self.kinds):
+        for unread in sorted(self.report.unread.values(), key=lambda kind: -kind.count):
+            example = escape_unprintable(unread.examples[0])
+            typer.echo(f"not read: {unread.count:,} {unread.kind}, such as {example}", err=True)
+        if any(kind.startswith((".", "files")) for kind in self.report.unread):
             typer.echo(f"photos are files of {', '.join(FORMATS)}, raw files and videos", err=True)
+        if any(self.changes[change] for change in CHANGES[1:]):
+            changes = ", ".join(f"{self.changes[change]:,} {change}" for change in CHANGES)
+            typer.echo(f"# {changes}", err=True)
         shown = [status for status in STATUSES if status != "patched" or self.counts[status]]
         typer.echo(", ".join(f"{self.counts[status]:,} {status}" for status in shown), err=True)
+
+    @property
+    def counts(self) -> Counter[str]:
+        """Counts of outcomes by status."""
+        return self.report.counts
+
+    @property
+    def changed(self) -> bool:
+        """Whether something is not as it was before."""
+        return any(self.changes[change] for change in (*CHANGES, "restated"))
 
     @property
     def in_vain(self) -> bool:
@@ -73,6 +85,15 @@ def print_refusal(outcome: ImportOutcome) -> None:
     if outcome.status == "refused":
         line = f"refused {outcome.place}: {outcome.reason}"
         typer.echo(escape_unprintable(line), err=True)
+
+
+def print_change(outcome: ImportOutcome) -> None:
+    """Print a line about a source, unless it is as it was."""
+    if outcome.status != "skipped":
+        former = f"{outcome.former} -> " if outcome.former else ""
+        reason = f": {outcome.reason}" if outcome.reason else ""
+        line = f"{outcome.change or outcome.status} {former}{outcome.place}{reason}"
+        typer.echo(escape_unprintable(line))
 
 
 @contextmanager

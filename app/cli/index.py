@@ -12,7 +12,8 @@ from rich.table import Table
 from typer.core import TyperGroup
 
 from app import priority
-from app.cli.options import Data, Named, OnCluster, plain_errors, settings_for
+from app.cli import deleted
+from app.cli.options import Data, Named, OnCluster, check_paths, plain_errors, settings_for
 from app.defaults import DEFAULT_COLLECTION
 from index.progress import show
 
@@ -48,9 +49,10 @@ app = typer.Typer(
 @app.command()
 def add(
     paths: Annotated[
-        list[Path] | None,
+        list[str] | None,
         typer.Argument(
-            exists=True, help="Folders, photos, .jsonl files, or tables: .csv, .tsv, .parquet."
+            help="Folders, s3://BUCKET/FOLDER, photos, .jsonl files, or tables: .csv, .tsv, "
+            ".parquet."
         ),
     ] = None,
     collection: Named = DEFAULT_COLLECTION,
@@ -71,20 +73,44 @@ def add(
         typer.Option(help="File for refused rows. [default: next to the table]"),
     ] = None,
     sync: Annotated[
-        bool,
-        typer.Option("--sync", help="Delete items of files and rows that are no longer there."),
-    ] = False,
+        bool | None,
+        typer.Option(
+            "--sync/--no-sync",
+            help="Delete items of what is no longer there. [default: of folders]",
+        ),
+    ] = None,
     most_deleted: Annotated[
-        float,
-        typer.Option(min=0, max=1, help="With --sync: the largest share of them to delete."),
-    ] = 0.1,
+        float | None,
+        typer.Option(
+            min=0,
+            max=1,
+            help="The largest share to delete. [default: 0.1; of folders also up to 5 items]",
+        ),
+    ] = None,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Delete as many as are gone: --most-deleted 1.")
+    ] = False,
     exclude: Annotated[
         list[str] | None,
         typer.Option(help="Files and folders to leave out, in the patterns of .gitignore."),
     ] = None,
+    listed: Annotated[
+        bool, typer.Option("--list", help="Print each change: new, renamed, deleted, and so on.")
+    ] = False,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Go on, and index again after every change.")
+    ] = False,
+    rescan: Annotated[
+        float,
+        typer.Option(min=0.01, help="With --watch: the minutes until a scan without a change."),
+    ] = 60,
+    parent: Annotated[int | None, typer.Option(hidden=True)] = None,
     cluster: OnCluster = None,
 ) -> None:
     """Index photos and sentences; an interrupted import continues when repeated.
+
+    A folder's items become equal to its photos: renamed and moved files keep their items, and those
+    of deleted files go. Nothing goes from a folder that is empty or unreadable, or has lost many.
 
     A .jsonl file holds lines of {"id", "image", "images", "sentences", "metadata"}, each optional,
     or rows of a table. The roles of columns are guessed, and printed before any row is read.
@@ -92,7 +118,7 @@ def add(
 
     Examples: `tessera index ~/Pictures`, `tessera index products.csv --collection shop`
 
-    `tessera index ~/Pictures --sync --exclude '*.tmp' --exclude cache/`
+    `tessera index ~/Pictures --watch --exclude '*.tmp' --exclude cache/`
 
     `tessera index /shared/photos --cluster HOST:6379` embeds on a Ray cluster.
     See docs/use/cluster.md.
@@ -104,29 +130,34 @@ def add(
     if not settings.cluster:  # whose actors do the work, and wait for this process
         priority.lower(priority.BACKGROUND)
     with plain_errors():
-        from app.cli.import_paths import ImportOptions, PathImport
+        from app.cli.import_paths import ImportOptions, PathImport, read_place
         from app.cli.options import load_engine
         from app.imports.columns import read_mapping
 
+        places = [read_place(path) for path in paths or ()]
         engine = load_engine(settings.model_copy(update={"cluster": ""}))  # nothing is searched
         columns = read_mapping(mapping) if mapping else {}
         if reembed:
             _reembed(engine, collection, keep=keep)
-        options = ImportOptions(
-            columns, refused, tuple(exclude or ()), most_deleted if sync else None
-        )
+        share = 1.0 if yes else most_deleted
+        options = ImportOptions(columns, refused, tuple(exclude or ()), sync, share, listed)
+        work = PathImport(engine, collection, settings, options)
         try:
-            tally = PathImport(engine, collection, settings, options).run(paths or [])
+            if watch:
+                work.follow(places, 60 * rescan, parent)
+                return
+            tally = work.run(places)
         except KeyboardInterrupt:
             typer.echo("Interrupted; what was stored stays. Run it again to go on.", err=True)
             raise typer.Exit(130) from None
-        if not settings.cluster:  # whose shards build what they need
-            engine.indexes.build()
         engine.close()
     if paths:
         tally.print()
     if tally.failed or tally.in_vain:
         raise typer.Exit(1)
+
+
+app.command("deleted")(deleted.list_deleted)
 
 
 @app.command()
@@ -184,9 +215,10 @@ def audit(
         )
 
 
-def _check_options(paths: list[Path] | None, *, reembed: bool, keep: bool) -> None:
+def _check_options(paths: list[str] | None, *, reembed: bool, keep: bool) -> None:
     if not paths and not reembed:
         raise typer.BadParameter("name a folder, a photo or a .jsonl file")
+    check_paths(paths or ())
     if keep and not reembed:
         raise typer.BadParameter("--keep needs --reembed: give both, or neither")
 

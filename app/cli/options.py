@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -32,6 +32,13 @@ Adopt = Annotated[
     ),
 ]
 Named = Annotated[str, typer.Option(help="A named set of items.")]
+
+
+def check_paths(paths: Iterable[str]) -> None:
+    """Refuse a missing path; addresses are not looked at."""
+    for path in paths:
+        if "://" not in path and not Path(path).exists():
+            raise typer.BadParameter(f"Path {escape_unprintable(path)!r} does not exist.")
 
 
 def settings_for(**options: object) -> Settings:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from app import torch_import
-from app.cli.options import Adopt, Data, OnCluster, plain_errors, settings_for
+from app.cli.options import Adopt, Data, OnCluster, check_paths, plain_errors, settings_for
 from app.defaults import DEFAULT_COLLECTION
 
 if TYPE_CHECKING:
@@ -37,7 +37,11 @@ logger = logging.getLogger("tessera")
 Host = Annotated[str | None, typer.Option(help="Address. [default: 127.0.0.1]")]
 Port = Annotated[int | None, typer.Option(help="Port. [default: 8000]")]
 Photos = Annotated[
-    Path | None, typer.Option(exists=True, help="Photos to index in the background.")
+    list[str] | None,
+    typer.Option(help="A folder of photos to index, and to follow its changes."),
+]
+Rescan = Annotated[
+    float, typer.Option(min=0.01, help="Minutes until photos are looked at without a change.")
 ]
 WithSample = Annotated[
     bool, typer.Option("--sample/--no-sample", help="Sample photos, if there are none.")
@@ -62,6 +66,7 @@ def serve(
     port: Port = None,
     data: Data = None,
     photos: Photos = None,
+    rescan: Rescan = 60,
     with_sample: WithSample = True,
     demo: DemoName = None,
     open_: Open = False,
@@ -93,6 +98,7 @@ def serve(
         ssl_certfile=ssl_certfile,
         ssl_keyfile=ssl_keyfile,
     )
+    check_paths(photos or ())
     with plain_errors():
         from app.access.keyring import Keyring, check_lock
 
@@ -100,10 +106,12 @@ def serve(
         check_certificate(settings)
         settings = fit_connections(settings)
         listener = bind_socket(settings.host, settings.port)
-    demo_name = demo or ("photos" if with_sample and photos is None else None)
+    demo_name = demo or ("photos" if with_sample and not photos else None)
     try:
         with closing(listener):
-            _load_and_serve(settings, listener, photos, demo_name, adopt=adopt_pictures)
+            _load_and_serve(
+                settings, listener, photos or (), demo_name, adopt=adopt_pictures, rescan=rescan
+            )
     finally:
         gc.freeze()  # the process ends: to look through all models for garbage takes 2 s
 
@@ -111,10 +119,11 @@ def serve(
 def _load_and_serve(
     settings: Settings,
     listener: socket.socket,
-    photos: Path | None,
+    photos: Sequence[str],
     demo: str | None,
     *,
     adopt: bool,
+    rescan: float,
 ) -> None:
     with plain_errors():
         torch_import.import_torch(settings.device)
@@ -123,7 +132,8 @@ def _load_and_serve(
         engine, shown, sources = _load(settings, demo, adopt=adopt)
     # The server passes on the signal that ended it, and what began here must end too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-    with _index_photos(photos, settings), suppress(KeyboardInterrupt):
+    token = engine.open(DEFAULT_COLLECTION, reading=True).token
+    with _index_photos(photos, token, settings, rescan), suppress(KeyboardInterrupt):
         if settings.workers > 1:
             with index_meanwhile(engine, shown, sources, settings, engine.close):
                 del engine
@@ -260,13 +270,23 @@ def _load(
 
 
 @contextmanager
-def _index_photos(photos: Path | None, settings: Settings) -> Iterator[None]:
-    """Index photos in a child process of lower priority."""
-    if photos is None:
+def _index_photos(
+    photos: Sequence[str], collection: str, settings: Settings, rescan: float
+) -> Iterator[None]:
+    """Index photos in a child process of lower priority.
+
+    It follows their changes. `collection` is a token.
+    """
+    if not photos:
         yield
         return
-    command = ["-m", "tessera", "index", str(photos), "--data", str(settings.data)]
-    child = subprocess.Popen([sys.executable, *command])  # noqa: S603 - our own command
+    from app.imports.progress import note_start
+
+    note_start(settings.data, collection)
+    options = ("--watch", "--rescan", str(rescan), "--parent", str(os.getpid()))
+    command = [sys.executable, "-m", "tessera", "index", *photos, *options]
+    command += ["--data", str(settings.data)]
+    child = subprocess.Popen(command)  # noqa: S603 - our own command
     try:
         yield
     finally:

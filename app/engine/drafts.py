@@ -47,6 +47,7 @@ class Draft:
     source: str | None = None
     stamp: str | None = None
     notes: tuple[str, ...] = ()  # what was left out of the photos
+    spare_id: str | None = None  # where another item has its id
 
     @classmethod
     def of(cls, entry: Entry) -> Draft:

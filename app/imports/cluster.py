@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from ray.data import ActorPoolStrategy, DataContext
 from app import priority
 from app.engine.drafts import Draft
 from app.engine.engine import Engine
-from app.imports import source_reading, storing
+from app.imports import settling, source_reading, storing
 from app.imports.fetching import Fetcher, refuse
 from app.imports.photo_decoders import Allowance, Decoders
 from app.imports.sources import ImportOutcome, ItemSource
@@ -99,8 +100,8 @@ def import_sources(
     settings = settings.model_copy(update=WITHOUT)
     DataContext.get_current().enable_progress_bars = False
     home = engine.open(collection, create=True)
-    stream = storing.settle_known(engine, collection, home, incoming)
-    for part in storing.split_stream(stream, WINDOW):
+    stream = settling.settle_known(engine, collection, home, incoming, settings.upload_bytes)
+    for part in settling.split_stream(stream, WINDOW):
         yield from (outcome for outcome in part if isinstance(outcome, ImportOutcome))
         sources, taken = _deduplicate([source for source in part if isinstance(source, ItemSource)])
         yield from taken
@@ -156,6 +157,9 @@ def _deduplicate(sources: Sequence[ItemSource]) -> tuple[list[ItemSource], list[
     refused = []
     for source in sources:
         owner = first.setdefault(source.id, source)
+        if owner.place != source.place and source.spare_id is not None:
+            spare = replace(source, id=source.spare_id)
+            owner = first.setdefault(spare.id, spare)
         if owner.place != source.place:
             reason = f"its id {source.id!r} is taken by {owner.place}; rename one"
             refused.append(ImportOutcome(source.place, "refused", reason))

@@ -8,13 +8,17 @@ from hashlib import blake2b
 from pathlib import Path
 
 from app.engine.engine import Engine
-from app.imports.folder import TABLE_ENDINGS
+from app.imports.folder import TABLE_ENDINGS, is_row
+from app.imports.folders.moves import list_sources
+from app.imports.folders.objects import ObjectFolder
 from app.imports.sources import ImportOutcome, ItemSource, readable
 from index.catalog import edits
 from index.catalog.edits import ItemSelection
+from index.catalog.reader import SourceRow
 from index.items import Collection
 
-PAGE = 10_000  # items that the catalog lists at a time
+SHARE = 0.1  # of the items of a path that an import deletes by itself
+FEW = 5  # items of a folder that it deletes as well, if half of them stay
 
 
 class NothingDeleted(ValueError):
@@ -30,7 +34,7 @@ class Departures:
     What cannot be read counts as there: a file, all below a folder, and of a table all rows.
     """
 
-    path: Path
+    path: Path | ObjectFolder
     _folder: bool = field(init=False)
     _seen: set[bytes] = field(default_factory=set)
     _unreadable: list[str] = field(default_factory=list)
@@ -59,48 +63,62 @@ class Departures:
         else:
             self._unknown += 1
 
-    def list_departed(self, engine: Engine, home: Collection) -> tuple[list[str], int]:
-        """List the ids of departed items, and count all items."""
-        departed, total = list[str](), 0
-        for item, source in self._list_stored(engine, home):
+    def list_departed(self, engine: Engine, home: Collection) -> tuple[list[SourceRow], int]:
+        """List departed items, and count all items."""
+        prefix = f"{readable(self.path.resolve())}{'/' if self._folder else '#'}"
+        displaced = set(engine.catalog.list_displaced(home, prefix) if self._folder else ())
+        departed, total = list[SourceRow](), 0
+        for row in list_sources(engine, home, prefix):
+            if self._folder and is_row(row.source):
+                continue
             total += 1
-            if _digest(source) not in self._seen and not source.startswith(tuple(self._unreadable)):
-                departed.append(item)
+            if row.id in displaced or not self._is_there(row.source):
+                departed.append(row)
         return ([] if self._unknown else departed), total
 
-    def _list_stored(self, engine: Engine, home: Collection) -> Iterator[tuple[str, str]]:
-        """Yield the ids and sources of stored items of the path."""
-        prefix = f"{readable(self.path.resolve())}{'/' if self._folder else '#'}"
-        after = ""
-        while page := engine.catalog.list_sources(home, prefix, after=after, limit=PAGE):
-            yield from (pair for pair in page if not (self._folder and _is_row(pair[1])))
-            after = page[-1][0]
+    def _is_there(self, source: str) -> bool:
+        return _digest(source) in self._seen or source.startswith(tuple(self._unreadable))
 
-    def delete(self, engine: Engine, home: Collection, most: float) -> int:
-        """Delete departed items, and return their number; NothingDeleted above a share."""
+    def delete(self, engine: Engine, home: Collection, most: float | None) -> list[SourceRow]:
+        """Delete departed items, and return them; NothingDeleted for too many.
+
+        Too many are more than a share. Without it a tenth, and of a folder up to five if half of
+        its items stay.
+        """
         departed, total = self.list_departed(engine, home)
         if self._unknown:
             raise NothingDeleted(
                 f"{self._unknown:,} rows of {readable(self.path)} have no readable id, and may be "
                 "of any item: none was deleted"
             )
-        if len(departed) > most * total:
-            raise NothingDeleted(
-                f"{len(departed):,} of {total:,} items are no longer in {readable(self.path)}, and "
-                f"{most:.0%} at most may be deleted: none was. Is it whole? --most-deleted 1 "
-                "allows it"
-            )
-        return edits.delete(engine.catalog, home, ItemSelection(departed)) if departed else 0
+        if len(departed) > self._count_allowed(total, most):
+            raise NothingDeleted(self._explain(len(departed), total, most))
+        revisions = [row.revision for row in departed]
+        if revisions:
+            edits.delete(engine.catalog, home, ItemSelection(revisions=revisions))
+        return departed
+
+    def _count_allowed(self, total: int, most: float | None) -> float:
+        if most is not None:
+            return most * total
+        return max(SHARE * total, min(FEW, total // 2) if self._folder else 0)
+
+    def _explain(self, departed: int, total: int, most: float | None) -> str:
+        place = readable(self.path)
+        if self._folder and departed == total:
+            why = "the folder is empty, or is not mounted"
+        else:
+            few = f", or {FEW} of a folder" if self._folder and most is None else ""
+            why = f"{SHARE if most is None else most:.0%}{few} at most are deleted"
+        return (
+            f"{departed:,} of {total:,} items are no longer in {place}, and none was deleted: "
+            f"{why}. Is it whole? --yes deletes them"
+        )
 
 
-def watched(path: Path) -> bool:
+def watched(path: Path | ObjectFolder) -> bool:
     """Return whether a path is a folder or has rows."""
-    return path.is_dir() or path.suffix.lower() in TABLE_ENDINGS
-
-
-def _is_row(source: str) -> bool:
-    """Return whether a source is a row of a file."""
-    return any(f"{ending}#" in source.lower() for ending in TABLE_ENDINGS)
+    return isinstance(path, ObjectFolder) or path.is_dir() or path.suffix.lower() in TABLE_ENDINGS
 
 
 def _digest(place: str) -> bytes:

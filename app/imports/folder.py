@@ -5,16 +5,24 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from pathspec import GitIgnoreSpec
 
 from app.imports.file_metadata.pairs import FileSize, PhotoFiles, group, is_sidecar
+from app.imports.folders.ignoring import IGNORE_FILE, LONGEST_FILE, Patterns, read_patterns
 from app.imports.item_lines import read_items
 from app.imports.photo_files import FileReading
-from app.imports.sources import ImportOutcome, ItemSource, make_stamp, name_file, readable
+from app.imports.sources import (
+    ImportOutcome,
+    ItemSource,
+    make_stamp,
+    name_file,
+    open_regular,
+    readable,
+)
 from index.items import check_new_id
 from models.vision.formats.kinds import RAW_ENDINGS, VIDEO_ENDINGS, kind_of
 from models.vision.formats.video_frames import readable as can_read_videos
@@ -48,7 +56,9 @@ def find(
     """
     for path in paths:
         try:
-            yield from _find(path, exclude, reading)
+            rows = path.suffix.lower() == ".jsonl" and not path.is_dir()
+            entries = _find(path, exclude, reading)
+            yield from entries if rows else map(_let_move, entries)
         except OSError as unreadable:
             yield _refuse_unreadable(path, unreadable)
 
@@ -77,12 +87,17 @@ class _Walk:
     exclude: GitIgnoreSpec
     reading: FileReading
     followed: list[Path] = field(default_factory=list)  # where links led that were followed
+    patterns: dict[Path, Patterns] = field(default_factory=dict)  # that hold in folders
 
     def __iter__(self) -> Iterator[ItemSource | ImportOutcome]:
         unreadable = list[OSError]()
         for place, folders, files in os.walk(
             self.root, onerror=unreadable.append, followlinks=True
         ):
+            if wrong := self._read_patterns(Path(place), files):
+                folders.clear()
+                yield ImportOutcome(readable(place), "refused", wrong)
+                continue
             left_out = {name: self._skip_folder(Path(place, name)) for name in sorted(folders)}
             folders[:] = [name for name, kind in left_out.items() if not kind]
             for name, kind in left_out.items():
@@ -91,6 +106,20 @@ class _Walk:
             yield from self._take_files(Path(place), sorted(files))
         for failed in unreadable:
             yield _refuse_unreadable(failed.filename, failed)
+
+    def _read_patterns(self, folder: Path, files: Sequence[str]) -> str:
+        """Read a folder's file of patterns; return its fault, or nothing."""
+        patterns = self.patterns.get(folder.parent, Patterns())
+        if IGNORE_FILE in files:
+            try:
+                with open_regular(folder / IGNORE_FILE) as file:
+                    lines = read_patterns(file.read(LONGEST_FILE + 1))
+                name = "" if folder == self.root else f"{readable(folder.relative_to(self.root))}/"
+                patterns = patterns.add(name, lines)
+            except (OSError, ValueError) as wrong:
+                return f"its {IGNORE_FILE} is not understood: {wrong}"
+        self.patterns[folder] = patterns
+        return ""
 
     def _skip_folder(self, folder: Path) -> str:
         """Return the kind of an unread folder; empty for others."""
@@ -165,7 +194,17 @@ class _Walk:
         return f"{ending} files" if ending else "files without an ending"
 
     def _is_excluded(self, path: Path, end: str = "") -> bool:
-        return self.exclude.match_file(f"{readable(path.relative_to(self.root))}{end}")
+        name = f"{readable(path.relative_to(self.root))}{end}"
+        return self.exclude.match_file(name) or self.patterns[path.parent].exclude(name)
+
+
+def _let_move(entry: ItemSource | ImportOutcome) -> ItemSource | ImportOutcome:
+    return replace(entry, movable=True) if isinstance(entry, ItemSource) else entry
+
+
+def is_row(place: str) -> bool:
+    """Return whether a place is a row of a file."""
+    return any(f"{ending}#" in place.lower() for ending in TABLE_ENDINGS)
 
 
 def _overlap(one: Path, other: Path) -> bool:

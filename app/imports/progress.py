@@ -9,6 +9,7 @@ import json
 import logging
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from stat import S_ISREG
@@ -20,6 +21,7 @@ from app.imports.sources import ImportOutcome
 
 FOLDER = "imports"  # in the data folder
 WRITTEN = 0.2  # seconds between two notes of an import
+RENEWED = 30.0  # seconds between two notes of one that has stored nothing
 FORGOTTEN = 120.0  # seconds after which an import that wrote no note counts as ended
 LONGEST = 10_000  # bytes of a note
 
@@ -32,35 +34,82 @@ def note_progress(
     """Pass an import's outcomes on, and note the number of remaining sources.
 
     `collection` is the token of a collection. `count` counts all sources, in a thread of its own,
-    as a folder may be large.
+    as a folder may be large, and once something is stored: a folder without a change is read once.
     """
-    file = data / FOLDER / f"{uuid4().hex}.json"
-    with _log_failures(file.parent):
-        file.parent.mkdir(parents=True, exist_ok=True)
-    processed, ended, writing = 0, Event(), Lock()
+    note = _Note(data / FOLDER / f"{uuid4().hex}.json", collection, count)
+    with _log_failures(note.file.parent):
+        note.file.parent.mkdir(parents=True, exist_ok=True)
+    note.write(0)
+    with _log_failures(note.file):
+        _start_note(data, collection).unlink(missing_ok=True)
+    Thread(target=note.renew, daemon=True).start()
+    try:
+        for outcome in outcomes:
+            note.processed += 1
+            if outcome.status == "stored":
+                note.storing.set()
+            yield outcome
+    finally:
+        note.close()
 
-    def note() -> None:
+
+@dataclass(slots=True)
+class _Note:
+    """The note of a running import."""
+
+    file: Path
+    collection: str
+    count: Callable[[], int]
+    processed: int = 0
+    storing: Event = field(default_factory=Event)
+    _ended: Event = field(default_factory=Event)
+    _writing: Lock = field(default_factory=Lock)
+
+    def renew(self) -> None:
+        """Write the note again until the import ends."""
+        while not self.storing.wait(RENEWED):
+            self.write(0)
+        if self._ended.is_set():
+            return
         try:
-            total = count()
+            total = self.count()
         except Exception as failed:  # noqa: BLE001 - the import itself says what is wrong
             log.debug("the sources are not counted: %s", failed)
             return
-        while not ended.is_set():
-            with writing:
-                if not ended.is_set():
-                    _write(file, collection, max(total - processed, 0))
-            ended.wait(WRITTEN)
+        while not self._ended.is_set():
+            self.write(max(total - self.processed, 0))
+            self._ended.wait(WRITTEN)
 
-    Thread(target=note, daemon=True).start()
-    try:
-        for outcome in outcomes:
-            processed += 1
-            yield outcome
-    finally:
-        with writing:
-            ended.set()
-            with _log_failures(file):
-                file.unlink(missing_ok=True)
+    def write(self, left: int) -> None:
+        """Write the number left, unless the import has ended."""
+        with self._writing:
+            if not self._ended.is_set():
+                _write(self.file, self.collection, left)
+
+    def close(self) -> None:
+        """Delete the note."""
+        with self._writing:
+            self._ended.set()
+            self.storing.set()
+            with _log_failures(self.file):
+                self.file.unlink(missing_ok=True)
+
+
+def note_start(data: Path, collection: str) -> None:
+    """Note an import about to start, until it does."""
+    file = _start_note(data, collection)
+    with _log_failures(file):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        _write(file, collection, 0)
+
+
+def _start_note(data: Path, collection: str) -> Path:
+    return data / FOLDER / f"start-{collection}.json"
+
+
+def is_importing(data: Path, collection: str) -> bool:
+    """Return whether an import into a collection runs."""
+    return any(_read(file, collection) is not None for file in (data / FOLDER).glob("*.json"))
 
 
 def count_coming(data: Path, collection: str) -> int:
@@ -72,7 +121,7 @@ def count_coming(data: Path, collection: str) -> int:
     for part in folder.glob("*.part"):  # of an import that was killed as it wrote
         with suppress(OSError):
             _forget(part)
-    return sum(_read(file, collection) for file in folder.glob("*.json"))
+    return sum(_read(file, collection) or 0 for file in folder.glob("*.json"))
 
 
 def _write(file: Path, collection: str, left: int) -> None:
@@ -83,25 +132,27 @@ def _write(file: Path, collection: str, left: int) -> None:
         whole.replace(file)
 
 
-def _read(file: Path, collection: str) -> int:
-    """Read the number left; 0 for another collection or a damaged note."""
+def _read(file: Path, collection: str) -> int | None:
+    """Read the number left; None for another collection or a damaged note."""
     changed = 0.0
     try:
         status = file.stat()
         changed = status.st_mtime
         if _forget(file):
-            return 0
+            return None
         if not S_ISREG(status.st_mode) or status.st_size > LONGEST:  # a pipe has no end
             raise ValueError(f"it is no regular file of up to {LONGEST:,} bytes")
         note = json.loads(file.read_bytes())
-        left = note["left"] if note["collection"] == collection else 0
+        if note["collection"] != collection:
+            return None
+        left = note["left"]
         if type(left) is not int or left < 0:
             raise ValueError(f"left is {left!r:.50}, not a number from 0")
     except FileNotFoundError:  # the import ended
-        return 0
+        return None
     except (OSError, ValueError, TypeError, LookupError, RecursionError) as damaged:
         _log_damage(file, changed, f"{type(damaged).__name__}: {damaged}")
-        return 0
+        return None
     return int(left)
 
 

@@ -17,8 +17,9 @@ from app.imports.file_metadata.memory import remember
 from app.imports.file_metadata.pairs import is_footage
 from app.imports.file_metadata.reading import NO_FILE, Sidecar, open_at_once
 from app.imports.file_metadata.xmp import LARGEST
+from app.imports.folders.objects import StoredObject
 from app.imports.photo_files import FileDecoder, FileReading
-from app.imports.sources import ImportOutcome, ItemSource
+from app.imports.sources import ImportOutcome, ItemSource, PhotoPlace
 from models.vision.photo_decoding import ImageError, too_many_bytes
 
 
@@ -32,6 +33,7 @@ def read(
         sentences=source.sentences,
         source=source.place,
         stamp=source.stamp,
+        spare_id=source.spare_id,
     )
     try:
         if source.reading is not None:
@@ -53,7 +55,7 @@ def _read_described(
     """Decode photos and read their metadata, below the source's own."""
     sidecars, facts = _read_sidecars(source.sidecars), dict[str, Any]()
 
-    def read_photo(photo: Path | str | bytes) -> PhotoFile:
+    def read_photo(photo: PhotoPlace) -> PhotoFile:
         if isinstance(photo, Path) and is_footage(photo):
             return decode.read(photo, sidecars)
         return decode.read(_get_bytes(photo, most_bytes, fetch), sidecars)
@@ -85,9 +87,7 @@ def add_photos(
     return replace(draft, metadata={**reading.complete(facts), **draft.metadata})
 
 
-def _read_spare(
-    spares: Sequence[Path], read_photo: Callable[[Path | str | bytes], PhotoFile]
-) -> PhotoFile:
+def _read_spare(spares: Sequence[Path], read_photo: Callable[[PhotoPlace], PhotoFile]) -> PhotoFile:
     """Read the first readable of the other files of a broken photo."""
     for spare in spares[:-1]:
         with suppress(ImageError, OSError):
@@ -104,7 +104,9 @@ def _read_sidecars(files: Sequence[Path]) -> list[Sidecar]:
     return sidecars
 
 
-def _get_bytes(photo: Path | str | bytes, most: int, fetch: Fetch) -> bytes:
+def _get_bytes(photo: PhotoPlace, most: int, fetch: Fetch) -> bytes:
+    if isinstance(photo, StoredObject):
+        return photo.read(most)
     if isinstance(photo, Path):
         return _read_bytes(photo, most)
     return fetch(photo) if isinstance(photo, str) else photo

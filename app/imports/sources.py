@@ -6,37 +6,52 @@ import json
 import os
 import re
 import stat
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from hashlib import blake2b, sha256
+from io import BufferedReader
 from pathlib import Path
 from typing import Any, Literal
 
 from app.imports.file_metadata.reading import NO_FILE
+from app.imports.folders.objects import StoredObject
 from app.imports.photo_files import FileReading
 from index.items import LONGEST_ID, metadata_text
 
 ESCAPED = re.compile(rb"\\x([0-9a-f]{2})")  # a byte of a path that is no UTF-8
-Status = Literal["stored", "patched", "skipped", "refused", "unread", "joined"]
+Status = Literal["stored", "patched", "skipped", "refused", "unread", "joined", "deleted"]
+PhotoPlace = Path | str | bytes | StoredObject  # a file, an address to fetch from, or bytes
+Change = Literal["", "new", "changed", "renamed", "restated", "deleted"]
 
 
 @dataclass(frozen=True, slots=True)
 class ItemSource:
     """An item to import: its place and its stamp.
 
-    The stamp has its files' sizes and times.
+    The stamp has its files' sizes and times. The item of a `movable` source keeps its id and its
+    vectors under another path, and has another id where its own is taken.
     """
 
     id: str
     place: str
     stamp: str
-    photos: tuple[Path | str | bytes, ...] = ()  # files, addresses to fetch from, or bytes
+    photos: tuple[PhotoPlace, ...] = ()
     sentences: tuple[str, ...] = ()
     metadata: dict[str, Any] = field(default_factory=dict)
     size: int = 0  # about how many bytes its texts have
     spares: tuple[Path, ...] = ()  # files of the same photo, if it cannot be read
     sidecars: tuple[Path, ...] = ()
     reading: FileReading | None = None  # of metadata from its files
+    movable: bool = False
+
+    @property
+    def spare_id(self) -> str | None:
+        """The id if another item has its own; None for fixed ids."""
+        if not self.movable:
+            return None
+        digest = blake2b(f"{self.place}\n{self.stamp}".encode(), digest_size=4).hexdigest()
+        return name_file(f"{self.id}~{digest}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,17 +60,19 @@ class ImportOutcome:
 
     "patched" is an item of which only metadata or place changed, and "unread" a file or a folder
     of a kind that is not read: the reason names the kind. "joined" is a file of another one's item,
-    such as a sidecar. A refused row has the `source` of its
-    item, as far as that is known.
+    such as a sidecar. A refused row has the `source` of its item, as far as that is known. A
+    renamed file has its `former` place.
     """
 
     place: str
     status: Status
     reason: str = ""
     source: str | None = None
+    change: Change = ""
+    former: str = ""
 
 
-def readable(path: Path | str) -> str:
+def readable(path: os.PathLike[str] | str) -> str:
     r"""Write a path as Unicode, with escapes such as \xff.
 
     They stand for bytes that are no UTF-8.
@@ -86,15 +103,36 @@ def is_gone(place: str | None) -> bool:
 
     A place is a photo's path, or `file#id` of a line or a row; paths and ids may hold # as well.
     """
-    if place is None:
+    if place is None or "://" in place:
         return False
     files = (place[: mark.start()] for mark in re.finditer("#|$", place))
     return not any(_is_file(file) for file in files)
 
 
 def _is_file(place: str) -> bool:
-    unescaped = ESCAPED.sub(lambda byte: bytes([int(byte[1], 16)]), place.encode())
-    return os.path.isfile(place) or os.path.isfile(unescaped)  # noqa: PTH113 - False for a long id
+    return any(map(os.path.isfile, _spell(place)))  # False for a long id
+
+
+def _spell(place: str) -> tuple[str | bytes, bytes]:
+    """Return the possible paths of a place."""
+    return place, ESCAPED.sub(lambda byte: bytes([int(byte[1], 16)]), place.encode())
+
+
+def stamp_at(place: str) -> str | None:
+    """Return the stamp of a place now; empty if it is gone.
+
+    None if that is not known, as for a folder that cannot be read.
+    """
+    if not os.path.isabs(place):  # noqa: PTH117 - an address is no path
+        return None
+    for path in _spell(place):
+        try:
+            return _write_stamp(os.stat(path))  # noqa: PTH116 - bytes are no Path
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except (OSError, ValueError):
+            return None
+    return ""
 
 
 def make_stamp(file: Path) -> str:
@@ -102,17 +140,39 @@ def make_stamp(file: Path) -> str:
 
     ValueError for a pipe or a device.
     """
-    status = file.stat()
+    return _write_stamp(file.stat())
+
+
+def _write_stamp(status: os.stat_result) -> str:
     if not stat.S_ISREG(status.st_mode):
         raise ValueError(NO_FILE)
     return f"{status.st_size}-{status.st_mtime_ns}"
+
+
+@contextmanager
+def open_regular(file: Path | str | bytes) -> Iterator[BufferedReader]:
+    """Open a regular file without waiting, even for a pipe."""
+    with open(file, "rb", opener=_open_at_once) as opened:
+        if not stat.S_ISREG(os.fstat(opened.fileno()).st_mode):
+            raise ValueError(NO_FILE)
+        yield opened
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
+def open_place(place: str) -> AbstractContextManager[BufferedReader]:
+    """Open the photo at a place."""
+    path = next((path for path in _spell(place) if os.path.isfile(path)), place)  # noqa: PTH113
+    return open_regular(path)
 
 
 def stamp_row(
     name: str,
     metadata: Mapping[str, Any],
     sentences: Sequence[str],
-    photos: Sequence[Path | str | bytes],
+    photos: Sequence[PhotoPlace],
     looks: str,
 ) -> str:
     """Return a row's stamp: a digest, and its photos' stamps."""
@@ -121,7 +181,7 @@ def stamp_row(
     return f"{digest}-{looks}" if looks else digest
 
 
-def _name_photo(photo: Path | str | bytes) -> str:
+def _name_photo(photo: PhotoPlace) -> str:
     return sha256(photo).hexdigest() if isinstance(photo, bytes) else str(photo)
 
 

@@ -5,28 +5,26 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 
 from app.engine.drafts import Draft
 from app.engine.engine import Engine
-from app.engine.refusals import write_each
 from app.imports import source_reading
 from app.imports.fetching import Fetch, refuse
-from app.imports.file_metadata.memory import merge_draft, state_of
+from app.imports.file_metadata.memory import merge_draft
 from app.imports.photo_files import DirectDecoder, FileDecoder
+from app.imports.settling import patch_items, settle_known
 from app.imports.sources import (
+    Change,
     ImportOutcome,
     ItemSource,
     is_gone,
-    same_but_for_metadata,
 )
-from app.telemetry.requests import stage
-from index.catalog.restating import Restatement, restate
+from index.catalog.restating import Restatement
 from index.items import Collection, Item, Replaced
 
 DECODERS = 2  # threads that decode ahead of the model
-PORTION = 2**24  # bytes of texts that are on their way together
 DIRECT = DirectDecoder()
-LOOKED_UP = 500  # sources that the catalog is asked about at a time
 
 
 def import_sources(
@@ -49,7 +47,7 @@ def import_sources(
     home = engine.open(collection, create=True)
     pool = ThreadPoolExecutor(DECODERS)
     try:
-        unread = settle_known(engine, collection, home, incoming)
+        unread = settle_known(engine, collection, home, incoming, most_bytes)
 
         def read_source(source: ItemSource) -> Draft | ImportOutcome:
             return source_reading.read(source, most_bytes, decode, fetch)
@@ -60,80 +58,6 @@ def import_sources(
                 engine.catalog.names.check(collection, home)
     finally:
         pool.shutdown(cancel_futures=True)
-
-
-def settle_known(
-    engine: Engine,
-    collection: str,
-    home: Collection,
-    incoming: Iterable[ItemSource | ImportOutcome],
-) -> Iterator[ItemSource | ImportOutcome]:
-    """Replace sources without new photos by their outcomes.
-
-    Skips what is unchanged, and patches that of which only the place or the metadata changed.
-    """
-    for part in split_stream(incoming, LOOKED_UP):
-        sources = [entry for entry in part if isinstance(entry, ItemSource)]
-        stamps = engine.catalog.stamps(home, [source.place for source in sources])
-        known = {place: state_of(stamp) for place, stamp in stamps.items()}
-        changed = [source for source in sources if known.get(source.place) != source.stamp]
-        stored = engine.catalog.get_many(home, [source.id for source in changed]) if changed else {}
-        patches = {  # by id, as an item is patched once
-            source.id: patch
-            for source in changed
-            if source.id in stored and (patch := _restate(source, stored[source.id]))
-        }
-        patched = dict(_patch(engine, collection, home, list(patches.values())))
-        for entry in part:
-            if isinstance(entry, ImportOutcome):
-                yield entry
-            elif known.get(entry.place) == entry.stamp:
-                yield ImportOutcome(entry.place, "skipped")
-            else:
-                yield patched.get(entry.place, entry)
-
-
-def _restate(source: ItemSource, stored: Item) -> Restatement | None:
-    """Return the change of an item, if its stamp tells enough.
-
-    It tells if photos and sentences are the same.
-    """
-    here = source.place == stored.source
-    if stored.stamp is None or not (here or is_gone(stored.source)):
-        return None
-    if source.stamp == state_of(stored.stamp):  # only its place is another one
-        return Restatement(stored, source.place, stored.stamp, stored.metadata)
-    if same_but_for_metadata(source, stored.metadata, stored.stamp):
-        return Restatement(stored, source.place, source.stamp, source.metadata)
-    return None
-
-
-def _patch(
-    engine: Engine, collection: str, home: Collection, patches: Sequence[Restatement]
-) -> Iterator[tuple[str, ImportOutcome]]:
-    """Yield the outcomes of patches of unchanged items by place."""
-    with stage("store"):
-        outcomes = write_each(lambda part: restate(engine.catalog, home, part, collection), patches)
-    for patch, outcome in zip(patches, outcomes, strict=True):
-        if isinstance(outcome, str):
-            yield patch.source, ImportOutcome(patch.source, "refused", outcome)
-        elif outcome:
-            yield patch.source, ImportOutcome(patch.source, "patched")
-
-
-def split_stream(
-    incoming: Iterable[ItemSource | ImportOutcome], count: int
-) -> Iterator[list[ItemSource | ImportOutcome]]:
-    """Split a stream into parts of bounded count and size."""
-    part, size = list[ItemSource | ImportOutcome](), 0
-    for entry in incoming:
-        part.append(entry)
-        size += entry.size if isinstance(entry, ItemSource) else 0
-        if len(part) == count or size > PORTION:
-            yield part
-            part, size = [], 0
-    if part:
-        yield part
 
 
 def store(
@@ -152,12 +76,14 @@ def store(
         for draft in drafts
         if draft.source and (item := stored.get(draft.id)) and _is_alike(draft, item)
     }
-    patched = dict(_patch(engine, collection, home, list(patches.values())))
+    patched = dict(patch_items(engine, collection, home, list(patches.values())))
     yield from patched.values()
     new = [draft for draft in drafts if draft.source not in patched]
     for draft, reason in zip(new, engine.put_each(collection, home, new), strict=True):
         place = draft.source or draft.id
-        yield ImportOutcome(place, "refused", reason) if reason else ImportOutcome(place, "stored")
+        change: Change = "changed" if draft.id in stored else "new"
+        outcome = ImportOutcome(place, "stored", change=change)
+        yield ImportOutcome(place, "refused", reason) if reason else outcome
 
 
 def _is_alike(draft: Draft, stored: Item) -> bool:
@@ -211,18 +137,38 @@ def _claim(
     outcomes = [outcome for outcome in ready if isinstance(outcome, ImportOutcome)]
     if not drafts:
         return [], {}, outcomes
-    stored_items = engine.catalog.get_many(home, [draft.id for draft in drafts])
-    owners: dict[str, str | None] = {
-        item.id: item.source for item in stored_items.values() if not is_gone(item.source)
-    }
+    ids = [name for draft in drafts for name in (draft.id, draft.spare_id) if name is not None]
+    stored = engine.catalog.get_many(home, ids)
+    owners: dict[str, str | None] = {item.id: item.source for item in stored.values()}
     claimed = []
     for draft in drafts:
-        owner = owners.setdefault(draft.id, draft.source)
-        if owner == draft.source:
-            claimed.append(draft)
+        named = _choose_id(draft, owners, stored)
+        if owners.setdefault(named.id, named.source) == named.source or _is_replaceable(
+            named, owners, stored
+        ):
+            owners[named.id] = named.source
+            claimed.append(named)
         else:
-            outcomes.append(_refuse_taken(draft, owner or "an item that was put over the API"))
-    return claimed, stored_items, outcomes
+            owner = owners[named.id] or "an item that was put over the API"
+            outcomes.append(_refuse_taken(named, owner))
+    return claimed, stored, outcomes
+
+
+def _choose_id(draft: Draft, owners: Mapping[str, str | None], stored: Mapping[str, Item]) -> Draft:
+    """Return a draft with its spare id if its own is taken."""
+    if draft.spare_id is None or owners.get(draft.id, draft.source) == draft.source:
+        return draft
+    if _is_replaceable(draft, owners, stored) and _is_alike(draft, stored[draft.id]):
+        return draft  # its file was there before
+    return replace(draft, id=draft.spare_id)
+
+
+def _is_replaceable(
+    draft: Draft, owners: Mapping[str, str | None], stored: Mapping[str, Item]
+) -> bool:
+    """Return whether an id is of an item without its source."""
+    item = stored.get(draft.id)
+    return item is not None and item.source == owners[draft.id] and is_gone(item.source)
 
 
 def _refuse_taken(draft: Draft, owner: str) -> ImportOutcome:

@@ -218,7 +218,7 @@ async function showChoices({ asked, holdings, act }, found, image, signal) {
 
 /** Write an empty answer: how to fill a collection, or another search. */
 export async function nothing({ asked, mayWrite, act }, signal) {
-  const { items, coming } = await api.index(signal);
+  const { items, coming, importing } = await api.index(signal);
   const message = (title, ...content) =>
     make("div", { className: "message" }, make("h2", {}, title), ...content);
   if (items > 0) {
@@ -230,7 +230,7 @@ export async function nothing({ asked, mayWrite, act }, signal) {
     return message("Nothing found", make("p", {}, filtered ? "Nothing passes all of the filters."
       : "Try other words, or fewer of them."), clear);
   }
-  if (coming > 0) {
+  if (coming > 0 || importing) {
     return message("Being indexed", make("p", {}, "The first photos are on their way; this page shows them by itself."));
   }
   const add = make("button", { type: "button", className: "go", onclick: act.add }, "Add one here");

@@ -161,6 +161,11 @@ export async function index(signal, mayAsk = true) {
   return (await send(`index?${query}`, { signal, mayAsk })).json();
 }
 
+/** The last imports into the collection, with what they did not read. */
+export async function imports(signal) {
+  return (await (await send(`collections/${encodeURIComponent(collection())}/imports`, { signal })).json()).imports;
+}
+
 /** Example queries of the collection, where it holds a demonstration. */
 export async function examples(signal) {
   const query = new URLSearchParams({ collection: collection() });

@@ -15,6 +15,7 @@ import { watchProgress } from "./progress.js";
 import { recall, remember } from "./remembered.js";
 import { introduce, offerCollections, offerExamples } from "./start.js";
 import { listenForTyping } from "./suggest.js";
+import { showUnread } from "./unread.js";
 import { listenForPhotos } from "./upload.js";
 import { closeViewer, showViewer } from "./viewer.js";
 
@@ -102,7 +103,7 @@ function begin(title) {
   start.hidden = title !== null;
   query.hidden = true;
   query.replaceChildren();
-  at("understood").hidden = true;
+  at("understood").hidden = at("unread").hidden = true;
   if (title !== null) status.textContent = "Searching…";
 }
 
@@ -131,6 +132,7 @@ async function ask(asked) {
 async function answerWords(asked, signal) {
   const [found] = await Promise.all([answer(context, null, signal), asked.text ? null : offerExamples(visit, signal)]);
   await place(found, signal);
+  if (!asked.text && mayWrite && !context.holdings.shop) await showUnread(at("unread"), signal);
   if (asked.text && !context.holdings.shop && found.hits.length > 0) {
     results.append(...await sentencesLike(asked, signal));
   }

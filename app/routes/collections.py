@@ -18,6 +18,7 @@ from app.schemas.collections import (
     AliasTarget,
     CollectionOut,
     CollectionsOut,
+    ImportsOut,
     Renaming,
 )
 from index.items import NameConflict, check_name
@@ -53,6 +54,16 @@ def collections(engine: EngineDep) -> CollectionsOut:
 def collection(name: NameDep, engine: EngineDep) -> CollectionOut:
     """The collection of a name or an alias."""
     return answers.collection(engine, name)
+
+
+@router.get(
+    "/collections/{name}/imports",
+    dependencies=[require_role("write")],
+    responses=problems(*OF_COLLECTION),
+)
+def imports(name: NameDep, engine: EngineDep) -> ImportsOut:
+    """The last imports of this machine, and the files left out of them."""
+    return answers.imports(engine, name)
 
 
 @router.put(

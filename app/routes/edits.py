@@ -96,8 +96,8 @@ async def delete_items(
 ) -> DeletionOut:
     """Delete items by ids or by a filter, in short transactions; `dry_run` counts.
 
-    Items that are stored or patched during the deletion stay. Send the request again if the
-    connection breaks.
+    Imports leave deleted photos of folders out. Items that are stored or patched during the
+    deletion stay. Send the request again if the connection breaks.
     """
     chosen = ItemSelection(sent.ids, sent.filter)
 
@@ -106,7 +106,7 @@ async def delete_items(
 
     @stage("store")
     def delete(home: Collection) -> int:
-        return editing.delete(engine.catalog, home, chosen)
+        return editing.delete(engine.catalog, home, chosen, remember=True)
 
     work = count if sent.dry_run else delete
     with lanes.writes.place(caller):

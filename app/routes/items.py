@@ -141,11 +141,14 @@ async def delete_item(
     caller: CallerDep,
     collection: CollectionDep = DEFAULT,
 ) -> None:
-    """Delete an item; no search from now on finds it."""
+    """Delete an item; no search finds it from now on.
+
+    Imports leave its photo out.
+    """
 
     @stage("store")
     def delete(home: Collection) -> int:
-        return engine.catalog.delete(home, id, conditions.resolve(home))
+        return engine.catalog.delete(home, id, conditions.resolve(home), remember=True)
 
     with lanes.writes.place(caller):
         await lanes.writes.run(engine.write, collection, delete)

@@ -24,6 +24,7 @@ class CollectionOut(BaseModel):
     aliases: list[str] = Field(description="Other names that stand for it.")
     items: int
     coming: int = Field(description="What imports on this machine still bring, as far as known.")
+    importing: bool = Field(description="Whether an import on this machine runs, or starts.")
     model: str = Field(description="The fingerprint of the model that made it.")
     dimension: int
     score: str
@@ -34,6 +35,38 @@ class CollectionsOut(BaseModel):
     """The collections there are, by name."""
 
     collections: list[CollectionOut]
+
+
+class UnreadOut(BaseModel):
+    """A kind of files left out of an import."""
+
+    kind: str
+    count: int
+    examples: list[str] = Field(description="Places of some.")
+
+
+class RefusedOut(BaseModel):
+    """A refused file or row."""
+
+    place: str
+    reason: str
+
+
+class ImportOut(BaseModel):
+    """The last import of some paths: counts, and unread files."""
+
+    paths: list[str]
+    ended: str = Field(description="When, in UTC: 2026-05-01T12:00:00+00:00.")
+    counts: dict[str, int] = Field(description="By status: stored, patched, skipped, refused …")
+    unread: list[UnreadOut]
+    refused: list[RefusedOut] = Field(description="The first hundred.")
+    kept: list[str] = Field(description="Why items of missing files were not deleted.")
+
+
+class ImportsOut(BaseModel):
+    """The last imports into a collection on this machine, the newest first."""
+
+    imports: list[ImportOut]
 
 
 class Renaming(RequestBody):

@@ -240,7 +240,7 @@ class SearchedOut(BaseModel):
 
 
 class WordGave(BaseModel):
-    """A word in a field of the item, and its share of the score."""
+    """A word of the item, and its share of the score."""
 
     word: str
     field: str

@@ -74,6 +74,7 @@ class IndexOut(BaseModel):
     items: int = Field(description="Items that are stored.")
     coverage: float = Field(description="The share of it whose shards answer; 1 without a cluster.")
     coming: int = Field(description="What imports on this machine still bring, as far as known.")
+    importing: bool = Field(description="Whether an import on this machine runs, or starts.")
     images: SideOut
     sentences: SideOut
 

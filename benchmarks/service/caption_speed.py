@@ -87,7 +87,7 @@ def photo() -> bytes:
     """A sample photo with so many pixels, as a JPEG."""
     sources = (source for source in demos.PHOTOS.sources() if isinstance(source, ItemSource))
     source = next(source for source in sources if source.id == "bridge")
-    image = Image.open(source.photos[0]).convert("RGB")
+    image = Image.open(str(source.photos[0])).convert("RGB")
     zoom = (PIXELS / (image.width * image.height)) ** 0.5
     file = BytesIO()
     image.resize((round(image.width * zoom), round(image.height * zoom))).save(file, "JPEG")

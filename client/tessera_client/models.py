@@ -108,6 +108,9 @@ class Collection(BaseModel):
     coming: Annotated[
         int, Field(description="What imports on this machine still bring, as far as known.")
     ]
+    importing: Annotated[
+        bool, Field(description="Whether an import on this machine runs, or starts.")
+    ]
     model: Annotated[str, Field(description="The fingerprint of the model that made it.")]
     dimension: int
     score: str
@@ -350,6 +353,13 @@ class RangeCount(BaseModel):
     count: int
 
 
+class Refused(BaseModel):
+    """A refused file or row."""
+
+    place: str
+    reason: str
+
+
 class RegionHit(BaseModel):
     """A region of a photo; links and phrases add up to its score.
 
@@ -547,6 +557,14 @@ class Suggestions(BaseModel):
     suggestions: list[Suggestion]
 
 
+class Unread(BaseModel):
+    """A kind of files left out of an import."""
+
+    kind: str
+    count: int
+    examples: Annotated[list[str], Field(description="Places of some.")]
+
+
 class ValueCount(BaseModel):
     """A value, and its number of relevant items."""
 
@@ -555,7 +573,7 @@ class ValueCount(BaseModel):
 
 
 class WordGave(BaseModel):
-    """A word in a field of the item, and its share of the score."""
+    """A word of the item, and its share of the score."""
 
     word: str
     field: str
@@ -684,6 +702,25 @@ class ImageHit(BaseModel):
     ] = []
 
 
+class Import(BaseModel):
+    """The last import of some paths: counts, and unread files."""
+
+    paths: list[str]
+    ended: Annotated[str, Field(description="When, in UTC: 2026-05-01T12:00:00+00:00.")]
+    counts: Annotated[
+        dict[str, int], Field(description="By status: stored, patched, skipped, refused …")
+    ]
+    unread: list[Unread]
+    refused: Annotated[list[Refused], Field(description="The first hundred.")]
+    kept: Annotated[list[str], Field(description="Why items of missing files were not deleted.")]
+
+
+class Imports(BaseModel):
+    """The last imports into a collection on this machine, the newest first."""
+
+    imports: list[Import]
+
+
 class Index(BaseModel):
     """Statistics of a collection's index."""
 
@@ -702,6 +739,9 @@ class Index(BaseModel):
     ]
     coming: Annotated[
         int, Field(description="What imports on this machine still bring, as far as known.")
+    ]
+    importing: Annotated[
+        bool, Field(description="Whether an import on this machine runs, or starts.")
     ]
     images: Side
     sentences: Side

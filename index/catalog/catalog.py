@@ -12,7 +12,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection
 
-from index.catalog import garbage
+from index.catalog import deletions, garbage
 from index.catalog.garbage import Collector
 from index.catalog.names import Names, check_standing
 from index.catalog.object_store import ObjectPictures
@@ -176,14 +176,24 @@ class Catalog(CatalogReader):
                 if lost := self.pictures.missing(shown):
                     self.pictures.put({name: shown[name] for name in lost})
 
-    def delete(self, collection: Collection, item: str, expected: Expected = ANY) -> int:
+    def delete(
+        self,
+        collection: Collection,
+        item: str,
+        expected: Expected = ANY,
+        *,
+        remember: bool = False,
+    ) -> int:
         """Delete an item; return the revision of the change.
 
+        With `remember`, imports leave its photos out (see index.catalog.deletions).
         LookupError for an unknown id.
         Raises ConditionFailed if it is not at an expected revision.
         """
         with self.writer.begin() as connection:
             revision = advance(connection, collection, 1)
+            if remember:
+                deletions.remember(connection, collection, [item])
             was = retire(connection, collection.key, {item: revision}).get(item, 0)
             expected.check(item, was)
             if not was:

@@ -14,6 +14,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, and_, func, select
 
+from index.catalog import deletions
 from index.catalog.catalog import PAUSE, Catalog
 from index.catalog.facets import passing
 from index.catalog.pictures import name_of
@@ -40,17 +41,18 @@ BATCH = 200  # items that are deleted in one transaction
 
 @dataclass(frozen=True, slots=True)
 class ItemSelection:
-    """Items to delete: by ids, or by a filter.
+    """Items to delete: by ids, by a filter, or by revisions.
 
-    Raises ValueError for neither or both, and for a filter with an empty part: it would
+    Raises ValueError for none or several, and for a filter with an empty part: it would
     mean all items.
     """
 
     ids: Sequence[str] | None = None
     where: Mapping[str, Any] | None = None
+    revisions: Sequence[int] | None = None
 
     def __post_init__(self) -> None:
-        if (self.ids is None) == (self.where is None):
+        if [self.ids, self.where, self.revisions].count(None) != 2:
             raise ValueError("name either ids or a filter")
         if self.where is not None and not is_restrictive(parse(self.where)):
             raise ValueError(
@@ -66,6 +68,8 @@ class ItemSelection:
             yield passing(collection, self.where)
         for part in chunks(sorted(set(self.ids or ()))):
             yield items.c.id.in_(part)
+        for part in chunks(self.revisions or ()):
+            yield items.c.revision.in_(part)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,8 +161,12 @@ def count(catalog: Catalog, collection: Collection, chosen: ItemSelection) -> in
         return _count(connection, collection, chosen)
 
 
-def delete(catalog: Catalog, collection: Collection, chosen: ItemSelection) -> int:
+def delete(
+    catalog: Catalog, collection: Collection, chosen: ItemSelection, *, remember: bool = False
+) -> int:
     """Delete items in short transactions; return their number.
+
+    With `remember`, imports leave their photos out (see index.catalog.deletions).
 
     Others can write in between.
     Items put or patched meanwhile stay. Raises Dropped if the collection goes when some are deleted
@@ -175,7 +183,7 @@ def delete(catalog: Catalog, collection: Collection, chosen: ItemSelection) -> i
     try:
         for part in chosen.parts(collection.key):
             condition = and_(_here(collection), items.c.revision <= newest, part)
-            while (batch := _delete(catalog, collection, condition)) == BATCH:
+            while (batch := _delete(catalog, collection, condition, remember=remember)) == BATCH:
                 deleted += batch
                 time.sleep(PAUSE)
             deleted += batch
@@ -207,13 +215,17 @@ def _check_keys(connection: Connection, collection: Collection, chosen: ItemSele
             )
 
 
-def _delete(catalog: Catalog, collection: Collection, condition: ColumnElement[bool]) -> int:
+def _delete(
+    catalog: Catalog, collection: Collection, condition: ColumnElement[bool], *, remember: bool
+) -> int:
     """Delete the next items; return how many."""
     with catalog.writer.begin() as connection:
         hold(connection, collection)
         ids = connection.execute(select(items.c.id).where(condition).limit(BATCH)).scalars().all()
         if not ids:
             return 0
+        if remember:
+            deletions.remember(connection, collection, ids)
         last = advance(connection, collection, len(ids))
         first = last - len(ids) + 1
         retire(connection, collection.key, {item: first + at for at, item in enumerate(ids)})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from threading import Lock
 from typing import Any, TypeVar
 
@@ -33,6 +34,16 @@ from index.items import Collection, Entry, Item, Picture, check_photo
 from models.types import FragmentBag
 
 Read = TypeVar("Read")
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRow:
+    """An imported item: its row alone."""
+
+    id: str
+    source: str
+    stamp: str | None
+    revision: int
 
 
 class CatalogReader:
@@ -204,16 +215,47 @@ class CatalogReader:
                 stamps.update((row.source, row.stamp) for row in connection.execute(chosen))
         return stamps
 
+    def ids_at(self, collection: Collection, sources: Sequence[str]) -> dict[str, str]:
+        """Read the ids of imported sources; of several items the newest."""
+        ids: dict[str, str] = {}
+        with self.reader.begin() as connection:
+            for part in chunks(sources):
+                chosen = (
+                    select(items.c.source, items.c.id)
+                    .where(
+                        items.c.collection == key_if_live(collection.key), items.c.source.in_(part)
+                    )
+                    .order_by(items.c.revision)
+                )
+                ids.update((row.source, row.id) for row in connection.execute(chosen))
+        return ids
+
     def list_sources(
         self, collection: Collection, prefix: str, *, after: str = "", limit: int = 100
-    ) -> list[tuple[str, str]]:
-        """List ids and sources with a prefix, by id, after `after`."""
+    ) -> list[SourceRow]:
+        """List items with a source of a prefix, by id, after `after`."""
         begins = func.substr(items.c.source, 1, len(prefix)) == prefix
         here = items.c.collection == key_if_live(collection.key)
-        chosen = select(items.c.id, items.c.source).where(here, begins, items.c.id > after)
+        columns = (items.c.id, items.c.source, items.c.stamp, items.c.revision)
+        chosen = select(*columns).where(here, begins, items.c.id > after)
         with self.reader.begin() as connection:
             rows = connection.execute(chosen.order_by(items.c.id).limit(limit)).all()
-        return [(row.id, row.source) for row in rows]
+        return [SourceRow(*row) for row in rows]
+
+    def list_displaced(self, collection: Collection, prefix: str) -> list[str]:
+        """List the ids of items with the source of a newer one."""
+        begins = func.substr(items.c.source, 1, len(prefix)) == prefix
+        here = items.c.collection == key_if_live(collection.key)
+        shared = select(items.c.source).where(here, begins).group_by(items.c.source)
+        displaced = list[str]()
+        with self.reader.begin() as connection:
+            sources = connection.execute(shared.having(func.count() > 1)).scalars().all()
+            for part in chunks(sources):
+                chosen = select(items.c.source, items.c.id).where(here, items.c.source.in_(part))
+                rows = connection.execute(chosen.order_by(items.c.revision)).all()
+                newest = {row.source: row.id for row in rows}
+                displaced += [row.id for row in rows if row.id != newest[row.source]]
+        return sorted(displaced)
 
     def keys(self, collection: Collection) -> list[str]:
         """List the metadata keys of items."""

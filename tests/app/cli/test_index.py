@@ -78,21 +78,103 @@ def test_control_characters_of_names_do_not_reach_the_terminal(
     assert f"not read: 1 .xyz files, such as {folder}/\\x1b[31m.xyz" in lines
 
 
-def test_photos_that_are_gone_are_told_and_deleted_by_a_sync(index: Command, photos: Path) -> None:
+def test_the_collection_becomes_equal_to_the_folder(index: Command, photos: Path) -> None:
     index(photos)
     (photos / "red.png").rename(photos / "green.png")
-    gone = (
-        f"1 stored items are no longer in {photos}, such as 'photos/red.png': --sync deletes them"
+    changes = [
+        "# 0 new, 0 changed, 1 renamed, 0 deleted",
+        "0 stored, 1 patched, 1 skipped, 0 refused",
+    ]
+    assert index(photos) == (0, changes)
+    (photos / "blue.png").unlink()
+    assert index(photos, "--list") == (
+        0,
+        [
+            f"deleted {photos}/blue.png",
+            f"1 deleted, as they are no longer in {photos}",
+            "# 0 new, 0 changed, 0 renamed, 1 deleted",
+            "0 stored, 1 skipped, 0 refused",
+        ],
     )
-    assert index(photos) == (0, [gone, "1 stored, 1 skipped, 0 refused"])
-    code, lines = index(photos, "--sync")
+    assert index(photos) == (0, ["0 stored, 1 skipped, 0 refused"])
+
+
+def test_changes_are_listed(index: Command, photos: Path, png: Png) -> None:
+    index(photos)
+    (photos / "red.png").rename(photos / "green.png")
+    (photos / "blue.png").write_bytes(png("yellow", size=(30, 30)))
+    (photos / "broken.png").write_text("no photo")
+    (photos / "a.txt").write_text("")
+    _, lines = index(photos, "--list")
+    named = [line for line in lines if str(photos) in line and not line.startswith("not read")]
+    assert sorted(line.partition(" that")[0] for line in named) == [
+        f"changed {photos}/blue.png",
+        f"refused {photos}/broken.png: the file is not an image",
+        f"renamed {photos}/red.png -> {photos}/green.png",
+        f"unread {photos}/a.txt: .txt files",
+    ]
+
+
+def test_an_empty_folder_deletes_nothing_by_itself(index: Command, photos: Path) -> None:
+    index(photos)
+    away = photos.with_name("away")
+    photos.rename(away)
+    photos.mkdir()
+    code, lines = index(photos)
     assert code == 1
-    assert lines[0].startswith("error: 1 of 3 items are no longer in")
-    assert "--most-deleted 1 allows it" in lines[0]
-    deleted = f"1 deleted, as they are no longer in {photos}"
-    expected = 0, [deleted, "0 stored, 2 skipped, 0 refused"]
-    assert index(photos, "--sync", "--most-deleted", "0.4") == expected
+    assert lines[0] == (
+        f"error: 2 of 2 items are no longer in {photos}, and none was deleted: the folder is "
+        "empty, or is not mounted. Is it whole? --yes deletes them"
+    )
+    photos.rmdir()
+    away.rename(photos)
     assert index(photos) == (0, ["0 stored, 2 skipped, 0 refused"])
+
+
+def test_many_missing_photos_are_deleted_with_yes(index: Command, photos: Path, png: Png) -> None:
+    for number in range(9):
+        (photos / f"{number}.png").write_bytes(png((number, 9, 9)))
+    index(photos)
+    for number in range(7):
+        (photos / f"{number}.png").unlink()
+    gone = f"7 stored items are no longer in {photos}, such as 'photos/0.png': --sync deletes them"
+    assert index(photos, "--no-sync")[1][0] == gone
+    code, lines = index(photos)
+    assert code == 1
+    assert "7 of 11 items are no longer in" in lines[0]
+    assert "10%, or 5 of a folder at most are deleted" in lines[0]
+    assert index(photos, "--most-deleted", "0.5")[0] == 1
+    assert index(photos, "--yes")[1][0] == f"7 deleted, as they are no longer in {photos}"
+    assert index(photos) == (0, ["0 stored, 4 skipped, 0 refused"])
+
+
+def test_a_deleted_photo_comes_again_once_it_is_restored(index: Command, photos: Path) -> None:
+    index(photos)
+    assert CliRunner().invoke(app, ["delete", "photos/red.png"]).exit_code == 0
+    _, lines = index(photos)
+    kind = "photos that were deleted here; `tessera index deleted` lists them"
+    assert lines[0] == f"not read: 1 {kind}, such as {photos}/red.png"
+    listed = f"photos/red.png\t{photos}/red.png"
+    assert index("deleted") == (0, [listed, "1 deleted photos are left out of imports"])
+    code, lines = index("deleted", "--restore", "photos/blue.png")
+    assert (code, "no deleted photo 'photos/blue.png'" in lines[0]) == (1, True)
+    assert index("deleted", "--restore", "photos/red.png")[0] == 0
+    assert index(photos) == (0, ["1 stored, 1 skipped, 0 refused"])
+
+
+def test_files_of_patterns_leave_photos_out(index: Command, photos: Path, png: Png) -> None:
+    (photos / "sub").mkdir()
+    for name in ("red.png", "blue.png"):
+        (photos / "sub" / name).write_bytes(png("green"))
+    (photos / ".tesseraignore").write_text("r*.png\n")
+    (photos / "sub" / ".tesseraignore").write_text("!red.png\nblue.png\n")
+    code, lines = index(photos)
+    assert (code, lines[-1]) == (0, "2 stored, 0 skipped, 0 refused")
+    assert f"not read: 2 excluded files, such as {photos}/red.png" in lines
+    (photos / "sub" / ".tesseraignore").write_text("!\n")
+    code, lines = index(photos)
+    assert lines[0].startswith(f"refused {photos}/sub: its .tesseraignore is not understood")
+    assert lines[-1] == "0 stored, 1 skipped, 1 refused"  # and what is below stays
 
 
 def test_excluded_photos_are_named(index: Command, photos: Path) -> None:

@@ -37,32 +37,36 @@ def bring(engine: Engine, path: Path) -> Departures:
     return departures
 
 
+def list_gone(engine: Engine, departures: Departures) -> tuple[list[str], int]:
+    rows, total = departures.list_departed(engine, engine.open("default"))
+    return [row.id for row in rows], total
+
+
 def ids(engine: Engine) -> list[str]:
     return [item.id for item in engine.catalog.list_items(engine.open("default"))]
 
 
 def test_deleted_and_renamed_photos_are_gone_up_to_a_share(engine: Engine, folder: Path) -> None:
     home = engine.open("default", create=True)
-    assert bring(engine, folder).list_departed(engine, home) == ([], 4)
+    assert list_gone(engine, bring(engine, folder)) == ([], 4)
     (folder / "a.png").unlink()
     (folder / "b.png").rename(folder / "e.png")
     departures = bring(engine, folder)
-    gone = ["photos/a.png", "photos/b.png"]
-    assert departures.list_departed(engine, home) == (gone, 5)
-    with pytest.raises(NothingDeleted, match=r"2 of 5 items are no longer in .* 10% at most"):
+    assert list_gone(engine, departures) == (["photos/a.png"], 4)
+    with pytest.raises(NothingDeleted, match=r"1 of 4 items are no longer in .* 10% at most"):
         departures.delete(engine, home, 0.1)
-    assert departures.delete(engine, home, 0.5) == 2
-    assert ids(engine) == [f"photos/{name}.png" for name in ("c", "d", "e")]
-    assert departures.delete(engine, home, 0) == 0
+    assert [row.id for row in departures.delete(engine, home, 0.5)] == ["photos/a.png"]
+    assert ids(engine) == [f"photos/{name}.png" for name in ("b", "c", "d")]
+    assert engine.catalog.get(home, "photos/b.png").source == str(folder / "e.png")
+    assert departures.delete(engine, home, 0) == []
 
 
 def test_photos_that_cannot_be_read_now_are_not_gone(engine: Engine, folder: Path) -> None:
-    home = engine.open("default", create=True)
     bring(engine, folder)
     (folder / "a.png").write_bytes(b"broken")
     (folder / "b.png").unlink()
     (folder / "b.png").symlink_to("nowhere")
-    assert bring(engine, folder).list_departed(engine, home) == ([], 4)
+    assert list_gone(engine, bring(engine, folder)) == ([], 4)
 
 
 def test_a_folder_that_cannot_be_read_loses_nothing(
@@ -70,7 +74,6 @@ def test_a_folder_that_cannot_be_read_loses_nothing(
 ) -> None:
     (folder / "sub").mkdir()
     (folder / "sub" / "x.png").write_bytes(png("red"))
-    home = engine.open("default", create=True)
     bring(engine, folder)
     scandir = __import__("os").scandir
 
@@ -81,7 +84,7 @@ def test_a_folder_that_cannot_be_read_loses_nothing(
 
     monkeypatch.setattr("os.scandir", refuse)
     (folder / "a.png").unlink()
-    assert bring(engine, folder).list_departed(engine, home)[0] == ["photos/a.png"]
+    assert list_gone(engine, bring(engine, folder))[0] == ["photos/a.png"]
 
 
 def test_rows_that_left_a_table_are_gone_and_others_stay(engine: Engine, folder: Path) -> None:
@@ -94,9 +97,9 @@ def test_rows_that_left_a_table_are_gone_and_others_stay(engine: Engine, folder:
         bring(engine, path)
     table.write_text("sku,title,image\n2,blue,lost.png\n4,red,a.png\n")
     departures = bring(engine, table)
-    assert departures.list_departed(engine, home) == (["1"], 3)
-    assert departures.delete(engine, home, 1) == 1
-    assert bring(engine, folder).list_departed(engine, home) == ([], 4)
+    assert list_gone(engine, departures) == (["1"], 3)
+    assert [row.id for row in departures.delete(engine, home, 1)] == ["1"]
+    assert list_gone(engine, bring(engine, folder)) == ([], 4)
     assert ids(engine) == ["2", "4", "9", *(f"photos/{name}.png" for name in "abcd")]
 
 
@@ -107,7 +110,7 @@ def test_rows_without_a_readable_id_leave_open_what_is_gone(engine: Engine, tmp_
     bring(engine, table)
     table.write_text("sku,title\n1,red\n2,blue,too,many\n")
     departures = bring(engine, table)
-    assert departures.list_departed(engine, home)[0] == []
+    assert list_gone(engine, departures)[0] == []
     with pytest.raises(NothingDeleted, match=r"1 rows of .* have no readable id"):
         departures.delete(engine, home, 1)
 
@@ -115,7 +118,6 @@ def test_rows_without_a_readable_id_leave_open_what_is_gone(engine: Engine, tmp_
 def test_lines_that_left_a_file_are_gone(engine: Engine, tmp_path: Path) -> None:
     lines = tmp_path / "items.jsonl"
     lines.write_text('{"id": "a", "sentences": ["red"]}\n{"id": "b", "sentences": ["blue"]}\n')
-    home = engine.open("default", create=True)
     bring(engine, lines)
     lines.write_text('{"id": "b", "image": "lost.png"}\n')
-    assert bring(engine, lines).list_departed(engine, home) == (["a"], 2)
+    assert list_gone(engine, bring(engine, lines)) == (["a"], 2)

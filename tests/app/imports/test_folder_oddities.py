@@ -100,9 +100,9 @@ def test_a_folder_whose_path_is_no_utf_8_is_read_like_others(
     assert [outcome.status for outcome in outcomes] == ["stored"]
     (other := tmp_path / "photos").mkdir()
     (other / "a.png").write_bytes(png("blue"))
-    assert "is taken by" in run(engine, other)[str(other / "a.png")].reason
-    (above / "photos" / "a.png").unlink()
     assert run(engine, other)[str(other / "a.png")].status == "stored"
+    (above / "photos" / "a.png").rename(other / "b.png")
+    assert run(engine, other)[str(other / "b.png")].change == "renamed"
 
 
 def test_a_path_longer_than_an_id_keeps_its_ends_and_is_of_its_own(

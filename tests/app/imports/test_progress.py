@@ -15,6 +15,7 @@ from starlette.testclient import TestClient
 from app.engine.drafts import Draft
 from app.engine.engine import Engine
 from app.imports import progress
+from app.imports.folders.reports import ImportReport, read_reports
 from app.imports.sources import ImportOutcome
 from tests.stored_items import put
 
@@ -45,9 +46,12 @@ def test_an_import_that_ends_while_it_is_counted_leaves_no_note(tmp_path: Path) 
     note_progress = progress.note_progress(
         iter([ImportOutcome("a", "stored")]), tmp_path, "shop", count
     )
-    assert [outcome.place for outcome in note_progress] == ["a"]
+    assert next(note_progress).place == "a"
     assert counting.wait(60)
+    assert progress.is_importing(tmp_path, "shop")
+    assert not list(note_progress)
     counted.set()
+    assert not progress.is_importing(tmp_path, "shop")
     assert list((tmp_path / progress.FOLDER).iterdir()) == []
 
 
@@ -153,6 +157,23 @@ def test_the_index_tells_what_is_stored_and_what_is_coming(
     assert (told["items"], told["behind"], told["coming"]) == (1, 0, 2)
 
 
+def test_the_last_import_of_each_path_is_told(client: TestClient, engine: Engine) -> None:
+    token = engine.open("default").token
+    for paths, reason in ((["/a"], "old"), (["/b"], "other"), (["/a", "/b"], "both")):
+        report = ImportReport(paths)
+        for number in range(30):
+            report.add(ImportOutcome(f"/a/{number}", "unread", reason))
+        report.write(engine.folder, token)
+        report.ended = ""
+    (engine.folder / progress.FOLDER / "reports" / "damaged.json").write_text('{"collection": 1')
+    reports = read_reports(engine.folder, token)
+    assert {len(report.unread[next(iter(report.unread))].examples) for report in reports} == {20}
+    told = client.get("/collections/default/imports").json()["imports"]
+    assert {"paths", "ended", "counts", "unread", "refused", "kept"} == told[0].keys()
+    assert told[0]["counts"] == {"unread": 30}
+    assert read_reports(engine.folder, "another") == []
+
+
 def write(note: Path, collection: str, left: int) -> None:
     """Note the rest, whole or not at all, as imports do."""
     whole = note.with_suffix(".part")
@@ -193,3 +214,22 @@ def test_the_page_opens_the_collection_that_is_being_filled(
     empty.goto("/")
     empty.wait_for_selector("h2:has-text('Being indexed')")
     assert empty.input_value("#collections") == "shop"
+
+
+def test_the_page_says_that_photos_are_read_and_which_were_not(
+    empty: Any, engine: Engine, png: Png
+) -> None:
+    token = engine.open("default").token
+    progress.note_start(engine.folder, token)
+    empty.goto("/")
+    empty.wait_for_selector("h2:has-text('Being indexed')")
+    empty.wait_for_selector("#progress:has-text('Reading the photos')")
+    report = ImportReport(["/photos"])
+    report.add(ImportOutcome("/photos/a.xyz", "unread", ".xyz files"))
+    report.add(ImportOutcome("/photos/b.jpg", "refused", "it breaks off"))
+    report.write(engine.folder, token)
+    put(engine, "default", [Draft("a").with_photo(png("red"))])
+    (engine.folder / progress.FOLDER / f"start-{token}.json").unlink()
+    empty.click("#unread summary:has-text('2 files are not in here')")
+    empty.wait_for_selector("#unread li:has-text('/photos/b.jpg: it breaks off')")
+    empty.wait_for_selector("#unread h3:has-text('1 .xyz files')")

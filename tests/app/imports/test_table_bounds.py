@@ -10,8 +10,8 @@ import pyarrow.parquet
 import pytest
 
 from app.imports import parquet, table_formats
+from app.imports.settling import split_stream
 from app.imports.sources import ImportOutcome, ItemSource
-from app.imports.storing import split_stream
 from app.imports.tables import is_table, open_table
 
 HEAD = "id,title,description\n1,red,fine\n"

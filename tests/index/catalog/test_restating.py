@@ -7,6 +7,7 @@ import random
 import pytest
 import torch
 
+from index.catalog.reader import SourceRow
 from index.catalog.restating import Restatement, restate
 from index.items import LONGEST_ID, Picture, Replaced
 
@@ -66,7 +67,8 @@ def test_ids_of_any_text_are_listed_by_code_point(catalog, collection, entry):
     while page := catalog.list_items(collection, after=listed[-1] if listed else "", limit=7):
         listed += [item.id for item in page]
     assert listed == sorted(ids)
-    assert catalog.list_sources(collection, "/p/", limit=99) == [(i, f"/p/{i}") for i in listed]
+    rows = catalog.list_sources(collection, "/p/", limit=99)
+    assert [(row.id, row.source) for row in rows] == [(i, f"/p/{i}") for i in listed]
     assert catalog.get_many(collection, ids).keys() == set(ids)
 
 
@@ -79,4 +81,12 @@ def test_sources_are_listed_by_a_prefix_as_it_is(catalog, collection, entry):
         ("e", None),
     ):
         catalog.replace(collection, entry(name, source=source))
-    assert catalog.list_sources(collection, "/p_1/") == [("b", "/p_1/x")]
+    assert catalog.list_sources(collection, "/p_1/") == [SourceRow("b", "/p_1/x", None, 2)]
+
+
+def test_an_older_item_with_the_same_source_is_displaced(catalog, collection, entry):
+    for name, source in (("a", "/p/x"), ("b", "/p/y"), ("c", "/p/x"), ("d", None), ("e", None)):
+        catalog.replace(collection, entry(name, source=source))
+    assert catalog.list_displaced(collection, "/p/") == ["a"]
+    assert catalog.list_displaced(collection, "/q/") == []
+    assert catalog.ids_at(collection, ["/p/x", "/p/z"]) == {"/p/x": "c"}

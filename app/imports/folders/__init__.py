@@ -1,0 +1,1 @@
+"""Living folders: patterns, moved files, changes, object stores, reports."""

@@ -1,0 +1,90 @@
+"""Changes below folders, as the system tells them."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from threading import Event, Thread
+from time import monotonic
+
+from watchfiles import watch
+
+from app.imports.folders.ignoring import IGNORE_FILE
+
+QUIET = 1_000  # milliseconds without a change after which changes count together
+LOOKED_UP = 5.0  # seconds between two looks for the parent
+
+log = logging.getLogger(__name__)
+
+
+class FolderWatch:
+    """Waits for changes below folders.
+
+    Shares on a network tell no changes of other machines, and what is mounted later tells none:
+    so a wait has an end.
+    """
+
+    def __init__(self, folders: Sequence[Path], ignored: Path, parent: int | None = None) -> None:
+        """Changes below `ignored` and of hidden files tell nothing.
+
+        With a `parent`, waits end once it is no longer the parent of this process.
+        """
+        self._folders, self._ignored, self._parent = folders, ignored.resolve(), parent
+        self._changed, self._ended = Event(), Event()
+        self._thread: Thread | None = None
+
+    def start(self) -> None:
+        """Begin to watch, again after a failure; forget earlier changes."""
+        self._changed.clear()
+        if self._thread is None or not self._thread.is_alive():
+            self._thread = Thread(target=self._watch, name="watch", daemon=True)
+            self._thread.start()
+
+    @property
+    def orphaned(self) -> bool:
+        """Whether the parent of this process has ended."""
+        return self._parent is not None and os.getppid() != self._parent
+
+    def wait(self, seconds: float, rest: float = 0) -> bool:
+        """Wait for a change since `start`, at most so long.
+
+        Returns whether there was one. A change within `rest` seconds counts after them.
+        """
+        began = monotonic()
+        while (left := began + seconds - monotonic()) > 0 and not self.orphaned:
+            resting = min(rest, seconds) - (monotonic() - began)
+            if resting > 0:
+                self._ended.wait(min(resting, LOOKED_UP))
+            elif self._changed.wait(min(left, LOOKED_UP)):
+                return True
+        return False
+
+    def close(self) -> None:
+        """End the watch."""
+        self._ended.set()
+
+    def _watch(self) -> None:
+        there = [folder for folder in self._folders if folder.is_dir()]
+        try:
+            for _ in watch(
+                *there,
+                watch_filter=lambda _, path: self._counts(Path(path)),
+                step=QUIET,
+                stop_event=self._ended,
+                raise_interrupt=False,
+                ignore_permission_denied=True,
+            ):
+                self._changed.set()
+        except (OSError, RuntimeError) as failed:
+            log.warning("changes of folders are not told, and seen by rescans: %s", failed)
+
+    def _counts(self, path: Path) -> bool:
+        """Return whether a change of a path matters to an import."""
+        folder = next((each for each in self._folders if path.is_relative_to(each)), path.parent)
+        inside = self._ignored.is_relative_to(folder)  # or all of the folder would be left out
+        if inside and path.is_relative_to(self._ignored):
+            return False
+        parts = path.relative_to(folder).parts
+        return path.name == IGNORE_FILE or not any(part.startswith(".") for part in parts)
