@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import astuple
 
 from app.schemas.fields import Corners
-from app.schemas.search import FragmentOut, LinkOut, PhraseOut
+from app.schemas.hits import FragmentOut, LinkOut, PhraseOut
 from index.search.requests import Hit
 from models.scores.alignment import Phrase
 from models.types import Box, FragmentBag, Link, Span

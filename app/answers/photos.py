@@ -27,15 +27,8 @@ from app.engine.photo_search import (
     read_words,
 )
 from app.schemas.facets import SortIn
-from app.schemas.search import (
-    ImageHit,
-    ImageHits,
-    ImageSearch,
-    QueryFilter,
-    Search,
-    SearchedOut,
-    WordGave,
-)
+from app.schemas.hits import ImageHit, ImageHits, QueryFilter, SearchedOut, WordGave
+from app.schemas.search import ImageSearch, Search
 from index.items import Item
 from index.listing.requests import ListPlace, ListRequest
 from index.photos.dates import KEY, QueryDate, write_filter

@@ -15,6 +15,7 @@ from app.answers.notes import note_unknown_keys, note_unknown_values, note_unuse
 from app.answers.search import check_together, read_photo
 from app.engine import product_search as products
 from app.engine.engine import Engine
+from app.schemas.hits import WordOut
 from app.schemas.products import (
     PartOut,
     ProductHit,
@@ -24,7 +25,6 @@ from app.schemas.products import (
     SuggestionOut,
     SuggestionsOut,
 )
-from app.schemas.search import WordOut
 from index.bags import photo_at
 from index.documents.query_words import QueryWord
 from index.filters import describe, parse

@@ -18,17 +18,9 @@ from app.answers.items import (
 from app.answers.notes import note_unknown_keys, note_unknown_values
 from app.engine.engine import Engine
 from app.schemas.fields import Corners
+from app.schemas.hits import ImageHit, QueryOut, SearchedOut, SentenceHit, SentenceHits, WordOut
 from app.schemas.regions import RegionHit
-from app.schemas.search import (
-    ImageHit,
-    PhotoBody,
-    QueryOut,
-    Search,
-    SearchedOut,
-    SentenceHit,
-    SentenceHits,
-    WordOut,
-)
+from app.schemas.search import PhotoBody, Search
 from app.telemetry.requests import note, stage
 from index.bags import photo_at
 from index.filters import parse, simple_parts

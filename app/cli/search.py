@@ -18,7 +18,7 @@ from index.progress import follow
 
 if TYPE_CHECKING:
     from app.engine.engine import Engine
-    from app.schemas.search import ImageHit, ImageHits
+    from app.schemas.hits import ImageHit, ImageHits
     from index.items import Item
     from index.search.requests import Hit
     from index.segments.rows import Side

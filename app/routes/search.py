@@ -9,7 +9,8 @@ from app.answers.photos import search_images
 from app.answers.search import search_sentences
 from app.http.openapi import OF_COLLECTION, OF_UPLOAD, BodyRoute, problems
 from app.routes.uploads import UploadBody, answer
-from app.schemas.search import ImageHits, ImageSearch, SentenceHits, TextSearch
+from app.schemas.hits import ImageHits, SentenceHits
+from app.schemas.search import ImageSearch, TextSearch
 from index.catalog.pictures import PictureLost
 
 router = APIRouter(

@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import BaseModel, Field
 
 from app.schemas.fields import INTEGRAL, TEXTS, Body, Corners, PhotoNumber, Probability
-from app.schemas.search import FragmentOut, LinkOut, PhraseOut
+from app.schemas.hits import FragmentOut, LinkOut, PhraseOut
 from models.registry import BEAM, WIDEST_BEAM, Generation
 from models.scores.alignment import BETA
 

@@ -19,7 +19,7 @@ from app.schemas.fields import (
     RequestPart,
     Thumbnail,
 )
-from app.schemas.search import FragmentOut
+from app.schemas.hits import FragmentOut
 from index.items import MOST_PHOTOS, MOST_SENTENCES, check_new_id, check_text
 
 SENTENCE_BYTES = 2**17  # of an item: some 20,000 words, which take 15 s to embed

@@ -22,7 +22,8 @@ from app.schemas.fields import (
     RequestPart,
     Thumbnail,
 )
-from app.schemas.search import LinkOut, PhotoBody, PhraseOut, WordOut
+from app.schemas.hits import LinkOut, PhraseOut, WordOut
+from app.schemas.search import PhotoBody
 from index.products.requests import LIKELY
 
 Weight = Annotated[float, Field(ge=0, le=10)]

@@ -7,7 +7,8 @@ from typing import Annotated, Any
 from pydantic import BaseModel, Field
 
 from app.schemas.fields import INTEGRAL, Fraction, HitSecond, Probability, Thumbnail
-from app.schemas.search import Hits, LinkOut, PhraseOut, Search
+from app.schemas.hits import Hits, LinkOut, PhraseOut
+from app.schemas.search import Search
 
 
 class RegionSearch(Search):

@@ -25,7 +25,8 @@ import torch
 from app.answers.photos import search_images
 from app.engine.drafts import Draft
 from app.engine.engine import Engine
-from app.schemas.search import ImageHits, ImageSearch
+from app.schemas.hits import ImageHits
+from app.schemas.search import ImageSearch
 from app.settings import Settings
 from index.items import Entry
 from index.search.requests import Hit, Request
