@@ -79,8 +79,12 @@ function productCards(hits, before, card) {
 
 /** Add a line to a photo's card: the words of the search in its name, place or description. */
 function withWords(card, { words = [] }) {
-  const named = [...new Set(words.map(({ word, field }) => `“${word}” in ${label(field).toLowerCase()}`))];
-  if (named.length > 0) card.append(make("p", { className: "note" }, `Has ${named.join(", ")}`));
+  const fields = new Map(words.map(({ word }) => [word, new Set()]));
+  for (const { word, field } of words) fields.get(word).add(label(field).toLowerCase());
+  const listed = new Intl.ListFormat("en", { type: "conjunction" });
+  const named = [...fields].map(([word, keys]) => `“${word}” in ${listed.format(keys)}`);
+  const line = make("p", { className: "note" }, `Has ${named.join("; ")}`);
+  if (named.length > 0) card.insertBefore(line, card.querySelector(".actions"));
   return card;
 }
 

@@ -36,9 +36,12 @@ def test_a_date_is_a_chip_that_can_be_taken_off(page, search, changed) -> None:
 
 def test_a_card_names_the_words_of_its_photo(page, search, changed) -> None:
     def add_words(body: dict[str, Any]) -> None:
-        body["hits"][0]["words"] = [{"word": "Lisbon", "field": "city", "gave": 2.0}]
+        body["hits"][0]["words"] = [
+            {"word": "Lisbon", "field": field, "gave": 2.0}
+            for field in ("city", "region", "folder")
+        ]
 
     changed(page, "search/image", add_words)
     search(page, "cat Lisbon")
-    assert "“Lisbon” in city" in page.locator(".hit").first.inner_text()
+    assert "“Lisbon” in city, region, and folder" in page.locator(".hit").first.inner_text()
     assert "Has “" not in page.locator(".hit").nth(1).inner_text()
