@@ -1,4 +1,4 @@
-"""Schemas of answers of searches: the query as read, hits and their proof."""
+"""Answers of searches: the query as read, hits and their proof."""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ def test_words_of_the_training_are_known(filled: TestClient) -> None:
 
 
 def test_without_a_presence_it_is_not_known_what_is_there(client: TestClient, png: Png) -> None:
-    """The probability of a hit is no answer to that: every photo may have people."""
+    """A hit's probability is no answer: every photo may have people."""
     photo = {"image": png("red")}
     form = {"text": "red or lime or asdfgh", "phrases": '["red", "lime", "asdfgh"]'}
     red, lime, noise = client.post("/ground", files=photo, data=form).json()["phrases"]
