@@ -88,12 +88,35 @@ function withWords(card, { words = [] }) {
   return card;
 }
 
+const MONTHS = new Intl.DateTimeFormat("en", { year: "numeric", month: "long", timeZone: "UTC" });
+const FEW = 4; // photos a month, below which years are enough
+
+/** The month of a photo, or the first letters of it that name its year. */
+const periodOf = (hit, letters) => String(hit?.metadata.taken ?? "").slice(0, letters);
+
+const periodName = (period) =>
+  (/^\d{4}-\d\d$/.test(period) ? MONTHS.format(new Date(`${period}-01`)) : period || "No date");
+
+/** Return a function that puts headings before cards: of months, or of years where months have few. */
+function headings(first) {
+  const months = new Set(first.hits.map((hit) => periodOf(hit, 7)));
+  const letters = first.hits.length < FEW * months.size ? 4 : 7;
+  return (cards, hits, before) => cards.flatMap((card, position) => {
+    const period = periodOf(hits[position], letters);
+    const former = position > 0 ? hits[position - 1] : before.at(-1);
+    if (former && periodOf(former, letters) === period) return [card];
+    return [make("li", { className: "period" }, make("h2", {}, periodName(period))), card];
+  });
+}
+
 /** Return functions that make a card of a hit, and a list of a page of hits. */
 function cardsFor({ asked, holdings, act }, first) {
   const { weakBelow } = first;
   const similar = ["More like this", act.similar];
   if (!isQuestion(asked) && !holdings.shop) {
-    return (hits, before) => hits.map((hit, position) => plainItem(hit, act.open, before.length + position));
+    const plain = (hits, before) => hits.map((hit, position) => plainItem(hit, act.open, before.length + position));
+    const headed = headings(first);
+    return holdings.dated ? (hits, before) => headed(plain(hits, before), hits, before) : plain;
   }
   if (holdings.shop) {
     const best = first.hits[0]?.score;
@@ -179,7 +202,7 @@ export async function answer(context, image, signal) {
     ({ cursor } = next);
     more.hidden = !cursor;
     act.grew(shown, true);
-    added.at(-next.hits.length)?.querySelector("button").focus();
+    added.map((card) => card.querySelector("button")).find(Boolean)?.focus();
     showStatus(shown, { ...found, cursor }, context);
   });
   act.grew(shown);

@@ -26,7 +26,7 @@ export function label(key) {
   return words[0].toUpperCase() + words.slice(1).toLowerCase();
 }
 
-/** Find the kind of the current collection; products have a title and another field. */
+/** Find the kind of the current collection: products have a title and another field, `dated` photos a date. */
 export async function holdings(signal) {
   const name = collection();
   if (!known.has(name)) known.set(name, await sampled(signal));
@@ -39,9 +39,10 @@ async function sampled(signal) {
   const title = firstOf(TITLES, keys);
   const fields = keys.filter((key) => ![...TITLES, ...CREDITS, ...LONG].includes(key));
   const most = (test) => 2 * first.filter(({ metadata }) => test(metadata)).length > first.length;
-  const shop = title !== null && most((metadata) => typeof metadata[title] === "string") &&
+  const dated = most((metadata) => typeof metadata.taken === "string");
+  const shop = title !== null && !dated && most((metadata) => typeof metadata[title] === "string") &&
     most((metadata) => fields.some((key) => key in metadata));
-  if (!shop) return { shop, title, hidden: CREDITS };
+  if (!shop) return { shop, title, dated, hidden: CREDITS };
   const price = firstOf(PRICES, keys);
   const group = firstOf(GROUPS, keys);
   const counted = fields.filter((key) => key !== group).slice(0, MOST_KEYS);

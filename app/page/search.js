@@ -27,7 +27,7 @@ export async function search(asked, holdings, image, { cursor = null, limit = PA
   if (isQuestion(asked)) {
     return photos({ ...question, ...spelled, ...dated, ...filterOf(asked), ...page }, asked.parts, signal);
   }
-  return browsed(asked, cursor, signal);
+  return holdings.dated ? timeline(page, signal) : browsed(cursor, signal);
 }
 
 function questionTo({ text, like, box }, image) {
@@ -85,7 +85,12 @@ async function photos(sent, parts, signal) {
   };
 }
 
-async function browsed(asked, cursor, signal) {
+/** List photos by their dates, the newest first. */
+async function timeline(page, signal) {
+  return photos({ sort: { key: "taken", order: "desc" }, ...page }, false, signal);
+}
+
+async function browsed(cursor, signal) {
   const [page, { items: total }] = await Promise.all([api.items(cursor, signal), api.index(signal)]);
   return {
     hits: page.items, cursor: page.cursor, total, weakBelow: null, behind: 0,

@@ -231,3 +231,24 @@ def test_a_narrow_phone_needs_no_sideways_scrolling(page, search, ask_with_photo
     assert fits(page)
     ask_with_photo(page)
     assert fits(page)
+
+
+def test_photos_with_dates_are_shown_by_their_years(page, changed):
+    """Months with few photos get no headings of their own."""
+    taken = ["2021-05-02T10:00:00", "2019-08-04", "2019-01", None, None]
+
+    def add_dates(body: dict) -> None:
+        for item in body["items"]:
+            item["metadata"]["taken"] = "2019-08-04"
+
+    def order(body: dict) -> None:
+        for hit, date in zip(body["hits"], taken, strict=True):
+            hit["metadata"]["taken"] = date
+
+    changed(page, "items?*", add_dates)
+    changed(page, "search/image", order)
+    page.goto("/")
+    page.wait_for_selector(".period")
+    assert page.locator(".period").all_inner_texts() == ["2021", "2019", "No date"]
+    order_of = [place.get_attribute("class") for place in page.locator(".wall > li").all()]
+    assert order_of == ["period", "hit", "period", "hit", "hit", "period", "hit", "hit"]
