@@ -29,7 +29,7 @@ LINES = {"content-type": "application/x-ndjson"}
             ItemBody,
             {"image": "aGVsbG8="},
             "image: there is no such field; the nearest one is 'images'; there are collection, "
-            "metadata, sentences (a list), image_url, images (a list), stamp",
+            "metadata, sentences (a list), image_url, images (a list), read_metadata, stamp",
         ),
         (
             ImageSearch,

@@ -60,6 +60,7 @@ ROLES = {
     "post /items": "write",
     "post /items/delete": "write",
     "get /collections/{name}": "read",
+    "get /collections/{name}/imports": "write",
     "put /collections/{name}": "write",
     "patch /collections/{name}": "admin, unbound",
     "delete /collections/{name}": "admin, unbound",

@@ -138,6 +138,7 @@ def test_truncated_file_is_refused_by_name(form: str) -> None:
         decode(data[: len(data) // 2])
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning:PIL")  # of odd metadata
 @pytest.mark.parametrize("form", ["JPEG", "PNG", "TIFF", "GIF", "WEBP", "BMP", "AVIF"])
 @given(data=st.data())
 @settings(max_examples=15)
