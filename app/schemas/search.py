@@ -114,7 +114,7 @@ class ImageSearch(Search):
     words: bool = Field(
         True,
         description="Look up words of the text in the title, keywords, description, people, city, "
-        "region, country, folder, file and camera of items, too: photos with them rise.",
+        "region, country, folder and file of items, too: photos with them rise.",
     )
 
     dates: bool = Field(

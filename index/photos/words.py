@@ -27,14 +27,19 @@ from models.text.parsing import parse
 from models.text.reading import blank
 
 NAMED = 6.0
-# The fields that count, and their weights.
+# The fields that count, and their weights. Not the camera: all of a phone would be apples.
 FIELDS: Mapping[str, float] = {
     **dict.fromkeys(("title", "keywords", "people", "city", "region", "country"), 1.0),
-    **dict.fromkeys(("folder", "file", "camera"), 1.0),
+    **dict.fromkeys(("folder", "file"), 1.0),
     "description": 0.5,
 }
-# Words that say nothing of a photo: folders and files of all kinds are named by them.
-EMPTY = frozenset({"image", "images", "photo", "photos", "picture", "pictures", "jpg", "jpeg"})
+# Words that say nothing of a photo: phones, cameras and people name all folders and files by them.
+EMPTY = frozenset(
+    {
+        *("image", "images", "photo", "photos", "picture", "pictures", "jpg", "jpeg"),
+        *("camera", "dcim", "download", "downloads", "roll", "upload", "uploads"),
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,6 +47,13 @@ def ask(client: TestClient, **sent: Any) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.parametrize("text", ["an apple", "a camera"])
+def test_cameras_and_their_folders_name_nothing_in_photos(photos: TestClient, text: str) -> None:
+    told = {"camera": "Apple iPhone 12", "folder": "DCIM/Camera", "file": "DCIM/Camera/1.jpg"}
+    photos.patch("/items/e", json={"metadata": told})
+    assert all(hit["words"] == [] for hit in ask(photos, text=text)["hits"])
+
+
 def ids(answer: dict[str, Any]) -> list[str]:
     return [hit["id"] for hit in answer["hits"]]
 
