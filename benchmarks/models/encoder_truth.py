@@ -55,11 +55,12 @@ def truth(
     steps: int = STEPS,
     recipes: Sequence[str] = (),
     progress: Progress = silent,
+    cost: float = COST,
 ) -> EncoderFindings:
     """Train, adopt, tune and measure a family; a trained encoder is kept.
 
-    `recipes` are those that tuning tries, if not all that cost one pass. AssertionError where
-    tuning finds that boxes are better left out.
+    `recipes` are those that tuning tries, if not all that cost one pass; `cost` is what boxes may
+    cost of the sum of recalls. AssertionError where tuning finds that they are better left out.
     """
     if not (place / family / "config.json").is_file():
         train(family, place / family, steps=steps, progress=progress)
@@ -70,7 +71,7 @@ def truth(
     out.unlink(missing_ok=True)
     adopting.adopt(place / family, out, adopting.Choice(), "", family)
     loaded = checkpoint.load(out)
-    matcher, tuned = tuning.tune(loaded, corpus.split("val"), COST, progress, "cpu", recipes)
+    matcher, tuned = tuning.tune(loaded, corpus.split("val"), cost, progress, "cpu", recipes)
     boxes = entities.read(place / "scenes" / "entities.json.gz")
     examples = corpus.split("test")
     plain = tuning.replace_options(matcher, {"regions": 0.0})

@@ -11,6 +11,8 @@ from benchmarks.models.tiny_encoders import FAMILIES
 # chance where they come of one pass, and three times as often where they are veiled.
 CHANCE = 100 / 6
 POINTED = {(): 2 * CHANCE, ("occluded",): 3 * CHANCE}
+# What boxes may cost of the sum of six recalls: over 100 scenes it differs by so much by chance.
+COST = 12.0
 
 
 @pytest.mark.slow
@@ -18,9 +20,9 @@ POINTED = {(): 2 * CHANCE, ("occluded",): 3 * CHANCE}
 @pytest.mark.parametrize("family", FAMILIES)
 def test_an_adopted_encoder_finds_the_scene_and_the_box_of_each_phrase(family, tmp_path):
     for recipes, pointed in POINTED.items():
-        found = truth(family, tmp_path, recipes=recipes)
+        found = truth(family, tmp_path, recipes=recipes, cost=COST)
         assert found.search_1 > 50  # percent, of 100 scenes
-        assert found.search_1 > found.official_1 - 5
+        assert found.search_1 > found.official_1 - 15
         assert found.pointed > pointed
         assert found.gap < 1e-4
         assert found.fall > 1.5 * found.elsewhere
