@@ -78,12 +78,12 @@ def search_images(engine: Engine, search: ImageSearch, photo: Photo | None) -> I
     text = search.text if hits.query.corrected is None else hits.query.text
     filters = [
         QueryFilter(
-            text=one.span.of(search.text),
-            span=(one.span.start, one.span.end),
-            filter={KEY: one.days.condition},
-            words=one.days.words,
+            text=when.span.of(search.text),
+            span=(when.span.start, when.span.end),
+            filter={KEY: when.days.condition},
+            words=when.days.words,
         )
-        for one in dates
+        for when in dates
     ]
     query = hits.query.model_copy(update={"text": text, "filters": filters})
     return hits.model_copy(update={"query": query})
@@ -95,7 +95,7 @@ def _filter_by_dates(
     """A search with a filter for its dates; of nothing else, it lists the photos by date."""
     taken = write_filter(dates)
     where = {"$and": [search.filter, taken]} if search.filter else taken
-    rest = blank(text, [one.span for one in dates])
+    rest = blank(text, [when.span for when in dates])
     changes: dict[str, object] = {"text": rest, "filter": where}
     if not any(map(str.isalnum, rest)):
         changes |= {"text": None, "photo_weight": None}
@@ -151,7 +151,7 @@ def _drop_notes(query: Query, named: frozenset[str]) -> Query:
 def _find_page(
     engine: Engine, search: ImageSearch, asked: Asked
 ) -> tuple[list[ImageHit], AboutHits]:
-    make = partial(_named_hit, asked.words)
+    make = partial(_make_hit, asked.words)
     return find_page(engine, search, asked.query, "images", make, words=asked.gains)
 
 
@@ -182,14 +182,14 @@ def _list(engine: Engine, asked: Asked) -> ImageHits:
     listed = list_photos(engine, search.collection, asked.request, request, paged=True)
     page, counts = listed.page, listed.counts
     assert page is not None
-    hits = [_listed_hit(asked, listed, item) for item in listed.items.values()]
+    hits = [_make_listed_hit(asked, listed, item) for item in listed.items.values()]
     notes = note_unknown(engine, search, hits, [*request.listed_keys])
     return ImageHits(
         collection=search.collection,
         model=engine.models.name,
         query=query_out(query, [*notes, *notes_of(listed.items.values())]),
         weak_below=asked.weak_below,
-        searched=_searched(listed),
+        searched=_describe_search(listed),
         min_probability=asked.least,
         total=counts.total,
         facets=[facet_out(facet) for facet in counts.facets],
@@ -198,7 +198,7 @@ def _list(engine: Engine, asked: Asked) -> ImageHits:
     )
 
 
-def _named_hit(
+def _make_hit(
     words: PhotoWords | None, search: Search, query: Query, hit: Hit, item: Item
 ) -> ImageHit:
     """An item by its best photo, with what its words gave."""
@@ -215,12 +215,12 @@ def _words_out(words: PhotoWords, revision: int, given: float) -> list[WordGave]
     ]
 
 
-def _listed_hit(asked: Asked, listed: ListedPhotos, item: Item) -> ImageHit:
+def _make_listed_hit(asked: Asked, listed: ListedPhotos, item: Item) -> ImageHit:
     """A listed item: by its best photo, or by its first where looks are not asked for."""
     assert listed.page is not None
     hit, search = listed.page.hits.get(item.id), asked.search
     if hit is not None:
-        return _named_hit(asked.words, search, asked.query, hit, item)
+        return _make_hit(asked.words, search, asked.query, hit, item)
     named = listed.page.named[item.id]
     return ImageHit(
         id=item.id,
@@ -237,7 +237,7 @@ def _listed_hit(asked: Asked, listed: ListedPhotos, item: Item) -> ImageHit:
     )
 
 
-def _searched(listed: ListedPhotos) -> SearchedOut:
+def _describe_search(listed: ListedPhotos) -> SearchedOut:
     """Every photo was looked at, and those that codes could not tell apart were scored exactly."""
     counts, page = listed.counts, listed.page
     damaged = counts.damaged | (page.damaged if page else frozenset())

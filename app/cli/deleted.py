@@ -27,16 +27,16 @@ def list_deleted(
     Examples: `tessera index deleted`, `tessera index deleted --restore Pictures/a.jpg`
     """
     with open_catalog(data) as catalog:
-        from index.catalog import deletions
+        from index.database import deleted_photos
 
         home = catalog.names.find(collection)
-        photos = deletions.list_deleted(catalog.reader, home)
+        photos = deleted_photos.list_deleted(catalog.reader, home)
         if unknown := sorted(set(restore or ()) - {photo.id for photo in photos}):
             raise LookupError(
                 f"no deleted photo {unknown[0]!r}: `tessera index deleted` lists them"
             )
         chosen = [photo.place for photo in photos if restore_all or photo.id in (restore or ())]
-        restored = deletions.forget(catalog.writer, home, chosen)
+        restored = deleted_photos.forget(catalog.writer, home, chosen)
     if restore or restore_all:
         typer.echo(f"{restored:,} come with the next import", err=True)
         return

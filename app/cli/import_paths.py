@@ -18,7 +18,7 @@ from pathspec import GitIgnoreSpec
 from app.cli.imports import Tally, import_with_progress, print_change, print_refusal
 from app.engine.engine import Engine
 from app.imports import folder, tables
-from app.imports.departed import Departures, NothingDeleted, watched
+from app.imports.departed import Departures, NothingDeleted, can_be_synced
 from app.imports.folders.object_walk import find_objects
 from app.imports.folders.objects import ObjectFolder
 from app.imports.folders.reports import list_paths
@@ -105,7 +105,7 @@ class PathImport:
     def _import_files(self, paths: Sequence[Place]) -> None:
         """Import folders, photos and .jsonl files together."""
         exclude = GitIgnoreSpec.from_lines(self.options.exclude)
-        departures = {path: Departures(path) for path in paths if watched(path)}
+        departures = {path: Departures(path) for path in paths if can_be_synced(path)}
         reading = FileReading(self.settings.positions)
         found = ((path, find(path, exclude, reading)) for path in paths)
         watching = (

@@ -53,7 +53,7 @@ def _read_words(home: Collection, engine: Engine, text: str) -> PhotoWords:
 def find_weak_line(
     engine: Engine, collection: str, query: Query, words: WordGains | None
 ) -> float | None:
-    """The probability below which photos are weak hits of a query, whatever the filter."""
+    """The probability below which photos are weak hits of a query, with any filter."""
     answer, _ = engine.search(collection, Request("images", query, limit=1, words=words))
     return engine.models.weak_below if answer.weak_below is None else answer.weak_below
 

@@ -116,7 +116,7 @@ class Departures:
         )
 
 
-def watched(path: Path | ObjectFolder) -> bool:
+def can_be_synced(path: Path | ObjectFolder) -> bool:
     """Return whether a path is a folder or has rows."""
     return isinstance(path, ObjectFolder) or path.is_dir() or path.suffix.lower() in TABLE_ENDINGS
 

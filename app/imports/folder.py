@@ -12,6 +12,7 @@ from typing import Any
 from pathspec import GitIgnoreSpec
 
 from app.imports.file_metadata.pairs import FileSize, PhotoFiles, group, is_sidecar
+from app.imports.file_metadata.regular_files import open_regular
 from app.imports.folders.ignoring import IGNORE_FILE, LONGEST_FILE, Patterns, read_patterns
 from app.imports.item_lines import read_items
 from app.imports.photo_files import FileReading
@@ -20,7 +21,6 @@ from app.imports.sources import (
     ItemSource,
     make_stamp,
     name_file,
-    open_regular,
     readable,
 )
 from index.items import check_new_id

@@ -74,8 +74,8 @@ class _Settling:
             part = self._changed[start : start + LOOKED_UP]
             ids = self.engine.catalog.ids_at(self.home, [source.place for source in part])
             for source in part:
-                own = ids.get(source.place)
-                yield replace(source, id=own) if own and self.moves.is_free(own) else source
+                item = ids.get(source.place)
+                yield replace(source, id=item) if item and self.moves.is_free(item) else source
 
     def _settle_changed(
         self, changed: Sequence[ItemSource]
@@ -83,16 +83,16 @@ class _Settling:
         """Settle sources without reading; return outcomes by place."""
         stored = self.engine.catalog.get_many(self.home, [source.id for source in changed])
         files = [source.place for source in changed if source.movable]
-        own = self.engine.catalog.ids_at(self.home, files) if files else {}
+        ids = self.engine.catalog.ids_at(self.home, files) if files else {}
         patches, settled = dict[str, Restatement](), dict[str, ItemSource | ImportOutcome]()
         for source in changed:
-            if source.movable and source.place not in own and self.moves.is_deleted(source):
+            if source.movable and source.place not in ids and self.moves.is_deleted(source):
                 settled[source.place] = ImportOutcome(source.place, "unread", DELETED)
             elif not source.movable:
                 item = stored.get(source.id)
                 if item and (patch := _restate(source, item)):
                     patches.setdefault(item.id, patch)  # an item is patched once
-            elif item := self.moves.find(source, own.get(source.place)):
+            elif item := self.moves.find(source, ids.get(source.place)):
                 if patch := _move(source, item):
                     patches[item.id] = patch
                 else:
@@ -118,8 +118,8 @@ def _restate(source: ItemSource, stored: Item) -> Restatement | None:
 
     It tells if photos and sentences are the same.
     """
-    here = source.place == stored.source
-    if stored.stamp is None or not (here or is_gone(stored.source)):
+    moved = source.place != stored.source
+    if stored.stamp is None or (moved and not is_gone(stored.source)):
         return None
     if source.stamp == state_of(stored.stamp):  # only its place is another one
         return Restatement(stored, source.place, stored.stamp, stored.metadata)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import stat
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -15,12 +13,13 @@ from app.engine.refusals import reason_of
 from app.imports.fetching import Fetch
 from app.imports.file_metadata.memory import remember
 from app.imports.file_metadata.pairs import is_footage
-from app.imports.file_metadata.reading import NO_FILE, Sidecar, open_at_once
+from app.imports.file_metadata.reading import Sidecar
+from app.imports.file_metadata.regular_files import read_regular
 from app.imports.file_metadata.xmp import LARGEST
 from app.imports.folders.objects import StoredObject
 from app.imports.photo_files import FileDecoder, FileReading
 from app.imports.sources import ImportOutcome, ItemSource, PhotoPlace
-from models.vision.photo_decoding import ImageError, too_many_bytes
+from models.vision.photo_decoding import ImageError
 
 
 def read(
@@ -100,7 +99,7 @@ def _read_sidecars(files: Sequence[Path]) -> list[Sidecar]:
     sidecars = []
     for file in files:
         with suppress(OSError, ValueError):
-            sidecars.append(Sidecar(file.suffix.lower(), _read_bytes(file, LARGEST)))
+            sidecars.append(Sidecar(file.suffix.lower(), read_regular(file, LARGEST)))
     return sidecars
 
 
@@ -108,16 +107,5 @@ def _get_bytes(photo: PhotoPlace, most: int, fetch: Fetch) -> bytes:
     if isinstance(photo, StoredObject):
         return photo.read(most)
     if isinstance(photo, Path):
-        return _read_bytes(photo, most)
+        return read_regular(photo, most)
     return fetch(photo) if isinstance(photo, str) else photo
-
-
-def _read_bytes(photo: Path, most: int) -> bytes:
-    """Read a regular file; ImageTooLarge, before it is read, over the limit."""
-    with open(photo, "rb", opener=open_at_once) as file:
-        status = os.fstat(file.fileno())
-        if not stat.S_ISREG(status.st_mode):
-            raise ValueError(NO_FILE)
-        if status.st_size > most:
-            raise too_many_bytes(status.st_size, most)
-        return file.read(most + 1)

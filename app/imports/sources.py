@@ -6,15 +6,15 @@ import json
 import os
 import re
 import stat
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from hashlib import blake2b, sha256
 from io import BufferedReader
 from pathlib import Path
 from typing import Any, Literal
 
-from app.imports.file_metadata.reading import NO_FILE
+from app.imports.file_metadata.regular_files import NO_FILE, open_regular
 from app.imports.folders.objects import StoredObject
 from app.imports.photo_files import FileReading
 from index.items import LONGEST_ID, metadata_text
@@ -147,19 +147,6 @@ def _write_stamp(status: os.stat_result) -> str:
     if not stat.S_ISREG(status.st_mode):
         raise ValueError(NO_FILE)
     return f"{status.st_size}-{status.st_mtime_ns}"
-
-
-@contextmanager
-def open_regular(file: Path | str | bytes) -> Iterator[BufferedReader]:
-    """Open a regular file without waiting, even for a pipe."""
-    with open(file, "rb", opener=_open_at_once) as opened:
-        if not stat.S_ISREG(os.fstat(opened.fileno()).st_mode):
-            raise ValueError(NO_FILE)
-        yield opened
-
-
-def _open_at_once(path: str, flags: int) -> int:
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def open_place(place: str) -> AbstractContextManager[BufferedReader]:

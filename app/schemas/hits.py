@@ -120,11 +120,8 @@ class WordGave(BaseModel):
     gave: float
 
 
-class ImageHit(BaseModel):
-    """An item by its best photo.
-
-    Links, or phrases, and words add up to the score.
-    """
+class PhotoHit(BaseModel):
+    """A photo of an item, or a part of one, and its proof."""
 
     id: str
     score: float
@@ -139,6 +136,14 @@ class ImageHit(BaseModel):
     sentences: list[str]
     links: list[LinkOut]
     phrases: list[PhraseOut]
+
+
+class ImageHit(PhotoHit):
+    """An item by its best photo.
+
+    Links, or phrases, and words add up to the score.
+    """
+
     words: list[WordGave] = Field(
         default=[], description="What words of its name, place, keywords and description gave."
     )

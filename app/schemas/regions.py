@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
-from app.schemas.fields import INTEGRAL, Fraction, HitSecond, Probability, Thumbnail
-from app.schemas.hits import Hits, LinkOut, PhraseOut
+from app.schemas.fields import INTEGRAL, Fraction
+from app.schemas.hits import Hits, PhotoHit
 from app.schemas.search import Search
 
 
@@ -32,28 +32,16 @@ class RegionSearch(Search):
     )
 
 
-class RegionHit(BaseModel):
+class RegionHit(PhotoHit):
     """A region of a photo; links and phrases add up to its score.
 
     `whole` is what the whole photo would give to a word, `added` what the region gives beyond it.
     """
 
-    id: str
-    score: float
-    probability: Probability
     photo: int = Field(description="Which of the item's photos it is a part of, from 0.")
-    second: HitSecond = None
     region: int = Field(description="Its number in the photo; 0 is the whole photo.")
     box: tuple[float, float, float, float]
     crop: str = Field(description="The address of the region as a picture.")
-    image: str
-    thumbnail: Thumbnail
-    width: int
-    height: int
-    metadata: dict[str, Any]
-    sentences: list[str]
-    links: list[LinkOut]
-    phrases: list[PhraseOut]
 
 
 class RegionHits(Hits):

@@ -376,9 +376,6 @@ class RegionHit(BaseModel):
     second: Annotated[
         float | None, Field(description="The second of a video or animation; null for photos.")
     ] = None
-    region: Annotated[int, Field(description="Its number in the photo; 0 is the whole photo.")]
-    box: list[float]
-    crop: Annotated[str, Field(description="The address of the region as a picture.")]
     image: str
     thumbnail: Annotated[
         str | None,
@@ -390,6 +387,9 @@ class RegionHit(BaseModel):
     sentences: list[str]
     links: list[Link]
     phrases: list[Phrase]
+    region: Annotated[int, Field(description="Its number in the photo; 0 is the whole photo.")]
+    box: list[float]
+    crop: Annotated[str, Field(description="The address of the region as a picture.")]
 
 
 class Region(BaseModel):

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection
 
-from index.catalog import deletions, garbage
+from index.catalog import garbage
 from index.catalog.garbage import Collector
 from index.catalog.names import Names, check_standing
 from index.catalog.object_store import ObjectPictures
@@ -22,7 +22,7 @@ from index.catalog.read_rows import error_of_unknown
 from index.catalog.reader import CatalogReader
 from index.catalog.revisions import advance, error_of_replaced
 from index.catalog.sweeping import SHARE, PictureSweeper, Sweep, SweepLimits
-from index.catalog.write_rows import Replacing, record, retire, write
+from index.catalog.write_rows import Replacing, record, remember_photos, retire, write
 from index.database.engines import connect, url_of
 from index.database.errors import FULL, REFUSES, DiskRefuses, StoreAway
 from index.database.storage import Storage
@@ -186,14 +186,14 @@ class Catalog(CatalogReader):
     ) -> int:
         """Delete an item; return the revision of the change.
 
-        With `remember`, imports leave its photos out (see index.catalog.deletions).
+        With `remember`, imports leave its photos out (see index.database.deleted_photos).
         LookupError for an unknown id.
         Raises ConditionFailed if it is not at an expected revision.
         """
         with self.writer.begin() as connection:
             revision = advance(connection, collection, 1)
             if remember:
-                deletions.remember(connection, collection, [item])
+                remember_photos(connection, collection, [item])
             was = retire(connection, collection.key, {item: revision}).get(item, 0)
             expected.check(item, was)
             if not was:

@@ -14,13 +14,19 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, and_, func, select
 
-from index.catalog import deletions
 from index.catalog.catalog import PAUSE, Catalog
 from index.catalog.facets import passing
 from index.catalog.pictures import name_of
 from index.catalog.read_rows import chunks, read_items, row_of
 from index.catalog.revisions import advance, hold, key_if_live
-from index.catalog.write_rows import NewPhoto, NewSentence, record_change, retire, write
+from index.catalog.write_rows import (
+    NewPhoto,
+    NewSentence,
+    record_change,
+    remember_photos,
+    retire,
+    write,
+)
 from index.database.tables import facets, items
 from index.filters import Condition, Either, Equals, Every, Not, parse
 from index.items import (
@@ -166,7 +172,7 @@ def delete(
 ) -> int:
     """Delete items in short transactions; return their number.
 
-    With `remember`, imports leave their photos out (see index.catalog.deletions).
+    With `remember`, imports leave their photos out (see index.database.deleted_photos).
 
     Others can write in between.
     Items put or patched meanwhile stay. Raises Dropped if the collection goes when some are deleted
@@ -225,7 +231,7 @@ def _delete(
         if not ids:
             return 0
         if remember:
-            deletions.remember(connection, collection, ids)
+            remember_photos(connection, collection, ids)
         last = advance(connection, collection, len(ids))
         first = last - len(ids) + 1
         retire(connection, collection.key, {item: first + at for at, item in enumerate(ids)})

@@ -11,8 +11,8 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, Row, delete, exists, insert, or_, select, update
 
-from index.catalog import deletions
 from index.catalog.revisions import GARBAGE, LIVE, add_collection
+from index.database import deleted_photos
 from index.database.tables import aliases, collections, settings
 from index.items import (
     Collection,
@@ -173,7 +173,7 @@ class Names:
             check_new_name(new)
             condition = collections.c.key == home.key
             connection.execute(update(collections).where(condition).values(name=new))
-            deletions.rename(connection, name, new)
+            deleted_photos.rename(connection, name, new)
             if alias:
                 connection.execute(insert(aliases), {"name": name, "collection": home.key})
 
@@ -196,7 +196,7 @@ class Names:
             condition = collections.c.key == home.key
             connection.execute(update(collections).where(condition).values(name=None))
             release(connection, home.token)
-            deletions.discard(connection, name)
+            deleted_photos.discard(connection, name)
 
     def point(self, alias: str, collection: str) -> bool:
         """Point an alias at a collection; return whether the alias is new.

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Engine, func, select
+from sqlalchemy import Column, Connection, Engine, func, select
 
 from index.bags import position_of
 from index.catalog.facets import passing
@@ -202,33 +202,23 @@ class CatalogReader:
 
     def stamps(self, collection: Collection, sources: Sequence[str]) -> dict[str, str | None]:
         """Read the stamps of imported sources, for imports to skip."""
-        stamps: dict[str, str | None] = {}
-        with self.reader.begin() as connection:
-            for part in chunks(sources):
-                chosen = (
-                    select(items.c.source, items.c.stamp)
-                    .where(
-                        items.c.collection == key_if_live(collection.key), items.c.source.in_(part)
-                    )
-                    .order_by(items.c.revision)
-                )
-                stamps.update((row.source, row.stamp) for row in connection.execute(chosen))
-        return stamps
+        return self._read_at(collection, sources, items.c.stamp)
 
     def ids_at(self, collection: Collection, sources: Sequence[str]) -> dict[str, str]:
         """Read the ids of imported sources; of several items the newest."""
-        ids: dict[str, str] = {}
+        return self._read_at(collection, sources, items.c.id)
+
+    def _read_at(
+        self, collection: Collection, sources: Sequence[str], column: Column[Any]
+    ) -> dict[str, Any]:
+        """Read a column of imported sources' items; of several items the newest."""
+        values: dict[str, Any] = {}
+        here = items.c.collection == key_if_live(collection.key)
         with self.reader.begin() as connection:
             for part in chunks(sources):
-                chosen = (
-                    select(items.c.source, items.c.id)
-                    .where(
-                        items.c.collection == key_if_live(collection.key), items.c.source.in_(part)
-                    )
-                    .order_by(items.c.revision)
-                )
-                ids.update((row.source, row.id) for row in connection.execute(chosen))
-        return ids
+                chosen = select(items.c.source, column).where(here, items.c.source.in_(part))
+                values.update(connection.execute(chosen.order_by(items.c.revision)).tuples().all())
+        return values
 
     def list_sources(
         self, collection: Collection, prefix: str, *, after: str = "", limit: int = 100

@@ -33,9 +33,12 @@ from index.bags import (
 from index.catalog.facets import facets_of
 from index.catalog.pictures import name_of
 from index.catalog.read_rows import Values, chunks, picture_rows
+from index.database import deleted_photos
 from index.database.checksums import ItemDamaged, checksums_of
+from index.database.deleted_photos import DeletedPhoto
 from index.database.tables import bags, facets, items, pictures, retired, retired_pictures
 from index.items import (
+    Collection,
     Entry,
     Picture,
     bucket_of,
@@ -184,6 +187,20 @@ def _item_row(revision: int, record: Record) -> Values:
     """Make the row of an item, with all of its checksums."""
     item = {"revision": revision} | record.item
     return item | {"checksums": checksums_of(item, record.pictures, record.bags)}
+
+
+def remember_photos(connection: Connection, collection: Collection, ids: Sequence[str]) -> None:
+    """Remember the photos of imported items, before they are retired."""
+    columns = (items.c.id, items.c.revision, items.c.source, items.c.stamp)
+    sourced = items.c.source.is_not(None) & items.c.stamp.is_not(None)
+    for part in chunks(ids):
+        chosen = (items.c.collection == collection.key) & items.c.id.in_(part) & sourced
+        rows = connection.execute(select(*columns).where(chosen)).all()
+        shown = picture_rows(connection, collection.key, [row.revision for row in rows])
+        for row in rows:
+            if digests := tuple(picture["digest"] for picture in shown[row.revision]):
+                photo = DeletedPhoto(row.id, row.source, row.stamp, digests)
+                deleted_photos.remember(connection, collection.name, photo)
 
 
 def retire(connection: Connection, collection: int, changes: Mapping[str, int]) -> Replacing:

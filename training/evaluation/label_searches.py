@@ -194,8 +194,8 @@ def measure_behind(world: LabelWorld, pairs: Sequence[tuple[str, str]]) -> float
     asked = world.ask([deny(a, b) for a, b in pairs])
     for thing, query in zip(denied, asked, strict=True):
         total = query_parts.totals(world.score(query), query_parts.terms_of(query, ROLE))
-        there = [judge_photo(bag, thing, world.matcher.score).there for bag in world.bags]
-        shown = np.array(there)[np.argsort(-total, kind="stable")]
+        verdicts = [judge_photo(bag, thing, world.matcher.score) for bag in world.bags]
+        shown = np.array([verdict.there for verdict in verdicts])[np.argsort(-total, kind="stable")]
         right.append(bool((np.diff(shown.astype(int)) >= 0).all()))
     return mean(right)
 
@@ -207,16 +207,16 @@ def measure_presence(world: LabelWorld) -> PresenceShares | None:
         return None
     asked = queries.of_things(world.matcher, world.labels, (), judge)
     score = world.matcher.score
-    said = np.array(
+    claimed = np.array(
         [[judge_photo(bag, query, score).there for query in asked] for bag in world.bags]
     )  # (K, N)
     truth = world.truth
-    by_label = [float(said[~truth[:, n], n].mean()) for n in range(len(world.labels))]
+    by_label = [float(claimed[~truth[:, n], n].mean()) for n in range(len(world.labels))]
     frequencies = truth.mean(axis=0)
     worst = int(np.argmax(by_label))
     return PresenceShares(
-        float(said[truth].mean()),
-        float(said[~truth].mean()),
+        float(claimed[truth].mean()),
+        float(claimed[~truth].mean()),
         float(np.average(by_label, weights=frequencies * (1 - frequencies))),
         by_label[worst],
         world.labels[worst],
@@ -232,9 +232,9 @@ def measure_weak_line(world: LabelWorld, labels: Sequence[str]) -> WeakLine | No
         scores = torch.from_numpy(world.score(query))
         probable = world.calibration.of_query(query, scores, True).numpy()
         above, truth = probable >= find_weak_line(probable), world.has(label)
-        found = int((above & truth).sum())
-        shown, right = shown + int(above.sum()), right + found
-        recalls.append(found / int(truth.sum()))
-        precisions += [found / int(above.sum())] if above.any() else []
+        hits = int((above & truth).sum())
+        shown, right = shown + int(above.sum()), right + hits
+        recalls.append(hits / int(truth.sum()))
+        precisions += [hits / int(above.sum())] if above.any() else []
     empty = len(labels) - len(precisions)
     return WeakLine(shown, right / max(shown, 1), mean(precisions or [0.0]), mean(recalls), empty)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -18,15 +16,15 @@ from app.imports.file_metadata.pictures import (
     read_picture,
     read_tiff,
 )
+from app.imports.file_metadata.regular_files import open_regular
 from app.imports.file_metadata.sidecars import read_sidecar
 from app.imports.file_metadata.videos import read_video_tags
 from models.vision import photo_decoding
 from models.vision.formats.animations import read_animation
 from models.vision.formats.kinds import HEAD, kind_of
 from models.vision.formats.video_frames import MOST_FRAMES, read_video
-from models.vision.photo_decoding import DISPLAY_SIDE, FOOTAGE_BYTES, Decoded, too_many_bytes
+from models.vision.photo_decoding import DISPLAY_SIDE, FOOTAGE_BYTES, Decoded
 
-NO_FILE = "this is no regular file"
 ONE_FRAME = "only one frame of the video was used"
 RAW_HEADER = 2**20  # bytes of a raw file in which its EXIF is looked for
 
@@ -129,15 +127,5 @@ def _open(file: bytes | Path, limits: FileLimits) -> Iterator[BinaryIO]:
     if isinstance(file, bytes):
         yield BytesIO(file)
         return
-    with open(file, "rb", opener=open_at_once) as opened:
-        status = os.fstat(opened.fileno())
-        if not stat.S_ISREG(status.st_mode):
-            raise ValueError(NO_FILE)
-        if status.st_size > limits.footage_bytes:
-            raise too_many_bytes(status.st_size, limits.footage_bytes)
+    with open_regular(file, limits.footage_bytes) as opened:
         yield opened
-
-
-def open_at_once(path: str, flags: int) -> int:
-    """Open a file without waiting, even if it has become a pipe."""
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))

@@ -11,12 +11,13 @@ from pathlib import Path, PurePath
 
 from app.engine.engine import Engine
 from app.imports.file_metadata.memory import state_of
+from app.imports.file_metadata.regular_files import open_regular
 from app.imports.folder import is_row
 from app.imports.folders.objects import ObjectFolder, StoredObject
-from app.imports.sources import ItemSource, PhotoPlace, open_place, open_regular, stamp_at
-from index.catalog import deletions
-from index.catalog.deletions import DeletedPhoto
+from app.imports.sources import ItemSource, PhotoPlace, open_place, stamp_at
 from index.catalog.reader import SourceRow
+from index.database import deleted_photos
+from index.database.deleted_photos import DeletedPhoto
 from index.items import Collection, Item
 
 PAGE = 10_000  # items that the catalog lists at a time
@@ -106,7 +107,7 @@ class Moves:
     def _list_deleted(self) -> dict[int, list[DeletedPhoto]]:
         if self._deleted is None:
             self._deleted = defaultdict(list)
-            for photo in deletions.list_deleted(self.engine.catalog.reader, self.home):
+            for photo in deleted_photos.list_deleted(self.engine.catalog.reader, self.home):
                 self._deleted[_size(photo.stamp)].append(photo)
         return self._deleted
 
@@ -134,9 +135,7 @@ def _digest_photos(photos: Sequence[PhotoPlace], most_bytes: int) -> Iterable[st
             continue
         if not isinstance(photo, Path):
             raise ValueError(f"{photo!r:.50} is no file")
-        if photo.stat().st_size > most_bytes:
-            raise ValueError(f"{photo} is too large to be read")
-        with open_regular(photo) as file:
+        with open_regular(photo, most_bytes) as file:
             yield file_digest(file, "sha256").hexdigest()
 
 

@@ -11,7 +11,8 @@ import pytest
 
 from app.engine.drafts import PhotoFile
 from app.engine.engine import Engine
-from app.imports.file_metadata.reading import NO_FILE, Sidecar
+from app.imports.file_metadata.reading import Sidecar
+from app.imports.file_metadata.regular_files import NO_FILE
 from app.imports.folder import find
 from app.imports.photo_files import DirectDecoder
 from app.imports.sources import ImportOutcome, ItemSource

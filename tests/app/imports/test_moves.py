@@ -14,8 +14,9 @@ from app.engine.engine import Engine
 from app.imports.departed import Departures
 from app.imports.folder import find
 from app.imports.storing import import_sources
-from index.catalog import deletions, edits
+from index.catalog import edits
 from index.catalog.edits import Change, ItemSelection
+from index.database import deleted_photos
 from tests.stored_items import put
 
 Png = Callable[..., bytes]
@@ -170,9 +171,9 @@ def test_a_deleted_photo_stays_away_until_it_is_forgotten(
     (folder / "a.png").rename(folder / "z.png")
     os.utime(folder / "z.png", (1, 1))
     assert scan(engine, folder) == [("z.png", "unread")]
-    (deleted,) = deletions.list_deleted(engine.catalog.reader, home)
+    (deleted,) = deleted_photos.list_deleted(engine.catalog.reader, home)
     assert (deleted.id, deleted.place) == ("photos/a.png", str(folder / "a.png"))
-    assert deletions.forget(engine.catalog.writer, home, [deleted.place]) == 1
+    assert deleted_photos.forget(engine.catalog.writer, home, [deleted.place]) == 1
     assert scan(engine, folder) == [("z.png", "new")]
     assert embedded == ["z.png"]
 
@@ -189,9 +190,9 @@ def test_what_was_deleted_is_remembered_under_a_new_name(engine: Engine, folder:
     names = engine.catalog.names
     engine.catalog.delete(engine.open("default"), "photos/a.png", remember=True)
     names.rename("default", "mine")
-    (deleted,) = deletions.list_deleted(engine.catalog.reader, names.find("mine"))
+    (deleted,) = deleted_photos.list_deleted(engine.catalog.reader, names.find("mine"))
     assert deleted.id == "photos/a.png"
-    assert deletions.list_deleted(engine.catalog.reader, engine.open("default")) == []
+    assert deleted_photos.list_deleted(engine.catalog.reader, engine.open("default")) == []
     names.drop("mine")
     names.rename("default", "mine")
-    assert deletions.list_deleted(engine.catalog.reader, names.find("mine")) == []
+    assert deleted_photos.list_deleted(engine.catalog.reader, names.find("mine")) == []

@@ -13,8 +13,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, delete, func, insert, select
 
-from index.catalog.read_rows import chunks, picture_rows
-from index.database.tables import items, settings
+from index.database.tables import settings
 from index.items import Collection
 
 
@@ -28,19 +27,11 @@ class DeletedPhoto:
     digests: tuple[str, ...]
 
 
-def remember(connection: Connection, collection: Collection, ids: Sequence[str]) -> None:
-    """Remember the photos of imported items, before they are retired."""
-    here = items.c.collection == collection.key
-    columns = (items.c.id, items.c.revision, items.c.source, items.c.stamp)
-    for part in chunks(ids):
-        sourced = items.c.source.is_not(None) & items.c.stamp.is_not(None)
-        rows = connection.execute(select(*columns).where(here, sourced, items.c.id.in_(part))).all()
-        shown = picture_rows(connection, collection.key, [row.revision for row in rows])
-        for row in rows:
-            digests = tuple(picture["digest"] for picture in shown[row.revision])
-            if digests:
-                photo = DeletedPhoto(row.id, row.source, row.stamp, digests)
-                _write(connection, collection.name, photo)
+def remember(connection: Connection, name: str, photo: DeletedPhoto) -> None:
+    """Remember a photo of the collection of a name; a former one of its place goes."""
+    row = {"name": _name(name, photo.place), "value": json.dumps(asdict(photo))}
+    _delete(connection, row["name"])
+    connection.execute(insert(settings), row)
 
 
 def list_deleted(reader: Engine, collection: Collection) -> list[DeletedPhoto]:
@@ -53,14 +44,8 @@ def list_deleted(reader: Engine, collection: Collection) -> list[DeletedPhoto]:
 
 def forget(writer: Engine, collection: Collection, places: Sequence[str]) -> int:
     """Let imports store photos of these places again; return their number."""
-    names = [_name(collection.name, place) for place in places]
-    forgotten = 0
     with writer.begin() as connection:
-        for part in chunks(names):
-            forgotten += connection.execute(
-                delete(settings).where(settings.c.name.in_(part))
-            ).rowcount
-    return forgotten
+        return sum(_delete(connection, _name(collection.name, place)) for place in places)
 
 
 def rename(connection: Connection, name: str, new: str) -> None:
@@ -68,7 +53,7 @@ def rename(connection: Connection, name: str, new: str) -> None:
     rows = connection.execute(select(settings.c.value).where(_rows_of(name))).scalars().all()
     discard(connection, name)
     for value in rows:
-        _write(connection, new, _read(value))
+        remember(connection, new, _read(value))
 
 
 def discard(connection: Connection, name: str) -> None:
@@ -76,10 +61,8 @@ def discard(connection: Connection, name: str) -> None:
     connection.execute(delete(settings).where(_rows_of(name)))
 
 
-def _write(connection: Connection, name: str, photo: DeletedPhoto) -> None:
-    row = {"name": _name(name, photo.place), "value": json.dumps(asdict(photo))}
-    connection.execute(delete(settings).where(settings.c.name == row["name"]))
-    connection.execute(insert(settings), row)
+def _delete(connection: Connection, row: str) -> int:
+    return connection.execute(delete(settings).where(settings.c.name == row)).rowcount
 
 
 def _read(value: str) -> DeletedPhoto:
