@@ -1,4 +1,4 @@
-"""Compares what an import reads of a made folder with what is true of it.
+"""Compares what is read of a made folder with the truth.
 
     python -m benchmarks.photos.folder /tmp/photos --count 300
     python -m benchmarks.photos.check /tmp/photos

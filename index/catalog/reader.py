@@ -217,7 +217,8 @@ class CatalogReader:
         with self.reader.begin() as connection:
             for part in chunks(sources):
                 chosen = select(items.c.source, column).where(here, items.c.source.in_(part))
-                values.update(connection.execute(chosen.order_by(items.c.revision)).tuples().all())
+                rows = connection.execute(chosen.order_by(items.c.revision))
+                values.update((row.source, row[1]) for row in rows)
         return values
 
     def list_sources(

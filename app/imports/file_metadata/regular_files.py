@@ -18,7 +18,7 @@ NO_FILE = "this is no regular file"
 def open_regular(
     file: Path | str | bytes, most_bytes: int | None = None
 ) -> Iterator[BufferedReader]:
-    """Open a regular file without waiting, even if it has become a pipe.
+    """Open a regular file without waiting, even for a pipe.
 
     ValueError for another kind of file; ImageTooLarge, before it is read, over a limit.
     """
