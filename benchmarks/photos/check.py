@@ -1,4 +1,4 @@
-"""Compares what is read of a made folder with the truth.
+"""Compares the reading of a made folder with the truth.
 
     python -m benchmarks.photos.folder /tmp/photos --count 300
     python -m benchmarks.photos.check /tmp/photos
@@ -43,7 +43,7 @@ def read_folder(folder: Path) -> Iterator[tuple[str, str, dict[str, Any]]]:
 
 
 def main() -> None:
-    """Print the counts of fates, and each file that differs."""
+    """Print the counts of fates, and differing files."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("folder", type=Path, help="one that benchmarks.photos.folder made")
     folder = parser.parse_args().folder.resolve()
