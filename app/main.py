@@ -14,6 +14,7 @@ from fastapi.middleware.cors import CORSMiddleware
 
 from app import __version__
 from app.access.door import Door
+from app.agents import endpoint
 from app.engine.engine import Engine
 from app.http import errors
 from app.http.addresses import RootPathMiddleware
@@ -33,8 +34,7 @@ from app.http.observation import observe
 from app.http.openapi import describe
 from app.http.readiness import Readiness
 from app.http.timeouts import TimeoutMiddleware
-from app.imports import fetching
-from app.imports.fetching import Fetcher
+from app.imports.fetching import choose_fetch
 from app.imports.photo_decoders import Decoders
 from app.routes import (
     bulk,
@@ -83,13 +83,13 @@ def create_app(
     )
     app.state.settings, app.state.engine, app.state.failure = settings, engine, None
     app.state.door = door or Door.of(settings)
-    app.state.fetch = Fetcher(settings.upload_bytes).fetch if settings.fetch else fetching.refuse
+    app.state.fetch = choose_fetch(settings)
     # Threads of their own: readiness and metrics never wait for others.
     app.state.readiness, app.state.scrapes = Readiness(settings.ready_seconds), CapacityLimiter(1)
     app.state.lanes, app.state.decoders = Lanes.of(settings), Decoders.of(settings)
     answering = (search, regions, products, explain)
     kept = (items, edits, bulk, collections, snapshots)
-    for module in (*answering, *kept, system, session, page):
+    for module in (*answering, *kept, system, session, page, endpoint):
         app.include_router(module.router)
     page.serve(app)
     errors.install(app, SECURITY_HEADERS)

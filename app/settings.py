@@ -168,6 +168,11 @@ class Settings(RenamedSettings):
         "of an item's metadata and sentences together; some routes take less "
         "(operations.md#many-clients-at-once).",
     )
+    agents_write: bool = Field(
+        default=False,
+        description="Whether agents whose key may write get the tools that add, change and delete "
+        "items (integration.md#agents).",
+    )
     fetch: bool = Field(
         default=False,
         description="Whether clients may name photos by `image_url`, for the service to fetch from "

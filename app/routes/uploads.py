@@ -273,7 +273,7 @@ def _fields(form: FormData) -> dict[str, Any]:
     return fields
 
 
-def parse_json(name: str, value: str) -> Any:
+def parse_json(name: str, value: str | bytes) -> Any:
     """Parse a field's text as JSON; a ValueError names the field."""
     try:
         return read_values(value)
