@@ -39,7 +39,9 @@ from app.imports.photo_decoders import Decoders
 from app.routes import (
     bulk,
     collections,
+    curation,
     edits,
+    events,
     explain,
     items,
     page,
@@ -52,6 +54,8 @@ from app.routes import (
 )
 from app.settings import Settings
 from app.settings_names import list_warnings
+from app.telemetry.audit import AuditLog
+from app.telemetry.events import EventLog
 
 # What scripts of other origins may read of an answer, besides what all may.
 READABLE = ("ETag", "Location", "Retry-After", "Content-Range", REQUEST_ID)
@@ -87,15 +91,16 @@ def create_app(
     # Threads of their own: readiness and metrics never wait for others.
     app.state.readiness, app.state.scrapes = Readiness(settings.ready_seconds), CapacityLimiter(1)
     app.state.lanes, app.state.decoders = Lanes.of(settings), Decoders.of(settings)
-    answering = (search, regions, products, explain)
-    kept = (items, edits, bulk, collections, snapshots)
+    app.state.events = EventLog(settings.events_folder)
+    answering = (search, regions, products, explain, events)
+    kept = (items, edits, bulk, collections, curation, snapshots)
     for module in (*answering, *kept, system, session, page, endpoint):
         app.include_router(module.router)
     page.serve(app)
     errors.install(app, SECURITY_HEADERS)
     app.openapi = lambda: describe(app, settings.root_path)  # type: ignore[method-assign]  # FastAPI's own way
     _add_middleware(app, settings)
-    observe(app, queries=settings.log_queries)
+    observe(app, queries=settings.log_queries, audit=AuditLog(settings.audit))
     return app
 
 

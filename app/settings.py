@@ -225,8 +225,18 @@ class Settings(RenamedSettings):
         description="Shape of log records, `json` or `plain` (operations.md#logs); `plain` on a "
         "terminal, else `json` if not set.",
     )
+    audit: Path | None = Field(
+        default=None,
+        description="File that gets a line of JSON for each change and each key "
+        "(operations.md#audit); none if not set.",
+    )
     log_queries: bool = Field(
         default=False, description="Log what people search for, in the line of each request."
+    )
+    events: bool = Field(
+        default=False,
+        description="Write what people search for, find and click into `events` of the data "
+        "folder (operations.md#events).",
     )
     cors_origins: tuple[str, ...] = Field(
         default=(),
@@ -277,6 +287,11 @@ class Settings(RenamedSettings):
     def keys_file(self) -> Path:
         """The path of the file of keys."""
         return self.keys or self.data / "keys.jsonl"
+
+    @property
+    def events_folder(self) -> Path | None:
+        """The folder of events; None if none are written."""
+        return self.data / "events" if self.events else None
 
     @property
     def log_style(self) -> Literal["json", "plain"]:

@@ -1,4 +1,4 @@
-"""Tools as values: an agent, what it may call, and the lanes of its calls."""
+"""Tools as values: agents, capabilities, and the lanes of calls."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from app.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """A caller of tools, and what its calls work with."""
+    """A caller of tools, with all parts for its calls."""
 
     engine: Engine  # limited to the collections of the caller's key
     lanes: Lanes
@@ -30,7 +30,7 @@ class Agent:
 
 @dataclass(frozen=True, slots=True)
 class Capability:
-    """A tool: its name, its purpose, its arguments, and the answer to a call."""
+    """A tool: name, purpose, arguments, and the answer to a call."""
 
     name: str
     purpose: str
@@ -47,7 +47,7 @@ def reads(
     read: Callable[[Engine, Any], Finding],
     lane: Literal["searches", "photos"] = "searches",
 ) -> Capability:
-    """Make a tool that computes in a lane, as its route does."""
+    """Make a tool for reading, in the lane of its route."""
 
     async def call(agent: Agent, asked: RequestPart) -> Finding:
         embeds = getattr(asked, "box", None) is not None  # a part of a photo

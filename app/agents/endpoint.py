@@ -1,4 +1,4 @@
-"""The route /mcp: tools for agents, with the keys and limits of all routes."""
+"""The route /mcp: tools for agents, with keys and limits as elsewhere."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ async def mcp(request: Request, engine: EngineDep, caller: CallerDep) -> Respons
 
 
 async def _read_body(request: Request, caller: str) -> bytes:
-    """Read a message; ValueError for broken JSON, or for a key that is there twice."""
+    """Read a message; ValueError for broken JSON or a duplicate key."""
     if media_type(request) != JSON:
         raise WrongMediaType(f"send {JSON}")
     state = request.app.state

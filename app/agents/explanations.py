@@ -17,7 +17,7 @@ from app.schemas.explain import AlignRequest, CaptionRequest
 
 
 def explain(engine: Engine, asked: HitQuestion) -> Finding:
-    """Explain a photo by a text: which part answers which words."""
+    """Explain a photo by a text: phrases with their boxes."""
     request = asked.request(AlignRequest)
     photo, aligned = explanations.align_photo(engine, request, None)
     answer = explanations.alignment(
@@ -101,7 +101,7 @@ def _with_photo(
 
 
 def list_collections(engine: Engine, _: NoQuestion) -> Finding:
-    """List the collections that the caller may search."""
+    """List the caller's collections."""
     answer = collection_answers.collections(engine)
     chosen = {"name", "aliases", "items", "coming", "usable"}
     return Finding(

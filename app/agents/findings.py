@@ -1,4 +1,4 @@
-"""Small answers of tools: hits with their proof, cut to what an agent reads."""
+"""Small answers of tools: hits with their proof, and little metadata."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ Fields = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What a tool found: fields, and pictures in the order in which the fields name them."""
+    """The answer of a tool: fields, and pictures in their named order."""
 
     fields: Fields
     pictures: tuple[Illustration, ...] = field(default=())
 
     def text(self) -> str:
-        """The fields as JSON, without those that say nothing."""
+        """The fields as JSON, without empty ones."""
         said = {name: value for name, value in self.fields.items() if value not in (None, [], {})}
         return json.dumps(said, ensure_ascii=False, separators=(",", ":"))
 
 
 def describe_hit(hit: Hit, keys: Sequence[str] | None, weak_below: float | None) -> Fields:
-    """A hit's id, probability and proof, and as much of its metadata as fits."""
+    """A hit's id, probability and proof, and some of its metadata."""
     probability = hit.probability
     fields: Fields = {"id": hit.id, "score": _round(hit.score)}
     if probability is not None:
@@ -53,7 +53,7 @@ def describe_hit(hit: Hit, keys: Sequence[str] | None, weak_below: float | None)
 
 
 def prove(hit: Hit) -> list[Fields]:
-    """The terms of a hit's score; what they gave adds up to it."""
+    """The terms of a hit's score, with their gains."""
     if isinstance(hit, ProductHit):
         return [_describe_part(part) for part in hit.parts]
     proof = prove_phrases(hit.phrases) if hit.phrases else _prove_links(hit.links)
@@ -64,7 +64,7 @@ def prove(hit: Hit) -> list[Fields]:
 
 
 def prove_phrases(phrases: Iterable[PhraseOut]) -> list[Fields]:
-    """What each phrase of the text gave, and where; a box is left, top, right, bottom."""
+    """The gain of each phrase, and its box: left, top, right, bottom."""
     return [
         {
             "words": phrase.text,
@@ -77,7 +77,7 @@ def prove_phrases(phrases: Iterable[PhraseOut]) -> list[Fields]:
 
 
 def describe_query(query: QueryOut, searched: SearchedOut | None = None) -> Fields:
-    """How the query was understood, where that is not as it was sent."""
+    """The query as understood: corrections, dates and notes."""
     fields: Fields = {}
     if query.corrected is not None:
         fields["read_as"] = query.corrected
@@ -90,14 +90,14 @@ def describe_query(query: QueryOut, searched: SearchedOut | None = None) -> Fiel
 
 
 def note_gaps(behind: int, complete: bool, damaged: Sequence[str]) -> list[str]:
-    """Write notes on what was not searched."""
+    """Write notes on parts left out of a search."""
     notes = [f"{behind} changes are not searched yet"] if behind else []
     notes += [] if complete else ["a part of the collection was not reached"]
     return notes + ([f"damaged and left out: {', '.join(damaged)}"] if damaged else [])
 
 
 def _prove_links(links: Sequence[LinkOut]) -> list[Fields]:
-    """The largest terms of a score between photos, and the sum of the others."""
+    """The largest terms of a score, and the sum of others."""
     largest = sorted(links, key=lambda link: -abs(link.similarity))
     proof: list[Fields] = [
         {"part": link.label, "gave": _round(link.similarity)}
@@ -120,7 +120,7 @@ def _describe_part(part: PartOut) -> Fields:
 
 
 def _shorten(hit: Hit, keys: Sequence[str] | None) -> Fields:
-    """As much of a hit's metadata and sentences as fits, and the names of the rest."""
+    """Cut a hit's metadata and sentences, and name the rest."""
     if keys is not None:
         chosen = {key: hit.metadata[key] for key in keys if key in hit.metadata}
         return {"metadata": chosen} if chosen else {}
@@ -135,7 +135,7 @@ def _shorten(hit: Hit, keys: Sequence[str] | None) -> Fields:
 
 
 def cut_metadata(metadata: Mapping[str, Any]) -> tuple[Fields, list[str]]:
-    """Keep the values that fit in order; also the keys of those that do not."""
+    """Keep the first values within the limit; also the other keys."""
     kept: Fields = {}
     left, left_out = MOST_BYTES, list[str]()
     for key, value in metadata.items():

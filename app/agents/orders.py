@@ -1,4 +1,4 @@
-"""Tools that write, where the operator and the key allow it: they call the routes' functions."""
+"""Tools for writing: they call the routes' functions."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from app.routes.edits import patch_item
 from app.routes.items import delete_item, put_item
 from app.routes.uploads import Upload
 from app.schemas.items import ItemBody, ItemPatch
+from app.telemetry.events import EventLog
 from index.items import check_id
 
 ANY = Tags(None)
@@ -20,9 +21,8 @@ ANY = Tags(None)
 async def add_item(agent: Agent, order: NewItemOrder) -> Finding:
     """Store an item."""
     fields = order.model_dump(exclude_unset=True, exclude={"id", "replace"})
-    upload = Upload(
-        ItemBody.model_validate(fields), (), agent.decode, agent.lanes.photos, agent.caller
-    )
+    body = ItemBody.model_validate(fields)
+    upload = Upload(body, (), agent.decode, agent.lanes.photos, agent.caller, EventLog(folder=None))
     stored = await put_item(
         id=order.id,
         upload=upload,
@@ -41,7 +41,7 @@ async def tag_item(agent: Agent, order: TagOrder) -> Finding:
     check_id(order.id)
     item = await patch_item(
         id=order.id,
-        sent=ItemPatch(metadata=order.metadata),
+        sent=ItemPatch.model_validate({"metadata": order.metadata}),
         conditions=Conditions(),
         response=Response(),
         engine=agent.engine,

@@ -1,4 +1,4 @@
-"""Pictures of tools' answers: small files, with what each shows."""
+"""Pictures of tools' answers: small files with names."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def show_drawing(png: bytes) -> Illustration:
 def show_all(
     wanted: Iterable[tuple[str, Callable[[], Illustration]]],
 ) -> tuple[list[str], list[Illustration], list[str]]:
-    """Show what can be shown: what is on each picture, the pictures, and notes on the others."""
+    """Show pictures: their names, the files, and notes on missing ones."""
     shown, illustrations, notes = list[str](), list[Illustration](), list[str]()
     for name, show in wanted:
         try:

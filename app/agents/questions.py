@@ -1,4 +1,4 @@
-"""Arguments of tools: the fields of the routes' requests that agents need."""
+"""Arguments of tools: a choice of the fields of routes' requests."""
 
 from __future__ import annotations
 
@@ -51,20 +51,20 @@ class NoQuestion(RequestPart):
 
 
 class Question(RequestPart):
-    """What every question to a collection has."""
+    """The fields of every question to a collection."""
 
     collection: Annotated[
         str, Field(description="A named set of items; list_collections names all.")
     ] = DEFAULT_COLLECTION
 
     def request(self, model: type[Request], **fields: Any) -> Request:
-        """Make the route's request of the arguments that were sent."""
+        """Make the route's request of these arguments."""
         sent = self.model_dump(exclude_unset=True, exclude={"pictures", "keys"})
         return model.model_validate(sent | fields)
 
 
 class SearchQuestion(Question):
-    """What every search has."""
+    """The fields of every search."""
 
     text: Annotated[str, Field(description="What to look for, in English words.")] | None = None
     id: Annotated[str, Field(description="Find what is like this item's photo.")] | None = None
@@ -77,7 +77,7 @@ class SearchQuestion(Question):
 
 
 class PhotoQuestion(SearchQuestion):
-    """A search for photos by a text, or by a stored photo or its part."""
+    """A search for photos by a text, a photo, or its part."""
 
     box: (
         Annotated[

@@ -1,4 +1,4 @@
-"""Searches as tools: a verdict, hits with their proof, and pictures of the first."""
+"""Searches as tools: a verdict, hits with their proof, and pictures."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def find_products(engine: Engine, asked: ProductQuestion) -> Finding:
 
 
 def _judge(answer: Hits, hits: Sequence[Hit], like: str) -> str:
-    """Say in a sentence whether there is what was asked for."""
+    """Say in a sentence whether anything is likely."""
     if not hits:
         return NOTHING if answer.searched.rows else EMPTY
     known = [hit.probability for hit in hits if hit.probability is not None]
@@ -110,7 +110,7 @@ def _present(
 def _show(
     engine: Engine, asked: SearchQuestion, hits: Iterable[Any]
 ) -> tuple[list[str], tuple[Illustration, ...], list[str]]:
-    """Show the first hits that have a picture."""
+    """Show the first hits with a picture."""
     pictured = [hit for hit in hits if hit.image is not None][: asked.pictures]
     shown, pictures, notes = show_all(
         (hit.id, partial(_show_hit, engine, asked.collection, hit)) for hit in pictured

@@ -1,4 +1,4 @@
-"""The Model Context Protocol by its SDK: a server of the tools, over HTTP or streams."""
+"""The Model Context Protocol by its SDK, over HTTP or streams."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from mcp_types import (
     INVALID_PARAMS,
     CallToolRequestParams,
     CallToolResult,
+    ContentBlock,
     ImageContent,
     ListToolsResult,
     PaginatedRequestParams,
@@ -27,24 +28,34 @@ from starlette.types import Message, Receive, Scope, Send
 from app import __version__
 from app.agents.capabilities import Agent, Capability
 from app.agents.findings import Finding
-from app.agents.tools import INSTRUCTIONS, Refusal, UnknownTool, call, list_capabilities
+from app.agents.tools import (
+    INSTRUCTIONS,
+    CallFailed,
+    UnknownTool,
+    call,
+    is_writing,
+    list_capabilities,
+)
+from app.roles import Role
 
 AGENT = "tessera.agent"  # the key of a request's scope
 
 
 def make_server(find_agent: Callable[[Any], Agent]) -> Server[Any]:
-    """Make a server of the tools; `find_agent` names the caller of a request."""
+    """Make a server of the tools; `find_agent` reads a request's caller."""
 
     async def list_tools(context: Any, _: PaginatedRequestParams | None) -> ListToolsResult:
         agent = find_agent(context.request)
         return ListToolsResult(tools=[_describe(each) for each in list_capabilities(agent)])
 
     async def call_tool(context: Any, params: CallToolRequestParams) -> CallToolResult:
+        if context.request is not None and is_writing(params.name):
+            context.request.state.needed = Role.WRITE  # for the audit
         try:
             finding = await call(find_agent(context.request), params.name, params.arguments or {})
         except UnknownTool as unknown:
             raise MCPError(INVALID_PARAMS, str(unknown)) from unknown
-        except Refusal as refusal:
+        except CallFailed as refusal:
             return CallToolResult(content=[TextContent(text=str(refusal))], is_error=True)
         return CallToolResult(content=_write(finding))
 
@@ -65,7 +76,7 @@ def http_server() -> Server[Any]:
 
 
 class Exchange(Response):
-    """The answer to a message over HTTP, by a session of its own.
+    """The answer to a message over HTTP, by a session each.
 
     Nothing is remembered between messages, so any process may answer any of them.
     """
@@ -99,7 +110,7 @@ def _describe(capability: Capability) -> Tool:
     )
 
 
-def _write(finding: Finding) -> list[TextContent | ImageContent]:
+def _write(finding: Finding) -> list[ContentBlock]:
     pictures = [
         ImageContent(data=base64.b64encode(picture.file).decode(), mime_type=picture.kind)
         for picture in finding.pictures

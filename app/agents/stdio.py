@@ -1,4 +1,4 @@
-"""Tools for an agent on this machine: a data folder over stdin and stdout."""
+"""Tools for an agent on this machine, over stdin and stdout."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from app.settings import Settings
 
 
 async def serve(engine: Engine, settings: Settings) -> None:
-    """Answer messages until stdin ends; who starts this may do what the data folder allows."""
+    """Answer messages until stdin ends, without keys."""
     lanes, decoders = Lanes.of(settings), Decoders.of(settings)
     agent = Agent(
         engine=engine,

@@ -93,17 +93,22 @@ class UnknownTool(LookupError):
     """No tool of this name may be called."""
 
 
-class Refusal(Exception):
-    """A call that failed, in the words of its problem."""
+class CallFailed(Exception):
+    """A failed call, in the words of its problem."""
 
 
 def list_capabilities(agent: Agent) -> list[Capability]:
-    """List the tools that an agent may call."""
+    """List the tools of an agent."""
     return [each for each in CAPABILITIES.values() if agent.writes or not each.writes]
 
 
+def is_writing(name: str) -> bool:
+    """Return whether a tool changes items."""
+    return name in CAPABILITIES and CAPABILITIES[name].writes
+
+
 async def call(agent: Agent, name: str, arguments: Mapping[str, Any]) -> Finding:
-    """Call a tool; UnknownTool, or Refusal for what its route would answer by a problem."""
+    """Call a tool; UnknownTool, or CallFailed instead of a problem document."""
     allowed = {each.name: each for each in list_capabilities(agent)}
     note(tool=name)
     if name not in allowed:
@@ -112,11 +117,13 @@ async def call(agent: Agent, name: str, arguments: Mapping[str, Any]) -> Finding
     capability = allowed[name]
     try:
         asked = read_json(capability.question, json.dumps(arguments).encode())
+        if capability.writes:
+            note(item=str(getattr(asked, "id", "")))
         return await capability.call(agent, asked)
     except Exception as failed:
         kind = find_kind(failed)
         note(problem=kind.name if kind else "unexpected")
         if kind is None:
             logger.exception("the tool %s failed", name)
-            raise Refusal("unexpected: the service failed; its log says why") from failed
-        raise Refusal(f"{kind.name}: {describe_failure(failed)}") from failed
+            raise CallFailed("unexpected: the service failed; its log says why") from failed
+        raise CallFailed(f"{kind.name}: {describe_failure(failed)}") from failed

@@ -67,7 +67,7 @@ def ground_phrases(
 def describe_photo(
     engine: Engine, request: CaptionRequest, sent: Photo | None, regions: int
 ) -> tuple[Photo, Description]:
-    """Write captions of the photo of a request, and of so many of its regions."""
+    """Write captions of a request's photo and of some regions."""
     generation = request.generation
     photo, bag = _read_photo(engine, request, sent)
     return photo, engine.models.describe(photo, generation, regions=regions, bag=bag)

@@ -72,7 +72,7 @@ def note_unknown_values(
 
 
 def doubt(probabilities: Iterable[float | None], weak_below: float | None, like: str) -> str | None:
-    """Say that no hit is likely; None if one is, or if that is not known."""
+    """Write the doubt about unlikely hits; None for a likely one."""
     known = [probability for probability in probabilities if probability is not None]
     if weak_below is None or not known or max(known) >= weak_below:
         return None

@@ -15,7 +15,7 @@ Write = Annotated[
 
 
 def mcp(write: Write = False, data: Data = None) -> None:
-    """Let an agent search a data folder: Model Context Protocol over stdin and stdout.
+    """Serve an agent: the Model Context Protocol over stdin and stdout.
 
     An agent starts it by itself: docs/use/integration.md shows how. A service has the same tools
     at /mcp.

@@ -46,6 +46,7 @@ def read_words(engine: Engine, collection: str, text: str) -> PhotoWords:
 
 def _read_words(home: Collection, engine: Engine, text: str) -> PhotoWords:
     with stage("search"):
+        engine.curate(home)
         documents = engine.indexes.of(home).documents.current(partial=True)
         return PhotoWords(text, documents, home.token)
 

@@ -200,7 +200,7 @@ def refuse(_: str) -> bytes:
 
 
 def choose_fetch(settings: Settings) -> Fetch:
-    """Return what fetches photos for clients, or refuses to."""
+    """Return the function for fetching photos, or for refusing."""
     return Fetcher(settings.upload_bytes).fetch if settings.fetch else refuse
 
 

@@ -10,7 +10,7 @@ const OF_PHOTO = ["looks", "likeness"]; // what a photo gives: it shows the text
 function reasons({ parts }) {
   const sums = new Map();
   for (const { kind, field, word, gave } of parts) {
-    const name = OF_PHOTO.includes(kind) ? "Photo" : kind === "meaning" ? "Meaning" : kind === "boost" ? "Boost" : label(field);
+    const name = OF_PHOTO.includes(kind) ? "Photo" : kind === "meaning" ? "Meaning" : kind === "boost" ? "Boost" : kind === "pinned" ? "Pinned" : label(field);
     const { words = [], gave: before = 0 } = sums.get(name) ?? {};
     sums.set(name, { name, kind, words: word && !words.includes(word) ? [...words, word] : words, gave: before + gave });
   }

@@ -316,6 +316,20 @@ class Phrase(BaseModel):
     negated: bool
 
 
+class Pin(BaseModel):
+    """Items that come first for a text, in this order."""
+
+    text: str
+    ids: list[str]
+
+
+class Pins(BaseModel):
+    """The pinned items of a collection."""
+
+    pins: list[Pin]
+    notes: Annotated[list[str], Field(description="Which of the items are not stored.")] = []
+
+
 class Problem(BaseModel):
     """The reason for a failed request (RFC 9457)."""
 
@@ -557,6 +571,12 @@ class Suggestions(BaseModel):
     suggestions: list[Suggestion]
 
 
+class Synonyms(BaseModel):
+    """The synonyms of a collection, besides those of TESSERA_SYNONYMS."""
+
+    synonyms: list[list[str]]
+
+
 class Unread(BaseModel):
     """A kind of files left out of an import."""
 
@@ -794,14 +814,14 @@ class MadeSnapshot(BaseModel):
 
 
 class Part(BaseModel):
-    """A part of a score: words, exact, looks, likeness, meaning or boost.
+    """A part of a score: words, exact, looks, likeness, meaning, boost or pinned.
 
     likeness: the similarity to the photo sent with the text, times `photo_weight`. Those of
     looks, of likeness and of meaning are explained by the links of the photo, or of the sentence,
     with what is searched for; the similarities of links add up to its own score.
     """
 
-    kind: Literal["words", "exact", "looks", "likeness", "meaning", "boost"]
+    kind: Literal["words", "exact", "looks", "likeness", "meaning", "boost", "pinned"]
     gave: float
     field: str | None = None
     word: str | None = None

@@ -86,6 +86,11 @@ class Documents:
         gone = sum(self._gone)
         return gone > 0 and (len(self) <= FEW or gone * WASTE > len(self))
 
+    def use(self, synonyms: Synonyms) -> None:
+        """Look words up by these synonyms from now on."""
+        with self.lock:
+            self._synonyms, self._wording = synonyms, None
+
     def wording(self) -> Wording:
         """The reader of queries, with all words up to now.
 

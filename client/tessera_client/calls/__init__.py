@@ -10,8 +10,12 @@ from tessera_client.calls.collections import (
     index,
     make_collection,
     models,
+    pins,
     point_alias,
+    put_pins,
+    put_synonyms,
     rename_collection,
+    synonyms,
 )
 from tessera_client.calls.explanations import align, align_picture, caption, caption_picture, ground
 from tessera_client.calls.items import (
@@ -60,13 +64,17 @@ __all__ = [
     "make_collection",
     "models",
     "patch_item",
+    "pins",
     "point_alias",
     "put_item",
+    "put_pins",
+    "put_synonyms",
     "rename_collection",
     "search_images",
     "search_products",
     "search_regions",
     "search_sentences",
     "suggest",
+    "synonyms",
     "upload",
 ]

@@ -1,4 +1,4 @@
-"""Agents search over /mcp by the official client, and get the proof of each hit."""
+"""Agents search over /mcp by the official client, with proofs."""
 
 from __future__ import annotations
 
@@ -66,14 +66,14 @@ async def connect(address: str, key: str = "", mode: str = "auto") -> AsyncItera
 
 
 def send(address: str, method: str, params: dict[str, Any], key: str = "") -> Any:
-    """The answer to a message, as an agent without a session sends it."""
+    """The answer to a message without a session."""
     message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     return post(f"{address}/mcp", json=message, headers=headers)
 
 
 def call(address: str, tool: str, arguments: dict[str, Any], key: str = "") -> Any:
-    """The answer of a tool: its fields or its mistake, and its pictures."""
+    """The answer of a tool: fields and pictures, or the mistake."""
     from mcp_types import CallToolResult
 
     sent = send(address, "tools/call", {"name": tool, "arguments": arguments}, key)
