@@ -2,7 +2,8 @@ import pytest
 import torch
 
 from models.text.parsing import parse
-from models.text.queries import NEGATED, Query, of_phrases
+from models.text.queries import Query
+from models.text.query_drafts import NEGATED, of_phrases
 from models.text.reading import NOTHING_KNOWN, read
 from models.types import FragmentBag
 
