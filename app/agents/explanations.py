@@ -44,8 +44,9 @@ def explain(engine: Engine, asked: HitQuestion) -> Finding:
 def _judge(probability: float | None, weak_below: float | None) -> str | None:
     if probability is None or weak_below is None:
         return None
-    hardly = probability < weak_below
-    return "The photo hardly looks like that." if hardly else "The photo likely looks like that."
+    if probability < weak_below:
+        return "The photo hardly looks like that."
+    return "The photo is above the line of weak hits for that."
 
 
 def describe(engine: Engine, asked: CaptionQuestion) -> Finding:

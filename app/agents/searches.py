@@ -79,8 +79,11 @@ def _judge(answer: Hits, hits: Sequence[Hit], like: str) -> str:
     known = [hit.probability for hit in hits if hit.probability is not None]
     if not known or answer.weak_below is None:
         return NO_PROBABILITY
-    likely = sum(probability >= answer.weak_below for probability in known)
-    return doubt(known, answer.weak_below, like) or f"{likely} of these {len(hits)} are likely."
+    above = sum(probability >= answer.weak_below for probability in known)
+    return doubt(known, answer.weak_below, like) or (
+        f"{above} of these {len(hits)} are above the line of weak hits; the most probable one has "
+        f"{max(known):.2f}."
+    )
 
 
 def _present(

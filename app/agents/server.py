@@ -101,13 +101,25 @@ def _describe(capability: Capability) -> Tool:
     return Tool(
         name=capability.name,
         description=capability.purpose,
-        input_schema=capability.question.model_json_schema(),
+        input_schema=_drop_titles(capability.question.model_json_schema()),
         annotations=ToolAnnotations(
             read_only_hint=not capability.writes,
             destructive_hint=capability.destroys,
             open_world_hint=False,
         ),
     )
+
+
+def _drop_titles(schema: Any) -> Any:
+    """Drop pydantic's titles, which repeat the names of fields."""
+    if isinstance(schema, list):
+        return [_drop_titles(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    titled = isinstance(schema.get("title"), str)
+    return {
+        name: _drop_titles(part) for name, part in schema.items() if name != "title" or not titled
+    }
 
 
 def _write(finding: Finding) -> list[ContentBlock]:

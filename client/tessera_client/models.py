@@ -317,7 +317,7 @@ class Phrase(BaseModel):
 
 
 class Pin(BaseModel):
-    """Items that come first for a text, in this order."""
+    """Pinned items of a text, in their order."""
 
     text: str
     ids: list[str]

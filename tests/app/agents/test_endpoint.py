@@ -129,7 +129,7 @@ def test_near_misses_are_called_so(address: str) -> None:
     assert answer["verdict"] == "Nothing here looks like that; these are the nearest."
     assert all(hit["weak"] for hit in answer["hits"])
     answer = call(address, "search_photos", {"text": "red"})
-    assert answer["verdict"].endswith("are likely.")
+    assert " of these 3 are above the line of weak hits; " in answer["verdict"]
     answer = call(address, "search_photos", {"text": "red", "filter": {"title": "a pink card"}})
     assert answer["verdict"] == "Nothing like that is here."
     assert any("pink" in note for note in answer["notes"])
@@ -156,7 +156,7 @@ def test_photos_are_explained_described_and_shown(address: str) -> None:
     told = call(address, "explain_hit", {"id": "both", "text": "blue"})
     assert told["score"] == pytest.approx(found["score"], abs=1e-3)
     assert told["probability"] == pytest.approx(found["probability"], abs=1e-3)
-    assert told["verdict"] == "The photo likely looks like that."
+    assert told["verdict"] == "The photo is above the line of weak hits for that."
     assert len(told["files"]) == 1
     caption = call(address, "describe_photo", {"id": "both", "regions": 1})
     assert "lime" in caption["captions"][0]["unsupported"]
