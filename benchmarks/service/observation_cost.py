@@ -18,8 +18,8 @@ from starlette.routing import Route
 from starlette.types import Message
 
 from app.http.observation import observe
-from app.telemetry.audit import AuditLog
 from app.telemetry import logs
+from app.telemetry.audit import AuditLog
 from app.telemetry.requests import stage
 
 ROUNDS, TIMES = 9, 2_000
