@@ -15,6 +15,7 @@ import pytest
 from anyio import run
 from fastapi import FastAPI
 from PIL import Image
+from starlette.testclient import TestClient
 
 from app.access.key_file import add_key
 from app.access.keys import make_key
@@ -278,11 +279,14 @@ def test_agents_write_where_the_key_and_the_setting_allow_it(
 
 
 def test_the_log_names_the_tool_and_the_key(
-    keys: dict[str, str], address: str, caplog: pytest.LogCaptureFixture
+    keys: dict[str, str], client: TestClient, caplog: pytest.LogCaptureFixture
 ) -> None:
+    calls = {"search_photos": {"text": "red"}, "get_item": {"id": "pink"}}
     with caplog.at_level("INFO", "tessera.requests"):
-        call(address, "search_photos", {"text": "red"}, keys["read"])
-        call(address, "get_item", {"id": "pink"}, keys["read"])
+        for name, arguments in calls.items():
+            params = {"name": name, "arguments": arguments}
+            message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+            client.post("/mcp", json=message, headers={"X-API-Key": keys["read"]})
     lines = [record for record in caplog.records if getattr(record, "tool", None)]
     assert [(line.route, line.tool, line.key) for line in lines] == [
         ("/mcp", "search_photos", "read"),
