@@ -79,7 +79,7 @@ $(VENV)/uv.stamp:
 	$(BIN)/pip install --quiet --disable-pip-version-check uv
 	@touch $@
 
-# Without the index of torch for CPUs, the one of the registry is as good and brings CUDA's libraries;
+# Where the index of torch for CPUs cannot be reached, the build of the registry works, too, with CUDA's libraries;
 # Triton, which is a gigabyte and compiles for GPUs, is left out.
 $(VENV)/cpu.options: | $(VENV)/uv.stamp
 	@test ! -e $(VENV)/cuda.options || { echo "$(VENV) has CUDA; first: make clean"; exit 1; }

@@ -1,4 +1,4 @@
-"""Extras of the package: what to type to install one."""
+"""Extras of the package, and commands that install them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def install(extra: str) -> str:
 
 
 def explain(absent: ModuleNotFoundError) -> str | None:
-    """Return what to install for a module that an extra brings, or None.
+    """Return how to install a missing module of an extra, or None.
 
     >>> explain(ModuleNotFoundError(name="scipy.stats"))
     "scipy is not installed: pip install 'tessera-search[train]'"

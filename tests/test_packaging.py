@@ -1,4 +1,4 @@
-"""What the package is called, brings and asks for."""
+"""Names, dependencies and extras of the package."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_what_the_package_of_weights_asks_for_is_not_pinned() -> None:
 
 
 def import_at_start(body: list[ast.stmt]) -> Iterator[str]:
-    """Names of modules that a module imports when it is imported."""
+    """List modules of the imports at a module's start."""
     for node in body:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)

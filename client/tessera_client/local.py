@@ -27,7 +27,7 @@ def make_application(path: Path, settings: dict[str, Any]) -> Any:
 
 
 def _find_service() -> str:
-    """Find where the service's modules are: in the wheel's package, or at the top."""
+    """Find the prefix of the service's modules, empty in a checkout."""
     for module, prefix in (("tessera_search", "tessera_search."), ("tessera", "")):
         if find_spec(module) is not None:
             return prefix

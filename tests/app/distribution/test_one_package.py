@@ -1,4 +1,4 @@
-"""The wheel has all rooms in one package, next to which others may have their names."""
+"""The wheel has all rooms in one package, which collides with none."""
 
 from __future__ import annotations
 
