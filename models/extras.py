@@ -1,4 +1,4 @@
-"""Extras of the package, and commands that install them."""
+"""Extras of the package and their installation."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ MODULES = {"inflect": "train", "ir_measures": "train", "scipy": "train"}
 
 
 def install(extra: str) -> str:
-    """Return the command to add an extra where Tessera is installed."""
+    """Return the command to add an extra to an installation."""
     return f"pip install '{DISTRIBUTION}[{extra}]'"
 
 
 def explain(absent: ModuleNotFoundError) -> str | None:
-    """Return how to install a missing module of an extra, or None.
+    """Name a missing module and the extra to install, if any.
 
     >>> explain(ModuleNotFoundError(name="scipy.stats"))
     "scipy is not installed: pip install 'tessera-search[train]'"

@@ -1,4 +1,4 @@
-"""Names of the rooms' modules: at the top in a checkout, in one package of the wheel."""
+"""The prefix of the rooms' names, in a checkout and a wheel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The documents' commands that install, in a fresh checkout and environment."""
+"""The documents' commands of installing, tried in a fresh checkout."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def find_commands(file: Path) -> list[str]:
 
 
 def list_commands() -> list[str]:
-    """All commands once, those of the page on installing first and in its order."""
+    """List all commands once, those of the first page first."""
     first = find_commands(ROOT / FIRST)
     others = sorted({command for file in DOCUMENTS for command in find_commands(file)})
     hints = [extras.install(extra) for extra in ("video", "tracing")]  # as messages say

@@ -65,7 +65,8 @@ def build_wheel(
     target = str(Path(wheel_directory).resolve())
     metadata = metadata_directory and str(Path(metadata_directory).resolve())
     with _copied_project():
-        return build_meta.build_wheel(target, config_settings, metadata)
+        name: str = build_meta.build_wheel(target, config_settings, metadata)
+    return name
 
 
 def prepare_metadata_for_build_wheel(
@@ -74,11 +75,14 @@ def prepare_metadata_for_build_wheel(
     """Write the wheel's metadata."""
     target = str(Path(metadata_directory).resolve())
     with _copied_project():
-        return build_meta.prepare_metadata_for_build_wheel(target, config_settings)
+        name: str = build_meta.prepare_metadata_for_build_wheel(target, config_settings)
+    return name
 
 
 def rewrite(source: str) -> str:
-    """Rewrite imports of rooms as imports from the package; ValueError for other forms.
+    """Rewrite imports of rooms as imports from the package.
+
+    ValueError for other forms.
 
     >>> rewrite("from index.items import Item\\nimport models")
     'from tessera_search.index.items import Item\\nfrom tessera_search import models'
@@ -96,7 +100,7 @@ def rewrite(source: str) -> str:
 
 @contextmanager
 def _copied_project() -> Iterator[None]:
-    """Work within the context in a copy of the project, which lies in one package."""
+    """Within the context, work in a copy of the project."""
     project = Path.cwd()
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder)

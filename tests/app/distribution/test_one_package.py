@@ -1,4 +1,4 @@
-"""The wheel has all rooms in one package, which collides with none."""
+"""The wheel has all rooms in one package."""
 
 from __future__ import annotations
 
