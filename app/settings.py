@@ -96,7 +96,7 @@ class Settings(RenamedSettings):
     inference: Literal["torch", "openvino"] = Field(
         default="torch",
         description="What runs the networks for photos on a CPU: with `openvino` `/caption` took "
-        "317 ms instead of 452; it needs `pip install 'tessera[openvino]'`.",
+        "317 ms instead of 452; it needs the extra `openvino`.",
     )
     threads: PositiveInt | None = Field(
         default=None, description="Processor threads of one inference; all cores if not set."

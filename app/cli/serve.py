@@ -21,6 +21,7 @@ import typer
 from app import torch_import
 from app.cli.options import Adopt, Data, OnCluster, check_paths, plain_errors, settings_for
 from app.defaults import DEFAULT_COLLECTION
+from models.rooms import PREFIX
 
 if TYPE_CHECKING:
     from app.demos import Demo
@@ -284,7 +285,7 @@ def _index_photos(
 
     note_start(settings.data, collection)
     options = ("--watch", "--rescan", str(rescan), "--parent", str(os.getpid()))
-    command = [sys.executable, "-m", "tessera", "index", *photos, *options]
+    command = [sys.executable, "-m", f"{PREFIX}tessera", "index", *photos, *options]
     command += ["--data", str(settings.data)]
     child = subprocess.Popen(command)  # noqa: S603 - our own command
     try:

@@ -31,7 +31,7 @@ from models.vision.photo_decoding import FOOTAGE_BYTES, ImageTooLarge, too_many_
 
 BUSY = 3  # factor of the time limit, as other processes use the processor too
 ENVIRONMENT = {
-    "PYTHONPATH": str(Path(__file__).parent.parent.parent),
+    "PYTHONPATH": str(Path(__file__).parents[__name__.count(".")]),
     "OPENBLAS_NUM_THREADS": "1",
     "MALLOC_MMAP_THRESHOLD_": str(2**20),  # so that memory of large photos is given back
 }
