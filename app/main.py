@@ -39,9 +39,11 @@ from app.imports.photo_decoders import Decoders
 from app.routes import (
     bulk,
     collections,
+    duplicates,
     edits,
     explain,
     items,
+    originals,
     page,
     products,
     regions,
@@ -88,7 +90,7 @@ def create_app(
     app.state.readiness, app.state.scrapes = Readiness(settings.ready_seconds), CapacityLimiter(1)
     app.state.lanes, app.state.decoders = Lanes.of(settings), Decoders.of(settings)
     answering = (search, regions, products, explain)
-    kept = (items, edits, bulk, collections, snapshots)
+    kept = (items, originals, duplicates, edits, bulk, collections, snapshots)
     for module in (*answering, *kept, system, session, page):
         app.include_router(module.router)
     page.serve(app)

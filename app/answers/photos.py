@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import astuple, dataclass, replace
-from functools import partial
 
 from app.answers.cursors import Cursors, kind_of_hits, name_of_list
 from app.answers.facets import facet_out, read_list, read_place
@@ -24,6 +23,7 @@ from app.engine.photo_search import (
     find_weak_line,
     list_photos,
     read_dates,
+    read_groups,
     read_words,
 )
 from app.schemas.facets import SortIn
@@ -112,8 +112,12 @@ def _search(engine: Engine, search: ImageSearch, photo: Photo | None) -> ImageHi
             raise ValueError("min_probability: it needs a query; leave it out to list all photos")
         return _list(engine, asked)
     if not search.lists:
-        hits, about = _find_page(engine, search, asked)
-        return ImageHits(hits=hits, **about)
+        page = _find_page(engine, search, asked)
+        if search.collapse is None:
+            return ImageHits(hits=page.hits, **page.about)
+        passing = Request("images", asked.query, where=search.filter)
+        listed = _count(engine, asked, passing, page)
+        return ImageHits(hits=page.hits, groups=listed.counts.groups, **page.about)
     weak_below = find_weak_line(engine, search.collection, asked.query, asked.gains)
     least = (weak_below or 0.0) if search.min_probability is None else search.min_probability
     asked = Asked(search, asked.query, asked.words, least, weak_below)
@@ -148,28 +152,54 @@ def _drop_notes(query: Query, named: frozenset[str]) -> Query:
     return replace(query, notes=notes)
 
 
-def _find_page(
-    engine: Engine, search: ImageSearch, asked: Asked
-) -> tuple[list[ImageHit], AboutHits]:
-    make = partial(_make_hit, asked.words)
-    return find_page(engine, search, asked.query, "images", make, words=asked.gains)
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """A page of the best photos, with the revisions of their items."""
+
+    hits: list[ImageHit]
+    about: AboutHits
+    revisions: list[int]
+
+
+def _find_page(engine: Engine, search: ImageSearch, asked: Asked) -> _Page:
+    groups, revisions = None, list[int]()
+    if search.collapse is not None:
+        groups = read_groups(engine, search.collection, search.collapse)
+
+    def make(search: Search, query: Query, hit: Hit, item: Item) -> ImageHit:
+        revisions.append(hit.revision)
+        return _make_hit(asked.words, search, query, hit, item)
+
+    hits, about = find_page(
+        engine, search, asked.query, "images", make, words=asked.gains, groups=groups
+    )
+    return _Page(hits, about, revisions)
+
+
+def _count(engine: Engine, asked: Asked, counted: Request, page: _Page) -> ListedPhotos:
+    """Count all photos of a search, and the variants of those on a page."""
+    search = asked.search
+    request = _read_list(search, None)
+    listed = list_photos(engine, search.collection, counted, request, page.revisions)
+    for hit, revision in zip(page.hits, page.revisions, strict=True):
+        hit.variants = listed.variants.get(revision, 1)
+    return listed
 
 
 def _rank(engine: Engine, asked: Asked) -> ImageHits:
     """Find a page of the best photos, and count all from a probability on."""
     search = asked.search
     exactly = search.model_copy(update={"min_probability": asked.least, "exact": True})
-    hits, about = _find_page(engine, exactly, asked)
-    about["weak_below"] = asked.weak_below
-    listed = list_photos(
-        engine, search.collection, asked.request, _read_list(search, None), paged=False
-    )
+    page = _find_page(engine, exactly, asked)
+    page.about["weak_below"] = asked.weak_below
+    counts = _count(engine, asked, asked.request, page).counts
     return ImageHits(
-        hits=hits,
+        hits=page.hits,
         min_probability=asked.least,
-        total=listed.counts.total,
-        facets=[facet_out(facet) for facet in listed.counts.facets],
-        **about,
+        total=counts.total,
+        groups=counts.groups,
+        facets=[facet_out(facet) for facet in counts.facets],
+        **page.about,
     )
 
 
@@ -179,7 +209,7 @@ def _list(engine: Engine, asked: Asked) -> ImageHits:
     cursors, kind = Cursors(engine.catalog.secret), _kind(search, query)
     after = read_place(cursors, search.cursor, kind) if search.cursor is not None else None
     request = _read_list(search, after)
-    listed = list_photos(engine, search.collection, asked.request, request, paged=True)
+    listed = list_photos(engine, search.collection, asked.request, request)
     page, counts = listed.page, listed.counts
     assert page is not None
     hits = [_make_listed_hit(asked, listed, item) for item in listed.items.values()]
@@ -192,6 +222,7 @@ def _list(engine: Engine, asked: Asked) -> ImageHits:
         searched=_describe_search(listed),
         min_probability=asked.least,
         total=counts.total,
+        groups=counts.groups,
         facets=[facet_out(facet) for facet in counts.facets],
         hits=hits,
         cursor=cursors.write(kind, astuple(page.place)) if page.place else None,
@@ -219,8 +250,10 @@ def _make_listed_hit(asked: Asked, listed: ListedPhotos, item: Item) -> ImageHit
     """A listed item: by its best photo, or by its first where looks are not asked for."""
     assert listed.page is not None
     hit, search = listed.page.hits.get(item.id), asked.search
+    variants = listed.page.variants[item.id]
     if hit is not None:
-        return _make_hit(asked.words, search, asked.query, hit, item)
+        image = _make_hit(asked.words, search, asked.query, hit, item)
+        return image.model_copy(update={"variants": variants})
     named = listed.page.named[item.id]
     return ImageHit(
         id=item.id,
@@ -234,6 +267,7 @@ def _make_listed_hit(asked: Asked, listed: ListedPhotos, item: Item) -> ImageHit
         links=[],
         phrases=[],
         words=_words_out(asked.words, item.revision, named) if asked.words and named else [],
+        variants=variants,
     )
 
 
@@ -253,7 +287,7 @@ def _describe_search(listed: ListedPhotos) -> SearchedOut:
 
 
 def _read_list(search: ImageSearch, after: ListPlace | None) -> ListRequest:
-    return read_list(search.facets, search.sort, search.limit, after)
+    return read_list(search.facets, search.sort, search.limit, after, search.collapse)
 
 
 def _kind(search: ImageSearch, query: Query) -> str:
