@@ -102,12 +102,13 @@ def test_pairs_are_those_of_a_loop_also_from_cells(
 ) -> None:
     if not exact:
         monkeypatch.setattr(neighbours, "EXACT", 0)
-    angles = np.random.default_rng(1).uniform(0, 360, 60)
-    found = find_pairs(turned(*angles), np.arange(60), 0.999, 20)
+    angles = np.random.default_rng(1).integers(0, 360, 60).tolist()  # none at 4.5 degrees
+    least = np.cos(np.radians(4.5))
+    found = find_pairs(turned(*angles), np.arange(60), least, 20)
     pairs = set(zip(found.first.tolist(), found.second.tolist(), strict=True))
     vectors = turned(*angles).of(np.arange(60))
     assert pairs == {
-        (a, b) for a in range(60) for b in range(60) if a != b and vectors[a] @ vectors[b] >= 0.999
+        (a, b) for a in range(60) for b in range(60) if a != b and vectors[a] @ vectors[b] >= least
     }
 
 

@@ -11,7 +11,7 @@ import torch
 from index.cluster.merged import Contenders
 from index.listing.listing import read_groups
 from index.search.query import terms_of
-from index.search.requests import Request
+from index.search.requests import Groups, Request
 from models.text.queries import Query
 from models.types import FragmentBag, Span
 
@@ -58,7 +58,7 @@ def test_pages_of_groups_are_the_best_of_each(grouped, index, exact):
 
 def test_a_group_in_two_shards_is_one_hit_on_any_page(grouped, index):
     terms = terms_of(grouped.query, grouped.role)
-    every = [hit for hit in best_of_groups(index, grouped)]
+    every = best_of_groups(index, grouped)
     request, found = grouped, []
     for _ in range(4):
         snapshot = index.snapshot()
@@ -72,6 +72,6 @@ def test_a_group_in_two_shards_is_one_hit_on_any_page(grouped, index):
 
 
 def test_groups_of_another_collection_are_left_out(grouped, index):
-    other = replace(grouped.groups, token="another")
+    other = Groups("another", grouped.groups.revisions, grouped.groups.codes)
     whole = replace(grouped, groups=other, limit=SIZE)
     assert len(index.best(whole).hits) == SIZE
