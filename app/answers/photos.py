@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import astuple, dataclass, replace
+from functools import partial
 
 from app.answers.cursors import Cursors, kind_of_hits, name_of_list
 from app.answers.facets import facet_out, read_list, read_place
 from app.answers.items import about_photo, notes_of, photo_address
 from app.answers.search import (
-    AboutHits,
     check_together,
     find_page,
     image_hit,
@@ -20,8 +20,10 @@ from app.answers.search import (
 from app.engine.engine import Engine
 from app.engine.photo_search import (
     ListedPhotos,
+    RankedPhotos,
     find_weak_line,
     list_photos,
+    rank_photos,
     read_dates,
     read_groups,
     read_words,
@@ -33,7 +35,7 @@ from index.items import Item
 from index.listing.requests import ListPlace, ListRequest
 from index.photos.dates import KEY, QueryDate, write_filter
 from index.photos.words import PhotoWords
-from index.search.requests import Hit, Request, WordGains
+from index.search.requests import Answer, Hit, Request, WordGains
 from models.text.queries import Query
 from models.text.reading import NOTHING_KNOWN, blank
 from models.vision.images import Photo
@@ -112,12 +114,7 @@ def _search(engine: Engine, search: ImageSearch, photo: Photo | None) -> ImageHi
             raise ValueError("min_probability: it needs a query; leave it out to list all photos")
         return _list(engine, asked)
     if not search.lists:
-        page = _find_page(engine, search, asked)
-        if search.collapse is None:
-            return ImageHits(hits=page.hits, **page.about)
-        passing = Request("images", asked.query, where=search.filter)
-        listed = _count(engine, asked, passing, page)
-        return ImageHits(hits=page.hits, groups=listed.counts.groups, **page.about)
+        return _find_page(engine, search, asked)
     weak_below = find_weak_line(engine, search.collection, asked.query, asked.gains)
     least = (weak_below or 0.0) if search.min_probability is None else search.min_probability
     asked = Asked(search, asked.query, asked.words, least, weak_below)
@@ -152,55 +149,56 @@ def _drop_notes(query: Query, named: frozenset[str]) -> Query:
     return replace(query, notes=notes)
 
 
-@dataclass(frozen=True, slots=True)
-class _Page:
-    """A page of the best photos, with the revisions of their items."""
-
-    hits: list[ImageHit]
-    about: AboutHits
-    revisions: list[int]
-
-
-def _find_page(engine: Engine, search: ImageSearch, asked: Asked) -> _Page:
-    groups, revisions = None, list[int]()
+def _find_page(engine: Engine, search: ImageSearch, asked: Asked) -> ImageHits:
+    """Find a page of the best photos; of groups, with the number of their items."""
     if search.collapse is not None:
-        groups = read_groups(engine, search.collection, search.collapse)
-
-    def make(search: Search, query: Query, hit: Hit, item: Item) -> ImageHit:
-        revisions.append(hit.revision)
-        return _make_hit(asked.words, search, query, hit, item)
-
-    hits, about = find_page(
-        engine, search, asked.query, "images", make, words=asked.gains, groups=groups
-    )
-    return _Page(hits, about, revisions)
-
-
-def _count(engine: Engine, asked: Asked, counted: Request, page: _Page) -> ListedPhotos:
-    """Count all photos of a search, and the variants of those on a page."""
-    search = asked.search
-    request = _read_list(search, None)
-    listed = list_photos(engine, search.collection, counted, request, page.revisions)
-    for hit, revision in zip(page.hits, page.revisions, strict=True):
-        hit.variants = listed.variants.get(revision, 1)
-    return listed
+        passing = Request("images", asked.query, where=search.filter)
+        ranked, hits = _rank_page(engine, search, asked, passing)
+        return hits.model_copy(update={"groups": ranked.counts.groups})
+    make = partial(_make_hit, asked.words)
+    hits, about = find_page(engine, search, asked.query, "images", make, words=asked.gains)
+    return ImageHits(hits=hits, **about)
 
 
 def _rank(engine: Engine, asked: Asked) -> ImageHits:
     """Find a page of the best photos, and count all from a probability on."""
-    search = asked.search
-    exactly = search.model_copy(update={"min_probability": asked.least, "exact": True})
-    page = _find_page(engine, exactly, asked)
-    page.about["weak_below"] = asked.weak_below
-    counts = _count(engine, asked, asked.request, page).counts
-    return ImageHits(
-        hits=page.hits,
-        min_probability=asked.least,
-        total=counts.total,
-        groups=counts.groups,
-        facets=[facet_out(facet) for facet in counts.facets],
-        **page.about,
+    exactly = asked.search.model_copy(update={"min_probability": asked.least, "exact": True})
+    ranked, hits = _rank_page(engine, exactly, asked, asked.request)
+    counts = ranked.counts
+    return hits.model_copy(
+        update={
+            "weak_below": asked.weak_below,
+            "min_probability": asked.least,
+            "total": counts.total,
+            "groups": counts.groups,
+            "facets": [facet_out(facet) for facet in counts.facets],
+        }
     )
+
+
+def _rank_page(
+    engine: Engine, search: ImageSearch, asked: Asked, counted: Request
+) -> tuple[RankedPhotos, ImageHits]:
+    """Find a page of the best photos, each with the number of items that it stands for."""
+    ranked = list[RankedPhotos]()
+    groups = None
+    if search.collapse is not None:
+        groups = read_groups(engine, search.collection, search.collapse)
+
+    def find(page: Request) -> tuple[Answer, dict[str, Item]]:
+        request = _read_list(search, None)
+        ranked.append(rank_photos(engine, search.collection, counted, page, request))
+        return ranked[0].answer, ranked[0].items
+
+    def make(search: Search, query: Query, hit: Hit, item: Item) -> ImageHit:
+        image = _make_hit(asked.words, search, query, hit, item)
+        image.variants = ranked[0].variants.get(hit.revision, 1)
+        return image
+
+    hits, about = find_page(
+        engine, search, asked.query, "images", make, words=asked.gains, groups=groups, find=find
+    )
+    return ranked[0], ImageHits(hits=hits, **about)
 
 
 def _list(engine: Engine, asked: Asked) -> ImageHits:
@@ -211,7 +209,6 @@ def _list(engine: Engine, asked: Asked) -> ImageHits:
     request = _read_list(search, after)
     listed = list_photos(engine, search.collection, asked.request, request)
     page, counts = listed.page, listed.counts
-    assert page is not None
     hits = [_make_listed_hit(asked, listed, item) for item in listed.items.values()]
     notes = note_unknown(engine, search, hits, [*request.listed_keys])
     return ImageHits(
@@ -248,7 +245,6 @@ def _words_out(words: PhotoWords, revision: int, given: float) -> list[WordGave]
 
 def _make_listed_hit(asked: Asked, listed: ListedPhotos, item: Item) -> ImageHit:
     """A listed item: by its best photo, or by its first where looks are not asked for."""
-    assert listed.page is not None
     hit, search = listed.page.hits.get(item.id), asked.search
     variants = listed.page.variants[item.id]
     if hit is not None:
@@ -274,7 +270,7 @@ def _make_listed_hit(asked: Asked, listed: ListedPhotos, item: Item) -> ImageHit
 def _describe_search(listed: ListedPhotos) -> SearchedOut:
     """Every photo was looked at, and those that codes could not tell apart were scored exactly."""
     counts, page = listed.counts, listed.page
-    damaged = counts.damaged | (page.damaged if page else frozenset())
+    damaged = counts.damaged | page.damaged
     return SearchedOut(
         exact=True,
         rows=counts.rows,

@@ -163,11 +163,12 @@ def find_page(
     per_photo: int | None = None,
     words: WordGains | None = None,
     groups: Groups | None = None,
+    find: Callable[[Request], tuple[Answer, dict[str, Item]]] | None = None,
 ) -> tuple[list[HitOut], AboutHits]:
     """Find a page of hits as JSON, and the fields about them.
 
     With `per_photo` hits are regions, of which a photo has so many at most; `words` raise photos,
-    of which only the best of `groups` is a hit.
+    of which only the best of `groups` is a hit. `find` finds them otherwise than a search.
     """
     request = Request(
         side,
@@ -184,7 +185,7 @@ def find_page(
     if search.cursor is not None:
         request = start_page(cursors, search, request)
     items: dict[str, Item]
-    answer, items = engine.search(search.collection, request)
+    answer, items = find(request) if find else engine.search(search.collection, request)
     hits: list[HitOut] = [
         hit_out(search, query, hit, items[hit.item])
         for hit in answer.hits

@@ -1,4 +1,4 @@
-"""The command `index duplicates`: series of photos that are nearly the same."""
+"""The command `index duplicates`: series of near-duplicate photos."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def list_duplicates(
     data: Data = None,
     limit: Annotated[int, typer.Option(min=1, max=100, help="Series to list.")] = 20,
 ) -> None:
-    """List photos that are nearly the same, and the bytes of all but the largest.
+    """List near-duplicate photos, with the bytes of all but the largest.
 
     `tessera delete ID …` takes photos out of the index. Their files are never touched.
 

@@ -105,7 +105,7 @@ class PathImport:
         return self.tally
 
     def _group_photos(self) -> None:
-        """Put near-duplicates into series, and say how many changed."""
+        """Put near-duplicates into series, and print the number of changes."""
         if self.settings.series and self.engine.knows(self.collection):
             grouped = group_photos(self.engine, self.collection)
             if grouped.changed:

@@ -192,7 +192,7 @@ def _serve_by_workers(settings: Settings, listener: socket.socket) -> None:
 
 
 def offer_originals(settings: Settings, photos: Sequence[str]) -> Settings:
-    """Let files below served folders be read, where this machine alone can.
+    """Let this machine alone read files below served folders.
 
     Not behind a proxy, which `allowed_hosts` name: files have positions, and display copies none.
     """

@@ -1,4 +1,4 @@
-"""Near-duplicates as JSON: series of photos, and what each takes."""
+"""Near-duplicates as JSON: series of photos, with their bytes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class DuplicateOut(BaseModel):
 
 
 class SeriesOut(BaseModel):
-    """Photos that are nearly the same: copies of one, or shots of a burst."""
+    """Near-duplicates: copies of a photo, or shots of a burst."""
 
     series: str = Field(description="The value of the key `series` of these items.")
     photos: int
@@ -31,7 +31,7 @@ class SeriesOut(BaseModel):
 
 
 class DuplicatesOut(BaseModel):
-    """The series of a collection, those that take most first."""
+    """The series of a collection, the largest first."""
 
     collection: str
     series: int = Field(description="How many there are.")

@@ -1,21 +1,25 @@
 """Near-duplicates: cosines of copies and of different photos, and groups by thresholds.
 
     python -m benchmarks.models.near_duplicates ../shared/data/flickr8k/images
+    python -m benchmarks.models.near_duplicates --made 100000
 
 Of --copied photos of a folder, copies are made: the same file, saved again, smaller, brighter,
 cut, and grey. All others of its --photos are taken for different ones, which some folders belie:
 the most alike are named, to be looked at. Prints precision and recall of pairs in the same group.
+With --made instead of a folder, made vectors are grouped, a tenth of them copies, and timed.
 """
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from hashlib import sha256
 from io import BytesIO
 from itertools import count
 from pathlib import Path
 from random import Random
+from time import process_time
 
 import numpy as np
 import torch
@@ -33,6 +37,7 @@ PHOTOS = (".jpg", ".jpeg", ".png", ".webp")
 THRESHOLDS = (0.88, 0.90, 0.92, 0.93, 0.94, 0.95, 0.96, 0.97)
 NAMED = 10  # most alike pairs of different photos
 TOGETHER = 4  # photos of a batch
+WIDTH = 256  # numbers of a made vector
 
 
 def cut(share: float) -> Callable[[Image.Image], Image.Image]:
@@ -75,7 +80,7 @@ def embed(files: Sequence[bytes], model: Path) -> Floats:
 
 
 def group(summaries: Floats, files: Sequence[bytes], least: float) -> list[str | None]:
-    """Group photos that are as alike; the series of each."""
+    """Group photos by a cosine; the series of each."""
     size, sum_of_max = len(files), score_named("sum_of_max")
     rows = of_vectors(
         [summary[None] for summary in summaries],
@@ -122,7 +127,7 @@ def print_cosines(summaries: Floats, kinds: Sequence[str], owners: Sequence[int]
 
 
 def print_different(summaries: Floats, files: Sequence[Path]) -> None:
-    """Print how alike different photos are."""
+    """Print the cosines of different photos."""
     unit = summaries[: len(files)] / np.linalg.norm(summaries[: len(files)], axis=1, keepdims=True)
     first, second = np.triu_indices(len(files), 1)
     cosines = (unit @ unit.T)[first, second]
@@ -132,21 +137,62 @@ def print_different(summaries: Floats, files: Sequence[Path]) -> None:
         print(f"  {cosines[at]:.3f} {files[first[at]].name} {files[second[at]].name}")
 
 
+def time_made(size: int) -> None:
+    """Group made vectors, then ten new ones, and print the times."""
+    generator = np.random.default_rng(1)
+    vectors = generator.standard_normal((size, WIDTH)).astype(np.float32)
+    copied = size // 10
+    noise = generator.standard_normal((copied, WIDTH)).astype(np.float32)
+    vectors[size - copied :] = vectors[:copied] + 0.3 * noise
+    rows = of_vectors(
+        list(vectors[:, None]), range(size), [-1] * size, "images", score_named("sum_of_max"), WIDTH
+    )
+    photos = Photos(
+        digests=[(f"{number}",) for number in range(size)],
+        times=np.arange(size, dtype=np.float64),
+        series=[None] * size,
+        new=np.arange(size),
+        places=np.arange(size),
+        vectors=RowVectors([(rows, np.arange(size))]),
+    )
+    names, began = count(), process_time()
+    changed = regroup(photos, lambda: f"{next(names)}", Alike())
+    took = process_time() - began
+    series = [changed.get(number) for number in range(size)]
+    right = sum(
+        series[number] is not None and series[number] == series[size - copied + number]
+        for number in range(copied)
+    )
+    print(f"{size:,} made photos: {right:,} of {copied:,} copies with their photo, {took:.1f} s")
+    began = process_time()
+    again = regroup(
+        replace(photos, series=series, new=np.arange(size - 10, size)), lambda: "new", Alike()
+    )
+    took = process_time() - began
+    print(f"the last ten compared again: {len(again)} changes, {took:.2f} s of a processor")
+
+
 def main() -> None:
     """Make copies, embed all, and print."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("folder", type=Path)
+    parser.add_argument("folder", type=Path, nargs="?")
+    parser.add_argument("--made", type=int, help="vectors that are made instead")
     parser.add_argument("--photos", type=int, default=400)
     parser.add_argument("--copied", type=int, default=60)
     parser.add_argument("--model", type=Path, default=shipped.MATCHER)
     parser.add_argument("--threads", type=int, default=1)
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
+    if options.made:
+        time_made(options.made)
+        return
+    if options.folder is None:
+        parser.error("name a folder of photos, or --made COUNT")
     paths = sorted(file for file in options.folder.rglob("*") if file.suffix.lower() in PHOTOS)
     Random(1).shuffle(paths)
     paths = paths[: options.photos]
-    files, kinds, owners = [path.read_bytes() for path in paths], [""] * len(paths), []
-    owners += range(len(paths))
+    files, kinds = [path.read_bytes() for path in paths], [""] * len(paths)
+    owners = list(range(len(paths)))
     for number in range(min(options.copied, len(paths))):
         for kind, change in {"": None, **COPIES}.items():
             files.append(copy(files[number], change) if change else files[number])

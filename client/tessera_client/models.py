@@ -479,7 +479,7 @@ class SentenceHit(BaseModel):
 
 
 class Series(BaseModel):
-    """Photos that are nearly the same: copies of one, or shots of a burst."""
+    """Near-duplicates: copies of a photo, or shots of a burst."""
 
     series: Annotated[str, Field(description="The value of the key `series` of these items.")]
     photos: int
@@ -681,7 +681,7 @@ class Captions(BaseModel):
 
 
 class Duplicates(BaseModel):
-    """The series of a collection, those that take most first."""
+    """The series of a collection, the largest first."""
 
     collection: str
     series: Annotated[int, Field(description="How many there are.")]

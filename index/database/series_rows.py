@@ -11,6 +11,7 @@ import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from secrets import token_hex
 from typing import Any
 
 from sqlalchemy import Connection, Select, delete, insert, select
@@ -20,6 +21,7 @@ from index.items import Collection
 
 KEY = "series"
 COMPARED = "compared/"  # begins names of settings
+NAME = re.compile(r"[0-9a-f]{16}")  # of a series
 NOTED = re.compile(r"[ ,]series=([0-9a-f]+)(?=,|$)")
 # What its file tells in its stamp: see app.imports.file_metadata.memory. Others are never grouped.
 DESCRIBED = "% %"
@@ -47,6 +49,16 @@ class SeriesMember:
     id: str
     revision: int
     size: int
+
+
+def make_name() -> str:
+    """Make the name of a new series."""
+    return token_hex(8)
+
+
+def is_name(key: str, value: object) -> bool:
+    """Return whether a value of metadata names a series of an import: no word of anyone."""
+    return key == KEY and isinstance(value, str) and NAME.fullmatch(value) is not None
 
 
 def read_noted(stamp: str | None) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from index.listing.listing import count_facet, find_page, locate, number_groups
 from index.listing.requests import ListRequest
 from index.photos.requests import PhotoCounts, PhotoPage
 from index.search.index import Index
-from index.search.requests import Request
+from index.search.requests import Answer, Request
 from index.segments.rows import Numbers
 
 
@@ -54,6 +55,14 @@ class PhotoList:
         return {
             revisions[at]: int(count) for at, count in zip(present.tolist(), counts, strict=True)
         }
+
+    def find_best(self, request: Request) -> Answer:
+        """Find the best hits of a request, without its `least`, among all photos.
+
+        They are looked for again in the index if some of them are gone meanwhile.
+        """
+        among = self._index.best_of(self._rows, replace(request, least=None))
+        return self._index.best(request) if among is None else among
 
     def find_page(self, request: ListRequest) -> PhotoPage:
         """Find a page of items by the key `sort`, words and id."""

@@ -1,7 +1,7 @@
 """Series: groups of near-duplicate photos, by digests, then vectors and time.
 
 Photos with the same digest are copies. Two photos are alike with a cosine of COPIES or more of
-their summaries, or of BURSTS within SECONDS of each other. Pairs join groups in the order of their
+their summaries, or of BURSTS within SECONDS of each other. AlikePairs join groups in the order of their
 cosines if the means of both groups are as alike, so a long burst does not drift.
 """
 
@@ -14,7 +14,7 @@ from datetime import datetime
 
 import numpy as np
 
-from index.segments.neighbours import Pairs, RowVectors, find_pairs
+from index.segments.neighbours import AlikePairs, RowVectors, find_pairs
 from index.segments.rows import Numbers
 from models.scores.kernels import Floats
 
@@ -144,8 +144,8 @@ class _Groups:
                 taken.add(name)
         named = dict[int, str | None]()
         for root, members in self._members.items():
-            name = names.get(root) or make_name() if len(members) > 1 else None
-            named |= dict.fromkeys(members, name)
+            series = names.get(root) or make_name() if len(members) > 1 else None
+            named |= dict.fromkeys(members, series)
         return named
 
     def _find(self, number: int) -> int:
@@ -212,7 +212,7 @@ def _find_together(photos: Photos, chosen: Numbers, seconds: float) -> tuple[Num
     return first, second
 
 
-def _compare(photos: Photos, pairs: tuple[Numbers, Numbers], least: float) -> Pairs:
+def _compare(photos: Photos, pairs: tuple[Numbers, Numbers], least: float) -> AlikePairs:
     """Keep pairs with a cosine of `least` or more."""
     found, size = list[tuple[Numbers, Numbers, Floats]](), 2**12
     for start in range(0, len(pairs[0]), size):
@@ -221,10 +221,10 @@ def _compare(photos: Photos, pairs: tuple[Numbers, Numbers], least: float) -> Pa
         cosines = np.einsum("nd,nd->n", one, other)
         alike = cosines >= least
         found.append((first[alike], second[alike], cosines[alike]))
-    return Pairs.of(found)
+    return AlikePairs.of(found)
 
 
-def _make_edges(pairs: Pairs, number_at: Numbers | None, least: float) -> list[_Edge]:
+def _make_edges(pairs: AlikePairs, number_at: Numbers | None, least: float) -> list[_Edge]:
     first, second = pairs.first, pairs.second
     if number_at is not None:
         first, second = number_at[first], number_at[second]

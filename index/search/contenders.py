@@ -79,20 +79,34 @@ class Contenders:
             error,
             total + share * error,
         )
-        if request.groups is not None:
-            surely = mark_surely_probable(calibration, scored, request, share)
-            return every._lead_groups(request, surely)
-        if request.after is None:
-            return every
-        unseen = total - share * error <= request.after.score
-        if request.per_photo is not None:
+        if request.groups is None and (request.after is None or request.per_photo is not None):
             # Of a photo whose best region was shown, others may not have been.
-            return every.only(unseen) if request.per_photo == 1 else every
+            alone = request.after is not None and request.per_photo == 1
+            return every.only(~every._mark_shown(request)) if alone else every
+        surely = np.ones(len(total), np.bool_)
         if request.side == "images":
-            shown = ~unseen & mark_surely_probable(calibration, scored, request, share)
             # Of those that may not be probable enough, exact probabilities tell.
-            unseen = ~np.isin(every.revisions, every.revisions[shown])
-        return every.only(unseen)
+            surely = mark_surely_probable(calibration, scored, request, share)
+        return every.open_page(request, surely)
+
+    def open_page(self, request: Request, surely: NDArray[np.bool_]) -> Contenders:
+        """Keep rows that may be hits behind the page before.
+
+        `surely` (N,) marks those that are certainly probable enough.
+        """
+        if request.groups is not None:
+            return self._lead_groups(request, surely)
+        shown = self._mark_shown(request)
+        if request.side == "images":
+            shown = np.isin(self.revisions, self.revisions[shown & surely])
+        return self.only(~shown)
+
+    def _mark_shown(self, request: Request) -> NDArray[np.bool_]:
+        """Mark rows with scores above those behind the page before."""
+        if request.after is None:
+            return np.zeros(len(self), np.bool_)
+        shown: NDArray[np.bool_] = self.total - (self.highest - self.total) > request.after.score
+        return shown
 
     def _lead_groups(self, request: Request, surely: NDArray[np.bool_]) -> Contenders:
         """Keep rows that may be the best of their group.

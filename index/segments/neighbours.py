@@ -18,7 +18,7 @@ BLOCK = 2**14  # rows whose cosines are computed together
 TOGETHER = 256  # rows that are looked for together
 EXACT = 2**29  # pairs up to which every one is compared: a few seconds
 CELLS, LOOKED_AT = 4, 16  # cells for the root of the number of rows; those that are looked at
-TRAINED = 64  # rows for each cell that it is learned from
+TRAINED = 32  # rows for each cell that it is learned from
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,15 +66,15 @@ class RowVectors:
 
 
 @dataclass(frozen=True, slots=True)
-class Pairs:
-    """Pairs of places with the cosines of their vectors, (P,)."""
+class AlikePairs:
+    """AlikePairs of places with the cosines of their vectors, (P,)."""
 
     first: Numbers
     second: Numbers
     cosines: Floats
 
     @classmethod
-    def of(cls, found: Sequence[tuple[Numbers, Numbers, Floats]]) -> Pairs:
+    def of(cls, found: Sequence[tuple[Numbers, Numbers, Floats]]) -> AlikePairs:
         """Join lists of pairs."""
         none = np.empty(0, np.int64)
         return cls(
@@ -84,14 +84,14 @@ class Pairs:
         )
 
 
-def find_pairs(vectors: RowVectors, places: Numbers, least: float, most: int) -> Pairs:
+def find_pairs(vectors: RowVectors, places: Numbers, least: float, most: int) -> AlikePairs:
     """Pair rows at some places with others whose cosine is `least` or more.
 
     Of each up to `most`, the nearest. Many are looked for among the nearest of some cells of
     FAISS, so not all pairs are compared.
     """
     if not len(places) or len(vectors) < 2:
-        return Pairs.of([])
+        return AlikePairs.of([])
     if len(places) * len(vectors) <= EXACT:
         nearest = _compare_all(vectors, places, most + 1)
     else:
@@ -101,7 +101,7 @@ def find_pairs(vectors: RowVectors, places: Numbers, least: float, most: int) ->
         alike = (cosines >= least) & (others >= 0) & (others != first[:, None])
         rows, columns = np.nonzero(alike)
         pairs.append((first[rows], others[rows, columns], cosines[rows, columns]))
-    return Pairs.of(pairs)
+    return AlikePairs.of(pairs)
 
 
 Nearest = Iterator[tuple[Numbers, Numbers, Floats]]  # places (Q,), others and cosines (Q, K)

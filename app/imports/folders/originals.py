@@ -1,4 +1,4 @@
-"""Originals: the files of imported photos, below folders that may be served."""
+"""Originals: the files of imported photos, below served folders."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ENDINGS = {".heic": "image/heic", ".heif": "image/heif", ".hif": "image/heif"}
 
 @dataclass(frozen=True, slots=True)
 class Original:
-    """The file of a photo, its media type, and a tag of its content."""
+    """The file of a photo, with its media type and a tag."""
 
     path: Path
     media_type: str

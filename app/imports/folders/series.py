@@ -1,11 +1,10 @@
-"""Series of near-duplicates among imported photos, written at the end of an import."""
+"""Series of near-duplicates among imported photos."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from secrets import token_hex
 
 import numpy as np
 
@@ -14,21 +13,20 @@ from app.engine.refusals import each
 from app.telemetry.requests import stage
 from index.catalog.restating import Restatement, restate
 from index.database import series_rows
-from index.database.series_rows import KEY, SeriesRow, note
+from index.database.series_rows import KEY, SeriesRow, make_name, note
 from index.items import Collection, Item
 from index.photos.series import Alike, Photos, parse_time, regroup
 from index.segments.neighbours import RowVectors
 from index.segments.reader import SegmentChain
 from index.segments.rows import Numbers
 
-NAME = 8  # bytes of a series' name
 BATCH = 200  # items that are written together, or more where a series has more
 ALIKE = Alike()
 
 
 @dataclass(frozen=True, slots=True)
 class Grouped:
-    """What a grouping did: photos that were compared, and that changed their series."""
+    """The numbers of compared photos, and of changed ones."""
 
     compared: int = 0
     changed: int = 0
@@ -48,7 +46,7 @@ def group_photos(engine: Engine, collection: str, alike: Alike = ALIKE) -> Group
     with engine.catalog.reading(home) as view:
         rows = series_rows.list_photos(view.connection, home)
     photos = _gather(rows, chain, compared)
-    changed = regroup(photos, lambda: token_hex(NAME), alike)
+    changed = regroup(photos, make_name, alike)
     written = set[str]()
     with stage("store"):
         for part in _split(rows, changed):
@@ -58,7 +56,7 @@ def group_photos(engine: Engine, collection: str, alike: Alike = ALIKE) -> Group
 
 
 def _gather(rows: Sequence[SeriesRow], chain: SegmentChain, compared: int) -> Photos:
-    """The photos of rows, with vectors of those that have one photo."""
+    """The photos of rows, with vectors of single photos."""
     revisions = np.array([row.revision for row in rows], np.int64)
     single = np.array([len(row.digests) == 1 for row in rows], np.bool_)
     vectors = _find_vectors(chain, revisions[single])
@@ -89,7 +87,10 @@ def _find_vectors(chain: SegmentChain, revisions: Numbers) -> RowVectors:
 def _split(
     rows: Sequence[SeriesRow], changed: Mapping[int, str | None]
 ) -> Iterator[dict[int, str | None]]:
-    """Split changes into parts, with all photos of a series in one; series by revision."""
+    """Split changes into parts: series by revision.
+
+    All photos of a series are in one part.
+    """
     by_name = defaultdict[str | None, list[int]](list)
     for number, name in changed.items():
         by_name[name].append(rows[number].revision)
@@ -106,7 +107,7 @@ def _split(
 def _write(
     engine: Engine, collection: str, home: Collection, part: Mapping[int, str | None]
 ) -> set[str]:
-    """Write series of items that are as they were; return the ids of those."""
+    """Write series of unchanged items; return their ids."""
     with engine.catalog.reader.begin() as connection:
         ids = series_rows.list_ids(connection, home, list(part))
     items = engine.catalog.get_many(home, ids, set())
@@ -130,7 +131,7 @@ def _change(item: Item, series: str | None) -> Restatement:
 
 
 def _note_compared(engine: Engine, home: Collection, revision: int, written: set[str]) -> None:
-    """Note up to where photos are compared: up to the first change by others since."""
+    """Note the compared revisions: up to the first change by others."""
     newest = engine.catalog.revision(home)
     with engine.catalog.writer.begin() as connection:
         for item, newer in series_rows.list_newer(connection, home, revision):

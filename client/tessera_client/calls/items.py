@@ -77,12 +77,12 @@ def item_crop(
 
 
 def item_original(id: str) -> Call[bytes]:  # noqa: A002 - the service's own name
-    """The file that a photo was imported from, where the service may read it."""
+    """The original file of an imported photo."""
     return Call("GET", f"{_item(id)}/original", content_of, accept="*/*")
 
 
 def duplicates(*, limit: int = 20, cursor: str | None = None) -> Call[Duplicates]:
-    """A page of series of photos that are nearly the same."""
+    """A page of series of near-duplicate photos."""
     query = {"limit": limit, "cursor": cursor}
     return Call("GET", "/duplicates", model_of(Duplicates), query=query)
 

@@ -1,4 +1,4 @@
-"""Near-duplicates among imported photos get a series, and follow what happens to them."""
+"""Near-duplicates among imported photos get and keep a series."""
 
 from __future__ import annotations
 

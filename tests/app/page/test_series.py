@@ -1,4 +1,4 @@
-"""Near-duplicates on the page: one card, the others behind it, and the list of all."""
+"""Near-duplicates on the page: one card, and the list of all."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.listening import listen
 
 @pytest.fixture(scope="module")
 def series_site(tmp_path_factory: pytest.TempPathFactory, small_matcher: Path) -> Iterator[str]:
-    """A service with three copies of a photo and another photo, with their files."""
+    """A service with three copies of a photo and another one."""
     data = tmp_path_factory.mktemp("series")
     folder = data / "photos"
     folder.mkdir()

@@ -1,4 +1,4 @@
-"""Photos of a series are one hit: best first, by date, and counted."""
+"""Photos of a series are one hit, in any order."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ RED = {"text": "red", "collapse": "series"}
 def photos(
     engine: Engine, settings: Settings, calibration: Calibration, png: Png
 ) -> Iterator[TestClient]:
-    """A calibrated service with two series, one of which is partly red."""
+    """A calibrated service with two series, one of them partly red."""
     checkpoints = engine.models.checkpoints
     calibrated = {"matcher": replace(checkpoints["matcher"], calibration=calibration)}
     answering = Engine(Models(**checkpoints | calibrated), engine.catalog, settings.data)

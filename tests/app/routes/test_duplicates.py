@@ -30,7 +30,7 @@ PHOTOS = {
 
 @pytest.fixture
 def sizes(tmp_path: Path, engine: Engine, png: Png) -> dict[str, int]:
-    """The sizes of imported files by id: three of one series, two of another."""
+    """The sizes of imported files by id: of two series."""
     folder = tmp_path / "photos"
     folder.mkdir()
     for name, (colour, size) in PHOTOS.items():
@@ -84,3 +84,10 @@ def test_the_command_lists_the_same(engine: Engine, sizes: dict[str, int], tmp_p
     spare = sum(sizes[f"photos/{name}.png"] for name in "bce")
     assert f"2 series of 5 photos, {spare:,} bytes to spare" in run.stderr
     assert f"photos/a.png\t{sizes['photos/a.png']:,}" in run.stdout
+
+
+def test_the_name_of_a_series_is_no_word(client: TestClient) -> None:
+    name = client.get("/duplicates").json()["groups"][0]["series"]
+    assert client.get("/suggest", params={"text": name[:2]}).json()["suggestions"] == []
+    found = client.post("/search/products", json={"filter": {"series": name}}).json()
+    assert found["total"] == 3

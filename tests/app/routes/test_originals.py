@@ -21,7 +21,7 @@ PHOTO = "/items/photos%2Fa.png/original"
 
 @pytest.fixture
 def folder(tmp_path: Path, engine: Engine, png: Png) -> Path:
-    """A folder with photos, of which one is a link to a file elsewhere, and one a false name."""
+    """A folder with photos: one is a link, one has another name."""
     folder = tmp_path / "photos"
     folder.mkdir()
     (tmp_path / "secret.png").write_bytes(png("blue"))

@@ -1,4 +1,4 @@
-"""Of a group of items the best is a hit, page after page."""
+"""The best of a group is a hit, page after page."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SIZE, GROUPS = 60, 7
 
 @pytest.fixture
 def grouped(catalog, collection, index, entry):
-    """A request for items of which two thirds are in groups, some of several photos."""
+    """A request for items: two thirds of them are in groups."""
     metadata = [{} if n % 3 == 0 else {"series": f"{n % GROUPS}"} for n in range(SIZE)]
     catalog.put_many(
         collection,
