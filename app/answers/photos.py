@@ -153,8 +153,8 @@ def _find_page(engine: Engine, search: ImageSearch, asked: Asked) -> ImageHits:
     """Find a page of the best photos; of groups, with the number of their items."""
     if search.collapse is not None:
         passing = Request("images", asked.query, where=search.filter)
-        ranked, hits = _rank_page(engine, search, asked, passing)
-        return hits.model_copy(update={"groups": ranked.counts.groups})
+        ranked, page = _rank_page(engine, search, asked, passing)
+        return page.model_copy(update={"groups": ranked.counts.groups})
     make = partial(_make_hit, asked.words)
     hits, about = find_page(engine, search, asked.query, "images", make, words=asked.gains)
     return ImageHits(hits=hits, **about)

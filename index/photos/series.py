@@ -1,7 +1,7 @@
 """Series: groups of near-duplicate photos, by digests, then vectors and time.
 
 Photos with the same digest are copies. Two photos are alike with a cosine of COPIES or more of
-their summaries, or of BURSTS within SECONDS of each other. AlikePairs join groups in the order of their
+their summaries, or of BURSTS within SECONDS of each other. Pairs join groups in the order of their
 cosines if the means of both groups are as alike, so a long burst does not drift.
 """
 
