@@ -40,10 +40,12 @@ from app.routes import (
     bulk,
     collections,
     curation,
+    duplicates,
     edits,
     events,
     explain,
     items,
+    originals,
     page,
     products,
     regions,
@@ -93,7 +95,7 @@ def create_app(
     app.state.lanes, app.state.decoders = Lanes.of(settings), Decoders.of(settings)
     app.state.events = EventLog(settings.events_folder)
     answering = (search, regions, products, explain, events)
-    kept = (items, edits, bulk, collections, curation, snapshots)
+    kept = (items, originals, duplicates, edits, bulk, collections, curation, snapshots)
     for module in (*answering, *kept, system, session, page, endpoint):
         app.include_router(module.router)
     page.serve(app)

@@ -162,6 +162,16 @@ class Settings(RenamedSettings):
         description="What is stored of where a photo was taken: `full`, `places` for names "
         "alone, or `none` (photos.md#positions).",
     )
+    originals: tuple[Path, ...] = Field(
+        default=(),
+        description="Folders of photos whose files may be read by `/items/{id}/original`, as JSON: "
+        '`["/photos"]` (photos.md#originals).',
+    )
+    series: bool = Field(
+        default=True,
+        description="Whether imports of folders group photos that are nearly the same "
+        "(photos.md#near-duplicates).",
+    )
     text_bytes: PositiveInt = Field(
         default=ITEM_TEXT,
         description="Most bytes of a JSON body, a form or a line of an import besides photos, and "

@@ -8,6 +8,7 @@ import { label } from "./holdings.js";
 import { isWeak, likelihood, nothingLikeThat, withWeakLine } from "./likelihood.js";
 import { askedPhrases, largest, phraseChips, phrasesOf } from "./phrases.js";
 import { isQuestion, otherwise, PAGE, search } from "./search.js";
+import { withSeries } from "./series.js";
 import { showUnderstood } from "./understood.js";
 import { byPhotoAlone, whyLine } from "./why.js";
 
@@ -185,7 +186,7 @@ async function upTo(context, image, signal) {
 export async function answer(context, image, signal) {
   const { asked, holdings, act } = context;
   const found = await upTo(context, image, signal);
-  const cards = cardsFor(context, found);
+  const cards = withSeries(cardsFor(context, found), act.open);
   context.corrected = found.corrected ?? null;
   const shown = [...found.hits];
   const list = gallery(...cards(found.hits, []));

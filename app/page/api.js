@@ -166,6 +166,15 @@ export async function imports(signal) {
   return (await (await send(`collections/${encodeURIComponent(collection())}/imports`, { signal })).json()).imports;
 }
 
+/** A page of near-duplicates; `cursor` is of the last page, or null. */
+export async function duplicates(cursor, signal) {
+  const query = new URLSearchParams({ collection: collection(), limit: 10, ...(cursor && { cursor }) });
+  return (await send(`duplicates?${query}`, { signal })).json();
+}
+
+/** The address of an item's original file. */
+export const originalOf = (id) => addressOf(id).replace("?", "/original?");
+
 /** Example queries of the collection, where it holds a demonstration. */
 export async function examples(signal) {
   const query = new URLSearchParams({ collection: collection() });

@@ -13,6 +13,7 @@ import { darken, listen } from "./light.js";
 import { keyed } from "./phrases.js";
 import { watchProgress } from "./progress.js";
 import { recall, remember } from "./remembered.js";
+import { offerOriginal, showDuplicates } from "./series.js";
 import { introduce, offerCollections, offerExamples } from "./start.js";
 import { listenForTyping } from "./suggest.js";
 import { showUnread } from "./unread.js";
@@ -26,6 +27,7 @@ let question = null; // the address of the shown answer
 let context = null; // the question, the kind of collection, and the actions of hits
 let hits = new Map(); // that are shown, by id
 let mayWrite = false;
+let originals = false; // whether files of photos may be read
 let opened = false; // whether the item that is open was opened from its list
 
 function say(error) {
@@ -103,7 +105,7 @@ function begin(title) {
   start.hidden = title !== null;
   query.hidden = true;
   query.replaceChildren();
-  at("understood").hidden = at("unread").hidden = true;
+  at("understood").hidden = at("unread").hidden = at("duplicates").hidden = true;
   if (title !== null) status.textContent = "Searching…";
 }
 
@@ -133,6 +135,7 @@ async function answerWords(asked, signal) {
   const [found] = await Promise.all([answer(context, null, signal), asked.text ? null : offerExamples(visit, signal)]);
   await place(found, signal);
   if (!asked.text && mayWrite && !context.holdings.shop) await showUnread(at("unread"), signal);
+  if (!asked.text && mayWrite && !context.holdings.shop) await showDuplicates(at("duplicates"), act, signal);
   if (asked.text && !context.holdings.shop && found.hits.length > 0) {
     results.append(...await sentencesLike(asked, signal));
   }
@@ -188,6 +191,7 @@ async function showItem({ item: id, text }) {
       remove: mayWrite ? remove : null,
       left: leaveItem,
     });
+    if (originals) await offerOriginal(at("viewer"), item, () => wanted().item === id);
   } catch (error) {
     say(error);
     note({ item: null });
@@ -237,7 +241,8 @@ async function route({ restore = false } = {}) {
 }
 
 /** Offer what the key allows, and show what it is bound to where the address names no collection. */
-function settle({ name, role, collections: bound }) {
+function settle({ name, role, collections: bound, originals: readable }) {
+  originals = readable;
   mayWrite = role === "write" || role === "admin";
   at("leave").hidden = name === null;
   at("new").hidden = !mayWrite;

@@ -1,6 +1,7 @@
 // Searches: one kind of question and answer for products and for photos.
 
 import * as api from "./api.js";
+import { collapsed } from "./series.js";
 
 export const PAGE = 24; // hits of a page
 const MOST = 96; // hits of a request
@@ -75,13 +76,13 @@ function withLooks(hit) {
 /** List photos, or parts of them; their total is unknown with a filter, and of parts. */
 async function photos(sent, parts, signal) {
   const [answer, { items: total }] = await Promise.all([
-    (parts ? api.searchParts : api.searchPhotos)(sent, signal),
+    parts ? api.searchParts(sent, signal) : api.searchPhotos(collapsed(sent), signal),
     sent.filter || parts ? { items: null } : api.index(signal),
   ]);
   const { query, searched, hits, cursor, weak_below: weakBelow } = answer;
   return {
     ...query, hits: hits.map((hit) => ({ ...hit, weakBelow })), cursor, weakBelow,
-    behind: searched.behind, total: answer.total ?? (query.filters?.length > 0 ? null : total), refused: [], facets: [],
+    behind: searched.behind, total: answer.groups ?? answer.total ?? (query.filters?.length > 0 ? null : total), refused: [], facets: [],
   };
 }
 

@@ -147,6 +147,9 @@ class ImageHit(PhotoHit):
     words: list[WordGave] = Field(
         default=[], description="What words of its name, place, keywords and description gave."
     )
+    variants: int = Field(
+        default=1, description="How many items it stands for, itself among them, if collapsed."
+    )
 
 
 class SentenceHit(BaseModel):
@@ -190,6 +193,9 @@ class ImageHits(Hits):
     )
     total: int | None = Field(
         default=None, description="How many items are as probable and pass the filter, if counted."
+    )
+    groups: int | None = Field(
+        default=None, description="How many hits there are, where photos are collapsed."
     )
     facets: list[FacetOut] = Field(default=[], description="Counts over all of these.")
     hits: list[ImageHit]

@@ -111,6 +111,11 @@ class ImageSearch(Search):
     )
     facets: Facets = Field(default_factory=list)
     sort: Sort = None
+    collapse: MetadataKey | None = Field(
+        None,
+        description="Give the best photo of each value of this key, such as `series`: one of those "
+        "that are nearly the same.",
+    )
     words: bool = Field(
         True,
         description="Look up words of the text in the title, keywords, description, people, city, "
@@ -126,12 +131,17 @@ class ImageSearch(Search):
     @property
     def lists(self) -> bool:
         """Whether all probable photos are counted, or ordered by a key."""
+        return self.orders or (self.collapse is not None and self.min_probability is not None)
+
+    @property
+    def orders(self) -> bool:
+        """Whether it may list photos without a query."""
         return bool(self.facets) or self.sort is not None
 
     @property
     def browses(self) -> bool:
         """Whether it lists photos without a query or a stored photo."""
-        return self.lists and not ((self.text or "").strip() or self.phrases or self.id)
+        return self.orders and not ((self.text or "").strip() or self.phrases or self.id)
 
 
 class TextSearch(Search):

@@ -63,6 +63,8 @@ class Endpoints:
     get_item = Method(calls.get_item)
     item_crop = Method(calls.item_crop)
     item_image = Method(calls.item_image)
+    item_original = Method(calls.item_original)
+    duplicates = Method(calls.duplicates)
     item_magnitudes = Method(calls.item_magnitudes)
     delete_item = Method(calls.delete_item)
     patch_item = Method(calls.patch_item)

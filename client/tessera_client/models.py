@@ -145,6 +145,27 @@ class Deletion(BaseModel):
     deleted: int
 
 
+class Duplicate(BaseModel):
+    """A photo of a series."""
+
+    id: str
+    bytes: Annotated[int, Field(description="Of its files, as they were imported.")]
+    largest: Annotated[
+        bool, Field(description="Whether it has the largest file: the one to keep, if any.")
+    ]
+    same_file: Annotated[
+        bool, Field(description="Whether the largest has the same content, byte by byte.")
+    ]
+    taken: str | None
+    image: Annotated[str | None, Field(description="The address of its display copy.")]
+    thumbnail: Annotated[
+        str | None,
+        Field(description="A WebP of at most 320 pixels to keep for good; size=medium has 640."),
+    ]
+    width: int
+    height: int
+
+
 class Example(BaseModel):
     """A query for a demonstration, and the id of its item."""
 
@@ -471,6 +492,15 @@ class SentenceHit(BaseModel):
     phrases: list[Phrase]
 
 
+class Series(BaseModel):
+    """Near-duplicates: copies of a photo, or shots of a burst."""
+
+    series: Annotated[str, Field(description="The value of the key `series` of these items.")]
+    photos: int
+    bytes: Annotated[int, Field(description="Of all files but the largest.")]
+    items: Annotated[list[Duplicate], Field(description="The largest first, up to a hundred.")]
+
+
 class Session(BaseModel):
     """The rights of the caller."""
 
@@ -486,6 +516,9 @@ class Session(BaseModel):
         list[str] | None,
         Field(description="The collections that the key is bound to; null if it is bound to none."),
     ]
+    originals: Annotated[
+        bool, Field(description="Whether files of photos may be read by /items/{id}/original.")
+    ] = False
 
 
 class Side(BaseModel):
@@ -667,6 +700,22 @@ class Captions(BaseModel):
     notes: list[str] = []
 
 
+class Duplicates(BaseModel):
+    """The series of a collection, the largest first."""
+
+    collection: str
+    series: Annotated[int, Field(description="How many there are.")]
+    photos: Annotated[int, Field(description="How many photos they have together.")]
+    bytes: Annotated[
+        int,
+        Field(
+            description="Of all their files but the largest of each. Deleting items frees none of them: originals are never touched."
+        ),
+    ]
+    groups: list[Series]
+    cursor: str | None
+
+
 class Facet(BaseModel):
     """The values of a key, counted over all relevant items."""
 
@@ -720,6 +769,9 @@ class ImageHit(BaseModel):
             validate_default=True,
         ),
     ] = []
+    variants: Annotated[
+        int, Field(description="How many items it stands for, itself among them, if collapsed.")
+    ] = 1
 
 
 class Import(BaseModel):
@@ -987,6 +1039,9 @@ class ImageHits(BaseModel):
     total: Annotated[
         int | None,
         Field(description="How many items are as probable and pass the filter, if counted."),
+    ] = None
+    groups: Annotated[
+        int | None, Field(description="How many hits there are, where photos are collapsed.")
     ] = None
     facets: Annotated[
         list[Facet], Field(description="Counts over all of these.", validate_default=True)

@@ -12,6 +12,7 @@ import numpy as np
 
 from index.catalog.facets import facets_of
 from index.catalog.views import ItemRow
+from index.database.series_rows import is_name
 from index.documents.bm25 import Alternative, Lexical
 from index.documents.characters import fold
 from index.documents.columns import Codes, Column, Mask
@@ -196,7 +197,9 @@ class Documents:
 
 def texts_of(row: ItemRow) -> dict[str, str]:
     """The texts of an item by field: metadata, id, and sentences without the title."""
-    texts = {key: _text(key, value) for key, value in row.metadata.items()}
+    texts = {
+        key: _text(key, value) for key, value in row.metadata.items() if not is_name(key, value)
+    }
     titles = {texts.get("title"), texts.get("name")}
     sentences = " ".join(sentence for sentence in row.sentences if sentence not in titles)
     texts = {"id": row.id, "sentences": sentences} | texts
