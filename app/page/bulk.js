@@ -57,10 +57,12 @@ const DID = { add: "Added", remove: "Removed" };
 function openForm({ title, text, content = [], go, dangerous = false }, submit) {
   const refused = make("p", { role: "alert", className: "refused" });
   const bar = make("progress", { hidden: true, "aria-label": "Changing" });
-  const cancel = make("button", { type: "button", className: "second", onclick: () => dialog.close(), autofocus: dangerous }, "Cancel");
+  const cancel = make("button", {
+    type: "button", className: "second", onclick: () => dialog.close(), autofocus: dangerous,
+  }, "Cancel");
   const button = make("button", { type: "submit", className: dangerous ? "second danger" : "go" }, go);
-  const form = make("form", { method: "dialog" }, make("h2", { id: "bulk-title" }, title), make("p", {}, text), ...content, bar, refused,
-    make("div", {}, cancel, button));
+  const form = make("form", { method: "dialog" },
+    make("h2", { id: "bulk-title" }, title), make("p", {}, text), ...content, bar, refused, make("div", {}, cancel, button));
   form.onsubmit = async (event) => {
     event.preventDefault();
     button.disabled = true;

@@ -1,7 +1,7 @@
 // Facts of a photo: when, where and with what it was taken, its words, and all else on demand.
 
-import { make, visible } from "./dom.js";
 import { takenText } from "./dates.js";
+import { make, visible } from "./dom.js";
 import { label } from "./holdings.js";
 
 const SOURCES = { name: "by the name of the file", file: "the time of the file" }; // of dates that are not stated

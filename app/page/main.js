@@ -309,7 +309,7 @@ function settle({ name, role, collections: bound }) {
 
 /** Show newly indexed items, unless someone is busy on the page. */
 function grew() {
-  const reading = window.scrollY > 200 || document.querySelector("dialog[open]");
+  const reading = window.scrollY > 200 || document.querySelector("dialog[open], .selecting");
   if (!reading && !wanted().text && !wanted().like && !wanted().photo) refresh();
   else if (results.querySelector(".message")) refresh();
 }

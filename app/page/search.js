@@ -115,8 +115,8 @@ async function timeline(asked, page, backwards, signal) {
   const listed = photos({ sort, ...filterOf({ filter }), ...(first && !asked.from && months), ...page }, false, signal);
   if (!first || !asked.from) return listed;
   const all = photos({ ...months, ...filterOf(asked), limit: 1 }, false, signal);
-  const { facets, total } = await all;
-  return { ...(await listed), facets, total };
+  const [answer, { facets, total }] = await Promise.all([listed, all]);
+  return { ...answer, facets, total };
 }
 
 async function browsed({ filter }, cursor, signal) {

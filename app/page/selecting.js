@@ -66,7 +66,8 @@ function chooseAll() {
 }
 
 function begin() {
-  const button = (name, onclick, properties = {}) => make("button", { type: "button", className: "second", onclick, ...properties }, name);
+  const button = (name, onclick, properties = {}) =>
+    make("button", { type: "button", className: "second", onclick, ...properties }, name);
   bar.replaceChildren(
     make("span", { className: "number-chosen", role: "status" }),
     ...acts.map(([name, act, dangerous]) =>
@@ -80,9 +81,8 @@ function begin() {
   results.addEventListener("click", onClick, true);
   document.addEventListener("keydown", onKey, true);
   grown.observe(results, { childList: true, subtree: true });
-  cards().map(boxOf).find(({ ownerDocument: { defaultView }, parentElement }) =>
-    parentElement.getBoundingClientRect().bottom > 0 && parentElement.getBoundingClientRect().top < defaultView.innerHeight)
-    ?.focus({ preventScroll: true });
+  const inSight = (box) => box.getBoundingClientRect().top >= 0;
+  cards().map(boxOf).find(inSight)?.focus({ preventScroll: true });
 }
 
 /** End the choice; with `focus`, return to the button that begins it. */

@@ -1,7 +1,7 @@
 // The timeline: headings of months, photos newer than a month, and the rail.
 
-import { make } from "./dom.js";
 import { periodName } from "./dates.js";
+import { make } from "./dom.js";
 import { makeRail } from "./rail.js";
 import { isQuestion, search } from "./search.js";
 

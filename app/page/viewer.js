@@ -73,7 +73,7 @@ function deletion(item, remove, { shop }) {
   const place = make("span", { className: "deletion" });
   const ask = make("button", { type: "button", className: "quiet danger" }, "Delete");
   const refused = make("span", { role: "alert", className: "note" });
-  const sure = make("button", { type: "button", className: "second danger" }, shop ? "Delete for good" : "Delete here");
+  const sure = make("button", { type: "button", className: "second danger" }, shop ? "Delete for good" : "Delete it");
   const stays = shop ? "" : make("span", { className: "note" }, "The original file stays where it is.");
   const keep = make("button", { type: "button", className: "second" }, "Keep");
   ask.onclick = () => {

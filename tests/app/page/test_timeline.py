@@ -38,10 +38,6 @@ def test_photos_are_ordered_by_date(timeline: Any, settled: Any, shown: Any) -> 
 
 
 def test_hits_of_a_text_are_ordered_by_date(timeline: Any, search: Any) -> None:
-    sent: list[dict[str, Any]] = []
-    timeline.on(
-        "request", lambda request: sent.append(request.post_data_json) if request.post_data else 0
-    )
     search(timeline, "red")
     order = timeline.get_by_label("Sort by")
     assert order.locator("option").all_inner_texts() == [
@@ -49,10 +45,10 @@ def test_hits_of_a_text_are_ordered_by_date(timeline: Any, search: Any) -> None:
         "Newest first",
         "Oldest first",
     ]
-    with timeline.expect_response("**/search/image"):
+    with timeline.expect_request("**/search/image") as sent:
         order.select_option("Newest first")
     timeline.wait_for_selector("#results:not([aria-busy]) .period")
-    assert sent[-1]["sort"] == {"key": "taken", "order": "desc"}
+    assert sent.value.post_data_json["sort"] == {"key": "taken", "order": "desc"}
     years = timeline.locator(".period").all_inner_texts()
     assert years == sorted(years, reverse=True)
 
