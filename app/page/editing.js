@@ -85,7 +85,7 @@ const areNamed = (items, form, { shop }) =>
 /** Ask for items and store them; call `added` with the stored ones. `files` are chosen already. */
 export function openAdding(holdings, added, files = []) {
   const refusals = make("p", { role: "alert", className: "refused" });
-  const list = make("ul", { className: "sending", "aria-label": "Photos" });
+  const list = make("ul", { className: "sending", "aria-label": "Files" });
   const submit = make("button", { type: "submit", className: "go" }, "Add");
   const cancel = make("button", { type: "button", className: "second", onclick: () => dialog.close() }, "Cancel");
   const choice = make("section", {}, ...inputs(holdings));

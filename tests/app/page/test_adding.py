@@ -32,7 +32,7 @@ def chosen(*photos: tuple[str, bytes]) -> list[dict[str, Any]]:
 def test_each_of_several_photos_becomes_an_item(adding: Any, png: Callable[..., bytes]) -> None:
     colours = ("red", "lime", "white")
     photos = chosen(*((f"{colour.title()} wall.png", png(colour)) for colour in colours))
-    adding.get_by_label("Photos").first.set_input_files(photos)
+    adding.get_by_label("Photos").set_input_files(photos)
     assert adding.get_by_label("Title").is_hidden()
     adding.get_by_role("button", name="Add").click()
     adding.page.wait_for_selector(".remark:has-text('Added: 3 photos.')")
@@ -47,7 +47,7 @@ def test_those_that_are_refused_are_named_and_tried_again_alone(
     sent: list[str] = []
     adding.page.on("request", lambda request: sent.append(f"{request.method} {request.url}"))
     photos = chosen(("red.png", png("red")), ("text.png", b"a text"))
-    adding.get_by_label("Photos").first.set_input_files(photos)
+    adding.get_by_label("Photos").set_input_files(photos)
     adding.get_by_role("button", name="Add").click()
     refused = adding.locator(".failed")
     refused.wait_for()
@@ -66,7 +66,7 @@ def test_photos_that_cameras_called_the_same_are_all_stored_and_none_twice(
 ) -> None:
     photos = chosen(("blue.png", png("navy")))
     for _ in range(2):
-        adding.get_by_label("Photos").first.set_input_files(photos)
+        adding.get_by_label("Photos").set_input_files(photos)
         adding.get_by_role("button", name="Add").click()
         viewer = adding.page.get_by_role("dialog", name="blue-2")
         viewer.wait_for()
@@ -85,10 +85,10 @@ def test_each_file_has_its_state_and_the_end_of_the_dialog_ends_it(
     waiting: list[Any] = []
     adding.page.route("**/items/lime", lambda route: waiting.append(route))
     photos = [(f"{colour}.png", png(colour)) for colour in ("red", "lime", "white")]
-    adding.get_by_label("Photos").first.set_input_files(chosen(*photos))
+    adding.get_by_label("Photos").set_input_files(chosen(*photos))
     adding.get_by_role("button", name="Add").click()
     adding.page.wait_for_selector(".stored:has-text('red.png')")
-    rows = adding.get_by_role("list", name="Photos").locator("li").all_inner_texts()
+    rows = adding.get_by_role("list", name="Files").locator("li").all_inner_texts()
     assert [row.split()[-1] for row in rows[::2]] == ["stored", "waiting"]
     assert adding.get_by_role("progressbar", name="Sending lime.png").is_visible()
     adding.get_by_role("button", name="Cancel").click()
@@ -108,7 +108,7 @@ def test_a_broken_line_is_tried_again(
         route.abort() if len(tries) == 1 else route.continue_()
 
     adding.page.route("**/items/lime", break_once)
-    adding.get_by_label("Photos").first.set_input_files(chosen(("lime.png", png("lime"))))
+    adding.get_by_label("Photos").set_input_files(chosen(("lime.png", png("lime"))))
     adding.get_by_role("button", name="Add").click()
     adding.page.get_by_role("dialog", name="lime").wait_for()
     assert len(tries) == 2
@@ -145,7 +145,7 @@ def test_several_photos_of_a_product_belong_to_it(
         adding = page.get_by_role("dialog", name="Add a product")
         adding.get_by_label("Title").fill("Lamp of glass")
         photos = chosen(("a.png", png("yellow")), ("b.png", png("orange")))
-        adding.get_by_label("Photos").first.set_input_files(photos)
+        adding.get_by_label("Photos").set_input_files(photos)
         adding.get_by_role("button", name="Add").click()
         viewer = page.get_by_role("dialog", name="Lamp of glass")
         viewer.wait_for()
