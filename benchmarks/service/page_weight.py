@@ -1,4 +1,4 @@
-"""Bytes that a phone loads for the first page, and of the page's own files.
+"""Bytes of the first page on a phone, and of its files.
 
     python -m benchmarks.service.page_weight http://127.0.0.1:8000/
 
@@ -44,7 +44,7 @@ def kind_of(address: str) -> str:
 
 
 def measure_load(address: str, seconds: float) -> Counter[str]:
-    """The bytes that come through the line, by their kind."""
+    """The bytes loaded from an address, by their kind."""
     sizes: Counter[str] = Counter()
     kinds: dict[str, str] = {}
     with sync_playwright() as playwright:
