@@ -9,8 +9,9 @@ import { phraseRows } from "./phrases.js";
 export function photo(picture, width, height) {
   const label = picture.alt || "Your photo";
   const frame = make("div", { className: "photo", role: "group", "aria-label": label }, picture);
-  frame.style.setProperty("--ratio", width / height);
-  return make("div", { className: "stage" }, frame);
+  const stage = make("div", { className: "stage" }, frame);
+  stage.style.setProperty("--ratio", width / height);
+  return stage;
 }
 
 /**
@@ -134,7 +135,7 @@ export function photoHit(hit, { found, scale, weakBelow, actions, open, position
   stage.querySelector("img")?.addEventListener("click", () => open(hit));
   return make(
     "li",
-    { className: "hit" },
+    { className: "hit", "data-id": hit.id },
     stage,
     opener(hit, open),
     likelihood(hit, weakBelow),
@@ -155,7 +156,7 @@ export function partHit(hit, { found, scale, actions, open, position }) {
   stage.classList.add("crop");
   return make(
     "li",
-    { className: "hit" },
+    { className: "hit", "data-id": hit.id },
     stage,
     opener(hit, open),
     scale === null ? null : phraseRows(found.map((phrase) => ({ ...phrase, box: hit.box })), scale, GAVE),
@@ -174,7 +175,7 @@ function photoButton(item, open, position) {
 /** An item of a photo collection that answers nothing yet. */
 export function plainItem(item, open, position) {
   const named = item.metadata?.title ? make("p", { className: "title" }, titleOf(item)) : null;
-  return make("li", { className: "hit" }, photoButton(item, open, position), named, creditOf(item));
+  return make("li", { className: "hit", "data-id": item.id }, photoButton(item, open, position), named, creditOf(item));
 }
 
 /**
@@ -189,7 +190,7 @@ export function productHit(hit, { holdings, why, open, variants, actions, positi
       `${hit.variants} variants`) : null;
   return make(
     "li",
-    { className: "hit product" },
+    { className: "hit product", "data-id": hit.id },
     photoButton(hit, open, position),
     opener(hit, open),
     price && priceText(hit, price) ? make("p", { className: "price" }, priceText(hit, price)) : null,

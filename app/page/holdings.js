@@ -11,6 +11,11 @@ const MOST_KEYS = 20; // that a search counts
 const MOST_VALUES = 200; // of a key that one chooses by
 const MOST_FACETS = 8;
 
+const BY_DATE = { // what photos with dates are chosen and ordered by
+  facets: [{ key: "taken", by: "month", limit: 1 }, "country", "city", "people", "keywords", "camera", "folder"],
+  sorts: [["-taken", "Newest first"], ["taken", "Oldest first"]],
+};
+
 let known = new Map();
 
 /** Forget the kinds of collections. */
@@ -42,7 +47,7 @@ async function sampled(signal) {
   const dated = most((metadata) => typeof metadata.taken === "string");
   const shop = title !== null && !dated && most((metadata) => typeof metadata[title] === "string") &&
     most((metadata) => fields.some((key) => key in metadata));
-  if (!shop) return { shop, title, dated, hidden: CREDITS };
+  if (!shop) return { shop, title, dated, hidden: CREDITS, ...(dated ? BY_DATE : { facets: [], sorts: [] }) };
   const price = firstOf(PRICES, keys);
   const group = firstOf(GROUPS, keys);
   const counted = fields.filter((key) => key !== group).slice(0, MOST_KEYS);
