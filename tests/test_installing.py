@@ -55,11 +55,9 @@ def test_the_commands_install_in_a_fresh_checkout(tmp_path: Path) -> None:
             shutil.copy(ROOT / name, tmp_path / name)
     tools = tmp_path / ".venv" / "bin"
     system = [path for path in os.environ["PATH"].split(os.pathsep) if ".venv" not in path]
-    kept = {name: value for name, value in os.environ.items() if name.startswith(("UV_", "PIP_"))}
     environment = {
-        **kept,
+        **{name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
         "PATH": os.pathsep.join([str(tools), *system]),
-        "HOME": os.environ["HOME"],
         "VIRTUAL_ENV": str(tmp_path / ".venv"),
     }
     for command in list_commands():
