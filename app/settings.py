@@ -162,6 +162,11 @@ class Settings(RenamedSettings):
         description="What is stored of where a photo was taken: `full`, `places` for names "
         "alone, or `none` (photos.md#positions).",
     )
+    ocr: bool = Field(
+        default=False,
+        description="Whether text in photos is read where their metadata is, to be searched "
+        "(photos.md#text-in-photos); it needs `pip install 'tessera[ocr]'`.",
+    )
     text_bytes: PositiveInt = Field(
         default=ITEM_TEXT,
         description="Most bytes of a JSON body, a form or a line of an import besides photos, and "

@@ -19,6 +19,7 @@ from app.schemas.explain import (
     RegionOut,
 )
 from app.schemas.fields import Corners
+from app.schemas.hits import WordGave
 from models.captions.support import SupportedCaption
 
 WHOLE: Corners = (0, 0, 1, 1)
@@ -34,18 +35,19 @@ class About(TypedDict):
     notes: list[str]
 
 
-def alignment(aligned: Alignment, about: About) -> AlignmentOut:
-    """An alignment as JSON."""
+def alignment(aligned: Alignment, about: About, words: Sequence[WordGave]) -> AlignmentOut:
+    """An alignment as JSON, with what words of a stored item gave."""
     text = about["text"]
     boxes = [corners(box) for box in aligned.image.places]
     assert None not in boxes
     return AlignmentOut(
         **about,
-        score=aligned.score,
+        score=aligned.score + sum(word.gave for word in words),
         fragments=fragments(aligned.query.bag),
         boxes=[box for box in boxes if box],
         links=links(aligned.links, aligned.query.bag, aligned.image),
         phrases=phrases(aligned.phrases, text, aligned.image),
+        words=list(words),
     )
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import date
 
+import numpy as np
+
 from app.engine.engine import Engine
 from app.telemetry.requests import stage
 from index.items import Collection, Item
@@ -48,6 +50,15 @@ def _read_words(home: Collection, engine: Engine, text: str) -> PhotoWords:
     with stage("search"):
         documents = engine.indexes.of(home).documents.current(partial=True)
         return PhotoWords(text, documents, home.token)
+
+
+def score_words(engine: Engine, words: PhotoWords, revision: int, query: Query) -> float:
+    """What words of an item give to its score for a query."""
+    if words.gains is None:
+        return 0.0
+    calibration = engine.models.calibration
+    scale = calibration.score_of_odds(query) if calibration else 1.0
+    return float(replace(words.gains, scale=scale).scores_of(np.array([revision]))[0])
 
 
 def find_weak_line(

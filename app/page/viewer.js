@@ -22,7 +22,7 @@ function plain(value) {
 
 /** The metadata of an item, without its title, price and credit. */
 function metadataRows({ id, metadata }, { title, price, hidden }) {
-  const left = [title, price, "description", "credit", "license", ...(hidden ?? [])];
+  const left = [title, price, "description", "credit", "license", "text_boxes", ...(hidden ?? [])];
   const rows = Object.entries(metadata).filter(([key, value]) => !left.includes(key) && value !== null);
   const pairs = [...rows.map(([key, value]) => [label(key), plain(value)]), ["Id", visible(id)]];
   return make("dl", {}, ...pairs.flatMap(([name, text]) => [make("dt", {}, name), make("dd", {}, text)]));

@@ -10,7 +10,15 @@ from app.access.door import EngineDep, require_role
 from app.answers import explain as explanations
 from app.answers.explain import About
 from app.answers.items import photo_address
-from app.drawing.explanations import PNG, SVG, draw_alignment, draw_caption, draw_grounding
+from app.answers.photos import explain_words
+from app.drawing.explanations import (
+    PNG,
+    SVG,
+    DrawnLink,
+    draw_alignment,
+    draw_caption,
+    draw_grounding,
+)
 from app.engine.engine import Engine
 from app.engine.inference import NoCaptioner, NoRegionCaptioner
 from app.http.errors import NotAcceptable
@@ -25,9 +33,10 @@ from app.schemas.explain import (
     GroundingOut,
     GroundRequest,
 )
+from app.schemas.hits import WordGave
 from app.telemetry.requests import note, stage
 from index.catalog.pictures import PictureLost
-from models.types import FragmentBag
+from models.types import Box, FragmentBag, Span
 from models.vision import images
 from models.vision.images import Photo
 
@@ -61,10 +70,14 @@ async def align(
         photo, bag = _read_photo(engine, upload)
         query = engine.models.query(fields.text, of_photos=True)
         alignment = engine.models.align(bag or engine.models.photo(photo), query, beta=fields.beta)
+        words = list[WordGave]()
+        if fields.id is not None:
+            words = explain_words(engine, fields.collection, fields.id, fields.text, query)
         if kind != JSON:
-            drawn = draw_alignment(photo.pixels, fields.text, alignment, kind)
+            links = [_draw_word(fields, word) for word in words]
+            drawn = draw_alignment(photo.pixels, fields.text, alignment, kind, links)
             return Response(drawn, media_type=kind)
-        return explanations.alignment(alignment, _describe_sent(fields, photo, query.notes))
+        return explanations.alignment(alignment, _describe_sent(fields, photo, query.notes), words)
 
     return await answer(upload, explain)
 
@@ -129,6 +142,16 @@ async def caption(
         return explanations.captions(described, models.unsure_below, photo.notes)
 
     return await answer(upload, explain)
+
+
+def _draw_word(fields: AlignRequest, word: WordGave) -> DrawnLink:
+    """A word of the item in a picture, with its first box in the photo."""
+    start = max(0, fields.text.find(word.word))
+    span = Span(start, start + len(word.word))
+    places = (place.box for place in word.boxes if place.photo == fields.photo)
+    box = next((Box(*corners) for corners in places), None)
+    label = f"“{word.word}” in {word.field}"
+    return DrawnLink(span, label, box, word.gave, of_photo=box is not None)
 
 
 def _describe_sent(
