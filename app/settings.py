@@ -7,13 +7,21 @@ import sys
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, PositiveFloat, PositiveInt, SecretStr
+from pydantic import (
+    AfterValidator,
+    Field,
+    PositiveFloat,
+    PositiveInt,
+    SecretStr,
+    field_validator,
+)
 from pydantic_settings import SettingsConfigDict
 
 from app.settings_names import RenamedSettings
 from index.database.storage import DAY, VERIFY, WAIT, Storage
 from index.items import ITEM_TEXT
 from models import shipped
+from models.vision import visible_words
 from models.vision.photo_decoding import FOOTAGE_BYTES, MOST_BYTES, MOST_PIXELS
 
 
@@ -272,6 +280,14 @@ class Settings(RenamedSettings):
         default=None,
         description="Key of the certificate, as PEM; in the certificate's file if not set.",
     )
+
+    @field_validator("ocr")
+    @classmethod
+    def _check_ocr(cls, ocr: bool) -> bool:
+        """Raise ValueError without the extra for text."""
+        if ocr and not visible_words.readable():
+            raise ValueError(visible_words.MISSING)
+        return ocr
 
     @property
     def keys_file(self) -> Path:

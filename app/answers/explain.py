@@ -36,7 +36,7 @@ class About(TypedDict):
 
 
 def alignment(aligned: Alignment, about: About, words: Sequence[WordGave]) -> AlignmentOut:
-    """An alignment as JSON, with what words of a stored item gave."""
+    """An alignment as JSON, with the shares of a stored item's words."""
     text = about["text"]
     boxes = [corners(box) for box in aligned.image.places]
     assert None not in boxes

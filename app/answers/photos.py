@@ -212,7 +212,7 @@ def _make_hit(
 def explain_words(
     engine: Engine, collection: str, name: str, text: str, query: Query
 ) -> list[WordGave]:
-    """What words of a stored item give to its score for a text, as in a search."""
+    """The shares of a stored item's words in its score for a text."""
     item = engine.read(collection, engine.catalog.get, name)
     words = read_words(engine, collection, text)
     given = score_words(engine, words, item.revision, query)
@@ -220,7 +220,7 @@ def explain_words(
 
 
 def words_out(words: PhotoWords, item: Item, given: float) -> list[WordGave]:
-    """What words of an item gave to a score, and where they stand in its photos."""
+    """The shares of an item's words, and their places in its photos."""
     return [
         WordGave(
             word=part.word,
@@ -237,7 +237,10 @@ def words_out(words: PhotoWords, item: Item, given: float) -> list[WordGave]:
 
 
 def _make_listed_hit(asked: Asked, listed: ListedPhotos, item: Item) -> ImageHit:
-    """A listed item: by its best photo; without looks by the first, or the first with a word."""
+    """A listed item by its best photo.
+
+    Without looks it is the first photo, or the first with a word.
+    """
     assert listed.page is not None
     hit, search = listed.page.hits.get(item.id), asked.search
     if hit is not None:

@@ -53,7 +53,7 @@ def _read_words(home: Collection, engine: Engine, text: str) -> PhotoWords:
 
 
 def score_words(engine: Engine, words: PhotoWords, revision: int, query: Query) -> float:
-    """What words of an item give to its score for a query."""
+    """Score an item's words for a query."""
     if words.gains is None:
         return 0.0
     calibration = engine.models.calibration

@@ -26,12 +26,13 @@ from app.imports.photo_files import digest_of
 from app.settings import Settings
 from app.telemetry.requests import stage
 from models.types import Box
-from models.vision import images, visible_words
+from models.vision import images
 from models.vision.images import DisplayCopy
 from models.vision.photo_decoding import FOOTAGE_BYTES, ImageTooLarge, too_many_bytes
 from models.vision.visible_words import VisibleWord
 
-TEXT_SECONDS = 60  # of processor time to read the text in a photo
+TEXT_SECONDS = 120  # of processor time to read the text in a photo
+TEXT_WAIT = 5  # factor of it that is waited for: a service is busy, and text is in no hurry
 TEXT_MEMORY = 2**31  # bytes of addresses for that, besides those to decode
 BUSY = 3  # factor of the time limit, as other processes use the processor too
 ENVIRONMENT = {
@@ -57,9 +58,7 @@ class Allowance:
 
     @classmethod
     def of(cls, settings: Settings) -> Allowance:
-        """Take the limits from the settings; LookupError without an extra that they need."""
-        if settings.ocr:
-            visible_words.check_installed()
+        """Take the limits from the settings."""
         return cls(
             settings.upload_bytes,
             settings.upload_pixels,
@@ -232,7 +231,7 @@ class _Process:
         return read
 
     def _add_words(self, read: PhotoFile) -> PhotoFile:
-        """Receive the words in each photo; a note says why some are missing.
+        """Receive the words in each photo, or a note on missing ones.
 
         The process stays busy if it did not answer.
         """
@@ -240,7 +239,7 @@ class _Process:
         seconds = self.allowance.text_seconds
         try:
             while not fault and len(words) < len(read.copies):
-                if not self.connection.poll(BUSY * seconds):
+                if not self.connection.poll(TEXT_WAIT * seconds):
                     raise EOFError
                 answer = json.loads(self.connection.recv_bytes())
                 fault = answer.get("fault", "")

@@ -91,7 +91,7 @@ def add_photos(
 
 
 def _describe(files: Sequence[PhotoFile]) -> dict[str, Any]:
-    """Return the metadata of files, of the first that states it, and the text in all photos."""
+    """Return the metadata of files, the first one's before others, and all text."""
     facts: dict[str, Any] = {}
     for file in files:
         facts = {**file.metadata, **facts}
@@ -103,7 +103,10 @@ def _list_words(file: PhotoFile) -> Sequence[tuple[VisibleWord, ...]]:
 
 
 def _add_files(draft: Draft, files: Iterable[PhotoFile], read: Mapping[str, Any]) -> Draft:
-    """Add photos, and their metadata below a draft's own; boxes are of its own text alone."""
+    """Add photos, and their metadata below a draft's own.
+
+    A draft's own text has no boxes of another.
+    """
     stated = {
         key: value for key, value in read.items() if key != BOXES or TEXT not in draft.metadata
     }

@@ -93,7 +93,10 @@ class Search(PhotoBody):
         return fields
 
     def choose_metadata(self, metadata: dict[str, Any]) -> dict[str, Any]:
-        """Return a hit's metadata, in the order of `fields`; without them all but boxes of text."""
+        """Return a hit's metadata, in the order of `fields`.
+
+        Without them, all but the boxes of text.
+        """
         if self.fields is None:
             return {key: value for key, value in metadata.items() if key != BOXES}
         return {key: metadata[key] for key in self.fields if key in metadata}

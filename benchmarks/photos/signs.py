@@ -35,7 +35,7 @@ class PictureWithText:
     words: tuple[str, ...]
 
     def write(self) -> bytes:
-        """Return it as a file: a photo as JPEG, a screenshot as PNG."""
+        """Return its file: JPEG for a photo, PNG for a screenshot."""
         file = BytesIO()
         self.image.save(file, "JPEG" if self.name.endswith("jpg") else "PNG", quality=90)
         return file.getvalue()
@@ -44,7 +44,7 @@ class PictureWithText:
 def draw_sign(
     words: str, photo: Image.Image, share: float, number: int = 0, font: Path = FONT
 ) -> PictureWithText:
-    """Draw a sign of which the letters have a share of a photo's height."""
+    """Draw a sign with letters of a share of a photo's height."""
     image = photo.convert("RGB").copy()
     letters = ImageFont.truetype(str(font), max(8, round(share * image.height)))
     draw = ImageDraw.Draw(image)
@@ -62,7 +62,10 @@ def draw_screenshot(
     lines: int,
     font: Path = FONT,
 ) -> PictureWithText:
-    """Draw a screenshot with lines of words of a height in pixels; every other one is dark."""
+    """Draw a screenshot with lines of words; every other one is dark.
+
+    The letters have a height in pixels.
+    """
     chance = random.Random(seed)
     paper, ink = ((24, 24, 28), (225, 225, 225)) if seed % 2 else ((250, 250, 250), (30, 30, 30))
     image = Image.new("RGB", size, paper)

@@ -30,7 +30,7 @@ PHOTOS = Path(__file__).parents[2] / "app" / "demos" / "photos"
 
 
 def count_found(wanted: Sequence[str], read: Sequence[str]) -> tuple[int, int]:
-    """Count the words that were read, and further words that were not there."""
+    """Count the words read rightly, and those read without being there."""
     truth = Counter(token.folded for word in wanted for token in tokens(word))
     there = Counter(token.folded for word in read for token in tokens(word))
     return (truth & there).total(), (there - truth).total()

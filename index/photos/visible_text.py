@@ -1,4 +1,4 @@
-"""Text in photos as metadata of their item, and the boxes of its words.
+"""Text in photos as metadata, with the boxes of its words.
 
 `text` has the words, a space or a line break between two, and `text_boxes` a list [photo, left,
 top, right, bottom] for each.
@@ -50,7 +50,7 @@ def write_text(photos: Sequence[Sequence[VisibleWord]]) -> dict[str, Any]:
 def find_places(
     metadata: Mapping[str, Any], alternatives: Iterable[Alternative]
 ) -> list[WordPlace]:
-    """Find the places of a query word in an item's photos, some at most.
+    """Find some places of a query word in an item's photos.
 
     There are none for a text that was edited to another number of words.
     """
@@ -72,7 +72,7 @@ def _find_row(stems: Sequence[tuple[str, int]], wanted: Sequence[str]) -> Iterat
 
 
 def _read_place(stored: Any) -> WordPlace | None:
-    """Read a place; None for one that an owner has broken."""
+    """Read a place; None for a broken one."""
     match stored:
         case [int(photo), *corners] if (
             photo >= 0 and len(corners) == 4 and all(map(_is_fraction, corners))

@@ -126,7 +126,7 @@ class PhotoWords:
         return [WordPart(part.word, part.field, given * part.gave / whole) for part in parts]
 
     def find_places(self, part: WordPart, metadata: Mapping[str, Any]) -> list[WordPlace]:
-        """Find where a word that gave something stands in an item's photos."""
+        """Find the places of a part's word in an item's photos."""
         if part.field != TEXT:
             return []
         same = (word.alternatives for word in self._words if self.typed(word) == part.word)

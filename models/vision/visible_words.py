@@ -28,7 +28,7 @@ NETWORKS = {
     "Rec": "PP-OCRv6_rec_small.onnx",
     "Cls": "ch_ppocr_mobile_v2.0_cls_mobile.onnx",
 }
-MISSING = "text in photos (TESSERA_OCR) is read with an extra: pip install 'tessera[ocr]'"
+MISSING = "text in photos is read with an extra: pip install 'tessera[ocr]'"
 Piece = tuple[str, float, Any]  # a word or a character, its confidence, and its corners in pixels
 
 
@@ -41,16 +41,15 @@ class VisibleWord:
     line: int
 
 
-def check_installed() -> None:
-    """Raise LookupError without the extra, with the way to install it."""
-    if find_spec("rapidocr") is None or find_spec("onnxruntime") is None:
-        raise LookupError(MISSING)
+def readable() -> bool:
+    """Return whether the extra for text is installed."""
+    return find_spec("rapidocr") is not None and find_spec("onnxruntime") is not None
 
 
 def read_words(pixels: Pixels) -> list[VisibleWord]:
     """Read the words in a photo (height, width, 3), line by line.
 
-    Raises LookupError without the extra, and the library's errors.
+    Raises ImportError without the extra, and the library's errors.
     """
     height, width = pixels.shape[:2]
     blue_first = np.ascontiguousarray(pixels[:, :, ::-1])
@@ -80,15 +79,18 @@ def _has_text(blue_first: Pixels) -> bool:
 @cache
 def _load() -> Any:
     """Load the networks; one thread reads a photo."""
-    check_installed()
     import rapidocr
 
     folder = Path(rapidocr.__file__).parent / "models"
-    options = {f"{part}.model_path": str(folder / name) for part, name in NETWORKS.items()}
-    threads = "EngineConfig.onnxruntime.{}_op_num_threads"
-    options |= {threads.format("intra"): 1, threads.format("inter"): 1}
-    options |= {"Global.max_side_len": LONGEST_SIDE, "Global.return_word_box": True}
-    return rapidocr.RapidOCR(params=options | {"Global.log_level": "critical"})
+    networks = {f"{part}.model_path": str(folder / name) for part, name in NETWORKS.items()}
+    options = {
+        "EngineConfig.onnxruntime.intra_op_num_threads": 1,
+        "EngineConfig.onnxruntime.inter_op_num_threads": 1,
+        "Global.max_side_len": LONGEST_SIDE,
+        "Global.return_word_box": True,
+        "Global.log_level": "critical",
+    }
+    return rapidocr.RapidOCR(params=networks | options)
 
 
 def _join(line: str, pieces: Iterable[Piece]) -> Iterator[list[Piece]]:

@@ -80,7 +80,7 @@ def read_file(
 
 
 def enlarge(file: bytes | Path, limits: FileLimits, content: FileContent) -> Sequence[Pixels]:
-    """Return a file's photos for reading their text; a picture's are larger ones."""
+    """Return a file's photos to read their text; pictures are larger."""
     photos = [photo.pixels for photo in content.photos]
     if len(photos) > 1 or not isinstance(file, bytes) or max(photos[0].shape) < DISPLAY_SIDE:
         return photos

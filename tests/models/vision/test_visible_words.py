@@ -10,7 +10,7 @@ from PIL import Image
 
 from benchmarks.photos.signs import draw_sign
 from models.vision import visible_words
-from models.vision.visible_words import check_installed, read_words
+from models.vision.visible_words import read_words
 
 INSTALLED = importlib.util.find_spec("rapidocr") is not None
 
@@ -27,12 +27,6 @@ def test_a_sign_in_a_photo_is_read_where_it_stands() -> None:
         assert box.bottom == pytest.approx(0.44, abs=0.05)
     assert gate.left == pytest.approx(0.2, abs=0.03)
     assert 0.25 < gate.right <= number.left + 0.02 < number.right < 0.5
-
-
-def test_without_the_extra_it_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(visible_words, "find_spec", lambda name: None)
-    with pytest.raises(LookupError, match=r"TESSERA_OCR.*pip install 'tessera\[ocr\]'"):
-        check_installed()
 
 
 @pytest.mark.parametrize(
