@@ -212,7 +212,7 @@ def _make_hit(
 def explain_words(
     engine: Engine, collection: str, name: str, text: str, query: Query
 ) -> list[WordGave]:
-    """The shares of a stored item's words in its score for a text."""
+    """The shares of a stored item's words in its score."""
     item = engine.read(collection, engine.catalog.get, name)
     words = read_words(engine, collection, text)
     given = score_words(engine, words, item.revision, query)

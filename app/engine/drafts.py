@@ -26,7 +26,7 @@ Decode = Callable[[bytes], DisplayCopy]  # images.read, or a pool of processes t
 
 @dataclass(frozen=True, slots=True)
 class PhotoFile:
-    """The photos of a file, several of a video, and its own metadata.
+    """The photos of a file, several of a video, and its metadata.
 
     A digest stands for each photo's original. The words in each photo are empty if not read.
     """

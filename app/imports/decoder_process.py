@@ -61,7 +61,7 @@ def answer(connection: Connection) -> None:
 def _read_words(
     file: bytes | Path, limits: FileLimits, content: FileContent, seconds: int
 ) -> Iterator[dict[str, Any]]:
-    """Yield the words of each photo in its own time, or a fault."""
+    """Yield each photo's words in its own time, or a fault."""
     try:
         for pixels in enlarge(file, limits, content):
             signal.setitimer(signal.ITIMER_PROF, seconds)

@@ -91,7 +91,7 @@ def add_photos(
 
 
 def _describe(files: Sequence[PhotoFile]) -> dict[str, Any]:
-    """Return the metadata of files, the first one's before others, and all text."""
+    """Return the metadata of files, the first one's first, and all text."""
     facts: dict[str, Any] = {}
     for file in files:
         facts = {**file.metadata, **facts}

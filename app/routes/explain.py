@@ -145,7 +145,7 @@ async def caption(
 
 
 def _draw_word(fields: AlignRequest, word: WordGave) -> DrawnLink:
-    """Draw a word of an item, with its first box in the photo."""
+    """Draw an item's word, with its first box in the photo."""
     start = max(0, fields.text.find(word.word))
     span = Span(start, start + len(word.word))
     places = (place.box for place in word.boxes if place.photo == fields.photo)

@@ -75,7 +75,7 @@ def draw_list(things: Sequence[str], font: Path) -> Image.Image:
 
 
 def choose_pair(shot: PictureWithText, shots: Sequence[PictureWithText]) -> tuple[str, str] | None:
-    """Choose two words that no other screenshot has both of."""
+    """Choose two words of no other screenshot together."""
     others = [set(other.words) for other in shots if other is not shot]
     for pair in combinations(dict.fromkeys(shot.words), 2):
         if not any(other.issuperset(pair) for other in others):

@@ -1,4 +1,4 @@
-"""A search for a word that a photo shows names the word and its box."""
+"""A search names the words in a photo and their boxes."""
 
 from __future__ import annotations
 
