@@ -70,7 +70,7 @@ def read_words(pixels: Pixels) -> list[VisibleWord]:
 
 
 def _has_text(blue_first: Pixels) -> bool:
-    """Return whether a photo has text, as most have none, in a third of the time."""
+    """Return whether a photo has text, in a third of the time."""
     reader = _load()
     reader.max_side_len = GLANCE_SIDE
     return reader(blue_first, use_cls=False, use_rec=False).boxes is not None
