@@ -18,7 +18,8 @@ from models.types import Box
 from models.vision.photo_decoding import Pixels
 
 LONGEST_SIDE = 2000  # pixels of a photo that is read; a larger one is scaled down
-GLANCE_SIDE = 1280  # pixels at which it is known whether a photo has any text
+FIRST_SIDE = 1280  # pixels of the first reading, which finds large letters better
+LOW_LINE = 20  # pixels there: with a lower line, a photo is read at the longest side as well
 LEAST_CONFIDENCE = 0.5  # of a word
 LONGEST_WORD = 100  # characters
 DIGITS = 3  # of a box's fractions
@@ -51,13 +52,28 @@ def read_words(pixels: Pixels) -> list[VisibleWord]:
 
     Raises ImportError without the extra, and the library's errors.
     """
+    words = _read(pixels, FIRST_SIDE)
+    longest = max(pixels.shape[:2])
+    scale = pixels.shape[0] * min(1.0, FIRST_SIDE / longest)
+    if longest > FIRST_SIDE and any(_height(word) * scale < LOW_LINE for word in words):
+        return max(words, _read(pixels, LONGEST_SIDE), key=_count_letters)
+    return words
+
+
+def _height(word: VisibleWord) -> float:
+    return word.box.bottom - word.box.top
+
+
+def _count_letters(words: Iterable[VisibleWord]) -> int:
+    return sum(len(word.text) for word in words)
+
+
+def _read(pixels: Pixels, longest: int) -> list[VisibleWord]:
+    """Read the words in a photo scaled down to a longest side."""
     height, width = pixels.shape[:2]
-    blue_first = np.ascontiguousarray(pixels[:, :, ::-1])
-    if max(width, height) > GLANCE_SIDE and not _has_text(blue_first):
-        return []
     reader = _load()
-    reader.max_side_len = LONGEST_SIDE
-    answer = reader(blue_first, use_cls=True, use_rec=True)
+    reader.max_side_len = longest
+    answer = reader(np.ascontiguousarray(pixels[:, :, ::-1]))  # it takes blue first
     if not answer.txts:
         return []
     lines = answer.word_results
@@ -67,13 +83,6 @@ def read_words(pixels: Pixels) -> list[VisibleWord]:
         for number, (text, pieces) in enumerate(zip(texts, lines, strict=True))
         for text, box in _place(_join(text, pieces), width, height)
     ]
-
-
-def _has_text(blue_first: Pixels) -> bool:
-    """Return whether a photo has text, in a third of the time."""
-    reader = _load()
-    reader.max_side_len = GLANCE_SIDE
-    return reader(blue_first, use_cls=False, use_rec=False).boxes is not None
 
 
 @cache
@@ -86,7 +95,6 @@ def _load() -> Any:
     options = {
         "EngineConfig.onnxruntime.intra_op_num_threads": 1,
         "EngineConfig.onnxruntime.inter_op_num_threads": 1,
-        "Global.max_side_len": LONGEST_SIDE,
         "Global.return_word_box": True,
         "Global.log_level": "critical",
     }
