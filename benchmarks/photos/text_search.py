@@ -18,7 +18,7 @@ from itertools import combinations
 from pathlib import Path
 from time import perf_counter
 
-from PIL import Image
+from PIL import Image, ImageDraw, ImageFont
 
 from app.answers.photos import search_images
 from app.engine.engine import Engine
@@ -53,8 +53,8 @@ def write_photos(folder: Path, count: int, font: Path) -> dict[str, Questions]:
     for picture in (*signs, *shots):
         (folder / picture.name).write_bytes(picture.write())
     for at in range(0, len(SHOWN), 8):
-        name = folder / f"Screenshot_20250101-10101{at // 8}.png"
-        draw_list(SHOWN[at : at + 8], font).save(name)
+        shopping = draw_list(SHOWN[at : at + 8], font)
+        shopping.save(folder / f"Screenshot_20250101-10101{at // 8}.png")
     return {
         "two words of a screenshot": {
             " ".join(pair): shot.name for shot in shots if (pair := choose_pair(shot, shots))
@@ -66,8 +66,6 @@ def write_photos(folder: Path, count: int, font: Path) -> dict[str, Questions]:
 
 def draw_list(things: Sequence[str], font: Path) -> Image.Image:
     """Draw a screenshot of a list of things."""
-    from PIL import ImageDraw, ImageFont
-
     image = Image.new("RGB", PHONE, "white")
     letters = ImageFont.truetype(str(font), LETTERS)
     ImageDraw.Draw(image).text((60, 200), "\n".join(things), "black", letters, spacing=40)
@@ -87,7 +85,9 @@ def count_right(engine: Engine, questions: Questions) -> int:
     """Count the questions with a right first hit."""
     right = 0
     for text, name in questions.items():
-        (hit, *_) = search_images(engine, ImageSearch(text=text, limit=1), None).hits
+        (hit, *_) = search_images(
+            engine, ImageSearch.model_validate({"text": text, "limit": 1}), None
+        ).hits
         right += hit.id.rpartition("/")[2] == name
     return right
 
@@ -107,9 +107,13 @@ def main() -> None:
         engine, started = Engine.load(settings), perf_counter()
         with Decoders(2, Allowance.of(settings)) as decode:
             sources = find([folder], reading=FileReading.of(settings))
-            limits = {"batch": settings.batch, "most_bytes": settings.upload_bytes}
-            outcomes = [*import_sources(engine, "default", sources, decode=decode, **limits)]
-        stored = sum(outcome.status == "stored" for outcome in outcomes)
+            most, batch = settings.upload_bytes, settings.batch
+            stored = sum(
+                outcome.status == "stored"
+                for outcome in import_sources(
+                    engine, "default", sources, decode=decode, most_bytes=most, batch=batch
+                )
+            )
         print(f"{stored} photos stored in {perf_counter() - started:.0f} s", flush=True)
         engine.serve()
         for weight in (0.0, 0.25, 0.5, 1.0):
