@@ -7,13 +7,21 @@ import sys
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, PositiveFloat, PositiveInt, SecretStr
+from pydantic import (
+    AfterValidator,
+    Field,
+    PositiveFloat,
+    PositiveInt,
+    SecretStr,
+    field_validator,
+)
 from pydantic_settings import SettingsConfigDict
 
 from app.settings_names import RenamedSettings
 from index.database.storage import DAY, VERIFY, WAIT, Storage
 from index.items import ITEM_TEXT
 from models import shipped
+from models.vision import visible_words
 from models.vision.photo_decoding import FOOTAGE_BYTES, MOST_BYTES, MOST_PIXELS
 
 
@@ -172,6 +180,11 @@ class Settings(RenamedSettings):
         description="Whether imports of folders group photos that are nearly the same "
         "(photos.md#near-duplicates).",
     )
+    ocr: bool = Field(
+        default=False,
+        description="Whether text in photos is read where their metadata is, to be searched "
+        "(photos.md#text-in-photos); it needs `pip install 'tessera[ocr]'`.",
+    )
     text_bytes: PositiveInt = Field(
         default=ITEM_TEXT,
         description="Most bytes of a JSON body, a form or a line of an import besides photos, and "
@@ -292,6 +305,14 @@ class Settings(RenamedSettings):
         default=None,
         description="Key of the certificate, as PEM; in the certificate's file if not set.",
     )
+
+    @field_validator("ocr")
+    @classmethod
+    def _check_ocr(cls, ocr: bool) -> bool:
+        """Raise ValueError without the extra for text."""
+        if ocr and not visible_words.readable():
+            raise ValueError(visible_words.MISSING)
+        return ocr
 
     @property
     def keys_file(self) -> Path:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from app.agents.findings import Finding, prove_phrases
+from app.agents.findings import Finding, prove_phrases, prove_words
 from app.agents.pictures import show_all, show_drawing, show_photo
 from app.agents.questions import CaptionQuestion, HitQuestion, ItemQuestion, NoQuestion
 from app.answers import collections as collection_answers
@@ -20,9 +20,9 @@ def explain(engine: Engine, asked: HitQuestion) -> Finding:
     """Explain a photo by a text: phrases with their boxes."""
     request = asked.request(AlignRequest)
     photo, aligned = explanations.align_photo(engine, request, None)
-    answer = explanations.alignment(
-        aligned, explanations.about(request, photo, aligned.query.notes)
-    )
+    about = explanations.about(request, photo, aligned.query.notes)
+    words = explanations.find_words(engine, request, aligned.query)
+    answer = explanations.alignment(aligned, about, words)
     probability = engine.models.probability(aligned.image, aligned.query)
     weak_below = engine.models.weak_below
     fields = {
@@ -31,7 +31,7 @@ def explain(engine: Engine, asked: HitQuestion) -> Finding:
         "probability": probability and round(probability, 4),
         "weak_below": weak_below,
         "score": round(answer.score, 4),
-        "proof": prove_phrases(answer.phrases),
+        "proof": prove_phrases(answer.phrases) + prove_words(words),
         "notes": answer.notes,
         "image": answer.image,
     }

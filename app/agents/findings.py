@@ -8,7 +8,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from app.agents.pictures import Illustration
-from app.schemas.hits import ImageHit, LinkOut, PhraseOut, QueryOut, SearchedOut, SentenceHit
+from app.schemas.hits import (
+    ImageHit,
+    LinkOut,
+    PhraseOut,
+    QueryOut,
+    SearchedOut,
+    SentenceHit,
+    WordGave,
+)
 from app.schemas.products import PartOut, ProductHit
 from app.schemas.regions import RegionHit
 
@@ -58,9 +66,12 @@ def prove(hit: Hit) -> list[Fields]:
         return [_describe_part(part) for part in hit.parts]
     proof = prove_phrases(hit.phrases) if hit.phrases else _prove_links(hit.links)
     words = hit.words if isinstance(hit, ImageHit) else []
-    return proof + [
-        {"word": part.word, "field": part.field, "gave": _round(part.gave)} for part in words
-    ]
+    return proof + prove_words(words)
+
+
+def prove_words(words: Iterable[WordGave]) -> list[Fields]:
+    """What words of an item's metadata gave."""
+    return [{"word": part.word, "field": part.field, "gave": _round(part.gave)} for part in words]
 
 
 def prove_phrases(phrases: Iterable[PhraseOut]) -> list[Fields]:

@@ -7,6 +7,7 @@ from typing import TypedDict
 
 from app.answers.fragments import corners, fragments, links, phrases
 from app.answers.items import photo_address
+from app.answers.photos import explain_words
 from app.engine.engine import Engine
 from app.engine.inference import Alignment, Description, GroundedPhrase
 from app.schemas.explain import (
@@ -24,8 +25,10 @@ from app.schemas.explain import (
     RegionOut,
 )
 from app.schemas.fields import Corners
+from app.schemas.hits import WordGave
 from app.telemetry.requests import note, stage
 from models.captions.support import SupportedCaption
+from models.text.queries import Query
 from models.types import FragmentBag
 from models.vision import images
 from models.vision.images import Photo
@@ -102,18 +105,26 @@ def about(request: AlignRequest | GroundRequest, photo: Photo, notes: Sequence[s
     }
 
 
-def alignment(aligned: Alignment, about: About) -> AlignmentOut:
-    """An alignment as JSON."""
+def find_words(engine: Engine, request: AlignRequest, query: Query) -> list[WordGave]:
+    """Find what the words of a request's stored item give to its score."""
+    if request.id is None:
+        return []
+    return explain_words(engine, request.collection, request.id, request.text, query)
+
+
+def alignment(aligned: Alignment, about: About, words: Sequence[WordGave]) -> AlignmentOut:
+    """An alignment as JSON, with the shares of a stored item's words."""
     text = about["text"]
     boxes = [corners(box) for box in aligned.image.places]
     assert None not in boxes
     return AlignmentOut(
         **about,
-        score=aligned.score,
+        score=aligned.score + sum(word.gave for word in words),
         fragments=fragments(aligned.query.bag),
         boxes=[box for box in boxes if box],
         links=links(aligned.links, aligned.query.bag, aligned.image),
         phrases=phrases(aligned.phrases, text, aligned.image),
+        words=list(words),
     )
 
 

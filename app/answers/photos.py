@@ -7,7 +7,7 @@ from functools import partial
 
 from app.answers.cursors import Cursors, kind_of_hits, name_of_list
 from app.answers.facets import facet_out, read_list, read_place
-from app.answers.items import about_photo, notes_of, photo_address
+from app.answers.items import about_photo, notes_of, photo_address, second_of
 from app.answers.search import (
     check_together,
     find_page,
@@ -27,9 +27,10 @@ from app.engine.photo_search import (
     read_dates,
     read_groups,
     read_words,
+    score_words,
 )
 from app.schemas.facets import SortIn
-from app.schemas.hits import ImageHit, ImageHits, QueryFilter, SearchedOut, WordGave
+from app.schemas.hits import ImageHit, ImageHits, QueryFilter, SearchedOut, WordBox, WordGave
 from app.schemas.search import ImageSearch, Search
 from index.items import Item
 from index.listing.requests import ListPlace, ListRequest
@@ -232,37 +233,63 @@ def _make_hit(
     """An item by its best photo, with what its words gave."""
     image = image_hit(search, query, hit, item)
     if words is not None and hit.words:
-        image.words = _words_out(words, hit.revision, hit.words)
+        image.words = words_out(words, item, hit.words)
     return image
 
 
-def _words_out(words: PhotoWords, revision: int, given: float) -> list[WordGave]:
+def explain_words(
+    engine: Engine, collection: str, name: str, text: str, query: Query
+) -> list[WordGave]:
+    """The shares of a stored item's words in its score."""
+    item = engine.read(collection, engine.catalog.get, name)
+    words = read_words(engine, collection, text)
+    given = score_words(engine, words, item.revision, query)
+    return words_out(words, item, given) if given else []
+
+
+def words_out(words: PhotoWords, item: Item, given: float) -> list[WordGave]:
+    """The shares of an item's words, and their places in its photos."""
     return [
-        WordGave(word=part.word, field=part.field, gave=part.gave)
-        for part in words.split(revision, given)
+        WordGave(
+            word=part.word,
+            field=part.field,
+            gave=part.gave,
+            boxes=[
+                WordBox(photo=place.photo, box=place.corners)
+                for place in words.find_places(part, item.metadata)
+                if place.photo < len(item.photos)
+            ],
+        )
+        for part in words.split(item.revision, given)
     ]
 
 
 def _make_listed_hit(asked: Asked, listed: ListedPhotos, item: Item) -> ImageHit:
-    """A listed item: by its best photo, or by its first where looks are not asked for."""
+    """A listed item by its best photo.
+
+    Without looks it is the first photo, or the first with a word.
+    """
     hit, search = listed.page.hits.get(item.id), asked.search
     variants = listed.page.variants[item.id]
     if hit is not None:
         image = _make_hit(asked.words, search, asked.query, hit, item)
         return image.model_copy(update={"variants": variants})
     named = listed.page.named[item.id]
+    words = words_out(asked.words, item, named) if asked.words and named else []
+    photo = next((place.photo for word in words for place in word.boxes), 0)
     return ImageHit(
         id=item.id,
         score=named,
         probability=None,
-        photo=0,
-        image=photo_address(search.collection, item.id, 0),
-        **about_photo(search.collection, item.id, item.photos, 0),
+        photo=photo,
+        second=second_of(item, photo),
+        image=photo_address(search.collection, item.id, photo),
+        **about_photo(search.collection, item.id, item.photos, photo),
         metadata=search.choose_metadata(item.metadata),
         sentences=list(item.sentences),
         links=[],
         phrases=[],
-        words=_words_out(asked.words, item.revision, named) if asked.words and named else [],
+        words=words,
         variants=variants,
     )
 

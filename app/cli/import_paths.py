@@ -115,7 +115,7 @@ class PathImport:
         """Import folders, photos and .jsonl files together."""
         exclude = GitIgnoreSpec.from_lines(self.options.exclude)
         departures = {path: Departures(path) for path in paths if can_be_synced(path)}
-        reading = FileReading(self.settings.positions)
+        reading = FileReading.of(self.settings)
         found = ((path, find(path, exclude, reading)) for path in paths)
         watching = (
             departures[path].watch(sources) if path in departures else sources

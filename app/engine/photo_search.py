@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 
+import numpy as np
+
 from app.engine.engine import Engine
 from app.telemetry.requests import stage
 from index.items import Collection, Item
@@ -75,6 +77,15 @@ def _read_groups(home: Collection, engine: Engine, key: str) -> Groups:
     documents = engine.indexes.of(home).documents.current()
     with documents.lock:
         return listing.read_groups(documents, key, home.token)
+
+
+def score_words(engine: Engine, words: PhotoWords, revision: int, query: Query) -> float:
+    """Score an item's words for a query."""
+    if words.gains is None:
+        return 0.0
+    calibration = engine.models.calibration
+    scale = calibration.score_of_odds(query) if calibration else 1.0
+    return float(replace(words.gains, scale=scale).scores_of(np.array([revision]))[0])
 
 
 def find_weak_line(

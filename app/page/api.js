@@ -129,8 +129,8 @@ export async function ground(asked, phrases, signal) {
 }
 
 /** Get the alignment of a stored photo and a sentence as a PNG. */
-export async function alignmentPicture(id, text) {
-  return (await ask("align", { id, text }, { accept: "image/png" })).blob();
+export async function alignmentPicture(id, text, photo) {
+  return (await ask("align", { id, text, photo }, { accept: "image/png" })).blob();
 }
 
 /** Get a page of the collection, of items that pass a filter; `cursor` is of the last page, or null. */

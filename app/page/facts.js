@@ -7,7 +7,7 @@ import { label } from "./holdings.js";
 const SOURCES = { name: "by the name of the file", file: "the time of the file" }; // of dates that are not stated
 const SHOWN = ["taken", "taken_from", "city", "region", "country", "camera", "lens", "folder", "file", "keywords", "people", "rating"];
 const TECHNICAL = ["latitude", "longitude", "width", "height", "orientation", "duration", "seconds", "companions"];
-const TITLES = ["title", "name", "description", "credit", "license"];
+const TITLES = ["title", "name", "description", "credit", "license", "text_boxes"];
 
 export const listed = (value) => [value ?? []].flat().filter((one) => typeof one === "string" && one);
 

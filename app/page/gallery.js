@@ -17,14 +17,15 @@ export function photo(picture, width, height) {
 /**
  * Mark what answers each part {key, text, box, similarity, added}: one button for each different
  * box of a group, and one outline of the whole photo for the parts without a box. With `best`, the
- * box that added most is outlined before anyone points at anything.
+ * box that added most is outlined before anyone points at anything. A part may have `more` boxes.
  */
 export function mark(stage, parts, { group = "links", best = true } = {}) {
   const frame = stage.firstChild;
   const boxed = parts.filter(({ box }) => box);
   const gain = ({ added, similarity }) => added ?? similarity ?? 0;
   const most = Math.max(...boxed.map(gain));
-  for (const part of boxed) {
+  const all = boxed.flatMap((part) => [part, ...(part.more ?? []).map((box) => ({ ...part, box }))]);
+  for (const part of all) {
     const button = boxButton(frame, part, group);
     if (best && most > 0 && gain(part) === most) button.classList.add("best");
   }

@@ -79,8 +79,8 @@ const refine = (changes) => visit({ ...wanted(), ...("text" in changes && { type
 /** Change the address without a new entry in the history. */
 const note = (changes) => history.replaceState(history.state, "", address({ ...wanted(), ...changes }));
 
-const save = ({ id }, text) =>
-  api.alignmentPicture(id, text).then((picture) => download(picture, `${id}.png`)).catch(say);
+const save = ({ id, photo = 0 }, text) =>
+  api.alignmentPicture(id, text, photo).then((picture) => download(picture, `${id}.png`)).catch(say);
 
 const act = {
   attempt, refine, save,

@@ -6,7 +6,14 @@ from fastapi import APIRouter, Request, Response
 
 from app.access.door import EngineDep, require_role
 from app.answers import explain as explanations
-from app.drawing.explanations import PNG, SVG, draw_alignment, draw_caption, draw_grounding
+from app.drawing.explanations import (
+    PNG,
+    SVG,
+    DrawnLink,
+    draw_alignment,
+    draw_caption,
+    draw_grounding,
+)
 from app.engine.inference import NoCaptioner, NoRegionCaptioner
 from app.http.errors import NotAcceptable
 from app.http.headers import negotiate
@@ -20,7 +27,9 @@ from app.schemas.explain import (
     GroundingOut,
     GroundRequest,
 )
+from app.schemas.hits import WordGave
 from index.catalog.pictures import PictureLost
+from models.types import Box, Span
 
 router = APIRouter(
     route_class=BodyRoute,
@@ -49,11 +58,13 @@ async def align(
 
     def explain() -> AlignmentOut | Response:
         photo, aligned = explanations.align_photo(engine, fields, upload.photo())
+        words = explanations.find_words(engine, fields, aligned.query)
         if kind != JSON:
-            drawn = draw_alignment(photo.pixels, fields.text, aligned, kind)
+            links = [_draw_word(fields, word) for word in words]
+            drawn = draw_alignment(photo.pixels, fields.text, aligned, kind, links)
             return Response(drawn, media_type=kind)
         about = explanations.about(fields, photo, aligned.query.notes)
-        return explanations.alignment(aligned, about)
+        return explanations.alignment(aligned, about, words)
 
     return await answer(upload, explain)
 
@@ -111,3 +122,13 @@ async def caption(
         return explanations.captions(described, engine.models.unsure_below, photo.notes)
 
     return await answer(upload, explain)
+
+
+def _draw_word(fields: AlignRequest, word: WordGave) -> DrawnLink:
+    """Draw an item's word, with its first box in the photo."""
+    start = max(0, fields.text.find(word.word))
+    span = Span(start, start + len(word.word))
+    places = (place.box for place in word.boxes if place.photo == fields.photo)
+    box = next((Box(*corners) for corners in places), None)
+    label = f"“{word.word}” in {word.field}"
+    return DrawnLink(span, label, box, word.gave, of_photo=box is not None)

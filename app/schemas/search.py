@@ -22,6 +22,7 @@ from app.schemas.fields import (
     PhotoWeight,
     RequestPart,
 )
+from index.photos.visible_text import BOXES
 
 
 class PhraseIn(RequestPart):
@@ -75,7 +76,8 @@ class Search(PhotoBody):
     )
     fields: Annotated[list[MetadataKey], Field(max_length=MOST_FIELDS)] | None = Field(
         None,
-        description="The metadata keys that hits carry: all of them if not set, none if empty. "
+        description="The metadata keys that hits carry: all of them but `text_boxes` if not set, "
+        "none if empty. "
         "They change no score; /search/products ranks by the words in fields as well.",
     )
 
@@ -91,9 +93,12 @@ class Search(PhotoBody):
         return fields
 
     def choose_metadata(self, metadata: dict[str, Any]) -> dict[str, Any]:
-        """Return a hit's metadata, in the order of `fields`."""
+        """Return a hit's metadata, in the order of `fields`.
+
+        Without them, all but the boxes of text.
+        """
         if self.fields is None:
-            return metadata
+            return {key: value for key, value in metadata.items() if key != BOXES}
         return {key: metadata[key] for key in self.fields if key in metadata}
 
 

@@ -625,12 +625,26 @@ class ValueCount(BaseModel):
     count: int
 
 
+class WordBox(BaseModel):
+    """The place of a word in one of an item's photos."""
+
+    photo: Annotated[int, Field(description="Which of the item's photos answers best, from 0.")]
+    box: list[Box2]
+
+
 class WordGave(BaseModel):
     """A word of the item, and its share of the score."""
 
     word: str
     field: str
     gave: float
+    boxes: Annotated[
+        list[WordBox],
+        Field(
+            description="Where it stands in the photos, if it is text that they show.",
+            validate_default=True,
+        ),
+    ] = []
 
 
 class Word(BaseModel):
@@ -645,7 +659,7 @@ class Word(BaseModel):
 class Alignment(BaseModel):
     """The alignment of regions and words.
 
-    The links add up to the score.
+    The links, or phrases, and words add up to the score.
     """
 
     text: str
@@ -657,6 +671,12 @@ class Alignment(BaseModel):
     boxes: list[list[float]]
     links: list[Link]
     phrases: list[Phrase]
+    words: Annotated[
+        list[WordGave],
+        Field(
+            description="What words of a stored item gave, as in a search.", validate_default=True
+        ),
+    ] = []
     notes: list[str] = []
 
 
@@ -765,7 +785,7 @@ class ImageHit(BaseModel):
     words: Annotated[
         list[WordGave],
         Field(
-            description="What words of its name, place, keywords and description gave.",
+            description="What words of its name, place, keywords, description and text gave.",
             validate_default=True,
         ),
     ] = []

@@ -14,11 +14,12 @@ from typing import Any
 from app.engine.drafts import Draft
 from index.database.series_rows import note, read_noted
 from index.items import Item
+from index.photos.visible_text import BOXES, TEXT
 
 NAMES = (  # keys of metadata that a photo's file states
     *("taken", "taken_from", "camera", "lens", "latitude", "longitude", "city", "region"),
     *("country", "orientation", "width", "height", "rating", "keywords", "title"),
-    *("description", "people", "duration", "seconds"),
+    *("description", "people", "duration", "seconds", TEXT, BOXES),
 )
 PLACE = ("file", "folder", "companions")  # of the file itself
 
