@@ -183,7 +183,7 @@ class Settings(RenamedSettings):
     ocr: bool = Field(
         default=False,
         description="Whether text in photos is read where their metadata is, to be searched "
-        "(photos.md#text-in-photos); it needs `pip install 'tessera[ocr]'`.",
+        "(photos.md#text-in-photos); it needs `pip install 'tessera-search[ocr]'`.",
     )
     text_bytes: PositiveInt = Field(
         default=ITEM_TEXT,

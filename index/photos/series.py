@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 import numpy as np
+from numpy.typing import NDArray
 
 from index.segments.neighbours import AlikePairs, RowVectors, find_pairs
 from index.segments.rows import Numbers
@@ -40,7 +41,7 @@ class Photos:
     """
 
     digests: Sequence[tuple[str, ...]]
-    times: Floats
+    times: NDArray[np.float64]
     series: Sequence[str | None]
     new: Numbers
     places: Numbers

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from models import extras
 from models.types import Box
 from models.vision.photo_decoding import Pixels
 
@@ -29,7 +30,7 @@ NETWORKS = {
     "Rec": "PP-OCRv6_rec_small.onnx",
     "Cls": "ch_ppocr_mobile_v2.0_cls_mobile.onnx",
 }
-MISSING = "text in photos is read with an extra: pip install 'tessera[ocr]'"
+MISSING = f"text in photos is read with an extra: {extras.install('ocr')}"
 Piece = tuple[str, float, Any]  # a word or a character, its confidence, and its corners in pixels
 
 
