@@ -8,7 +8,7 @@ UV := $(BIN)/uv pip install --quiet --python $(BIN)/python --constraint requirem
 # Where this is set, every process compiles thousands of files of torch and others again.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help run test check format test-system test-cluster test-slow test-gpu coverage lock client settings image clean
+.PHONY: help run test check format test-system test-cluster test-slow test-gpu coverage lock client client-ts settings docs image clean
 
 help:  ## Say what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -51,8 +51,16 @@ lock: $(VENV)/uv.stamp  ## Pin every dependency again, for all platforms
 client: $(VENV)/test.stamp  ## Write the client's models from the OpenAPI document
 	PYTHONPATH=. $(BIN)/python client/make_models.py
 
+client-ts: $(VENV)/test.stamp  ## Write the TypeScript client's types from the OpenAPI document, and build it
+	npm ci --prefix client-ts --no-audit --no-fund
+	PYTHONPATH=. $(BIN)/python client-ts/make_types.py
+	npm run build --prefix client-ts
+
 settings: $(VENV)/test.stamp  ## Write the page of settings from their descriptions
 	PYTHONPATH=. $(BIN)/python -m app.settings_page
+
+docs: $(VENV)/test.stamp  ## Build the documentation site into build/site
+	$(BIN)/python docs/make_site.py
 
 image:  ## Build the container image tessera; DEVICE=cuda for NVIDIA GPUs
 	docker build --build-arg DEVICE=$(or $(DEVICE),cpu) -t tessera$(if $(filter cuda,$(DEVICE)),:cuda) .
