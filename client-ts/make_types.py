@@ -33,13 +33,13 @@ def select_schemas() -> dict[str, Any]:
 
 
 def shorten(name: str, names: dict[str, Any]) -> str:
-    """Drop the end of an answer's name, if a request has not the same."""
+    """Drop the end of an answer's name, unless another has it."""
     short = name.removesuffix("Out")
     return name if short in names else short
 
 
 def drop_titles(schema: Any) -> Any:
-    """Drop titles, which repeat the names of fields."""
+    """Drop titles: they repeat the names of fields."""
     if isinstance(schema, list):
         return [drop_titles(part) for part in schema]
     if not isinstance(schema, dict):

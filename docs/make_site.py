@@ -21,7 +21,7 @@ def list_documents() -> list[Path]:
 
 
 def list_targets(document: Path) -> set[Path]:
-    """List the files next to it that a document shows or links."""
+    """List the files of the repository linked by a document."""
     links = LINK.findall(document.read_text("utf-8"))
     targets = {(document.parent / link).resolve() for link in links if "://" not in link}
     return {target for target in targets if target.is_file()}

@@ -5,7 +5,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { test } from "node:test";
 
-import { Client, TesseraError, type ClientOptions } from "tessera-client";
+import { Client, TesseraError, type ClientOptions } from "tessera-search-client";
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void;
 const JSON_TYPE = { "Content-Type": "application/json" };

@@ -5,7 +5,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 
-import { Client, TesseraError, type NewItem } from "tessera-client";
+import { Client, TesseraError, type NewItem } from "tessera-search-client";
 
 const { TESSERA_URL: url = "", TESSERA_KEY: key, TESSERA_PHOTOS: photos = "" } = process.env;
 const timeout = 600_000; // machines are shared

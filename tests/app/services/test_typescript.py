@@ -1,4 +1,4 @@
-"""The TypeScript client has the present types, and works in Node and in Chromium."""
+"""The TypeScript client: present types, at work in Node and in Chromium."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def built() -> Path:
 
 @pytest.fixture
 def guarded(settings: Settings, engine: Engine) -> Iterator[str]:
-    """The address of a service that asks for a key."""
+    """The address of a service with a key."""
     settings = settings.model_copy(update={"admin_key": SecretStr(KEY)})
     with listen(create_app(settings, engine), **OPTIONS) as address:
         yield address
