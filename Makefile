@@ -13,7 +13,7 @@ UV = $(PIP) --quiet $$(cat $(OPTIONS))
 # Where this is set, every process compiles thousands of files of torch and others again.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help run install wheel test check format test-system test-cluster test-slow test-gpu coverage lock client settings image clean
+.PHONY: help run install wheel test check format test-system test-cluster test-slow test-gpu test-release coverage lock client client-ts settings docs dist image clean
 
 help:  ## Say what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -53,6 +53,12 @@ test-slow: $(VENV)/test.stamp  ## The tests that take minutes
 test-gpu: $(VENV)/test.stamp  ## The tests that need a CUDA device
 	$(BIN)/pytest -m gpu --timeout 3600
 
+test-release: $(VENV)/test.stamp  ## The checks of the chart, the workflows and the Dockerfile
+	$(UV) --group release
+	$(BIN)/hadolint Dockerfile
+	$(BIN)/zizmor --quiet --offline .github/workflows
+	$(BIN)/pytest tests/deploy
+
 coverage: $(VENV)/test.stamp  ## The normal and system tests, and the lines and branches they miss
 	$(BIN)/pytest -p pytest_cov -m "not slow and not gpu and not cluster" --cov --cov-report=term-missing:skip-covered
 
@@ -63,8 +69,28 @@ lock: $(VENV)/uv.stamp  ## Pin every dependency again, for all platforms
 client: $(VENV)/test.stamp  ## Write the client's models from the OpenAPI document
 	PYTHONPATH=. $(BIN)/python client/make_models.py
 
+client-ts: $(VENV)/test.stamp  ## Write the TypeScript client's types from the OpenAPI document, and build it
+	npm ci --prefix client-ts --no-audit --no-fund
+	PYTHONPATH=. $(BIN)/python client-ts/make_types.py
+	npm run build --prefix client-ts
+
 settings: $(VENV)/test.stamp  ## Write the page of settings from their descriptions
 	PYTHONPATH=. $(BIN)/python -m app.settings_page
+
+docs: $(VENV)/test.stamp  ## Build the documentation site into build/site
+	$(BIN)/python docs/make_site.py
+
+dist: $(VENV)/uv.stamp  ## Build and check the packages, their bill of materials and a release's notes into dist/
+	rm -rf dist && mkdir dist
+	$(BIN)/uv build --quiet --out-dir dist .
+	$(BIN)/uv build --quiet --out-dir dist client
+	$(BIN)/uv tool run --quiet twine check --strict dist/*.whl dist/*.tar.gz
+	npm ci --prefix client-ts --no-audit --no-fund && cd client-ts && npm pack --pack-destination ../dist
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-annotate --no-header \
+	  --constraint requirements.lock --output-file dist/requirements.txt pyproject.toml
+	$(BIN)/uv tool run --quiet --from cyclonedx-bom cyclonedx-py requirements dist/requirements.txt \
+	  --pyproject pyproject.toml --output-reproducible --output-file dist/sbom.cdx.json
+	$(BIN)/python deploy/write_notes.py $(VERSION) > dist/notes.md
 
 image:  ## Build the container image tessera; DEVICE=cuda for NVIDIA GPUs
 	docker build --build-arg DEVICE=$(or $(DEVICE),cpu) -t tessera$(if $(filter cuda,$(DEVICE)),:cuda) .

@@ -26,7 +26,7 @@ SETTINGS, COMMANDS_PAGE, TRAINING = (
 DOCUMENTS = sorted(
     [
         *ROOT.glob("*.md"),
-        *ROOT.glob("client/*.md"),
+        *ROOT.glob("client*/*.md"),
         *ROOT.glob("docs/**/*.md"),
         *ROOT.glob("models/pretrained/*.md"),
     ]

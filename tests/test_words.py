@@ -18,6 +18,7 @@ ROOMS = (
     *("models/*.py", "models/captioners", "models/captions", "models/encoders"),
     *("models/grounders", "models/image_towers", "models/proposers", "models/text_towers"),
     *("models/vision", "training", "benchmarks", "client", "tests", "tessera.py"),
+    *("client-ts/*.py", "deploy", "docs/*.py"),
 )
 PICTURES = (".svg", ".png")
 PAGE = [file for file in sorted((ROOT / "app" / "page").iterdir()) if file.suffix not in PICTURES]

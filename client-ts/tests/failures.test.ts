@@ -1,0 +1,230 @@
+/** Refusals, retries, and missing answers, from a server of these tests. */
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { test } from "node:test";
+
+import { Client, TesseraError, type ClientOptions } from "tessera-search-client";
+
+type Answer = (request: IncomingMessage, response: ServerResponse) => void;
+const JSON_TYPE = { "Content-Type": "application/json" };
+const TIMEOUT = 120_000; // of a request, by default
+const EMPTY = JSON.stringify({ collections: [] });
+
+const works: Answer = (_, response) => response.writeHead(200, JSON_TYPE).end(EMPTY);
+const says =
+  (status: number, headers: Record<string, string>, body = ""): Answer =>
+  (_, response) =>
+    response.writeHead(status, headers).end(body);
+
+/** Ask a server that gives these answers, the last one from then on; its requests are listed. */
+async function against(
+  answers: Answer[],
+  ask: (client: Client, requests: IncomingMessage[]) => Promise<void>,
+  options: ClientOptions = {},
+): Promise<void> {
+  const requests: IncomingMessage[] = [];
+  const server = createServer((request, response) => {
+    requests.push(request);
+    const answer = answers[Math.min(requests.length, answers.length) - 1];
+    request.resume().on("end", () => answer?.(request, response));
+  });
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const { port } = server.address() as AddressInfo;
+  try {
+    await ask(new Client(`http://127.0.0.1:${port}/`, options), requests);
+  } finally {
+    server.closeAllConnections();
+    server.close();
+  }
+}
+
+const fails =
+  (kind: string, status: number, detail: RegExp) =>
+  (error: unknown): boolean => {
+    assert(error instanceof TesseraError, String(error));
+    assert.deepEqual([error.kind, error.status], [kind, status]);
+    assert.match(error.detail, detail);
+    return true;
+  };
+
+/** Let all pauses of retries pass at once, and list them; fetch's timers stay. */
+function skipPauses(context: { mock: typeof test.mock }): number[] {
+  const pauses: number[] = [];
+  const later = setTimeout;
+  context.mock.method(globalThis, "setTimeout", (...timer: Parameters<typeof later>) => {
+    const [run, wait = 0] = timer;
+    const ours = new Error().stack?.includes("/dist/transport.js") ?? false;
+    if (!ours || wait >= TIMEOUT) return later(...timer);
+    pauses.push(wait);
+    return later(run, 0);
+  });
+  return pauses;
+}
+
+test("a key is sent, and a busy service is asked again when it says", async (context) => {
+  const pauses = skipPauses(context);
+  const busy = says(503, { "Retry-After": "2" });
+  const key = "secret";
+  await against(
+    [busy, busy, works],
+    async (client, requests) => {
+      assert.deepEqual((await client.collections()).collections, []);
+      assert.equal(requests.length, 3);
+      assert(requests.every((request) => request.headers.authorization === "Bearer secret"));
+    },
+    { key },
+  );
+  assert.deepEqual(pauses, [2000, 2000]);
+});
+
+test("pauses grow to thirty seconds at most where no seconds are given", async (context) => {
+  const pauses = skipPauses(context);
+  const busy = says(429, { "Retry-After": "soon" }, "slow down");
+  await against([busy], async (client, requests) => {
+    await assert.rejects(client.collections(), fails("blank", 429, /slow down/));
+    assert.equal(requests.length, 8);
+  });
+  assert.deepEqual(pauses, [500, 1000, 2000, 4000, 8000, 16_000, 30_000]);
+});
+
+test("a body is sent again as it was", async (context) => {
+  skipPauses(context);
+  const bodies: string[] = [];
+  const record =
+    (status: number): Answer =>
+    async (request, response) => {
+      response.writeHead(status, { ...JSON_TYPE, "Retry-After": "1" }).end(EMPTY);
+      bodies.push(request.headers["content-length"] ?? "");
+    };
+  const image = new Blob(["photo"]);
+  await against([record(503), record(200)], async (client) => {
+    await client.searchImages({ text: "red", image });
+  });
+  assert.equal(bodies.length, 2);
+  assert.equal(bodies[0], bodies[1]);
+});
+
+test("a failure is not repeated", async () => {
+  await against([says(500, {}, "broken"), works], async (client, requests) => {
+    await assert.rejects(client.collections(), fails("blank", 500, /broken/));
+    assert.equal(requests.length, 1);
+  });
+});
+
+test("a service that is not there is told after all attempts", async (context) => {
+  const pauses = skipPauses(context);
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  const asked = new Client(`http://127.0.0.1:${port}`).collections();
+  await assert.rejects(asked, fails("unreachable", 503, /ECONNREFUSED/));
+  assert.equal(pauses.length, 7);
+});
+
+test("an answer that breaks off, or does not come, is no answer", async () => {
+  const cut: Answer = (_, response) => {
+    response.writeHead(200, { ...JSON_TYPE, "Content-Length": "100" }).write('{"id": ');
+    setTimeout(() => response.destroy(), 20);
+  };
+  await against([cut], async (client) => {
+    await assert.rejects(client.getItem("a"), fails("no-answer", 504, /terminated/));
+  });
+  await against([says(200, JSON_TYPE, '{"id": "a", "meta')], async (client) => {
+    await assert.rejects(client.getItem("a"), fails("no-answer", 504, /not whole/));
+  });
+  const silent: Answer = () => undefined;
+  await against(
+    [silent],
+    async (client, requests) => {
+      await assert.rejects(client.getItem("a"), fails("no-answer", 504, /nothing came for 1 sec/));
+      assert.equal(requests.length, 1);
+    },
+    { timeout: 50 },
+  );
+});
+
+test("a redirect, or a page of a proxy, is a foreign answer", async () => {
+  const place = "https://test/items/a";
+  await against([says(302, { Location: place })], async (client) => {
+    const asked = [client.getItem("a"), client.deleteItem("a"), client.itemImage("a")];
+    for (const each of asked) {
+      await assert.rejects(
+        each,
+        fails("foreign-answer", 502, /302 leads to https:\/\/test\/items\/a/),
+      );
+    }
+  });
+  await against(
+    [says(200, { "Content-Type": "text/html" }, "<h1>Sign in</h1>")],
+    async (client) => {
+      await assert.rejects(
+        client.getItem("a"),
+        fails("foreign-answer", 502, /text\/html .*Sign in/),
+      );
+    },
+  );
+  await against([says(200, {})], async (client) => {
+    await assert.rejects(client.deleteItem("a"), fails("foreign-answer", 502, /it is empty/));
+  });
+});
+
+test("an upload with fewer statuses than items is not done", async () => {
+  const line = '{"line": 1, "id": "a", "status": "stored"}\n';
+  const short = says(200, { "Content-Type": "application/x-ndjson" }, line);
+  const items = ["a", "b", "c"].map((id) => ({ id, sentences: ["red"] }));
+  await against([short], async (client) => {
+    const ids: unknown[] = [];
+    const upload = async (): Promise<void> => {
+      for await (const status of client.upload(items)) ids.push(status.id);
+    };
+    await assert.rejects(upload, fails("no-answer", 504, /1 of 3 items have a status/));
+    assert.deepEqual(ids, ["a"]);
+  });
+});
+
+test("statuses come while later ones are awaited, split anywhere", async () => {
+  let finish = (): void => undefined;
+  const slow: Answer = (_, response) => {
+    response.writeHead(200, { "Content-Type": "application/x-ndjson" });
+    const text = Buffer.from('{"line":1,"id":"é","status":"stored"}\n{"line":2,"id":"b",');
+    response.write(text.subarray(0, 17)); // within the letter
+    setTimeout(() => response.write(text.subarray(17)), 10);
+    finish = () => response.end('"status":"stored"}');
+  };
+  await against([slow], async (client) => {
+    const ids: unknown[] = [];
+    for await (const status of client.upload([{ id: "é" }, { id: "b" }])) {
+      ids.push(status.id);
+      finish(); // only now the second one comes
+    }
+    assert.deepEqual(ids, ["é", "b"]);
+  });
+});
+
+test("whoever ends a call gets their own reason, also during a pause", async () => {
+  await against([says(503, { "Retry-After": "30" })], async (client, requests) => {
+    const ended = new AbortController();
+    const asked = client.collections({ signal: ended.signal });
+    while (requests.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    setTimeout(() => ended.abort(new Error("enough")), 30);
+    await assert.rejects(asked, /^Error: enough$/);
+  });
+});
+
+test("what cannot be sent as it is, is refused before it is sent", async () => {
+  await against([works], async (client, requests) => {
+    for (const address of ["localhost:8000", "http://[", "ftp://test"]) {
+      assert.throws(() => new Client(address), TypeError);
+    }
+    await assert.rejects(async () => client.getItem(".."), RangeError);
+    await assert.rejects(client.putItem("a", { metadata: { n: Number.NaN } }), /"n" is NaN/);
+    await assert.rejects(client.putItem("a", { image: "dog.jpg" }), /"dog.jpg" is not an address/);
+    const mixed = { images: ["https://test/a.jpg", new Blob(["photo"])] };
+    await assert.rejects(client.putItem("a", mixed), /give a file here/);
+    assert.equal(requests.length, 0);
+  });
+});
