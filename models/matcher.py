@@ -190,7 +190,7 @@ class TwoTowerMatcher(nn.Module):
         return self.finish_sentences(bags)
 
     def finish_sentences(self, bags: PaddedBags) -> PaddedBags:
-        """Fragments (L, F, D) of the text tower's, which it may have encoded before."""
+        """Fragments (L, F, D) of the text tower's bags."""
         bags = lengthen_sentences(bags) if self.config.euclidean else bags
         return self.offsets.sentences(bags) if self.offsets else bags
 

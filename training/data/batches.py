@@ -30,7 +30,7 @@ ALL = Sampling()
 
 @dataclass(frozen=True, slots=True)
 class LabelBatch:
-    """Photos with labels, and texts of labels: positions in a split's lists of both."""
+    """Positions of photos with labels, and of texts of labels."""
 
     photos: tuple[int, ...]
     texts: tuple[int, ...]

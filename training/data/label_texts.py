@@ -1,4 +1,4 @@
-"""Texts made of labels, and the photos that they are true of."""
+"""Texts of labels, and their truth."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ LEAST_SHARED = 8  # photos that show both things of a text
 
 @dataclass(frozen=True, slots=True)
 class LabelTexts:
-    """Texts of labels, and whether they are true of P photos with complete labels.
+    """Texts of labels, and their truth for P photos.
 
-    photos are their positions among all. groups hold the positions of texts: each group is one
-    label in several wordings. pairs are the positions of texts about two labels. true is (P, N).
+    photos are the positions of those with complete labels among all. groups hold the positions of
+    texts: each group is one label in several wordings. pairs are the positions of texts about two
+    labels. true is (P, N).
     """
 
     photos: tuple[int, ...]

@@ -47,7 +47,7 @@ def read(file: Path, images: Path | None = None) -> LabelledPhotos:
 
 
 def join(corpus: Corpus, labelled: LabelledPhotos, name: str) -> Corpus:
-    """Add photos with labels to a corpus's train; the held-out ones are in none of its splits."""
+    """Add photos with labels, but held-out ones, to a corpus's train."""
     added = [("train", replace(photo, labels=tuple(labels_of(photo)))) for photo in labelled.train]
     rows = [(split, example) for split, examples in corpus.splits.items() for example in examples]
     return Corpus.of(f"{corpus.name} + {name}", [*rows, *added])

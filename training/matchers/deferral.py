@@ -1,4 +1,4 @@
-"""Slow parts of towers that do not learn, passed once by a split's inputs."""
+"""Fixed parts of towers, passed once by a split's inputs."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def defer_fixed(pairs: Pairs, model: TwoTowerMatcher, device: str) -> Pairs:
 
 
 def choose_fixed_part(model: TwoTowerMatcher) -> Callable[[PaddedBags], PaddedBags] | None:
-    """Choose what all sentences pass once, None for nothing."""
+    """Choose the text tower's fixed part, or None."""
     text = model.text
 
     def encode(inputs: PaddedBags) -> PaddedBags:
@@ -49,13 +49,13 @@ def choose_fixed_part(model: TwoTowerMatcher) -> Callable[[PaddedBags], PaddedBa
 
 
 def is_frozen(module: nn.Module) -> bool:
-    """Return whether a module has parameters, of which none learns."""
+    """Return whether a module has parameters, all of them frozen."""
     learns = [parameter.requires_grad for parameter in module.parameters()]
     return bool(learns) and not any(learns)
 
 
 def freeze(model: TwoTowerMatcher, prefixes: Sequence[str]) -> None:
-    """Let parameters not learn, by the prefixes of their names; ValueError for unknown ones."""
+    """Freeze parameters by prefixes of names; ValueError for unknown ones."""
     for prefix in prefixes:
         frozen = [p for name, p in model.named_parameters() if name.startswith(prefix)]
         if not frozen:

@@ -14,9 +14,9 @@ from training.data.label_texts import LabelTexts
 
 @dataclass(frozen=True, slots=True)
 class LabelOptions:
-    """The numbers of a step: photos with labels, and texts about two labels.
+    """A step's numbers of photos with labels, and of pairs.
 
-    Every label comes once in each step, in one of its wordings.
+    Every label comes once in each step, in one of its wordings; a pair is a text about two labels.
     """
 
     photos: int = 256
@@ -31,14 +31,14 @@ class LabelOptions:
 
 @dataclass(frozen=True, slots=True)
 class LabelPairs:
-    """Photos with labels, their texts, and the frozen inputs (T, C) of these."""
+    """Photos with labels, their texts, and frozen inputs of these."""
 
     made: LabelTexts
     inputs: Sequence[Tensor]
     options: LabelOptions
 
     def draw(self, seed: int, epoch: int) -> Iterator[LabelBatch]:
-        """Draw a batch for each step, without end: all photos once, then again.
+        """Draw batches without end: all photos once, then again.
 
         The order depends on seed and epoch alone.
         """

@@ -266,7 +266,7 @@ def encode_all(
 
 
 def encoder_of(model: TwoTowerMatcher, pairs: Pairs) -> Callable[[PaddedBags], PaddedBags]:
-    """What is left to compute of a split's sentences."""
+    """Return the rest of a split's encoding of sentences."""
     if pairs.encoded:
         return model.finish_sentences
     return partial(model.encode_sentences, precomputed=pairs.fixed)

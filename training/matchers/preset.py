@@ -129,9 +129,10 @@ class Preset:
         return replace(self, hold_out=min(self.hold_out, count // MOST_HELD_OUT))
 
     def select(self, corpus: Corpus) -> list[Example]:
-        """Select the photos of its splits, or the first `photos` of them."""
+        """Select its splits' photos; without labels the first `photos` alone."""
         examples = [example for split in self.splits for example in corpus.split(split)]
-        return examples[: self.photos]
+        described = [example for example in examples if example.labels is None]
+        return described[: self.photos] + [one for one in examples if one.labels is not None]
 
 
 def read(preset: str, learner: Path | None = None, start: Path | None = None) -> Preset:

@@ -1,4 +1,4 @@
-"""Options of a matcher's preset that do not go together."""
+"""Conflicting options of a matcher's preset."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def refuse_conflicts(tables: Mapping[str, Any]) -> None:
 
 
 def refuse_labels(tables: Mapping[str, Any]) -> None:
-    """Raise ValueError for labels without their objective, or with what they cannot join."""
+    """Raise ValueError for labels without their objective, or with conflicting tables."""
     if "labels" in tables and (other := tables.keys() & WITHOUT_LABELS):
         raise ValueError(f"[labels] does not go with {', '.join(sorted(other))}: leave it out")
     objectives = list_objectives(tables.get("objective", []))

@@ -27,7 +27,7 @@ def names_of(example):
 
 @pytest.fixture
 def labelled(corpus):
-    """Scenes of which most have labels and no sentence."""
+    """Scenes, most with labels and no sentence."""
     train = corpus.split("train")
     seen = [replace(photo, sentences=(), labels=names_of(photo)) for photo in train[TOLD:]]
     return Corpus("labelled", {"train": (*train[:TOLD], *seen), "val": corpus.split("val")})

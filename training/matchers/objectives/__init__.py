@@ -16,7 +16,7 @@ from models.types import PaddedBags
 
 @dataclass(frozen=True, slots=True)
 class LabelMatch:
-    """Scores (P, N) of photos with texts of labels, and whether the texts are true of them."""
+    """Scores (P, N) of photos with texts of labels, and truth."""
 
     scores: Tensor
     true: Tensor

@@ -1,4 +1,4 @@
-"""Labels objective: texts of labels prefer every photo that shows them."""
+"""Labels objective: texts of labels prefer all of their photos."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def labels(match: Match, temperature: float = 1.0) -> Tensor:
 
 
 def prefer(scores: Tensor, true: Tensor) -> Tensor:
-    """Compute the mean cost of rows (Q, C) whose true answers shall come before others."""
+    """Compute the mean cost of rows (Q, C) with false answers first."""
     rivals = scores.masked_fill(true, float("-inf")).logsumexp(1, keepdim=True)  # (Q, 1)
     costs = F.softplus(torch.where(true, rivals - scores, torch.zeros_like(scores))) * true
     counts = true.sum(1)

@@ -18,7 +18,7 @@ def labelled(matched):
 
 
 def literal(scores, true, temperature):
-    """Every true pair against the false ones of its row, and of its column."""
+    """True pairs against false ones of their rows, and of columns."""
 
     def one_way(rows, marks):
         costs = []
