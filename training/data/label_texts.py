@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import accumulate, combinations
 
 import torch
 from torch import Tensor
@@ -38,22 +38,37 @@ class LabelTexts:
         names = sorted(frozenset().union(*shown))
         if not names:
             raise ValueError("no photo has labels: give photos with complete labels by --labels")
-        worded = [word_label(name) for name in names]
-        texts = [text for wordings in worded for text in wordings]
-        columns = [[name in labels for labels in shown] for name in names for _ in word_label(name)]
-        starts = [sum(map(len, worded[:at])) for at in range(len(worded))]
-        groups = tuple(
-            tuple(range(start, start + len(wordings)))
-            for start, wordings in zip(starts, worded, strict=True)
+        worded = [(text, {name}) for name in names for text in word_label(name)]
+        paired = [(join_labels(a, b), {a, b}) for a, b in find_pairs(names, shown)]
+        every = [*worded, *paired]
+        return cls(
+            photos,
+            tuple(text for text, _ in every),
+            group_wordings(names),
+            tuple(range(len(worded), len(every))),
+            torch.tensor([[named <= labels for _, named in every] for labels in shown]),
         )
-        first_pair = len(texts)
-        for a, b in combinations(names, 2):
-            both = [{a, b} <= labels for labels in shown]
-            if sum(both) >= LEAST_SHARED:
-                texts.append(f"{with_article(a)} and {with_article(b)}")
-                columns.append(both)
-        true = torch.tensor(columns).T.contiguous()
-        return cls(photos, tuple(texts), groups, tuple(range(first_pair, len(texts))), true)
+
+
+def group_wordings(names: Sequence[str]) -> tuple[tuple[int, ...], ...]:
+    """Number the wordings of all labels in a row, a group a label."""
+    counts = [len(word_label(name)) for name in names]
+    ends = list(accumulate(counts))
+    return tuple(tuple(range(end - count, end)) for end, count in zip(ends, counts, strict=True))
+
+
+def find_pairs(names: Sequence[str], shown: Sequence[Set[str]]) -> list[tuple[str, str]]:
+    """Find the pairs of labels with LEAST_SHARED photos in common."""
+    return [
+        (a, b)
+        for a, b in combinations(names, 2)
+        if sum({a, b} <= labels for labels in shown) >= LEAST_SHARED
+    ]
+
+
+def join_labels(a: str, b: str) -> str:
+    """Write a text about two labels."""
+    return f"{with_article(a)} and {with_article(b)}"
 
 
 def word_label(name: str) -> tuple[str, ...]:

@@ -138,6 +138,13 @@ def test_a_preset_that_cannot_learn_from_labels_is_refused(tables, reason):
         make_preset(1, **tables)
 
 
+def test_a_short_try_leaves_out_photos_without_labels_alone(labelled):
+    preset = make_preset(1, objective={"name": "labels"}).with_photos(5)
+    chosen = preset.select(labelled)
+    assert [one.labels is None for one in chosen].count(True) == 5
+    assert len(chosen) == 5 + len(labelled.split("train")) - TOLD
+
+
 def test_the_objective_needs_labels():
     with pytest.raises(ValueError, match=r"objective labels and \[labels\] need each other"):
         parse("none", {"objective": {"name": "labels"}})
