@@ -13,20 +13,21 @@ from training.matchers.matching import Pairs, encode_all
 from training.runs.cache import Deferred
 
 
-def defer_fixed(pairs: Pairs, model: TwoTowerMatcher, device: str) -> Pairs:
+def defer_fixed(pairs: Pairs, model: TwoTowerMatcher, device: str, *, whole: bool = False) -> Pairs:
     """Pass inputs through their tower's slow fixed part once.
 
-    They pass at the first request, when a resumed run has its weights. A text tower that does not
-    learn is passed as a whole, without dropout.
+    They pass at the first request, when a resumed run has its weights. With `whole` sentences pass
+    all of a text tower that does not learn, without dropout; their bags stay in memory.
     """
+    whole = whole and is_frozen(model.text)
 
     def once(encode: Callable[[PaddedBags], PaddedBags], inputs: Sequence[Tensor]) -> Deferred:
         return Deferred(len(inputs), lambda: encode_all(encode, inputs, device))
 
-    encode = choose_fixed_part(model)
+    encode = choose_fixed_part(model, whole)
     if encode:
         labels = pairs.labels and replace(pairs.labels, inputs=once(encode, pairs.labels.inputs))
-        fixed = {"fixed": model.text.precomputes, "encoded": is_frozen(model.text)}
+        fixed = {"fixed": model.text.precomputes, "encoded": whole}
         pairs = replace(pairs, sentences=once(encode, pairs.sentences), labels=labels, **fixed)
     if model.image.precomputes:
         mirrored = pairs.mirrored and once(model.image.precompute, pairs.mirrored)
@@ -35,7 +36,9 @@ def defer_fixed(pairs: Pairs, model: TwoTowerMatcher, device: str) -> Pairs:
     return pairs
 
 
-def choose_fixed_part(model: TwoTowerMatcher) -> Callable[[PaddedBags], PaddedBags] | None:
+def choose_fixed_part(
+    model: TwoTowerMatcher, whole: bool
+) -> Callable[[PaddedBags], PaddedBags] | None:
     """Choose the text tower's fixed part, or None."""
     text = model.text
 
@@ -43,7 +46,7 @@ def choose_fixed_part(model: TwoTowerMatcher) -> Callable[[PaddedBags], PaddedBa
         bags: PaddedBags = text.eval()(text.precompute(inputs))
         return bags
 
-    if is_frozen(text):
+    if whole:
         return encode
     return text.precompute if text.precomputes else None
 

@@ -39,8 +39,8 @@ class Pairs:
     `truth` tells which images answer a sentence; without it each sentence has one. kinds[k] is the
     kind of image k, for a sampling by kinds. `fixed` and `fixed_images` tell whether inputs passed
     their tower's fixed part, and `encoded` that sentences passed the whole of a tower that does not
-    learn. mirrored[k] are the inputs of image k with left and right changed, if
-    half of a batch's images are learned so. `labels` are texts of images with complete labels.
+    learn. mirrored[k] are the inputs of image k with left and right changed, if half of a batch's
+    images are learned so. `labels` are texts of images with complete labels.
     """
 
     images: Sequence[Tensor]
@@ -130,14 +130,10 @@ class MatchObjective:
     taught: TeacherScores | None = None
 
     def __call__(self, batch: Batch, epoch: int) -> Loss:
-        """Compute the loss of a batch; scores are summed in full precision."""
-        with half_precision(self.device, self.precision):
-            regions = workers.encode(self.regions, batch.images)
-            words = workers.encode(
-                partial(self.encode_words, self.pairs.sentences), batch.sentences
-            )
-        similarity = products(regions, words)  # (N, K, R)
-        scores = SCORES[self.model.score].combine(similarity, regions.mask, words.mask)  # (K, L)
+        """Compute the loss of a batch."""
+        regions, words, similarity, scores = self.score(
+            batch.images, self.pairs.sentences, batch.sentences
+        )
         owners = torch.tensor(batch.owners, device=scores.device)
         taught = self.taught(batch) if self.taught else None
         truth = self.pairs.truth
@@ -150,19 +146,29 @@ class MatchObjective:
         """Score photos with labels by texts of labels."""
         labels = self.pairs.labels
         assert labels is not None
+        *_, scores = self.score(labels.images(batch), labels.inputs, batch.texts)
+        return LabelMatch(scores, labels.true(batch).to(scores.device))
+
+    def score(
+        self, images: Sequence[int], texts: Sequence[Tensor], positions: Sequence[int]
+    ) -> tuple[PaddedBags, PaddedBags, Tensor, Tensor]:
+        """Encode both sides; give bags, products (N, K, R), and scores (K, L).
+
+        Scores are summed in full precision.
+        """
         with half_precision(self.device, self.precision):
-            regions = workers.encode(self.regions, labels.images(batch))
-            words = workers.encode(partial(self.encode_words, labels.inputs), batch.texts)
+            regions = workers.encode(self.regions, images)
+            words = workers.encode(partial(self.words, texts), positions)
         similarity = products(regions, words)
         scores = SCORES[self.model.score].combine(similarity, regions.mask, words.mask)
-        return LabelMatch(scores, labels.true(batch).to(scores.device))
+        return regions, words, similarity, scores
 
     def regions(self, images: Sequence[int]) -> PaddedBags:
         """The bags of images, as they are learned."""
         inputs = pad(self.pairs.draw_inputs(images), self.device)
         return self.model.encode_images(inputs, precomputed=self.pairs.fixed_images)
 
-    def encode_words(self, texts: Sequence[Tensor], positions: Sequence[int]) -> PaddedBags:
+    def words(self, texts: Sequence[Tensor], positions: Sequence[int]) -> PaddedBags:
         """The bags of some texts."""
         inputs = pad(take(texts, positions), self.device)
         return encoder_of(self.model, self.pairs)(inputs)

@@ -192,7 +192,8 @@ def make_trainer(run: MatcherRun, splits: Splits, teachers: TeacherScores | None
     """
     preset, model, device = run.preset, run.model, run.place.device
     pairs, choosing = (
-        defer_fixed(split, model, device) for split in (splits.learned, splits.choosing)
+        defer_fixed(split, model, device, whole=bool(preset.frozen))
+        for split in (splits.learned, splits.choosing)
     )
     schedule, objective = preset.schedule, partial(weigh_terms, preset.objectives)
     task = TrainingTask(
