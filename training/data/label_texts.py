@@ -51,7 +51,7 @@ class LabelTexts:
 
 
 def group_wordings(names: Sequence[str]) -> tuple[tuple[int, ...], ...]:
-    """Number the wordings of all labels in a row, a group a label."""
+    """Number the wordings of all labels, a group a label."""
     counts = [len(word_label(name)) for name in names]
     ends = list(accumulate(counts))
     return tuple(tuple(range(end - count, end)) for end, count in zip(ends, counts, strict=True))

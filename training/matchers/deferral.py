@@ -27,8 +27,8 @@ def defer_fixed(pairs: Pairs, model: TwoTowerMatcher, device: str, *, whole: boo
     encode = choose_fixed_part(model, whole)
     if encode:
         labels = pairs.labels and replace(pairs.labels, inputs=once(encode, pairs.labels.inputs))
-        fixed = {"fixed": model.text.precomputes, "encoded": whole}
-        pairs = replace(pairs, sentences=once(encode, pairs.sentences), labels=labels, **fixed)
+        sentences = once(encode, pairs.sentences)
+        pairs = replace(pairs, sentences=sentences, labels=labels, fixed=not whole, encoded=whole)
     if model.image.precomputes:
         mirrored = pairs.mirrored and once(model.image.precompute, pairs.mirrored)
         images = once(model.image.precompute, pairs.images)
