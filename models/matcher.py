@@ -187,6 +187,10 @@ class TwoTowerMatcher(nn.Module):
         """
         inputs = inputs.to(self.device)
         bags: PaddedBags = self.text(inputs if precomputed else self.text.precompute(inputs))
+        return self.finish_sentences(bags)
+
+    def finish_sentences(self, bags: PaddedBags) -> PaddedBags:
+        """Fragments (L, F, D) of the text tower's bags."""
         bags = lengthen_sentences(bags) if self.config.euclidean else bags
         return self.offsets.sentences(bags) if self.offsets else bags
 

@@ -16,6 +16,7 @@ from training.cli.options import (
     Data,
     Device,
     Images,
+    Labels,
     Parser,
     Photos,
     Resume,
@@ -46,6 +47,7 @@ def train(
     start: Annotated[
         Path | None, typer.Option(help="A checkpoint of the same model to begin with.")
     ] = None,
+    labels: Labels = None,
     field: Annotated[
         list[str] | None,
         typer.Option(help="A catalogue's field to make texts of. [default: all that fit]"),
@@ -76,7 +78,9 @@ def train(
 
         shipped = presets.read(preset, start=start)
         catalogue = Catalogue(tuple(field or ()), clicks)
-        corpus = read_corpus(shipped, data, images, catalogue, console)
+        corpus = add_labels(read_corpus(shipped, data, images, catalogue, console), labels)
+        if bool(labels) != bool(shipped.labels):
+            raise ValueError(f"--labels and [labels] in the preset {preset} need each other")
         chosen = shipped.with_photos(photos).with_epochs(epochs).fit_to(corpus)
         for change in presets.describe_changes(shipped, chosen):
             console.print(change, markup=False, soft_wrap=True)
@@ -181,6 +185,7 @@ def write_average(
         ),
     ] = None,
     images: Images = None,
+    labels: Labels = None,
     cache: Cache = FEATURES,
     device: Device = "cpu",
 ) -> None:
@@ -200,7 +205,7 @@ def write_average(
 
         validation = averaging.write(
             files,
-            folders.read(data, images),
+            add_labels(folders.read(data, images), labels),
             start,
             RunPlace(out, cache, device),
             progress.on(console),
@@ -210,6 +215,15 @@ def write_average(
             f"{out}: R@1 {validation.annotation.recall_1:.1f} {validation.search.recall_1:.1f}  "
             f"sum {validation.recall_sum:.1f}"
         )
+
+
+def add_labels(corpus: Corpus, file: Path | None) -> Corpus:
+    """Add the photos with labels of a file, if there is one."""
+    from training.data import labels
+
+    if file is None:
+        return corpus
+    return labels.join(corpus, labels.read(file), file.resolve().stem)
 
 
 def scenes(

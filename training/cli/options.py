@@ -24,6 +24,10 @@ Data = Annotated[Path, typer.Option(help="Folder, .json or .jsonl of photos and 
 Images = Annotated[
     Path | None, typer.Option(help="Folder of the photos, if it is not next to the data.")
 ]
+Labels = Annotated[
+    Path | None,
+    typer.Option(help="Folder or .jsonl of photos with complete `labels`, to learn from as well."),
+]
 Runs = Annotated[Path, typer.Option(help="Folder of the runs.")]
 Cache = Annotated[Path, typer.Option(help="Folder of frozen features.")]
 Device = Annotated[str, typer.Option(help="cpu, cuda, cuda:1, …")]

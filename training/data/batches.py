@@ -29,15 +29,25 @@ ALL = Sampling()
 
 
 @dataclass(frozen=True, slots=True)
+class LabelBatch:
+    """Positions of photos with labels, and of texts of labels."""
+
+    photos: tuple[int, ...]
+    texts: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Batch:
     """Images and their sentences, positions in a split's lists.
 
-    images has no position twice; sentences[l] belongs to images[owners[l]].
+    images has no position twice; sentences[l] belongs to images[owners[l]]. labels are further
+    photos, of a training from labels.
     """
 
     images: tuple[int, ...]
     sentences: tuple[int, ...]
     owners: tuple[int, ...]
+    labels: LabelBatch | None = None
 
 
 def batches(

@@ -18,7 +18,8 @@ class Example:
 
     `weights` say how much each sentence counts, where one may be true of several photos. `kind` is
     a product's, for batches by kinds. `terms` are the sentences that say one thing about a product:
-    a value of a field, or a customer's query. Variants of a product share a `group`.
+    a value of a field, or a customer's query. Variants of a product share a `group`. `labels` are
+    all things of a list that the photo shows, None where that is not known.
     """
 
     id: str
@@ -29,6 +30,7 @@ class Example:
     kind: str = ""
     terms: tuple[str, ...] = ()
     group: str = ""
+    labels: tuple[str, ...] | None = None
 
     @property
     def weighted(self) -> Iterator[tuple[str, float]]:
@@ -77,7 +79,7 @@ class Corpus:
     def digest(self) -> str:
         """Compute sixteen hexadecimal digits of all ids, splits and sentences."""
         described = sorted(
-            (split, example.id, example.sentences, *filter(None, [example.weights]))
+            (split, example.id, example.sentences, *filter(None, [example.weights, example.labels]))
             for split, examples in self.splits.items()
             for example in examples
         )

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from training.data import catalogue
-from training.data.corpus import Example
+from training.data.corpus import Corpus, Example
 
 HELD_OUT = 600  # photos to measure on, of a file without val; half of them with sentences
 LEAST_SHARE = 5  # but no more than every fifth photo
@@ -44,6 +44,13 @@ def read(file: Path, images: Path | None = None) -> LabelledPhotos:
         train, val = hold_out(train)
     names = sorted({name for example in (*train, *val) for name in labels_of(example)})
     return LabelledPhotos(tuple(names), train, val)
+
+
+def join(corpus: Corpus, labelled: LabelledPhotos, name: str) -> Corpus:
+    """Add photos with labels, but held-out ones, to a corpus's train."""
+    added = [("train", replace(photo, labels=tuple(labels_of(photo)))) for photo in labelled.train]
+    rows = [(split, example) for split, examples in corpus.splits.items() for example in examples]
+    return Corpus.of(f"{corpus.name} + {name}", [*rows, *added])
 
 
 def labels_of(example: Example) -> list[str]:

@@ -5,7 +5,7 @@ Photos have complete labels, so every hit is known to be right or wrong.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, permutations
 from random import Random
@@ -36,11 +36,15 @@ ROLE = SentenceRole.QUERY_IS_SENTENCE
 
 @dataclass(frozen=True, slots=True)
 class LabelRanking:
-    """Means over queries, as fractions: precision at 5 and average precision."""
+    """Precision at 5 and average precision over queries, as fractions.
+
+    by_text: the average precision of each text.
+    """
 
     queries: int
     precision_5: float
     mean_precision: float
+    by_text: Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +135,8 @@ class LabelWorld:
                 (precision_at(FIRST, scores, relevant), average_precision(scores, relevant))
             )
         precisions, averages = zip(*rows, strict=True) if rows else ([0.0], [0.0])
-        return LabelRanking(len(rows), mean(precisions), mean(averages))
+        by_text = dict(zip(texts, averages, strict=True)) if rows else {}
+        return LabelRanking(len(rows), mean(precisions), mean(averages), by_text)
 
 
 def measure(world: LabelWorld) -> LabelSearches:

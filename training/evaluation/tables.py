@@ -20,6 +20,7 @@ from training.evaluation.reliability import Reliability
 from training.markdown import coefficient
 
 EXTREMES = 20  # words at either end
+KINDS = 10  # of the best and of the worst
 MISSES = 40  # queries whose photo is not the first
 
 
@@ -152,7 +153,18 @@ def format_label_searches(measured: LabelSearches) -> Group:
         lines += format_presence(measured.presence, measured.behind)
     if measured.weak:
         lines.append(format_weak_line(measured.weak))
-    return Group(table, *lines)
+    return Group(table, *lines, format_kinds(measured.single.by_text))
+
+
+def format_kinds(precisions: Mapping[str, float]) -> Table:
+    """List the kinds of things found best, and worst."""
+    table = Table(caption="average precision of kinds of things, in percent")
+    for heading in ("best", "AP", "worst", "AP"):
+        table.add_column(heading, justify="right" if heading == "AP" else "left")
+    ordered = sorted(precisions.items(), key=lambda kind: -kind[1])
+    for pair in zip(ordered[:KINDS], ordered[::-1][:KINDS], strict=True):
+        table.add_row(*(cell for name, share in pair for cell in (name, f"{100 * share:.1f}")))
+    return table
 
 
 def format_presence(shares: PresenceShares, behind: float) -> list[str]:

@@ -12,8 +12,10 @@ from models.checkpoint import Checkpoint
 from models.matcher import TwoTowerMatcher
 from training.data.corpus import Example
 from training.data.digests import digest, file_digest
+from training.data.label_texts import LabelTexts
 from training.data.truth import PairTruth
 from training.evaluation.embedding import read_pixels
+from training.matchers.label_pairs import LabelOptions, LabelPairs
 from training.matchers.matching import Pairs
 from training.runs.cache import Computed, Repeated, load_or_compute
 from training.runs.folder import RunPlace
@@ -30,27 +32,49 @@ class FrozenInputs:
     precision: str
     progress: Progress = silent
 
-    def pairs(self, examples: Sequence[Example], split: str, *, mirrored: bool = False) -> Pairs:
-        """Return a split's frozen inputs, and mirrored photos', through the cache."""
+    def pairs(
+        self,
+        examples: Sequence[Example],
+        split: str,
+        *,
+        mirrored: bool = False,
+        labels: LabelOptions | None = None,
+    ) -> Pairs:
+        """Return a split's frozen inputs, and mirrored photos', through the cache.
+
+        With `labels` also those of texts of labels.
+        """
         sentences = [sentence for example in examples for sentence in example.sentences]
         texts = list(dict.fromkeys(sentences))
         images = self.photos(examples, split)
         mirrored_images = self.photos(examples, split, mirrored=True) if mirrored else None
-        inputs = load_or_compute(
+        inputs = self.texts(texts, f"{split}'s sentences")
+        numbers = {text: number for number, text in enumerate(texts)}
+        repeated = Repeated(inputs, [numbers[sentence] for sentence in sentences])
+        counts = tuple(len(example.sentences) for example in examples)
+        kinds = tuple(example.kind for example in examples)
+        truth = PairTruth(examples) if any(example.weights for example in examples) else None
+        labelled = self.labels(examples, labels) if labels else None
+        return Pairs(
+            images, repeated, counts, truth, kinds, mirrored=mirrored_images, labels=labelled
+        )
+
+    def labels(self, examples: Sequence[Example], options: LabelOptions) -> LabelPairs:
+        """Return the frozen inputs of texts of labels; ValueError without labels."""
+        made = LabelTexts.of(examples)
+        return LabelPairs(made, self.texts(made.texts, "texts of labels"), options)
+
+    def texts(self, texts: Sequence[str], what: str) -> Sequence[Tensor]:
+        """Return the frozen inputs of distinct texts."""
+        return load_or_compute(
             self.place.cache / "sentences",
             f"{self.precision} {self.matcher.sentence_key()}",
             texts,
             [digest(text) for text in texts],
             self.sentence_inputs,
             self.progress,
-            f"features of {split}'s sentences",
+            f"features of {what}",
         )
-        numbers = {text: number for number, text in enumerate(texts)}
-        repeated = Repeated(inputs, [numbers[sentence] for sentence in sentences])
-        counts = tuple(len(example.sentences) for example in examples)
-        kinds = tuple(example.kind for example in examples)
-        truth = PairTruth(examples) if any(example.weights for example in examples) else None
-        return Pairs(images, repeated, counts, truth, kinds, mirrored=mirrored_images)
 
     def photos(
         self, examples: Sequence[Example], split: str, *, mirrored: bool = False

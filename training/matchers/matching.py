@@ -14,15 +14,15 @@ from torch import Tensor
 from models.matcher import TwoTowerMatcher
 from models.scores.scoring import SCORES, products
 from models.text import classes
-from models.towers import ImageTower, TextTower
 from models.types import PaddedBags
-from training.data.batches import ALL, Batch, Sampling, batches, count_batches
+from training.data.batches import ALL, Batch, LabelBatch, Sampling, batches, count_batches
 from training.data.truth import PairTruth
 from training.evaluation.retrieval import Retrieval, rank_pairs, retrieval, similarity
 from training.evaluation.score_matrix import score_matrix
-from training.matchers.objectives import Match
+from training.matchers.label_pairs import LabelPairs
+from training.matchers.objectives import LabelMatch, Match
 from training.runs import workers
-from training.runs.cache import Deferred, Repeated, take
+from training.runs.cache import Repeated, take
 from training.runs.loop import Loss, ValidationResult
 from training.runs.optimization import Schedule
 from training.runs.precision import half_precision
@@ -38,8 +38,9 @@ class Pairs:
 
     `truth` tells which images answer a sentence; without it each sentence has one. kinds[k] is the
     kind of image k, for a sampling by kinds. `fixed` and `fixed_images` tell whether inputs passed
-    their tower's fixed part. mirrored[k] are the inputs of image k with left and right changed, if
-    half of a batch's images are learned so.
+    their tower's fixed part, and `encoded` that sentences passed the whole of a tower that does not
+    learn. mirrored[k] are the inputs of image k with left and right changed, if half of a batch's
+    images are learned so. `labels` are texts of images with complete labels.
     """
 
     images: Sequence[Tensor]
@@ -49,7 +50,9 @@ class Pairs:
     kinds: tuple[str, ...] = ()
     fixed: bool = False
     fixed_images: bool = False
+    encoded: bool = False
     mirrored: Sequence[Tensor] | None = None
+    labels: LabelPairs | None = None
 
     def draw_inputs(self, images: Sequence[int]) -> list[Tensor]:
         """Draw the inputs of a batch's images, mirrored with probability ½."""
@@ -107,8 +110,12 @@ class PairDataset:
     def batches(self, epoch: int) -> Iterable[Batch]:
         """Every pair of an epoch once."""
         size, sentences = self.schedule.batch, self.schedule.sentences
-        counts, kinds = self.pairs.counts, self.pairs.kinds
-        return batches(counts, size, self.seed, epoch - 1, sentences, self.sampling, kinds)
+        counts, kinds, labels = self.pairs.counts, self.pairs.kinds, self.pairs.labels
+        drawn = batches(counts, size, self.seed, epoch - 1, sentences, self.sampling, kinds)
+        if labels is None:
+            return drawn
+        of_labels = labels.draw(self.seed, epoch - 1)
+        return (replace(batch, labels=next(of_labels)) for batch in drawn)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,28 +130,48 @@ class MatchObjective:
     taught: TeacherScores | None = None
 
     def __call__(self, batch: Batch, epoch: int) -> Loss:
-        """Compute the loss of a batch; scores are summed in full precision."""
-        with half_precision(self.device, self.precision):
-            regions = workers.encode(self.regions, batch.images)
-            words = workers.encode(self.words, batch.sentences)
-        similarity = products(regions, words)  # (N, K, R)
-        scores = SCORES[self.model.score].combine(similarity, regions.mask, words.mask)  # (K, L)
+        """Compute the loss of a batch."""
+        regions, words, similarity, scores = self.score(
+            batch.images, self.pairs.sentences, batch.sentences
+        )
         owners = torch.tensor(batch.owners, device=scores.device)
         taught = self.taught(batch) if self.taught else None
         truth = self.pairs.truth
         weights = truth.weights(batch.images, batch.sentences).to(scores) if truth else None
-        match = Match(regions, words, owners, scores, taught, weights, similarity)
+        labels = self.match_labels(batch.labels) if batch.labels else None
+        match = Match(regions, words, owners, scores, taught, weights, similarity, labels)
         return self.objective(match, epoch)
+
+    def match_labels(self, batch: LabelBatch) -> LabelMatch:
+        """Score photos with labels by texts of labels."""
+        labels = self.pairs.labels
+        assert labels is not None
+        *_, scores = self.score(labels.images(batch), labels.inputs, batch.texts)
+        return LabelMatch(scores, labels.true(batch).to(scores.device))
+
+    def score(
+        self, images: Sequence[int], texts: Sequence[Tensor], positions: Sequence[int]
+    ) -> tuple[PaddedBags, PaddedBags, Tensor, Tensor]:
+        """Encode both sides; give bags, products (N, K, R), and scores (K, L).
+
+        Scores are summed in full precision.
+        """
+        with half_precision(self.device, self.precision):
+            regions = workers.encode(self.regions, images)
+            words = workers.encode(partial(self.words, texts), positions)
+        similarity = products(regions, words)
+        scores = SCORES[self.model.score].combine(similarity, regions.mask, words.mask)
+        return regions, words, similarity, scores
 
     def regions(self, images: Sequence[int]) -> PaddedBags:
         """The bags of images, as they are learned."""
         inputs = pad(self.pairs.draw_inputs(images), self.device)
         return self.model.encode_images(inputs, precomputed=self.pairs.fixed_images)
 
-    def words(self, sentences: Sequence[int]) -> PaddedBags:
-        """The bags of sentences."""
-        inputs = pad(take(self.pairs.sentences, sentences), self.device)
-        return self.model.encode_sentences(inputs, precomputed=self.pairs.fixed)
+    def words(self, texts: Sequence[Tensor], positions: Sequence[int]) -> PaddedBags:
+        """The bags of some texts."""
+        inputs = pad(take(texts, positions), self.device)
+        return encoder_of(self.model, self.pairs)(inputs)
 
 
 def validate_epoch(
@@ -180,8 +207,7 @@ def refer(model: TwoTowerMatcher, pairs: Pairs, device: str = "cpu") -> None:
         naming = config.reference_sentences // 2
         names = model.sentence_inputs(classes.naming_texts(naming))
         learned = spread(pairs.sentences, config.reference_sentences - naming)
-        encode = partial(model.encode_sentences, precomputed=pairs.fixed)
-        bags = encode_all(encode, learned, device) + encode_all(
+        bags = encode_all(encoder_of(model, pairs), learned, device) + encode_all(
             model.encode_sentences, names, device
         )
         model.refer_sentences(torch.stack([bag.sum(0) for bag in bags]))
@@ -207,8 +233,8 @@ def encode_split(model: TwoTowerMatcher, pairs: Pairs, device: str) -> SplitBags
     positions = pairs.truth.distinct if pairs.truth else range(len(pairs.sentences))
     encode_images = partial(model.encode_images, precomputed=pairs.fixed_images)
     images = encode_all(encode_images, pairs.images, device)
-    encode = partial(model.encode_sentences, precomputed=pairs.fixed)
-    return SplitBags(images, encode_all(encode, take(pairs.sentences, positions), device))
+    sentences = take(pairs.sentences, positions)
+    return SplitBags(images, encode_all(encoder_of(model, pairs), sentences, device))
 
 
 def rank_split(model: TwoTowerMatcher, pairs: Pairs, bags: SplitBags, device: str) -> Retrieval:
@@ -245,22 +271,11 @@ def encode_all(
     return bags
 
 
-def defer_fixed(pairs: Pairs, model: TwoTowerMatcher, device: str) -> Pairs:
-    """Pass inputs through their tower's slow fixed part once.
-
-    They pass at the first request, when a resumed run has its weights.
-    """
-
-    def once(tower: ImageTower | TextTower, inputs: Sequence[Tensor]) -> Deferred:
-        return Deferred(len(inputs), lambda: encode_all(tower.precompute, inputs, device))
-
-    if model.text.precomputes:
-        pairs = replace(pairs, sentences=once(model.text, pairs.sentences), fixed=True)
-    if model.image.precomputes:
-        mirrored = None if pairs.mirrored is None else once(model.image, pairs.mirrored)
-        images = once(model.image, pairs.images)
-        pairs = replace(pairs, images=images, mirrored=mirrored, fixed_images=True)
-    return pairs
+def encoder_of(model: TwoTowerMatcher, pairs: Pairs) -> Callable[[PaddedBags], PaddedBags]:
+    """Return the rest of a split's encoding of sentences."""
+    if pairs.encoded:
+        return model.finish_sentences
+    return partial(model.encode_sentences, precomputed=pairs.fixed)
 
 
 def pad(inputs: Sequence[Tensor], device: str) -> PaddedBags:

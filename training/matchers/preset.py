@@ -17,7 +17,9 @@ from models.shipped import PRETRAINED
 from training.data.batches import Sampling
 from training.data.corpus import Corpus, Example
 from training.matchers import loss
+from training.matchers.label_pairs import LabelOptions
 from training.matchers.loss import ObjectiveTerm
+from training.matchers.preset_conflicts import list_objectives, refuse_conflicts
 from training.matchers.terms import TermOptions as TermOptions
 from training.runs import presets as inheritance
 from training.runs.optimization import Optimizer, Schedule
@@ -26,7 +28,7 @@ from training.runs.presets import Options, make_options, refuse_unknown
 MOST_HELD_OUT = 4  # at most a quarter of the photos
 KEYS = {
     *("model", "objective", "optimizer", "schedule", "splits", "teachers"),
-    *("start", "catalogue", "terms", "hold_out", "mirrored"),
+    *("start", "catalogue", "terms", "hold_out", "mirrored", "labels", "frozen"),
 }
 
 
@@ -65,7 +67,8 @@ class Preset:
     show a catalogue's terms, and nothing else. hold_out: the number of photos that are not learned
     and choose the best epoch, so that val chooses nothing. photos: take so many of train alone, the
     first ones; None for all. mirrored: half of a batch's photos are
-    learned with left and right changed.
+    learned with left and right changed. With `labels` it learns from labels as well, of photos
+    that have them. frozen: prefixes of weights that do not learn.
     """
 
     name: str
@@ -81,6 +84,8 @@ class Preset:
     hold_out: int | None = None
     mirrored: bool | None = None
     photos: int | None = None
+    labels: LabelOptions | None = None
+    frozen: tuple[str, ...] | None = None
 
     def describe(self) -> dict[str, Any]:
         """Plain values, for run.json and to tell one training from another."""
@@ -124,9 +129,10 @@ class Preset:
         return replace(self, hold_out=min(self.hold_out, count // MOST_HELD_OUT))
 
     def select(self, corpus: Corpus) -> list[Example]:
-        """Select the photos of its splits, or the first `photos` of them."""
+        """Select its splits' photos; without labels the first `photos` alone."""
         examples = [example for split in self.splits for example in corpus.split(split)]
-        return examples[: self.photos]
+        described = [example for example in examples if example.labels is None]
+        return described[: self.photos] + [one for one in examples if one.labels is not None]
 
 
 def read(preset: str, learner: Path | None = None, start: Path | None = None) -> Preset:
@@ -173,29 +179,16 @@ def parse(
         terms=parse_table(TermOptions, "terms"),
         hold_out=tables.get("hold_out"),
         mirrored=tables.get("mirrored"),
+        labels=parse_table(LabelOptions, "labels"),
+        frozen=tuple(tables["frozen"]) if "frozen" in tables else None,
     )
-
-
-def refuse_conflicts(tables: Mapping[str, Any]) -> None:
-    """Raise ValueError for options of a wrong type, or conflicts."""
-    if "terms" in tables and not {"start", "catalogue"} <= tables.keys():
-        raise ValueError("[terms] needs [start] and [catalogue]: give both")
-    if "hold_out" in tables and tables.keys() & {"catalogue", "teachers"}:
-        raise ValueError("hold_out goes with neither [catalogue] nor [teachers]: leave it out")
-    if not isinstance(tables.get("hold_out", 1), int):
-        raise ValueError(f"hold_out is {tables['hold_out']!r}: give a number of photos")
-    if not isinstance(tables.get("mirrored", True), bool):
-        raise ValueError(f"mirrored is {tables['mirrored']!r}: give true or false")
-    if "terms" in tables and "mirrored" in tables:
-        raise ValueError("mirrored does not go with [terms]: leave it out")
 
 
 def parse_objectives(
     tables: Mapping[str, Any] | Sequence[Mapping[str, Any]], has_teachers: bool
 ) -> tuple[ObjectiveTerm, ...]:
     """Parse one [objective] or several [[objective]]; distillation needs teachers."""
-    rows = [tables] if isinstance(tables, Mapping) else tables
-    terms = tuple(map(parse_objective, rows))
+    terms = tuple(map(parse_objective, list_objectives(tables)))
     if any(term.name == "distillation" for term in terms) != has_teachers:
         raise ValueError("distillation and [teachers] need each other: give both, or neither")
     return terms

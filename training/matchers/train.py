@@ -21,6 +21,7 @@ from training.data.batches import ALL, Batch
 from training.data.corpus import Corpus, Example
 from training.markdown import slashed
 from training.matchers.build import build
+from training.matchers.deferral import defer_fixed, freeze
 from training.matchers.folders import explain_changes, open_folder, plan_teachers
 from training.matchers.frozen import FrozenInputs
 from training.matchers.loss import weigh_terms
@@ -29,7 +30,6 @@ from training.matchers.matching import (
     PairDataset,
     Pairs,
     TeacherScores,
-    defer_fixed,
     validate_epoch,
 )
 from training.matchers.preset import Preset, find_start
@@ -114,6 +114,7 @@ def prepare(preset: Preset, corpus: Corpus, place: RunPlace) -> MatcherRun:
     torch.manual_seed(place.seed)
     learned, held_out = divide(len(examples), preset.hold_out or 0)
     model = build(preset, [examples[k] for k in learned], start).to(place.device).eval()
+    freeze(model, preset.frozen or ())
     return MatcherRun(preset, corpus, place, folder, examples, learned, held_out, model, start)
 
 
@@ -161,7 +162,9 @@ def load_splits(run: MatcherRun, reporter: Reporter) -> Splits:
     """Load the frozen inputs of train and val, through the cache."""
     preset = run.preset
     frozen = FrozenInputs(run.model, run.place, preset.schedule.precision, reporter.progress)
-    pairs = frozen.pairs(run.examples, "train", mirrored=bool(preset.mirrored))
+    pairs = frozen.pairs(
+        run.examples, "train", mirrored=bool(preset.mirrored), labels=preset.labels
+    )
     val = frozen.pairs(run.corpus.split("val"), "val")
     if not run.held_out:
         return Splits(pairs, val, val)
@@ -189,7 +192,8 @@ def make_trainer(run: MatcherRun, splits: Splits, teachers: TeacherScores | None
     """
     preset, model, device = run.preset, run.model, run.place.device
     pairs, choosing = (
-        defer_fixed(split, model, device) for split in (splits.learned, splits.choosing)
+        defer_fixed(split, model, device, whole=bool(preset.frozen))
+        for split in (splits.learned, splits.choosing)
     )
     schedule, objective = preset.schedule, partial(weigh_terms, preset.objectives)
     task = TrainingTask(

@@ -55,6 +55,31 @@ def test_a_preset_for_much_data_takes_a_short_try_on_little_and_says_how(world, 
     assert (run["preset"]["photos"], run["preset"]["hold_out"]) == (12, 3)
 
 
+def test_photos_with_labels_join_a_training_and_its_average(world, tmp_path):
+    rows = [
+        {"id": f"seen {k}", "image": f"images/{k:05}.jpg", "labels": [["red"], ["blue"]][k % 2]}
+        for k in range(20)
+    ]
+    labels = world / "scenes" / "labels" / "seen.jsonl"
+    labels.parent.mkdir()
+    rows = [{**row, "image": f"../{row['image']}", "split": "train"} for row in rows]
+    labels.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (world / "seen.toml").write_text(
+        'extends = "cells.toml"\nlabels.photos = 8\n'
+        'objective = [{ name = "contrastive" }, { name = "labels" }]\n'
+    )
+    where = ("--data", world / "scenes", "--cache", world / "features", "--labels", labels)
+    begun = ("--out", tmp_path, "--photos", 12, "--epochs", 1)
+    tessera("train", world / "seen.toml", *where, *begun)
+    run = json.loads((tmp_path / "seen-12-photos-0" / "run.json").read_text())
+    assert run["data"]["name"] == "scenes + seen"
+    assert run["epochs"][0]["terms"]["labels"] > 0
+    best = tmp_path / "seen-12-photos-0" / "matcher.safetensors"
+    assert "R@1" in tessera("average", best, *where, "--out", tmp_path / "mean.safetensors")
+    said = tessera("train", world / "cells.toml", *where, "--out", tmp_path, code=1)
+    assert "--labels and [labels] in the preset" in said
+
+
 def test_mistakes_are_told_in_a_sentence(world, tmp_path):
     assert "error: no preset 'x'; there are:" in tessera(
         "train", "x", "--data", world / "scenes", code=1

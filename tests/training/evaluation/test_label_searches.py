@@ -12,7 +12,7 @@ from models.types import WHOLE_FRAME, FragmentBag
 from tests.colours import Colours
 from tests.models.scores.test_presence import PRESENCE
 from training.evaluation.label_searches import LabelWorld, measure
-from training.evaluation.tables import format_label_searches
+from training.evaluation.tables import format_kinds, format_label_searches
 
 LABELS = ("blue", "lime", "red")
 
@@ -46,6 +46,7 @@ def test_what_sees_every_colour_is_right_in_all(world):
     for ranking in (measured.single, measured.pairs, measured.negation):
         assert (ranking.precision_5, ranking.mean_precision) == (1.0, 1.0)
     assert measured.behind == 1.0
+    assert measured.single.by_text == dict.fromkeys(LABELS, 1.0)
     assert measured.negation.queries == 6
     assert measured.of_persons.queries == 0
 
@@ -65,6 +66,17 @@ def test_a_table_names_what_is_said_falsely(world):
     text = console.export_text()
     assert "said to be there: 100.0 % of what is, 0.0 % of what is not" in text
     assert "above the line of weak hits" in text
+
+
+def test_kinds_of_things_are_listed_from_the_best_and_from_the_worst():
+    console = Console(record=True, width=120)
+    console.print(format_kinds({"cup": 0.25, "zebra": 1.0, "bus": 0.5}))
+    rows = [line.split() for line in console.export_text().splitlines() if "." in line]
+    assert [[word for word in row if word.isalnum() or "." in word] for row in rows] == [
+        ["zebra", "100.0", "cup", "25.0"],
+        ["bus", "50.0", "bus", "50.0"],
+        ["cup", "25.0", "zebra", "100.0"],
+    ]
 
 
 def test_photos_without_common_labels_are_refused(world):

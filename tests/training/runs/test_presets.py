@@ -63,6 +63,7 @@ EXTENDED = {
         "tessera",
         {IMAGE + "views", IMAGE + "proposals", IMAGE + "likelihood", TEXT + "prior"},
     ),
+    "tessera-world": ("tessera", {AIMS, ".frozen", ".labels.photos", ".labels.pairs"}),
     "two-branch-both-ways": ("two-branch", ONE_SENTENCE),
     "two-branch-linear": ("two-branch", {IMAGE + "hidden", TEXT + "hidden", RATE}),
     "two-branch-linear-both-ways": ("two-branch-linear", ONE_SENTENCE),

@@ -15,13 +15,21 @@ from models.types import PaddedBags
 
 
 @dataclass(frozen=True, slots=True)
+class LabelMatch:
+    """Scores (P, N) of photos with texts of labels, and truth."""
+
+    scores: Tensor
+    true: Tensor
+
+
+@dataclass(frozen=True, slots=True)
 class Match:
     """K images and L sentences, the images (L,) of sentences, and scores (K, L).
 
     owners (L,) is the image of each sentence. taught (K, L) are other matchers' scores, if a
     training has teachers. weights (K, L) say how much each pair counts, 0 for a false one; without
     them an image's own sentences count 1. products (N, K, R) are v_iᵀ s_t of the N real fragments
-    of the sentences.
+    of the sentences. labels are other photos with complete labels, if a training has such.
     """
 
     images: PaddedBags
@@ -31,6 +39,7 @@ class Match:
     taught: Tensor | None = None
     weights: Tensor | None = None
     products: Tensor | None = None
+    labels: LabelMatch | None = None
 
     @property
     def true(self) -> Tensor:
