@@ -32,7 +32,9 @@ def list_commands() -> list[str]:
     first = find_commands(ROOT / FIRST)
     others = sorted({command for file in DOCUMENTS for command in find_commands(file)})
     hints = [extras.install(extra) for extra in ("video", "tracing")]  # as messages say
-    return list(dict.fromkeys([*first, *others, *hints]))
+    commands = dict.fromkeys([*first, *others, *hints])
+    # An environment for GPUs is another one, of 7.5 GB.
+    return [command for command in commands if "DEVICE=cuda" not in command]
 
 
 def test_the_commands_are_found() -> None:
