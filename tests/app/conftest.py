@@ -64,7 +64,7 @@ def filled(engine: Engine) -> Engine:
 
     One of the thirty has two photos.
     """
-    names = ["astronaut", "chelsea", "coffee", "rocket", "motorcycle_left"]
+    names = ["astronaut", "chelsea", "coffee", "rocket", "bridge"]
     sentences = {"chelsea": ("a ginger cat", MARKUP)}
     drafts = [
         Draft(name, SAMPLE[name].metadata, sentences=sentences.get(name, ())).with_photo(

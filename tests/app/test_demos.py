@@ -26,7 +26,6 @@ WORDS = {
     "cat": "chelsea",
     "rocket": "rocket",
     "galaxy": "hubble_deep_field",
-    "motorcycle": "motorcycle_left",
     "astronaut": "astronaut",
     "feline": "chelsea",
     "spaceship": "rocket",

@@ -76,10 +76,10 @@ def test_a_search_has_an_address_of_its_own(page, search):
 
 def test_example_queries_are_one_click_away(page):
     page.goto("/")
-    page.locator("#examples").get_by_role("button", name="a red motorcycle").click()
+    page.locator("#examples").get_by_role("button", name="a bridge at night").click()
     page.wait_for_selector(".hit .phrase")
-    assert page.url.endswith("?q=a+red+motorcycle")
-    assert page.locator("#words").input_value() == "a red motorcycle"
+    assert page.url.endswith("?q=a+bridge+at+night")
+    assert page.locator("#words").input_value() == "a bridge at night"
     page.goto("/?collection=many")
     page.wait_for_selector(".hit img")
     assert page.locator("#examples button").count() == 0
