@@ -21,6 +21,7 @@ import typer
 from app import torch_import
 from app.cli.options import Adopt, Data, OnCluster, check_paths, plain_errors, settings_for
 from app.defaults import DEFAULT_COLLECTION
+from models.rooms import PREFIX
 
 if TYPE_CHECKING:
     from app.demos import Demo
@@ -104,7 +105,7 @@ def serve(
 
         check_lock(settings, Keyring.of(settings))
         check_certificate(settings)
-        settings = fit_connections(settings)
+        settings = fit_connections(offer_originals(settings, photos or ()))
         listener = bind_socket(settings.host, settings.port)
     demo_name = demo or ("photos" if with_sample and not photos else None)
     try:
@@ -189,6 +190,19 @@ def _serve_by_workers(settings: Settings, listener: socket.socket) -> None:
     with share():
         # What uvicorn.run does itself, which takes only the name of an application.
         Multiprocess(config, sockets=[listener]).run()
+
+
+def offer_originals(settings: Settings, photos: Sequence[str]) -> Settings:
+    """Let this machine alone read files below served folders.
+
+    Not behind a proxy, which `allowed_hosts` name: files have positions, and display copies none.
+    """
+    from app.access.keyring import is_local
+
+    folders = tuple(Path(folder).resolve() for folder in photos if "://" not in folder)
+    if settings.originals or settings.allowed_hosts or not is_local(settings.host):
+        return settings
+    return settings.model_copy(update={"originals": folders})
 
 
 def check_certificate(settings: Settings) -> None:
@@ -284,7 +298,7 @@ def _index_photos(
 
     note_start(settings.data, collection)
     options = ("--watch", "--rescan", str(rescan), "--parent", str(os.getpid()))
-    command = [sys.executable, "-m", "tessera", "index", *photos, *options]
+    command = [sys.executable, "-m", f"{PREFIX}tessera", "index", *photos, *options]
     command += ["--data", str(settings.data)]
     child = subprocess.Popen(command)  # noqa: S603 - our own command
     try:

@@ -16,9 +16,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from models import checkpoint, header, registry
+from models import checkpoint, extras, header, registry
 from models.encoders.source import EncoderSource, family, layout
 from models.matcher import Config, TowerOptions, TwoTowerMatcher
+from models.rooms import PREFIX
 from models.vision.proposals import REGIONS
 from training.encoders import licences
 
@@ -69,7 +70,7 @@ def fetch(name: str, revision: str | None) -> tuple[Path, str]:
         from huggingface_hub import errors, snapshot_download
     except ImportError as missing:
         raise LookupError(
-            f"there is no folder {name}; to fetch from a hub, pip install 'tessera[pretrained]'"
+            f"there is no folder {name}; to fetch from a hub, {extras.install('pretrained')}"
         ) from missing
     absent = (errors.HfHubHTTPError, errors.HFValidationError, errors.LocalEntryNotFoundError)
     try:
@@ -116,7 +117,7 @@ def adopt(
 def make_config(source: EncoderSource, choice: Choice) -> Config:
     """The matcher of a source, with the encoder's own scale of scores."""
     name = family(Path(source.folder))
-    module = importlib.import_module(f"models.encoders.{name}")
+    module = importlib.import_module(f"{PREFIX}models.encoders.{name}")
     shared = {**asdict(source), "scale": module.scale(Path(source.folder))}
     text = {**shared, "precision": choice.precision}
     recipe = choice.recipe or RECIPES.get(name, "contributed")
