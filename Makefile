@@ -13,8 +13,9 @@ export PYTHONDONTWRITEBYTECODE :=
 help:  ## Say what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
-run: $(VENV)/run.stamp  ## Serve on 127.0.0.1:8000; PHOTOS=folder indexes it, DEMO=products shows a shop
-	$(BIN)/tessera serve $(if $(PHOTOS),--photos "$(PHOTOS)") $(if $(DEMO),--demo "$(DEMO)") $(if $(PORT),--port $(PORT))
+run: $(VENV)/run.stamp  ## Serve on 127.0.0.1:8000; PHOTOS=folder indexes it, DEMO=products shows a shop, MODEL=hub id or folder takes an encoder
+	$(if $(filter-out shipped,$(MODEL)),$(UV) --editable '.[pretrained]')
+	$(BIN)/tessera serve $(if $(PHOTOS),--photos "$(PHOTOS)") $(if $(DEMO),--demo "$(DEMO)") $(if $(MODEL),--model "$(MODEL)") $(if $(PORT),--port $(PORT))
 
 test: check  ## Format, lint, types, imports and the normal tests
 	$(BIN)/pytest -m "not system and not slow and not gpu and not cluster" --numprocesses 2 --dist loadfile
