@@ -47,7 +47,7 @@ def service(folder: Path, *arguments: str, **environment: str) -> Iterator[httpx
             env=os.environ | about | {"HF_HOME": str(folder / "hub"), "PYTHONPATH": str(ROOT)},
             stderr=log,
         )
-    client = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=60)
+    client = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=300)
 
     def ready() -> bool:
         assert process.poll() is None, (folder / "log").read_text()

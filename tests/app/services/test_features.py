@@ -53,7 +53,11 @@ class Service:
 
 def explains(service: Service) -> bool:
     hits = service.ask("/search/image", text="a red dog")["hits"]
-    sums = [sum(link["similarity"] for link in hit["links"]) for hit in hits]
+    sums = [
+        sum(link["similarity"] for link in hit["links"])
+        + sum(word["gave"] for word in hit["words"])
+        for hit in hits
+    ]
     return sums == pytest.approx([hit["score"] for hit in hits], rel=1e-3, abs=1e-3)
 
 
@@ -103,7 +107,9 @@ def finds_words_that_no_title_has(service: Service) -> bool:
 
 
 def likes_this_but(service: Service) -> bool:
-    answer = service.show("/search/products", text="but blue", min_probability="0")
+    answer = service.show(
+        "/search/products", text="but blue", photo_weight="1", min_probability="0"
+    )
     return has_part("likeness", answer)
 
 
