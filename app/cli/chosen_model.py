@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -188,8 +188,9 @@ def write_references(engine: Engine, folder: Path) -> None:
                 number = next(numbers)
                 if number >= REFERENCES:
                     return
-                picture = engine.catalog.picture(home, item.id)
-                (folder / f"{number}.jpg").write_bytes(picture.jpeg)
+                with suppress(LookupError):  # it was lost or deleted meanwhile
+                    picture = engine.catalog.picture(home, item.id)
+                    (folder / f"{number}.jpg").write_bytes(picture.jpeg)
 
 
 def reembed(engine: Engine, matcher: Path, data: Path, commands: Commands) -> None:

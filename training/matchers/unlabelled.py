@@ -121,8 +121,8 @@ def score_references(
         cosines = (sum_to_units(rows) @ sum_to_units(queries).T).clip(-1, 1)
         scores: Floats = -np.arccos(cosines.astype(np.float64))
     else:
-        bags = [[bag.vectors.float() for bag in side] for side in (rows, queries)]
-        scores = score_matrix(*bags, score, "cpu").astype(np.float64)
+        sides = ([bag.vectors.float() for bag in side] for side in (rows, queries))
+        scores = score_matrix(next(sides), next(sides), score, "cpu").astype(np.float64)
     if queries is rows:
         np.fill_diagonal(scores, np.nan)
     return scores
