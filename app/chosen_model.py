@@ -1,4 +1,4 @@
-"""The chosen model of a data folder: an adopted encoder, remembered between starts."""
+"""The model of a data folder, remembered between starts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SHIPPED = "shipped"  # the name of the matcher that ships
 
 @dataclass(frozen=True, slots=True)
 class ChosenModel:
-    """What was asked for, a hub's id or a folder, and its checkpoint in the data folder.
+    """A hub's id or a folder, and its checkpoint in the data folder.
 
     `revision` is the hub's commit, empty for a folder; `licence` as it was stated.
     """

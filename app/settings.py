@@ -277,7 +277,7 @@ class Settings(RenamedSettings):
     @model_validator(mode="before")
     @classmethod
     def take_chosen_model(cls, values: dict[str, Any]) -> dict[str, Any]:
-        """Add the matcher that was chosen for the data folder, unless one is set."""
+        """Add the data folder's matcher, unless one is set."""
         if "matcher" in values:
             return values
         chosen = chosen_model.read(data := Path(values.get("data", DATA)))

@@ -1,4 +1,4 @@
-"""A local hub of models for tests: it speaks the calls that huggingface_hub makes."""
+"""A local hub of models for tests, as huggingface_hub asks it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAIN = "main"
 
 @dataclass
 class Hub:
-    """Repositories as folders by their names, their commits, and the paths that were asked for."""
+    """Repositories as folders by their names, and asked paths."""
 
     address: str = ""
     repositories: dict[str, Path] = field(default_factory=dict)
@@ -25,7 +25,7 @@ class Hub:
     asked: list[str] = field(default_factory=list)
 
     def commit(self, name: str) -> str:
-        """The only commit of a repository, which changes with its files' names and sizes."""
+        """The only commit of a repository, by its files' names and sizes."""
         files = sorted((path.name, path.stat().st_size) for path in self.files(name))
         return hashlib.sha1(json.dumps([name, files]).encode(), usedforsecurity=False).hexdigest()
 
@@ -34,13 +34,13 @@ class Hub:
         return sorted(path for path in self.repositories[name].iterdir() if path.is_file())
 
     def fetched(self) -> set[str]:
-        """The names of files that were fetched."""
+        """The names of fetched files."""
         resolved = [path for path in self.asked if "/resolve/" in path and path.startswith("GET")]
         return {path.rpartition("/")[2] for path in resolved}
 
 
 class HubHandler(BaseHTTPRequestHandler):
-    """Answers what huggingface_hub asks of a model's repository."""
+    """Answers the questions of huggingface_hub about a model's repository."""
 
     protocol_version = "HTTP/1.1"
     hub: Hub
@@ -64,7 +64,7 @@ class HubHandler(BaseHTTPRequestHandler):
                 self.give(repository, self.hub.repositories[repository] / remainder[-1])
 
     def refuse(self, name: str, remainder: list[str]) -> bool:
-        """Refuse what is not there, as the hub does."""
+        """Refuse absent and gated repositories, as the hub does."""
         if name not in self.hub.repositories:
             return self.answer(404, {"X-Error-Code": "RepoNotFound"})
         if name in self.hub.gated:

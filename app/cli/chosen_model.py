@@ -34,11 +34,11 @@ logger = logging.getLogger("tessera")
 
 
 class Interrupted(ValueError):
-    """The service ended before a command did, or the command failed and said why."""
+    """The service ended before a command, or the command failed."""
 
 
 class Commands:
-    """Runs commands of Tessera as child processes, which end with this one."""
+    """Runs commands of Tessera as child processes."""
 
     def __init__(self) -> None:
         self.ended = Event()
@@ -46,7 +46,7 @@ class Commands:
         self._lock = Lock()
 
     def run(self, *arguments: str, matcher: Path | None = None) -> str:
-        """Run a command and return its output; Interrupted where it fails."""
+        """Run a command and return its output; Interrupted if it fails."""
         environment = os.environ | ({"TESSERA_MATCHER": str(matcher)} if matcher else {})
         command = [sys.executable, "-m", "tessera", *arguments]
         with self._lock:
@@ -71,7 +71,7 @@ class Commands:
 def choose(
     model: str, data: Path, commands: Commands, references: Path | None = None
 ) -> ChosenModel:
-    """Adopt a model for a data folder, with the progress on the terminal.
+    """Adopt a model for a data folder.
 
     The commit of a hub's model that was chosen earlier stays, unless another is named.
     `references` is a folder of photos to estimate probabilities with. Interrupted where it cannot
@@ -92,7 +92,7 @@ def choose(
 
 
 def prepare(model: str, settings: Settings) -> tuple[Settings, str | None]:
-    """Prepare to serve with a model: the settings to start with, and the model to move to.
+    """Prepare the settings to start with, and the model to move to.
 
     Where a collection is the present matcher's, that one serves until all have moved. Otherwise the
     model is adopted first, and there is nothing to move.
@@ -112,7 +112,7 @@ def prepare(model: str, settings: Settings) -> tuple[Settings, str | None]:
 
 
 def refuse_workers(model: str | None, workers: int) -> None:
-    """Refuse to move collections under several processes, which would not change together."""
+    """Refuse to move collections under several processes."""
     if model is not None and workers > 1:
         raise ValueError(
             f"collections have to move to {model} first, which one process does: serve with "
@@ -128,7 +128,7 @@ def _print_of(settings: Settings) -> str:
 def move_meanwhile(
     app: FastAPI, model: str | None, settings: Settings, on_move: Callable[[Path], None]
 ) -> Iterator[None]:
-    """Move every collection to a model in a thread; then answer with that one.
+    """Move every collection to a model, and answer with it.
 
     `on_move` is called with the new matcher. The end of the block stops it, and what was embedded
     stays for the next start.
@@ -176,7 +176,7 @@ def _move(
 
 
 def write_references(engine: Engine, folder: Path) -> None:
-    """Write photos of all collections into a folder, up to REFERENCES of them."""
+    """Write up to REFERENCES photos of all collections into a folder."""
     numbers = count()
     for home in engine.catalog.names.all():
         after = ""
@@ -194,7 +194,7 @@ def write_references(engine: Engine, folder: Path) -> None:
 
 
 def reembed(engine: Engine, matcher: Path, data: Path, commands: Commands) -> None:
-    """Re-embed every collection of another model; the former ones are kept for the engine."""
+    """Re-embed every collection of another model, and keep the former ones."""
     new = header.fingerprint(matcher)
     kept = list_former(engine.catalog, new)
     for home in engine.catalog.names.all():
@@ -204,7 +204,7 @@ def reembed(engine: Engine, matcher: Path, data: Path, commands: Commands) -> No
 
 
 def list_former(catalog: Catalog, fingerprint: str) -> list[str]:
-    """List the names of collections that those of a model replaced, and that were kept."""
+    """List the kept collections, replaced by those of a model."""
     homes = catalog.names.all()
     others = {home.fingerprint for home in homes} - {fingerprint}
     pairs = [(home, other) for home in homes for other in others if home.fingerprint == fingerprint]
@@ -213,14 +213,14 @@ def list_former(catalog: Catalog, fingerprint: str) -> list[str]:
 
 
 def drop_former(catalog: Catalog, fingerprint: str) -> None:
-    """Drop the collections that those of a model replaced; a sweep deletes them."""
+    """Drop the kept collections, replaced by those of a model."""
     for name in list_former(catalog, fingerprint):
         catalog.names.drop(name)
     catalog.sweep_collections()
 
 
 def _replace(app: FastAPI, settings: Settings) -> None:
-    """Load an engine of other settings and answer with it from now on."""
+    """Answer with an engine of other settings."""
     from app.engine.engine import Engine
 
     engine = Engine.load(settings)

@@ -244,7 +244,7 @@ def _reembed(engine: Engine, collection: str, *, keep: bool, share: float) -> No
 
 
 def _estimate(engine: Engine, collection: str, share: float) -> str:
-    """Estimate how long a re-embedding takes, by a few items, in a sentence."""
+    """Estimate a re-embedding's time by a few items."""
     from app.engine.drafts import Draft
 
     home = engine.find(collection)

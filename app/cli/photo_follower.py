@@ -1,4 +1,4 @@
-"""A child process that indexes folders of photos and follows their changes."""
+"""A child process to index folders of photos and their changes."""
 
 from __future__ import annotations
 

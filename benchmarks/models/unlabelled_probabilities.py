@@ -49,7 +49,7 @@ from training.matchers.calibration import (
 )
 from training.matchers.frozen import FrozenInputs, precision_of
 from training.matchers.regression import logistic
-from training.matchers.unlabelled import Worth, calibrate_unlabelled
+from training.matchers.unlabelled import WEAK_BELOW, WORTH, Worth, calibrate_unlabelled
 from training.runs.folder import RunPlace
 from training.runs.progress import Progress, on
 
@@ -61,7 +61,7 @@ Z = dict.fromkeys(PairKind, Worth(1.0, 0.0))  # log odds that are spreads above 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A split's examples, whose features are cached together, and photos that it lacks."""
+    """A split's examples, and photos outside of it."""
 
     name: str
     examples: Sequence[Example]
@@ -86,7 +86,7 @@ class EmbeddedMatcher:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What is measured of a matcher on a split; errors are expected calibration errors.
+    """A matcher's measured errors on a split.
 
     `nothing` is F1 of "nothing looks like that", `labelled` the same with a calibration that was
     fitted on these very photos.
@@ -138,7 +138,7 @@ def embed_matcher(
 def embed_part(
     loaded: Checkpoint, file: Path, part: Part, parsed: ParsedPhotos, cache: Path, watch: Progress
 ) -> SearchedSplit:
-    """Embed a split's photos, through the cache of frozen features, and its texts."""
+    """Embed a split's photos and texts, with cached features."""
     place = RunPlace(file.parent, cache)
     inputs = FrozenInputs(loaded.model, place, precision_of(loaded), watch)
     features = inputs.photos(part.examples, part.name)
@@ -151,7 +151,7 @@ def embed_part(
 
 
 def remember(file: Path, make: Any) -> Any:
-    """Read what was made earlier, or make it."""
+    """Read from a file, or make and write."""
     if not file.is_file():
         file.parent.mkdir(parents=True, exist_ok=True)
         torch.save(make(), file)
@@ -159,7 +159,7 @@ def remember(file: Path, make: Any) -> Any:
 
 
 def fit_worth(matchers: Sequence[EmbeddedMatcher]) -> tuple[dict[PairKind, Worth], float]:
-    """Fit what spreads above chance are worth, and the line of weak hits, to labelled pairs."""
+    """Fit the worth of spreads, and the line of weak hits."""
     worth, line = {}, 0.0
     for kind in PairKind:
         above, true = list[Tensor](), list[NDArray[np.bool_]]()
@@ -203,7 +203,7 @@ def measure(
 def find_nothing(
     matcher: EmbeddedMatcher, split: SearchedSplit, calibration: Calibration, line: float
 ) -> float:
-    """F1 of saying that nothing looks like a text: no photo's probability reaches the line.
+    """F1 of "nothing looks like that", by a line.
 
     Each text with an answer is asked twice, with its answers and with all of them taken out.
     """
@@ -223,10 +223,10 @@ def find_nothing(
 
 
 def main() -> None:
-    """Print a line for each matcher and split, fitted on others than it."""
+    """Print a line for each matcher and split."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("checkpoints", type=Path, nargs="+")
-    options.add_argument("--fit", type=Path, nargs="+", required=True)
+    options.add_argument("--fit", type=Path, nargs="+", default=[], help="[default: as shipped]")
     options.add_argument("--data", type=Path, required=True)
     options.add_argument("--check", type=Path, required=True)
     options.add_argument("--cache", type=Path, default=Path(".tessera/features"))
@@ -248,13 +248,15 @@ def main() -> None:
     table.add_column("with labels")
     for file in arguments.checkpoints:
         matcher = embedded(file, measured)
-        worth, line = fit_worth([other for name, other in taught.items() if name != file])
+        others = [other for name, other in taught.items() if name != file]
+        worth, line = fit_worth(others) if others else (WORTH, WEAK_BELOW)
         for name, split in matcher.splits.items():
             table.add_row(
                 matcher.name, name, *format_row(measure(matcher, split, worth, line), worth, line)
             )
     console.print(table)
-    console.print(fit_worth(list(taught.values())))
+    if taught:
+        console.print(fit_worth(list(taught.values())))
 
 
 def format_row(estimate: Estimate, worth: Mapping[PairKind, Worth], line: float) -> list[str]:

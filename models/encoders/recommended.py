@@ -1,4 +1,4 @@
-"""Recommended pretrained encoders, with what their owners publish about them."""
+"""Recommended pretrained encoders, with published facts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Recommended:
-    """An encoder of a hub, and what to expect of it.
+    """An encoder of a hub, with its licence, size and speed.
 
     `licence` is as stated in its repository, `commercial` whether that allows commercial use.
     `megabytes` are of float32 weights, in memory and about to fetch. `photo_ms` and `query_ms` are

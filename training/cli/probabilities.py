@@ -94,7 +94,7 @@ def calibrate(
 
 
 def estimate(file: Path, photos: Path | None, out: Path, console: Console) -> None:
-    """Estimate a matcher's probabilities without captions, instead of any that it has."""
+    """Estimate a matcher's probabilities without captions."""
     from training import analysis
     from training.encoders import reference
     from training.runs import progress

@@ -1,4 +1,4 @@
-"""Hubs of models: a repository's size and licence, and its files at one commit."""
+"""Hubs of models: repositories' sizes, licences and files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OPEN_CLIP = re.compile(r"open_clip_.*")
 
 @dataclass(frozen=True, slots=True)
 class Repository:
-    """A hub's repository at one commit, and the files to fetch of it, with their bytes."""
+    """A hub's repository at one commit, and its wanted files."""
 
     name: str
     commit: str
@@ -31,7 +31,7 @@ class Repository:
     fetched: Path | None = None  # where no hub answers: the folder of an earlier fetch
 
     def describe(self) -> str:
-        """Describe what is fetched, in a line."""
+        """Describe the fetch in a line."""
         left = f", {self.missing / 1e6:,.0f} MB to fetch" if self.missing else ", fetched already"
         return (
             f"{self.name} at {self.commit[:12]}: {self.size / 1e6:,.0f} MB{left}; "
@@ -41,7 +41,7 @@ class Repository:
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """A folder of weights, its name, and its commit if it is a hub's."""
+    """A folder of weights, its name, and its commit or ""."""
 
     folder: Path
     name: str
@@ -49,7 +49,7 @@ class Weights:
 
 
 def locate(source: str, revision: str | None, report: Callable[[str], None]) -> Weights:
-    """Locate weights in a folder, or fetch a hub's repository of that name.
+    """Locate weights in a folder, or fetch a hub's repository.
 
     Size, licence and warnings are reported before anything large is fetched. LookupError for
     neither.
@@ -66,7 +66,7 @@ def locate(source: str, revision: str | None, report: Callable[[str], None]) -> 
 
 
 def split_revision(name: str, revision: str | None) -> tuple[str, str | None]:
-    """Split `OWNER/NAME@REVISION`; LookupError for what is no name of a repository.
+    """Split `OWNER/NAME@REVISION`; LookupError for another name.
 
     >>> split_revision("google/tipsv2-b14@main", None)
     ('google/tipsv2-b14', 'main')
@@ -81,7 +81,7 @@ def split_revision(name: str, revision: str | None) -> tuple[str, str | None]:
 
 
 def find_repository(name: str, revision: str | None) -> Repository:
-    """Ask the hub for a repository, or the cache where no hub answers.
+    """Ask the hub for a repository, or else the cache.
 
     LookupError where there is no such repository or revision.
     """
@@ -106,7 +106,7 @@ def find_repository(name: str, revision: str | None) -> Repository:
 
 
 def choose_files(names: Sequence[str]) -> tuple[str, ...]:
-    """Choose the files to fetch; of two layouts of the same weights one.
+    """Choose the files to fetch, of one layout.
 
     >>> choose_files(["config.json", "model.safetensors", "open_clip_model.safetensors", "a.bin"])
     ('config.json', 'model.safetensors')
@@ -144,7 +144,7 @@ def fetch(repository: Repository) -> Path:
 
 
 def _refuse_absent(name: str, cause: BaseException | None, errors: Any) -> None:
-    """Raise LookupError where the hub answered that it does not give a repository."""
+    """Raise LookupError for a repository refused by the hub."""
     if isinstance(cause, errors.GatedRepoError):
         raise LookupError(
             f"the hub gives {name} to those alone who agreed to its licence: agree on its page, "
@@ -158,7 +158,7 @@ def _refuse_absent(name: str, cause: BaseException | None, errors: Any) -> None:
 
 
 def _find_fetched(name: str, revision: str | None, hub: Any) -> Repository:
-    """Find what was fetched earlier; LookupError says how to bring a folder."""
+    """Find an earlier fetch; LookupError without one."""
     settings = (FolderLayout.config_file, OpenClipLayout.config_file)
     cached = [hub.try_to_load_from_cache(name, file, revision=revision) for file in settings]
     places = [Path(file).parent for file in cached if isinstance(file, str)]

@@ -1,4 +1,4 @@
-"""Reference photos and sentences that come with Tessera, for probabilities without captions."""
+"""Reference photos and sentences, for probabilities without captions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ENDINGS = (".jpg", ".jpeg", ".png", ".webp")
 
 
 def list_sample() -> list[Path]:
-    """List the sample photos, and those of scikit-image where it is installed."""
+    """List the sample photos, and those of scikit-image if installed."""
     photos = [SAMPLE / row["image"] for row in _read_rows("items")]
     try:
         folder = packaged.folder("skimage") / "data"
@@ -33,7 +33,7 @@ def list_sample() -> list[Path]:
 
 
 def list_photos(folder: Path) -> list[Path]:
-    """List up to MOST photos below a folder, evenly spread; LookupError without one."""
+    """List up to MOST photos of a folder; LookupError without one."""
     found = sorted(path for path in folder.rglob("*") if path.suffix.lower() in ENDINGS)
     if not found:
         raise LookupError(f"{folder} has no photo ({', '.join(ENDINGS)})")
@@ -41,7 +41,7 @@ def list_photos(folder: Path) -> list[Path]:
 
 
 def list_sentences() -> list[str]:
-    """List sentences of several lengths: the sample's examples, and names of ImageNet's classes."""
+    """List sentences: the sample's examples, and names of ImageNet's classes."""
     classes = [levels[0][0] for levels in names()]
     alone = classes[3::STEP]
     pairs = [f"a {name} next to a {classes[k - APART]}" for k, name in enumerate(classes)][5::STEP]
@@ -76,7 +76,7 @@ def calibrate_once(file: Path, photos: Path | None, progress: Progress) -> list[
 def embed_readable(
     matcher: Matcher, paths: Sequence[Path], progress: Progress
 ) -> tuple[list[FragmentBag], int]:
-    """Embed the photos that can be read; also count those that cannot."""
+    """Embed the readable photos; also count the others."""
     bags, unread = list[FragmentBag](), 0
     starts = range(0, len(paths), embedding.BATCH)
     for at in progress(starts, len(starts), "reference photos"):

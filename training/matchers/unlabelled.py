@@ -1,4 +1,4 @@
-"""Calibration without labels, from what chance gives among reference photos and sentences.
+"""Calibration without labels, from chance scores of reference photos and sentences.
 
 A query's scores with references that do not answer it have a level and a spread. How far a hit is
 above that level, in spreads, is worth about as much for one matcher as for another: the numbers
@@ -28,7 +28,7 @@ LEAST_SPREAD = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class Worth:
-    """The log odds of a hit that is z spreads above chance: slope z + level."""
+    """Log odds of a hit z spreads above chance: slope z + level."""
 
     slope: float
     level: float
@@ -44,9 +44,9 @@ WEAK_BELOW = 0.1  # the best F2 of hits that have labels is at 0.08 there, and a
 
 @dataclass(frozen=True, slots=True)
 class Chance:
-    """The level of a query's scores by chance, a linear map (3,) of its features, and its spread.
+    """The level of scores by chance, a linear map (3,), and their spread.
 
-    The features are those of models.scores.calibration without the score: the strength at
+    The map's features of a query are those of models.scores.calibration without the score: the strength at
     references, the number of fragments, and one.
     """
 
@@ -67,7 +67,7 @@ def calibrate_unlabelled(
     sentences: Sequence[FragmentBag],
     worth: Mapping[PairKind, Worth] = WORTH,
 ) -> Calibration:
-    """Estimate a calibration from bags of photos and of sentences, without their truth.
+    """Estimate a calibration from unlabelled photos and sentences.
 
     ValueError for fewer than three of either.
     """
@@ -99,7 +99,7 @@ def find_chance(
     photos: Sequence[FragmentBag],
     sentences: Sequence[FragmentBag],
 ) -> Chance:
-    """Find level and spread of the scores of references, as queries of other references."""
+    """Find level and spread of the references' scores with each other."""
     queries = photos if kind is PairKind.PHOTO_IN_PHOTO else sentences
     rows = sentences if kind is PairKind.TEXT_AND_TEXT else photos
     scores = score_references(kind, queries, rows, score)  # (K, L)
@@ -116,7 +116,7 @@ def find_chance(
 def score_references(
     kind: PairKind, queries: Sequence[FragmentBag], rows: Sequence[FragmentBag], score: str
 ) -> Floats:
-    """Score rows (K) for queries (L), as calibrations measure them; NaN for one with itself."""
+    """Score rows (K) for queries (L); NaN for one with itself."""
     if kind is PairKind.TEXT_AND_TEXT:
         cosines = (sum_to_units(rows) @ sum_to_units(queries).T).clip(-1, 1)
         scores: Floats = -np.arccos(cosines.astype(np.float64))

@@ -1,4 +1,4 @@
-"""One command fetches an encoder, adopts it, and moves the collections while the old one serves."""
+"""One command fetches and adopts an encoder, and moves the collections."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_one_command_fetches_adopts_calibrates_and_moves_a_collection(
 
 @pytest.fixture
 def adopted(tmp_path: Path, small_matcher: Path) -> Path:
-    """A data folder that remembers an adopted model, here a copy of the small matcher."""
+    """A data folder with an adopted model, a copied small matcher."""
     folder = tmp_path / "data"
     (folder / "models").mkdir(parents=True)
     shutil.copy(small_matcher, folder / "models/m.safetensors")

@@ -1,4 +1,4 @@
-"""What each kind of matcher can do, tried, and as docs/use/models.md says it."""
+"""The features of each kind of matcher, tried and documented."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ COLOURS = {"red": "A red shirt", "blue": "A blue shirt", "lime": "A green sofa"}
 
 
 class Service:
-    """A service of one kind of matcher, with three items, each a photo and a title."""
+    """A service of one kind of matcher, with three items."""
 
     def __init__(self, engine: Engine, client: TestClient, photo: bytes) -> None:
         self.engine, self.client, self.photo = engine, client, photo
 
     def ask(self, path: str, **asked: Any) -> dict[str, Any]:
-        """An answer; one without hits where the question is refused."""
+        """An answer; one without hits if the question is refused."""
         answer = self.client.post(path, json=asked)
         return answer.json() if answer.status_code == 200 else {"hits": []}
 

@@ -1,4 +1,4 @@
-"""Weights come from a hub at one commit, from its cache, or not at all, with a reason."""
+"""Weights come from a hub at one commit, or its cache."""
 
 import shutil
 
@@ -23,7 +23,7 @@ def folder(tmp_path):
 
 @pytest.fixture
 def hub(folder, tmp_path, monkeypatch):
-    """A hub with a repository; the library reads both constants when it is imported."""
+    """A hub with a repository, known to the library."""
     with serve_hub(google__tips=folder) as served:
         monkeypatch.setattr(huggingface_hub.constants, "ENDPOINT", served.address)
         monkeypatch.setattr(

@@ -1,4 +1,4 @@
-"""Probabilities without labels follow what chance gives."""
+"""Probabilities without labels follow scores of chance."""
 
 import math
 
