@@ -85,7 +85,7 @@ class EmbeddedMatcher:
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class Reliabilities:
     """A matcher's measured errors on a split.
 
     `nothing` is F1 of "nothing looks like that", `labelled` the same with a calibration that was
@@ -179,7 +179,7 @@ def fit_worth(matchers: Sequence[EmbeddedMatcher]) -> tuple[dict[PairKind, Worth
 
 def measure(
     matcher: EmbeddedMatcher, split: SearchedSplit, worth: Mapping[PairKind, Worth], line: float
-) -> Estimate:
+) -> Reliabilities:
     """Measure a matcher's estimated probabilities on a split."""
     calibration, pairs = matcher.estimate(worth), dict[PairKind, LabelledPairs]()
     for kind in PairKind:
@@ -192,7 +192,7 @@ def measure(
     fitted = torch.stack([fit(of_kind) for of_kind in pairs.values()])
     labelled = replace(calibration, coefficients=fitted)
     labelled_line = best_threshold(probabilities(labelled, asked), asked.truth)
-    return Estimate(
+    return Reliabilities(
         errors,
         float(asked.truth.mean()),
         find_nothing(matcher, split, calibration, line),
@@ -259,7 +259,7 @@ def main() -> None:
         console.print(fit_worth(list(taught.values())))
 
 
-def format_row(estimate: Estimate, worth: Mapping[PairKind, Worth], line: float) -> list[str]:
+def format_row(estimate: Reliabilities, worth: Mapping[PairKind, Worth], line: float) -> list[str]:
     """The numbers of a line of the table."""
     known = worth[PairKind.TEXT_IN_PHOTO]
     numbers = (*estimate.errors.values(), estimate.share, estimate.nothing, estimate.labelled)

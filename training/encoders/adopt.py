@@ -21,7 +21,7 @@ from models.encoders.source import EncoderSource, family, layout
 from models.matcher import Config, TowerOptions, TwoTowerMatcher
 from models.vision.proposals import REGIONS
 from training.encoders import licences
-from training.encoders.hub import Weights
+from training.encoders.hub import EncoderWeights
 
 TOWER = "pretrained"
 WHERE = (
@@ -90,7 +90,7 @@ def adopt(
     return Adopted(out, header.fingerprint(out), describe(model, licence))
 
 
-def name_checkpoint(weights: Weights, out: Path | None) -> Path:
+def name_checkpoint(weights: EncoderWeights, out: Path | None) -> Path:
     """Name the checkpoint of some weights.
 
     In a folder its name changes with the weights, so it never meets those of others.

@@ -40,7 +40,7 @@ class Repository:
 
 
 @dataclass(frozen=True, slots=True)
-class Weights:
+class EncoderWeights:
     """A folder of weights, its name, and its commit or ""."""
 
     folder: Path
@@ -48,7 +48,7 @@ class Weights:
     revision: str
 
 
-def locate(source: str, revision: str | None, report: Callable[[str], None]) -> Weights:
+def locate(source: str, revision: str | None, report: Callable[[str], None]) -> EncoderWeights:
     """Locate weights in a folder, or fetch a hub's repository.
 
     Size, licence and warnings are reported before anything large is fetched. LookupError for
@@ -56,13 +56,13 @@ def locate(source: str, revision: str | None, report: Callable[[str], None]) -> 
     """
     folder = Path(source).expanduser()
     if folder.is_dir():
-        return Weights(folder, folder.resolve().name, "")
+        return EncoderWeights(folder, folder.resolve().name, "")
     name, revision = split_revision(source, revision)
     repository = find_repository(name, revision)
     report(repository.describe())
     for warning in list_warnings(repository.licence, name.lower()):
         report(f"warning: {warning}")
-    return Weights(fetch(repository), name.rpartition("/")[2], repository.commit)
+    return EncoderWeights(fetch(repository), name.rpartition("/")[2], repository.commit)
 
 
 def split_revision(name: str, revision: str | None) -> tuple[str, str | None]:

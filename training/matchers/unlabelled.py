@@ -46,7 +46,7 @@ WEAK_BELOW = 0.1  # the best F2 of hits that have labels is at 0.08 there, and a
 class Chance:
     """The level of scores by chance, a linear map (3,), and their spread.
 
-    The map's features of a query are those of models.scores.calibration without the score: the strength at
+    The map's features are those of models.scores.calibration without the score: the strength at
     references, the number of fragments, and one.
     """
 

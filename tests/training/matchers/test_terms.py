@@ -131,15 +131,12 @@ def test_texts_are_counted_and_spread():
     assert spread(range(10), 4) == [0, 3, 6, 9]
 
 
-def test_an_adopted_encoder_learns_a_catalogue_by_estimated_probabilities(shop, cache, tmp_path):
+def test_an_adopted_encoder_says_that_it_has_no_features_of_a_catalogue(shop, cache, tmp_path):
     file = tmp_path / "clip.safetensors"
     adopting.adopt(encoders.folder("clip"), file, adopting.Choice(), "mit", "clip")
     learner, place = parse("shop", TABLES, start=file), RunPlace(tmp_path, cache, start=file)
     with pytest.raises(ValueError, match="terms need a calibrated start"):
         run.train(learner, shop, place)
     reference.calibrate_once(file, None, silent)
-    made = checkpoint.load(run.train(learner, shop, place))
-    assert made.model.config.terms
-    (text,) = made.model.embed_sentences(["plum shirts"])
-    assert text.vectors[:, made.model.general :].any()
-    assert made.calibration.facts["estimated"]
+    with pytest.raises(ValueError, match="pretrained has no features to learn a catalogue's terms"):
+        run.train(learner, shop, RunPlace(tmp_path / "again", cache, start=file))
