@@ -131,12 +131,19 @@ def test_texts_are_counted_and_spread():
     assert spread(range(10), 4) == [0, 3, 6, 9]
 
 
-def test_an_adopted_encoder_says_that_it_has_no_features_of_a_catalogue(shop, cache, tmp_path):
+def test_an_adopted_encoder_learns_a_catalogue_by_estimated_probabilities(shop, cache, tmp_path):
     file = tmp_path / "clip.safetensors"
     adopting.adopt(encoders.folder("clip"), file, adopting.Choice(), "mit", "clip")
     learner, place = parse("shop", TABLES, start=file), RunPlace(tmp_path, cache, start=file)
     with pytest.raises(ValueError, match="terms need a calibrated start"):
         run.train(learner, shop, place)
     reference.calibrate_once(file, None, silent)
-    with pytest.raises(ValueError, match="pretrained has no features to learn a catalogue's terms"):
-        run.train(learner, shop, RunPlace(tmp_path / "again", cache, start=file))
+    again = RunPlace(tmp_path / "again", cache, start=file)
+    made, before = checkpoint.load(run.train(learner, shop, again)), checkpoint.load(file)
+    assert made.model.config.terms[0] == ("shirts", "shirt")
+    photo = torch.full((3, 16, 16), 30).byte()
+    (image,), (plain,) = made.model.embed_images([photo]), before.model.embed_images([photo])
+    general = made.model.general
+    torch.testing.assert_close(image.vectors[:, :general], plain.vectors)
+    (text,) = made.model.embed_sentences(["plum shirts"])
+    assert text.vectors[:, general:].any()
