@@ -203,7 +203,7 @@ def measure(
 def find_nothing(
     matcher: EmbeddedMatcher, split: SearchedSplit, calibration: Calibration, line: float
 ) -> float:
-    """F1 of "nothing looks like that", by a line.
+    """F1 of "nothing looks like it", by a line.
 
     Each text with an answer is asked twice, with its answers and with all of them taken out.
     """

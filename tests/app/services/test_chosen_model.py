@@ -27,7 +27,7 @@ from tests import encoders
 from tests.clusters import eventually
 from tests.hub import serve_hub
 
-NAME, STARTING = "google/tips", 400.0
+NAME, STARTING = "google/tips", 900.0
 ROOT = Path(__file__).parents[3]
 
 
@@ -69,7 +69,7 @@ def search(client: httpx.Client, **asked: float) -> httpx.Response:
 
 
 @pytest.mark.system
-@pytest.mark.timeout(1200)
+@pytest.mark.timeout(3000)
 def test_one_command_fetches_adopts_calibrates_and_moves_a_collection(
     small_matcher: Path, tmp_path: Path, png: Callable[..., bytes]
 ) -> None:
