@@ -14,12 +14,11 @@ COPY app app
 COPY index index
 COPY models models
 COPY training training
-# FAISS's package for GPUs needs CUDA's; on a CPU the other one takes its place.
+# For a GPU, the torch of the registry with CUDA, and FAISS's package for GPUs instead of the other.
 RUN if [ "$DEVICE" = cpu ]; then \
-      echo 'faiss-gpu; python_version < "3"' > /tmp/overrides \
-      && uv pip install --torch-backend cpu --override /tmp/overrides ".[tracing]" "faiss-cpu>=1.15"; \
+      uv pip install --torch-backend cpu ".[tracing]"; \
     else \
-      uv pip install ".[tracing]"; \
+      echo faiss-cpu > /tmp/excluded && uv pip install --excludes /tmp/excluded --group cuda ".[tracing]"; \
     fi
 
 FROM python:3.11-slim

@@ -3,19 +3,30 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-UV := $(BIN)/uv pip install --quiet --python $(BIN)/python --constraint requirements.lock
+# What torch and FAISS are for, cpu or cuda; an environment stays as it was made.
+TARGET := $(or $(DEVICE),$(if $(wildcard $(VENV)/cuda.options),cuda,cpu))
+OPTIONS := $(VENV)/$(TARGET).options
+EXCLUDED := $(VENV)/excluded.txt
+PIP := $(BIN)/uv pip install --python $(BIN)/python --constraint requirements.lock
+UV = $(PIP) --quiet $$(cat $(OPTIONS))
 
 # Where this is set, every process compiles thousands of files of torch and others again.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help run test check format test-system test-cluster test-slow test-gpu coverage lock client settings image clean
+.PHONY: help run install wheel test check format test-system test-cluster test-slow test-gpu coverage lock client settings image clean
 
 help:  ## Say what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
-run: $(VENV)/run.stamp  ## Serve on 127.0.0.1:8000; PHOTOS=folder indexes it, DEMO=products shows a shop, MODEL=hub id or folder takes an encoder
-	$(if $(filter-out shipped,$(MODEL)),$(UV) --editable '.[pretrained]')
+run: install  ## Serve on 127.0.0.1:8000; PHOTOS=folder indexes it, DEMO=products shows a shop, MODEL=hub id or folder takes an encoder
+	$(if $(filter-out shipped,$(MODEL)),$(UV) --editable ".[pretrained]")
 	$(BIN)/tessera serve $(if $(PHOTOS),--photos "$(PHOTOS)") $(if $(DEMO),--demo "$(DEMO)") $(if $(MODEL),--model "$(MODEL)") $(if $(PORT),--port $(PORT))
+
+install: $(VENV)/$(TARGET).stamp  ## Install alone; EXTRAS=video,parquet adds extras, DEVICE=cuda takes NVIDIA GPUs
+	$(if $(EXTRAS),$(UV) --editable ".[$(EXTRAS)]")
+
+wheel: $(VENV)/uv.stamp  ## Build the package into dist/, which can be installed elsewhere
+	$(BIN)/uv build --quiet --wheel --out-dir dist
 
 test: check  ## Format, lint, types, imports and the normal tests
 	$(BIN)/pytest -m "not system and not slow and not gpu and not cluster" --numprocesses 2 --dist loadfile
@@ -25,6 +36,7 @@ check: $(VENV)/test.stamp  ## Format, lint, types and import contracts
 	$(BIN)/ruff check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/deptry .
 
 format: $(VENV)/test.stamp  ## Put the code in form
 	$(BIN)/ruff format
@@ -46,7 +58,7 @@ coverage: $(VENV)/test.stamp  ## The normal and system tests, and the lines and 
 	$(BIN)/pytest -p pytest_cov -m "not slow and not gpu and not cluster" --cov --cov-report=term-missing:skip-covered
 
 lock: $(VENV)/uv.stamp  ## Pin every dependency again, for all platforms
-	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --group dev \
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --group dev --group cuda \
 	  --no-annotate --no-header --upgrade --output-file requirements.lock pyproject.toml
 
 client: $(VENV)/test.stamp  ## Write the client's models from the OpenAPI document
@@ -59,7 +71,7 @@ image:  ## Build the container image tessera; DEVICE=cuda for NVIDIA GPUs
 	docker build --build-arg DEVICE=$(or $(DEVICE),cpu) -t tessera$(if $(filter cuda,$(DEVICE)),:cuda) .
 
 clean:  ## Remove the environment and caches, never data
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
+	rm -rf $(VENV) dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
 
 $(VENV)/uv.stamp:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -68,11 +80,26 @@ $(VENV)/uv.stamp:
 	$(BIN)/pip install --quiet --disable-pip-version-check uv
 	@touch $@
 
-$(VENV)/run.stamp: requirements.lock pyproject.toml | $(VENV)/uv.stamp
-	@echo "Installing pinned dependencies (several GB the first time: on Linux, CUDA comes with torch) ..."
+# Where the index of torch for CPUs cannot be reached, the build of the registry works, too, with CUDA's libraries;
+# Triton, which is a gigabyte and compiles for GPUs, is left out.
+$(VENV)/cpu.options: | $(VENV)/uv.stamp
+	@test ! -e $(VENV)/cuda.options || { echo "$(VENV) has CUDA; first: make clean"; exit 1; }
+	@if UV_HTTP_RETRIES=0 $(PIP) --quiet --dry-run --no-deps --torch-backend cpu torch torchvision; then \
+	  echo "--torch-backend cpu" > $@; \
+	else \
+	  echo "torch for CPUs cannot be fetched; the one for GPUs takes its place, with 3 GB of CUDA"; \
+	  echo triton > $(EXCLUDED); echo "--excludes $(EXCLUDED)" > $@; \
+	fi
+
+$(VENV)/cuda.options: | $(VENV)/uv.stamp
+	@test ! -e $(VENV)/cpu.options || { echo "$(VENV) is for CPUs; first: make clean"; exit 1; }
+	@echo faiss-cpu > $(EXCLUDED); echo "--group cuda --excludes $(EXCLUDED)" > $@
+
+$(VENV)/$(TARGET).stamp: requirements.lock pyproject.toml | $(OPTIONS)
+	@echo "Installing pinned dependencies ..."
 	$(UV) --editable .
 	@touch $@
 
-$(VENV)/test.stamp: $(VENV)/run.stamp
+$(VENV)/test.stamp: $(VENV)/$(TARGET).stamp
 	$(UV) --group dev
 	@touch $@

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import app.cli
-import training.cli
+from app.cli import app as search
+from training.cli import app as training
 
 
 def main() -> None:
     """Run the command line."""
-    command = app.cli.app
-    command.registered_commands += training.cli.app.registered_commands
-    command()
+    search.registered_commands += training.registered_commands
+    search()
 
 
 if __name__ == "__main__":

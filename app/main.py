@@ -14,6 +14,7 @@ from fastapi.middleware.cors import CORSMiddleware
 
 from app import __version__
 from app.access.door import Door
+from app.agents import endpoint
 from app.engine.engine import Engine
 from app.http import errors
 from app.http.addresses import RootPathMiddleware
@@ -33,15 +34,18 @@ from app.http.observation import observe
 from app.http.openapi import describe
 from app.http.readiness import Readiness
 from app.http.timeouts import TimeoutMiddleware
-from app.imports import fetching
-from app.imports.fetching import Fetcher
+from app.imports.fetching import choose_fetch
 from app.imports.photo_decoders import Decoders
 from app.routes import (
     bulk,
     collections,
+    curation,
+    duplicates,
     edits,
+    events,
     explain,
     items,
+    originals,
     page,
     products,
     regions,
@@ -52,6 +56,8 @@ from app.routes import (
 )
 from app.settings import Settings
 from app.settings_names import list_warnings
+from app.telemetry.audit import AuditLog
+from app.telemetry.events import EventLog
 
 # What scripts of other origins may read of an answer, besides what all may.
 READABLE = ("ETag", "Location", "Retry-After", "Content-Range", REQUEST_ID)
@@ -83,19 +89,20 @@ def create_app(
     )
     app.state.settings, app.state.engine, app.state.failure = settings, engine, None
     app.state.door = door or Door.of(settings)
-    app.state.fetch = Fetcher(settings.upload_bytes).fetch if settings.fetch else fetching.refuse
+    app.state.fetch = choose_fetch(settings)
     # Threads of their own: readiness and metrics never wait for others.
     app.state.readiness, app.state.scrapes = Readiness(settings.ready_seconds), CapacityLimiter(1)
     app.state.lanes, app.state.decoders = Lanes.of(settings), Decoders.of(settings)
-    answering = (search, regions, products, explain)
-    kept = (items, edits, bulk, collections, snapshots)
-    for module in (*answering, *kept, system, session, page):
+    app.state.events = EventLog(settings.events_folder)
+    answering = (search, regions, products, explain, events)
+    kept = (items, originals, duplicates, edits, bulk, collections, curation, snapshots)
+    for module in (*answering, *kept, system, session, page, endpoint):
         app.include_router(module.router)
     page.serve(app)
     errors.install(app, SECURITY_HEADERS)
     app.openapi = lambda: describe(app, settings.root_path)  # type: ignore[method-assign]  # FastAPI's own way
     _add_middleware(app, settings)
-    observe(app, queries=settings.log_queries)
+    observe(app, queries=settings.log_queries, audit=AuditLog(settings.audit))
     return app
 
 

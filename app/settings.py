@@ -7,7 +7,15 @@ import sys
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, PositiveFloat, PositiveInt, SecretStr, model_validator
+from pydantic import (
+    AfterValidator,
+    Field,
+    PositiveFloat,
+    PositiveInt,
+    SecretStr,
+    field_validator,
+    model_validator,
+)
 from pydantic_settings import SettingsConfigDict
 
 from app import chosen_model
@@ -15,6 +23,7 @@ from app.settings_names import RenamedSettings
 from index.database.storage import DAY, VERIFY, WAIT, Storage
 from index.items import ITEM_TEXT
 from models import shipped
+from models.vision import visible_words
 from models.vision.photo_decoding import FOOTAGE_BYTES, MOST_BYTES, MOST_PIXELS
 
 
@@ -102,7 +111,7 @@ class Settings(RenamedSettings):
     inference: Literal["torch", "openvino"] = Field(
         default="torch",
         description="What runs the networks for photos on a CPU: with `openvino` `/caption` took "
-        "317 ms instead of 452; it needs `pip install 'tessera[openvino]'`.",
+        "317 ms instead of 452; it needs the extra `openvino`.",
     )
     threads: PositiveInt | None = Field(
         default=None, description="Processor threads of one inference; all cores if not set."
@@ -168,11 +177,31 @@ class Settings(RenamedSettings):
         description="What is stored of where a photo was taken: `full`, `places` for names "
         "alone, or `none` (photos.md#positions).",
     )
+    originals: tuple[Path, ...] = Field(
+        default=(),
+        description="Folders of photos whose files may be read by `/items/{id}/original`, as JSON: "
+        '`["/photos"]` (photos.md#originals).',
+    )
+    series: bool = Field(
+        default=True,
+        description="Whether imports of folders group photos that are nearly the same "
+        "(photos.md#near-duplicates).",
+    )
+    ocr: bool = Field(
+        default=False,
+        description="Whether text in photos is read where their metadata is, to be searched "
+        "(photos.md#text-in-photos); it needs `pip install 'tessera-search[ocr]'`.",
+    )
     text_bytes: PositiveInt = Field(
         default=ITEM_TEXT,
         description="Most bytes of a JSON body, a form or a line of an import besides photos, and "
         "of an item's metadata and sentences together; some routes take less "
         "(operations.md#many-clients-at-once).",
+    )
+    agents_write: bool = Field(
+        default=False,
+        description="Whether agents whose key may write get the tools that add, change and delete "
+        "items (integration.md#agents).",
     )
     fetch: bool = Field(
         default=False,
@@ -226,8 +255,18 @@ class Settings(RenamedSettings):
         description="Shape of log records, `json` or `plain` (operations.md#logs); `plain` on a "
         "terminal, else `json` if not set.",
     )
+    audit: Path | None = Field(
+        default=None,
+        description="File that gets a line of JSON for each change and each key "
+        "(operations.md#audit); none if not set.",
+    )
     log_queries: bool = Field(
         default=False, description="Log what people search for, in the line of each request."
+    )
+    events: bool = Field(
+        default=False,
+        description="Write what people search for, find and click into `events` of the data "
+        "folder (operations.md#events).",
     )
     cors_origins: tuple[str, ...] = Field(
         default=(),
@@ -283,10 +322,23 @@ class Settings(RenamedSettings):
         chosen = chosen_model.read(data := Path(values.get("data", DATA)))
         return values if chosen is None else values | {"matcher": data / chosen.matcher}
 
+    @field_validator("ocr")
+    @classmethod
+    def _check_ocr(cls, ocr: bool) -> bool:
+        """Raise ValueError without the extra for text."""
+        if ocr and not visible_words.readable():
+            raise ValueError(visible_words.MISSING)
+        return ocr
+
     @property
     def keys_file(self) -> Path:
         """The path of the file of keys."""
         return self.keys or self.data / "keys.jsonl"
+
+    @property
+    def events_folder(self) -> Path | None:
+        """The folder of events; None if none are written."""
+        return self.data / "events" if self.events else None
 
     @property
     def log_style(self) -> Literal["json", "plain"]:

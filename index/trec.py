@@ -61,9 +61,11 @@ def from_csv(lines: Iterable[str]) -> Iterator[Judgement]:
 
 
 def from_jsonl(lines: Iterable[str]) -> Iterator[Judgement | None]:
-    """Read one object a line."""
+    """Read an object a line; None for a null id, without hits."""
     for line in lines:
-        yield judgement(json.loads(line)) if line.strip() else None
+        row = json.loads(line) if line.strip() else {"id": None}
+        nothing = isinstance(row, Mapping) and row.get("id", "") is None
+        yield None if nothing else judgement(row)
 
 
 def from_trec(lines: Iterable[str]) -> Iterator[Judgement | None]:

@@ -16,6 +16,7 @@ from typing import Protocol
 
 from torch import Tensor
 
+from models.rooms import PREFIX
 from models.towers import Sight
 from models.types import FragmentBag, Span
 
@@ -157,15 +158,15 @@ def names(kind: str) -> list[str]:
     """The models of a kind, one of KINDS, in alphabetical order."""
     if kind not in KINDS:
         raise LookupError(f"no kind of model {kind!r}; there are: {', '.join(KINDS)}")
-    package = importlib.import_module(f"models.{kind}")
+    package = importlib.import_module(f"{PREFIX}models.{kind}")
     return sorted(module.name for module in pkgutil.iter_modules(package.__path__))
 
 
 def find(kind: str, name: str) -> ModuleType:
     """The module of one model; LookupError names the ones there are."""
     if kind == MATCHERS:
-        return importlib.import_module("models.matcher")
+        return importlib.import_module(f"{PREFIX}models.matcher")
     registered = names(kind)
     if name not in registered:
         raise LookupError(f"no model {name!r} among {kind}; there are: {', '.join(registered)}")
-    return importlib.import_module(f"models.{kind}.{name}")
+    return importlib.import_module(f"{PREFIX}models.{kind}.{name}")

@@ -19,7 +19,8 @@ ROOMS = (
     *("models/grounders", "models/image_towers", "models/proposers", "models/text_towers"),
     *("models/vision", "training", "benchmarks", "client", "tests", "tessera.py"),
 )
-PAGE = [file for file in sorted((ROOT / "app" / "page").iterdir()) if file.suffix != ".svg"]
+PICTURES = (".svg", ".png")
+PAGE = [file for file in sorted((ROOT / "app" / "page").iterdir()) if file.suffix not in PICTURES]
 MOST_WORDS = 12
 ASIDE = re.compile(r"\([^()]*\)")  # shapes and citations
 WORD = re.compile(r"[^\W\d_][\w'’./-]+|\ba\b")  # of two letters and more: others are symbols

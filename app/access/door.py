@@ -155,10 +155,11 @@ async def admit(
     """The caller of a request, while it runs; Unauthorized, Forbidden or TooManyRequests."""
     door: Door = request.app.state.door
     needed = next(Role(scope) for scope in security_scopes.scopes if scope != UNBOUND)
+    request.state.needed = needed  # for the audit
     caller = await door.caller(request, key, session, needed)
     if caller is not ANYONE:
-        _check(caller, needed, unbound=UNBOUND in security_scopes.scopes)
         note(key=caller.name)
+        _check(caller, needed, unbound=UNBOUND in security_scopes.scopes)
     if request.query_params:
         _check_parameters(request)
     request.state.caller = caller

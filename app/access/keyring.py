@@ -167,7 +167,7 @@ def check_lock(settings: Settings, keyring: Keyring) -> None:
             + (f" ({damage})" if damage else "")
             + "; remove it, or add one: tessera keys add NAME --role admin"
         )
-    if not (keyring.required or settings.open or _is_local(settings.host)):
+    if not (keyring.required or settings.open or is_local(settings.host)):
         raise ValueError(
             f"others can reach {settings.host or 'this address'}, and there are no keys; add one: "
             "tessera keys add NAME --role admin, or let everyone do everything: tessera serve "
@@ -175,7 +175,7 @@ def check_lock(settings: Settings, keyring: Keyring) -> None:
         )
 
 
-def _is_local(host: str) -> bool:
+def is_local(host: str) -> bool:
     """Return whether only this machine can reach an address."""
     try:
         return ip_address(host).is_loopback

@@ -12,7 +12,7 @@ from itsdangerous import BadData, URLSafeSerializer
 
 from app.schemas.fields import LONGEST_CURSOR
 from app.schemas.regions import RegionSearch
-from app.schemas.search import Search
+from app.schemas.search import ImageSearch, Search
 from index.filters import describe, parse
 from index.search.requests import Answer, HitKey, Request
 from models.text.queries import Query
@@ -67,6 +67,8 @@ def kind_of_hits(request: Search, query: Query) -> str:
     settings = [type(request).__name__, request.collection, filter_, request.min_probability]
     if isinstance(request, RegionSearch):
         settings.append(request.per_photo)
+    elif isinstance(request, ImageSearch) and request.collapse is not None:
+        settings.append(request.collapse)
     return name_of_list("hits", *settings, parts, vectors)
 
 

@@ -12,13 +12,18 @@ from index.listing.requests import FacetRequest, ListPlace, ListRequest
 
 
 def read_list(
-    facets: Sequence[str | FacetIn], sort: SortIn | None, limit: int, after: ListPlace | None
+    facets: Sequence[str | FacetIn],
+    sort: SortIn | None,
+    limit: int,
+    after: ListPlace | None,
+    collapse: str | None = None,
 ) -> ListRequest:
     """The list that a request asks for."""
     return ListRequest(
         facets=read_facets(facets),
         sort=sort.key if sort else None,
         descending=sort is not None and sort.order == "desc",
+        collapse=collapse,
         limit=limit,
         after=after,
     )

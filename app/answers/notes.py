@@ -71,6 +71,14 @@ def note_unknown_values(
     return list(islice(notes, MOST_NOTES))
 
 
+def doubt(probabilities: Iterable[float | None], weak_below: float | None, like: str) -> str | None:
+    """Write the doubt about unlikely hits; None for a likely one."""
+    known = [probability for probability in probabilities if probability is not None]
+    if weak_below is None or not known or max(known) >= weak_below:
+        return None
+    return f"Nothing here {like} that; these are the nearest."
+
+
 def _note_unknown(key: str, known: Collection[str], example: Callable[[str], Any]) -> str:
     for name in dict.fromkeys((key, key.partition(".")[0])):  # "size.height" is in "size"
         value = None if name in known else example(name)

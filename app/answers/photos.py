@@ -7,9 +7,8 @@ from functools import partial
 
 from app.answers.cursors import Cursors, kind_of_hits, name_of_list
 from app.answers.facets import facet_out, read_list, read_place
-from app.answers.items import about_photo, notes_of, photo_address
+from app.answers.items import about_photo, notes_of, photo_address, second_of
 from app.answers.search import (
-    AboutHits,
     check_together,
     find_page,
     image_hit,
@@ -21,19 +20,23 @@ from app.answers.search import (
 from app.engine.engine import Engine
 from app.engine.photo_search import (
     ListedPhotos,
+    RankedPhotos,
     find_weak_line,
     list_photos,
+    rank_photos,
     read_dates,
+    read_groups,
     read_words,
+    score_words,
 )
 from app.schemas.facets import SortIn
-from app.schemas.hits import ImageHit, ImageHits, QueryFilter, SearchedOut, WordGave
+from app.schemas.hits import ImageHit, ImageHits, QueryFilter, SearchedOut, WordBox, WordGave
 from app.schemas.search import ImageSearch, Search
 from index.items import Item
 from index.listing.requests import ListPlace, ListRequest
 from index.photos.dates import KEY, QueryDate, write_filter
 from index.photos.words import PhotoWords
-from index.search.requests import Hit, Request, WordGains
+from index.search.requests import Answer, Hit, Request, WordGains
 from models.text.queries import Query
 from models.text.reading import NOTHING_KNOWN, blank
 from models.vision.images import Photo
@@ -112,8 +115,7 @@ def _search(engine: Engine, search: ImageSearch, photo: Photo | None) -> ImageHi
             raise ValueError("min_probability: it needs a query; leave it out to list all photos")
         return _list(engine, asked)
     if not search.lists:
-        hits, about = _find_page(engine, search, asked)
-        return ImageHits(hits=hits, **about)
+        return _find_page(engine, search, asked)
     weak_below = find_weak_line(engine, search.collection, asked.query, asked.gains)
     least = (weak_below or 0.0) if search.min_probability is None else search.min_probability
     asked = Asked(search, asked.query, asked.words, least, weak_below)
@@ -148,29 +150,56 @@ def _drop_notes(query: Query, named: frozenset[str]) -> Query:
     return replace(query, notes=notes)
 
 
-def _find_page(
-    engine: Engine, search: ImageSearch, asked: Asked
-) -> tuple[list[ImageHit], AboutHits]:
+def _find_page(engine: Engine, search: ImageSearch, asked: Asked) -> ImageHits:
+    """Find a page of the best photos; of groups, with the number of their items."""
+    if search.collapse is not None:
+        passing = Request("images", asked.query, where=search.filter)
+        ranked, page = _rank_page(engine, search, asked, passing)
+        return page.model_copy(update={"groups": ranked.counts.groups})
     make = partial(_make_hit, asked.words)
-    return find_page(engine, search, asked.query, "images", make, words=asked.gains)
+    hits, about = find_page(engine, search, asked.query, "images", make, words=asked.gains)
+    return ImageHits(hits=hits, **about)
 
 
 def _rank(engine: Engine, asked: Asked) -> ImageHits:
     """Find a page of the best photos, and count all from a probability on."""
-    search = asked.search
-    exactly = search.model_copy(update={"min_probability": asked.least, "exact": True})
-    hits, about = _find_page(engine, exactly, asked)
-    about["weak_below"] = asked.weak_below
-    listed = list_photos(
-        engine, search.collection, asked.request, _read_list(search, None), paged=False
+    exactly = asked.search.model_copy(update={"min_probability": asked.least, "exact": True})
+    ranked, hits = _rank_page(engine, exactly, asked, asked.request)
+    counts = ranked.counts
+    return hits.model_copy(
+        update={
+            "weak_below": asked.weak_below,
+            "min_probability": asked.least,
+            "total": counts.total,
+            "groups": counts.groups,
+            "facets": [facet_out(facet) for facet in counts.facets],
+        }
     )
-    return ImageHits(
-        hits=hits,
-        min_probability=asked.least,
-        total=listed.counts.total,
-        facets=[facet_out(facet) for facet in listed.counts.facets],
-        **about,
+
+
+def _rank_page(
+    engine: Engine, search: ImageSearch, asked: Asked, counted: Request
+) -> tuple[RankedPhotos, ImageHits]:
+    """Find a page of the best photos, each with the number of items that it stands for."""
+    ranked = list[RankedPhotos]()
+    groups = None
+    if search.collapse is not None:
+        groups = read_groups(engine, search.collection, search.collapse)
+
+    def find(page: Request) -> tuple[Answer, dict[str, Item]]:
+        request = _read_list(search, None)
+        ranked.append(rank_photos(engine, search.collection, counted, page, request))
+        return ranked[0].answer, ranked[0].items
+
+    def make(search: Search, query: Query, hit: Hit, item: Item) -> ImageHit:
+        image = _make_hit(asked.words, search, query, hit, item)
+        image.variants = ranked[0].variants.get(hit.revision, 1)
+        return image
+
+    hits, about = find_page(
+        engine, search, asked.query, "images", make, words=asked.gains, groups=groups, find=find
     )
+    return ranked[0], ImageHits(hits=hits, **about)
 
 
 def _list(engine: Engine, asked: Asked) -> ImageHits:
@@ -179,9 +208,8 @@ def _list(engine: Engine, asked: Asked) -> ImageHits:
     cursors, kind = Cursors(engine.catalog.secret), _kind(search, query)
     after = read_place(cursors, search.cursor, kind) if search.cursor is not None else None
     request = _read_list(search, after)
-    listed = list_photos(engine, search.collection, asked.request, request, paged=True)
+    listed = list_photos(engine, search.collection, asked.request, request)
     page, counts = listed.page, listed.counts
-    assert page is not None
     hits = [_make_listed_hit(asked, listed, item) for item in listed.items.values()]
     notes = note_unknown(engine, search, hits, [*request.listed_keys])
     return ImageHits(
@@ -192,6 +220,7 @@ def _list(engine: Engine, asked: Asked) -> ImageHits:
         searched=_describe_search(listed),
         min_probability=asked.least,
         total=counts.total,
+        groups=counts.groups,
         facets=[facet_out(facet) for facet in counts.facets],
         hits=hits,
         cursor=cursors.write(kind, astuple(page.place)) if page.place else None,
@@ -204,43 +233,71 @@ def _make_hit(
     """An item by its best photo, with what its words gave."""
     image = image_hit(search, query, hit, item)
     if words is not None and hit.words:
-        image.words = _words_out(words, hit.revision, hit.words)
+        image.words = words_out(words, item, hit.words)
     return image
 
 
-def _words_out(words: PhotoWords, revision: int, given: float) -> list[WordGave]:
+def explain_words(
+    engine: Engine, collection: str, name: str, text: str, query: Query
+) -> list[WordGave]:
+    """The shares of a stored item's words in its score."""
+    item = engine.read(collection, engine.catalog.get, name)
+    words = read_words(engine, collection, text)
+    given = score_words(engine, words, item.revision, query)
+    return words_out(words, item, given) if given else []
+
+
+def words_out(words: PhotoWords, item: Item, given: float) -> list[WordGave]:
+    """The shares of an item's words, and their places in its photos."""
     return [
-        WordGave(word=part.word, field=part.field, gave=part.gave)
-        for part in words.split(revision, given)
+        WordGave(
+            word=part.word,
+            field=part.field,
+            gave=part.gave,
+            boxes=[
+                WordBox(photo=place.photo, box=place.corners)
+                for place in words.find_places(part, item.metadata)
+                if place.photo < len(item.photos)
+            ],
+        )
+        for part in words.split(item.revision, given)
     ]
 
 
 def _make_listed_hit(asked: Asked, listed: ListedPhotos, item: Item) -> ImageHit:
-    """A listed item: by its best photo, or by its first where looks are not asked for."""
-    assert listed.page is not None
+    """A listed item by its best photo.
+
+    Without looks it is the first photo, or the first with a word.
+    """
     hit, search = listed.page.hits.get(item.id), asked.search
+    variants = listed.page.variants[item.id]
     if hit is not None:
-        return _make_hit(asked.words, search, asked.query, hit, item)
+        image = _make_hit(asked.words, search, asked.query, hit, item)
+        return image.model_copy(update={"variants": variants})
     named = listed.page.named[item.id]
+    words = words_out(asked.words, item, named) if asked.words and named else []
+    photo = next((place.photo for word in words for place in word.boxes), 0)
     return ImageHit(
         id=item.id,
         score=named,
         probability=None,
-        photo=0,
-        image=photo_address(search.collection, item.id, 0),
-        **about_photo(search.collection, item.id, item.photos, 0),
+        photo=photo,
+        second=second_of(item, photo),
+        image=photo_address(search.collection, item.id, photo),
+        **about_photo(search.collection, item.id, item.photos, photo),
         metadata=search.choose_metadata(item.metadata),
         sentences=list(item.sentences),
         links=[],
         phrases=[],
-        words=_words_out(asked.words, item.revision, named) if asked.words and named else [],
+        words=words,
+        variants=variants,
     )
 
 
 def _describe_search(listed: ListedPhotos) -> SearchedOut:
     """Every photo was looked at, and those that codes could not tell apart were scored exactly."""
     counts, page = listed.counts, listed.page
-    damaged = counts.damaged | (page.damaged if page else frozenset())
+    damaged = counts.damaged | page.damaged
     return SearchedOut(
         exact=True,
         rows=counts.rows,
@@ -253,7 +310,7 @@ def _describe_search(listed: ListedPhotos) -> SearchedOut:
 
 
 def _read_list(search: ImageSearch, after: ListPlace | None) -> ListRequest:
-    return read_list(search.facets, search.sort, search.limit, after)
+    return read_list(search.facets, search.sort, search.limit, after, search.collapse)
 
 
 def _kind(search: ImageSearch, query: Query) -> str:

@@ -25,7 +25,7 @@ from app.telemetry.requests import note, stage
 from index.bags import photo_at
 from index.filters import parse, simple_parts
 from index.items import Item
-from index.search.requests import Answer, Hit, Request, WordGains
+from index.search.requests import Answer, Groups, Hit, Request, WordGains
 from index.segments.rows import Side
 from models.scores import alignment
 from models.text.queries import Query
@@ -162,10 +162,13 @@ def find_page(
     hit_out: Callable[[Search, Query, Hit, Item], HitOut],
     per_photo: int | None = None,
     words: WordGains | None = None,
+    groups: Groups | None = None,
+    find: Callable[[Request], tuple[Answer, dict[str, Item]]] | None = None,
 ) -> tuple[list[HitOut], AboutHits]:
     """Find a page of hits as JSON, and the fields about them.
 
-    With `per_photo` hits are regions, of which a photo has so many at most; `words` raise photos.
+    With `per_photo` hits are regions, of which a photo has so many at most; `words` raise photos,
+    of which only the best of `groups` is a hit. `find` finds them otherwise than a search.
     """
     request = Request(
         side,
@@ -176,12 +179,13 @@ def find_page(
         exact=search.exact,
         per_photo=per_photo,
         words=words,
+        groups=groups,
     )
     cursors = Cursors(engine.catalog.secret)
     if search.cursor is not None:
         request = start_page(cursors, search, request)
     items: dict[str, Item]
-    answer, items = engine.search(search.collection, request)
+    answer, items = find(request) if find else engine.search(search.collection, request)
     hits: list[HitOut] = [
         hit_out(search, query, hit, items[hit.item])
         for hit in answer.hits

@@ -10,10 +10,22 @@ from __future__ import annotations
 
 import typer
 
-from app.cli import cluster, collections, explain, index, keys, models, search, serve, upkeep
+from app.cli import (
+    agents,
+    cluster,
+    collections,
+    explain,
+    index,
+    keys,
+    models,
+    search,
+    serve,
+    upkeep,
+)
 
 app = typer.Typer(no_args_is_help=True, help="Search photos by sentences, and see why.")
 app.command()(serve.serve)
+app.command()(agents.mcp)
 app.command()(upkeep.migrate)
 app.command()(search.search)
 app.command()(search.rank)

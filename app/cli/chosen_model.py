@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from app import chosen_model
 from app.chosen_model import FOLDER, SHIPPED, ChosenModel
 from models import header, shipped
+from models.rooms import PREFIX
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -48,7 +49,7 @@ class Commands:
     def run(self, *arguments: str, matcher: Path | None = None) -> str:
         """Run a command and return its output; Interrupted if it fails."""
         environment = os.environ | ({"TESSERA_MATCHER": str(matcher)} if matcher else {})
-        command = [sys.executable, "-m", "tessera", *arguments]
+        command = [sys.executable, "-m", f"{PREFIX}tessera", *arguments]
         with self._lock:
             if self.ended.is_set():
                 raise Interrupted("the service ends")

@@ -22,6 +22,7 @@ from app.imports.departed import Departures, NothingDeleted, can_be_synced
 from app.imports.folders.object_walk import find_objects
 from app.imports.folders.objects import ObjectFolder
 from app.imports.folders.reports import list_paths
+from app.imports.folders.series import group_photos
 from app.imports.folders.watching import FolderWatch
 from app.imports.photo_files import FileReading
 from app.imports.sources import ImportOutcome, ItemSource, readable
@@ -100,13 +101,21 @@ class PathImport:
             self._import_files(others)
         if not self.settings.cluster:  # whose shards build what they need
             self.engine.indexes.build()
+            self._group_photos()
         return self.tally
+
+    def _group_photos(self) -> None:
+        """Put near-duplicates into series, and print the number of changes."""
+        if self.settings.series and self.engine.knows(self.collection):
+            grouped = group_photos(self.engine, self.collection)
+            if grouped.changed:
+                _print_note(f"{grouped.changed:,} photos changed their series of near-duplicates")
 
     def _import_files(self, paths: Sequence[Place]) -> None:
         """Import folders, photos and .jsonl files together."""
         exclude = GitIgnoreSpec.from_lines(self.options.exclude)
         departures = {path: Departures(path) for path in paths if can_be_synced(path)}
-        reading = FileReading(self.settings.positions)
+        reading = FileReading.of(self.settings)
         found = ((path, find(path, exclude, reading)) for path in paths)
         watching = (
             departures[path].watch(sources) if path in departures else sources

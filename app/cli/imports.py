@@ -14,7 +14,7 @@ from rich.console import Console
 from app.engine import cluster
 from app.engine.engine import Engine
 from app.imports import storing
-from app.imports.fetching import Fetcher, refuse
+from app.imports.fetching import choose_fetch
 from app.imports.folders.reports import ImportReport
 from app.imports.photo_decoders import Allowance, Decoders
 from app.imports.progress import note_progress
@@ -124,7 +124,7 @@ def open_import(
                 batch=settings.batch,
                 most_bytes=settings.upload_bytes,
                 decode=decode,
-                fetch=Fetcher(settings.upload_bytes).fetch if settings.fetch else refuse,
+                fetch=choose_fetch(settings),
             )
         if count is None:
             yield outcomes

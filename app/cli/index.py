@@ -13,7 +13,7 @@ from rich.table import Table
 from typer.core import TyperGroup
 
 from app import priority
-from app.cli import deleted
+from app.cli import deleted, duplicates
 from app.cli.options import Data, Named, OnCluster, check_paths, plain_errors, settings_for
 from app.defaults import DEFAULT_COLLECTION
 from index.progress import show
@@ -166,6 +166,7 @@ def add(
 
 
 app.command("deleted")(deleted.list_deleted)
+app.command("duplicates")(duplicates.list_duplicates)
 
 
 @app.command()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from getpass import getuser
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from rich.console import Console
@@ -11,6 +12,9 @@ from rich.markup import escape
 from rich.table import Table
 
 from app.cli.options import Data, plain_errors, settings_for
+
+if TYPE_CHECKING:
+    from app.settings import Settings
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -50,7 +54,8 @@ def add(
 
     `tessera keys add shop-page --role read --collection shop --rate-limit 600/minute`
     """
-    file = settings_for(keys=keys, data=data).keys_file
+    settings = settings_for(keys=keys, data=data)
+    file = settings.keys_file
     with plain_errors():
         from app.access.key_file import add_key
         from app.access.keys import make_key
@@ -64,6 +69,8 @@ def add(
             concurrency_limit=concurrency_limit,
         )
         add_key(file, key)
+        bound = {"collections": ", ".join(key.collections)} if key.collections else {}
+        _audit(settings, f"keys add {key.name}", role=key.role, **bound)
     typer.echo(secret)
     typer.echo(f"This is the only time that the key is shown. {file} holds its hash.", err=True)
 
@@ -96,12 +103,14 @@ def remove(name: Name, keys: File = None, data: Data = None) -> None:
 
     Example: `tessera keys remove anna`
     """
-    file = settings_for(keys=keys, data=data).keys_file
+    settings = settings_for(keys=keys, data=data)
+    file = settings.keys_file
     with plain_errors():
         from app.access.key_file import read_keys, remove_key
 
         remove_key(file, name)
         left = read_keys(file)
+    _audit(settings, f"keys remove {name}")
     typer.echo(f"{name} is no key any more.", err=True)
     if not left:
         typer.echo(
@@ -109,3 +118,10 @@ def remove(name: Name, keys: File = None, data: Data = None) -> None:
             "or delete the file and restart them to serve without keys.",
             err=True,
         )
+
+
+def _audit(settings: Settings, what: str, **facts: str) -> None:
+    """Add a line to the audit, by this system's user."""
+    from app.telemetry.audit import AuditLog
+
+    AuditLog(settings.audit).add(getuser(), what, **facts)

@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
 
+from models.rooms import PREFIX
+
 
 class PhotoFollower:
     """Indexes photos at a lower priority, with one matcher and later another."""
@@ -22,7 +24,7 @@ class PhotoFollower:
     def start(self, matcher: Path) -> None:
         """Index with a matcher from now on, instead of any other."""
         options = ("--watch", "--rescan", str(self._rescan), "--parent", str(os.getpid()))
-        command = [sys.executable, "-m", "tessera", "index", *self._photos, *options]
+        command = [sys.executable, "-m", f"{PREFIX}tessera", "index", *self._photos, *options]
         command += ["--data", str(self._data)]
         with self._lock:
             self._stop()

@@ -106,8 +106,10 @@ def _print_photos(answer: ImageHits) -> None:
     if answer.total is not None:
         Console().print(f"{answer.total:,} photos")
     if answer.hits:
-        doubts = _doubt([hit.probability for hit in answer.hits], answer.weak_below, "looks like")
-        Console().print(_make_photo_table(answer.hits), *doubts)
+        from app.answers.notes import doubt
+
+        doubts = doubt((hit.probability for hit in answer.hits), answer.weak_below, "looks like")
+        Console().print(_make_photo_table(answer.hits), *filter(None, [doubts]))
     elif not answer.searched.rows and (answer.query.fragments or answer.query.text is None):
         Console().print("Nothing is indexed yet: tessera index FOLDER")
     elif answer.query.fragments:
@@ -160,17 +162,11 @@ def _make_table(text: str, query: Query, hits: Sequence[Hit], items: Mapping[str
 
 def _describe_doubts(hits: Sequence[Hit], weak_below: float | None) -> list[str]:
     """Return a sentence if no hit is likely."""
+    from app.answers.notes import doubt
     from index.bags import IMAGE
 
     like = "looks like" if hits[0].position <= IMAGE else "says"
-    return _doubt([hit.probability for hit in hits], weak_below, like)
-
-
-def _doubt(probabilities: Sequence[float | None], weak_below: float | None, like: str) -> list[str]:
-    probable = [probability for probability in probabilities if probability is not None]
-    if weak_below is None or not probable or max(probable) >= weak_below:
-        return []
-    return [f"Nothing here {like} that; these are the nearest."]
+    return [*filter(None, [doubt((hit.probability for hit in hits), weak_below, like)])]
 
 
 def rank(

@@ -116,7 +116,7 @@ def serve(
 
         check_lock(settings, Keyring.of(settings))
         check_certificate(settings)
-        settings = fit_connections(settings)
+        settings = fit_connections(offer_originals(settings, photos or ()))
         listener = bind_socket(settings.host, settings.port)
     demo_name = demo or ("photos" if with_sample and not photos else None)
     try:
@@ -219,6 +219,19 @@ def _serve_by_workers(settings: Settings, listener: socket.socket) -> None:
     with share():
         # What uvicorn.run does itself, which takes only the name of an application.
         Multiprocess(config, sockets=[listener]).run()
+
+
+def offer_originals(settings: Settings, photos: Sequence[str]) -> Settings:
+    """Let this machine alone read files below served folders.
+
+    Not behind a proxy, which `allowed_hosts` name: files have positions, and display copies none.
+    """
+    from app.access.keyring import is_local
+
+    folders = tuple(Path(folder).resolve() for folder in photos if "://" not in folder)
+    if settings.originals or settings.allowed_hosts or not is_local(settings.host):
+        return settings
+    return settings.model_copy(update={"originals": folders})
 
 
 def check_certificate(settings: Settings) -> None:

@@ -20,7 +20,8 @@ class DrawnLink:
     """A phrase's similarity to the `whole` photo and to its `box`.
 
     `box` is None if the whole photo answers; `whole` is None if the two are not separated.
-    A link that is not `supported` has no region, even if its similarity is high.
+    A link that is not `supported` has no region, even if its similarity is high. One that is not
+    `of_photo` comes from words of the photo's item.
     """
 
     span: Span
@@ -29,6 +30,7 @@ class DrawnLink:
     similarity: float
     whole: float | None = None
     supported: bool = True
+    of_photo: bool = True
 
     def overlaps(self, other: DrawnLink) -> bool:
         """Return whether the two fragments share a character."""

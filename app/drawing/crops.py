@@ -57,6 +57,13 @@ def draw_sheet(crops: Sequence[Crop]) -> bytes:
         return _encode(sheet, WEBP)
 
 
+def shrink(picture: bytes, side: int) -> bytes:
+    """Make a WebP file of at most `side` pixels of a picture."""
+    with stage("draw"), Image.open(BytesIO(picture)) as image:
+        image.thumbnail((side, side))
+        return _encode(image.convert("RGB"), WEBP)
+
+
 def _encode(picture: Image.Image, kind: str) -> bytes:
     file = BytesIO()
     picture.save(file, "WEBP" if kind == WEBP else "JPEG", quality=QUALITY)

@@ -104,8 +104,13 @@ PNG, SVG = "image/png", "image/svg+xml"
 
 
 @stage("draw")
-def draw_alignment(pixels: Tensor, text: str, alignment: Alignment, kind: str) -> bytes:
-    """Draw the alignment of a photo, uint8 RGB (3, height, width), and a text."""
+def draw_alignment(
+    pixels: Tensor, text: str, alignment: Alignment, kind: str, words: Sequence[DrawnLink] = ()
+) -> bytes:
+    """Draw the alignment of a photo, uint8 RGB (3, height, width), and a text.
+
+    `words` of the photo's item add to it.
+    """
     links = []
     for phrase in alignment.phrases:
         box = None if phrase.region is None else alignment.image.places[phrase.region]
@@ -113,7 +118,8 @@ def draw_alignment(pixels: Tensor, text: str, alignment: Alignment, kind: str) -
         links.append(
             DrawnLink(phrase.span, phrase.words(text), box, phrase.similarity, phrase.whole)
         )
-    return _draw_file(pixels, text, links, alignment.score, kind)
+    score = alignment.score + sum(word.similarity for word in words)
+    return _draw_file(pixels, text, [*links, *words], score, kind)
 
 
 @stage("draw")

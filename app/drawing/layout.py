@@ -48,7 +48,8 @@ def lay_out(
     inline, after = order_links(links)
     ordered = [*inline, *after]
     # A phrase that speaks against the photo is no answer of the whole photo.
-    answered = [link for link in ordered if link.supported and (link.box or link.similarity >= 0)]
+    shown = (link for link in ordered if link.supported and link.of_photo)
+    answered = [link for link in shown if link.box or link.similarity >= 0]
     boxes = dict.fromkeys(link.box for link in answered)
     top = MARGIN + (TAB if None in boxes else 0)
     photo = Rect(MARGIN, top, max(round(size[0] * zoom), 1), max(round(size[1] * zoom), 1))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dis
 
+from models.rooms import PREFIX
+
 ROOMS = frozenset({"app", "index", "models"})
 PASSED_ON = frozenset({"asyncio", "concurrent", "multiprocessing"})  # raise what others raised
 BUILT_IN = (ValueError, LookupError)  # a caller's mistake if our code says so
@@ -30,4 +32,4 @@ def is_bug(error: BaseException) -> bool:
 
 
 def _room(module: str) -> str:
-    return module.partition(".")[0]
+    return module.removeprefix(PREFIX).partition(".")[0]

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from app import __version__
 from app.settings import Settings
+from models import extras
+from models.rooms import PREFIX
 
 if TYPE_CHECKING:
     from app.engine.inference import Models
@@ -19,11 +21,11 @@ if TYPE_CHECKING:
 def import_cluster() -> ModuleType:
     """Import index.cluster.cluster; ValueError without Ray."""
     try:
-        return import_module("index.cluster.cluster")
+        return import_module(f"{PREFIX}index.cluster.cluster")
     except ModuleNotFoundError as absent:
         if absent.name != "ray":
             raise
-        raise ValueError("a cluster needs Ray: pip install 'tessera[cluster]'") from absent
+        raise ValueError(f"a cluster needs Ray: {extras.install('cluster')}") from absent
 
 
 def connect(settings: Settings) -> ModuleType:

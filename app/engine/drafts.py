@@ -16,6 +16,7 @@ from index.items import Entry, Picture
 from models.registry import Matcher
 from models.vision import images
 from models.vision.images import DisplayCopy
+from models.vision.visible_words import VisibleWord
 
 TITLES = ("title", "name")  # keys of metadata
 LONGEST_TITLE = 1_000  # characters; a longer text is none
@@ -25,14 +26,16 @@ Decode = Callable[[bytes], DisplayCopy]  # images.read, or a pool of processes t
 
 @dataclass(frozen=True, slots=True)
 class PhotoFile:
-    """The photos of a file, several of a video, and its own metadata.
+    """The photos of a file, several of a video, and its metadata.
 
-    A digest stands for each photo's original.
+    A digest stands for each photo's original. The words in each photo are empty if not read.
     """
 
     copies: tuple[DisplayCopy, ...]
     digests: tuple[str, ...]
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    words: tuple[tuple[VisibleWord, ...], ...] = ()
+    notes: tuple[str, ...] = ()  # on all photos
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +89,7 @@ class Draft:
             self,
             pictures=(*self.pictures, *pictures),
             pixels=(*self.pixels, *(copy.pixels for copy in file.copies)),
-            notes=tuple(dict.fromkeys((*self.notes, *notes))),
+            notes=tuple(dict.fromkeys((*self.notes, *notes, *file.notes))),
         )
 
     def with_photos(self, photos: Iterable[bytes], decode: Decode = images.read) -> Draft:

@@ -14,6 +14,7 @@ from app import memory
 from app.defaults import DEFAULT_COLLECTION
 from app.engine import follower_process as follower
 from app.engine.bounds import Bounds, OutOfBounds
+from app.engine.curations import Curation, Curations
 from app.engine.drafts import Draft, embed
 from app.engine.inference import Models
 from app.engine.refusals import each, write_each
@@ -60,6 +61,7 @@ class Engine:
         self.models, self.catalog, self.folder = models, catalog, folder
         self.bounds = Bounds(catalog.names)
         self.thumbnails = Thumbnails()
+        self.curations = Curations(catalog, synonyms)
         self.indexes = indexes or Indexes(
             catalog, folder, models.calibration, device, synonyms, follower.__name__
         )
@@ -185,6 +187,12 @@ class Engine:
     def index(self, collection: str) -> Index:
         """Open the index of a collection."""
         return self.indexes.of(self.open(collection, reading=True))
+
+    def curate(self, home: Collection) -> Curation:
+        """Let searches of a collection use its newest synonyms; returns its curation."""
+        curation = self.curations.of(home)
+        self.indexes.of(home).documents.use(curation.synonyms)
+        return curation
 
     def read(
         self,

@@ -22,10 +22,11 @@ from models.checkpoint import Checkpoint
 from models.registry import Caption, Captioner, Generation, Grounder, Matcher
 from models.scores import alignment
 from models.scores.presence import Presence, Verdict, judge_photo
-from models.text import parsing, queries, reading
+from models.text import parsing, query_drafts, reading
 from models.text.limits import refuse_huge, refuse_many
 from models.text.noun_phrases import noun_phrases
-from models.text.queries import Query, Reader
+from models.text.queries import Query
+from models.text.query_drafts import Reader
 from models.types import Box, FragmentBag, Link, Span
 from models.vision import backbones, images
 from models.vision.images import Photo
@@ -136,7 +137,7 @@ class Models:
         self.calibrated = captions if captions and captions.matcher == matcher.fingerprint else None
         share_sight(self.matcher.sight, self.captioner, self.region_captioner)
         # The next page of an answer, and what many people type, is embedded once.
-        self._embed = partial(queries.of_several, self.matcher, known=self.words)
+        self._embed = partial(query_drafts.of_several, self.matcher, known=self.words)
         self._remembered = lru_cache(maxsize=REMEMBERED)(self._embed)
 
     @classmethod
@@ -336,7 +337,7 @@ class Models:
         different = list(dict.fromkeys(texts))
         with stage("embed_text"):
             if self.presence is not None:
-                asked = queries.of_things(self.matcher, different, self.words, self.presence)
+                asked = query_drafts.of_things(self.matcher, different, self.words, self.presence)
             else:
                 asked = self._embed([[(text, 1.0)] for text in different])
         query_of = dict(zip(different, asked, strict=True))

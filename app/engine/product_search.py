@@ -34,6 +34,11 @@ def search(
 def _search(
     home: Collection, engine: Engine, request: ProductRequest, text: str | None, photo: Query | None
 ) -> ProductResult:
+    curation = engine.curate(home)
+    if pinned := curation.list_pinned(text if photo is None and request.sort is None else None):
+        items = engine.catalog.get_many(home, pinned, set())
+        revisions = tuple(items[id_].revision for id_ in pinned if id_ in items)
+        request = replace(request, pinned=revisions)
     embed = None if engine.models.calibration is None else engine.models.query
     item_search = ItemSearch(engine.indexes.of(home), request, text, photo, embed)
     with stage("search"):
@@ -57,4 +62,5 @@ def list_values(engine: Engine, collection: str, key: str, most: int) -> list[Sc
 
 
 def _read_documents(home: Collection, engine: Engine) -> Documents:
+    engine.curate(home)
     return engine.indexes.of(home).documents.current()

@@ -196,7 +196,7 @@ def install(app: FastAPI, headers: Mapping[str, str]) -> None:
         app.add_exception_handler(error, _answer)
     app.add_exception_handler(HTTPException, _answer_http)
     app.add_exception_handler(Exception, partial(_answer_bug, headers))
-    app.add_exception_handler(OSError, _answer_disk)
+    app.add_exception_handler(OSError, _answer)  # of a full disk, such as one while spooling
     app.add_exception_handler(ClientDisconnect, _answer_left_client)
 
 
@@ -212,19 +212,31 @@ def problem(kind: ProblemKind, detail: str, instance: str, **headers: str) -> JS
     return JSONResponse(document.model_dump(), kind.status, headers=headers, media_type=PROBLEM)
 
 
+def find_kind(error: Exception) -> ProblemKind | None:
+    """Find the kind of a failure; None for a bug."""
+    if _is_of_full_disk(error):
+        return KINDS[NoSpace]
+    nearest = next((base for base in type(error).__mro__ if base in KINDS), None)
+    return None if nearest is None or (nearest in BUILT_IN and is_bug(error)) else KINDS[nearest]
+
+
+def _is_of_full_disk(error: Exception) -> bool:
+    return isinstance(error, OSError) and not isinstance(error, NoSpace) and is_full(error)
+
+
 async def _answer(request: Request, error: Exception) -> JSONResponse:
-    nearest = next(base for base in type(error).__mro__ if base in KINDS)
-    if nearest in BUILT_IN and is_bug(error):
+    kind = find_kind(error)
+    if kind is None:
         raise error
-    return problem(KINDS[nearest], _detail(error), request.url.path, **_headers(error))
+    return problem(kind, describe_failure(error), request.url.path, **_headers(error))
 
 
-def _detail(error: Exception) -> str:
+def describe_failure(error: Exception) -> str:
     """Describe the mistake and a remedy."""
     if isinstance(error, RequestValidationError):  # of parameters; app.validation reads bodies
         mistakes = error.errors()
         return "; ".join(f"{mistake['loc'][-1]}: {mistake['msg']}" for mistake in mistakes)
-    return str(error)
+    return "the disk is full; make room" if _is_of_full_disk(error) else str(error)
 
 
 def _headers(error: Exception) -> dict[str, str]:
@@ -239,13 +251,6 @@ async def _answer_bug(headers: Mapping[str, str], request: Request, _: Exception
     # answer, so the request's id and the security headers are added here.
     named = {REQUEST_ID: correlation_id.get() or "", **headers}
     return problem(UNEXPECTED, "the service failed; its log says why", request.url.path, **named)
-
-
-async def _answer_disk(request: Request, error: Exception) -> JSONResponse:
-    """Answer an OSError of a full disk, such as one while spooling."""
-    if isinstance(error, OSError) and is_full(error):
-        return problem(KINDS[NoSpace], "the disk is full; make room", request.url.path)
-    raise error
 
 
 async def _answer_left_client(_: Request, __: Exception) -> Response:

@@ -16,19 +16,23 @@ from starlette.applications import Starlette
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.http.errors import REQUEST_ID
+from app.roles import Role
+from app.telemetry.audit import AuditLog
 from app.telemetry.metrics import REQUEST_SECONDS, REQUESTS
 from app.telemetry.requests import collect_facts
 
 SANE = re.compile(r"[A-Za-z0-9._:/+=@-]{1,128}")
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+LONGEST_WHAT = 2_000  # characters
 OTHER = "other"  # methods and routes that clients make up
 
 log = logging.getLogger("tessera.requests")
 
 
-def observe(app: Starlette, *, queries: bool) -> None:
+def observe(app: Starlette, *, queries: bool, audit: AuditLog) -> None:
     """Observe all requests of an application; `queries` also logs search texts."""
-    app.add_middleware(ObservationMiddleware, queries=queries)
+    app.add_middleware(ObservationMiddleware, queries=queries, audit=audit)
     app.add_middleware(
         CorrelationIdMiddleware, header_name=REQUEST_ID, validator=None, transformer=sanitise_id
     )
@@ -46,10 +50,10 @@ def sanitise_id(sent: str) -> str:
 
 
 class ObservationMiddleware:
-    """Logs, counts and traces each request."""
+    """Logs, counts and traces each request, and audits changes."""
 
-    def __init__(self, app: ASGIApp, queries: bool) -> None:
-        self.app, self.queries = app, queries
+    def __init__(self, app: ASGIApp, queries: bool, audit: AuditLog) -> None:
+        self.app, self.queries, self.audit = app, queries, audit
         self._hidden = () if queries else ("query",)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -78,6 +82,20 @@ class ObservationMiddleware:
                 raise
             finally:
                 _note(scope, status, perf_counter() - start, facts)
+                self._add_to_audit(scope, status, facts)
+
+    def _add_to_audit(self, scope: Scope, status: int, facts: Mapping[str, str]) -> None:
+        """Add a line for a request to change something, refused ones too."""
+        needed: Role = scope.get("state", {}).get("needed", Role.READ)
+        if scope["method"] in SAFE or not needed.includes(Role.WRITE):
+            return
+        query = scope.get("query_string", b"").decode("latin-1")
+        what = f"{scope['method']} {scope['path']}" + (f"?{query}" if query else "")
+        host = scope["client"][0] if scope.get("client") else ""
+        more = {name: facts[name] for name in ("collection", "tool", "item") if name in facts}
+        request_id = correlation_id.get() or ""
+        about = {"role": needed, "status": status, "address": host, "request_id": request_id}
+        self.audit.add(facts.get("key", "anyone"), what[:LONGEST_WHAT], **about, **more)
 
 
 def _note(scope: Scope, status: int, seconds: float, facts: Mapping[str, str]) -> None:

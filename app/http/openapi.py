@@ -28,6 +28,8 @@ from app.http.errors import (
 )
 from app.http.middleware import CROSS_SITE, TWO_LENGTHS, UNKNOWN_HOST
 from app.schemas.collections import AliasTarget, Renaming
+from app.schemas.curation import PinsIn, SynonymsIn
+from app.schemas.events import ClickIn
 from app.schemas.explain import AlignRequest, CaptionRequest, GroundRequest
 from app.schemas.fields import RequestBody
 from app.schemas.items import Deletion, ImportLine, ImportStatus, ItemBody, ItemPatch
@@ -52,6 +54,7 @@ MODELS = (
     AlignRequest,
     AuditRequest,
     CaptionRequest,
+    ClickIn,
     Deletion,
     GroundRequest,
     ImageSearch,
@@ -59,11 +62,13 @@ MODELS = (
     ImportStatus,
     ItemBody,
     ItemPatch,
+    PinsIn,
     Problem,
     ProductSearch,
     RegionSearch,
     Renaming,
     SessionIn,
+    SynonymsIn,
     TextSearch,
 )
 

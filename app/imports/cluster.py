@@ -21,7 +21,7 @@ from app import priority
 from app.engine.drafts import Draft
 from app.engine.engine import Engine
 from app.imports import settling, source_reading, storing
-from app.imports.fetching import Fetcher, refuse
+from app.imports.fetching import choose_fetch
 from app.imports.photo_decoders import Allowance, Decoders
 from app.imports.sources import ImportOutcome, ItemSource
 from app.settings import Settings
@@ -44,7 +44,7 @@ class SourceReader:
         priority.lower(priority.BACKGROUND)
         self._decode = Decoders(1, Allowance.of(settings))
         self._most = settings.upload_bytes
-        self._fetch = Fetcher(settings.upload_bytes).fetch if settings.fetch else refuse
+        self._fetch = choose_fetch(settings)
 
     def __call__(self, batch: Columns) -> Columns:
         """Return a batch's drafts, or their errors, in order."""

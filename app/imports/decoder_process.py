@@ -7,12 +7,20 @@ import os
 import resource
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import astuple
 from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Any
 
-from app.imports.file_metadata.reading import FileContent, FileLimits, Sidecar, read_file
-from models.vision import photo_decoding
+from app.imports.file_metadata.reading import (
+    FileContent,
+    FileLimits,
+    Sidecar,
+    enlarge,
+    read_file,
+)
+from models.vision import photo_decoding, visible_words
 from models.vision.photo_decoding import ImageError, ImageTooLarge, NotAnImage
 
 REFUSALS = {refusal.__name__: refusal for refusal in (ImageError, ImageTooLarge, NotAnImage)}
@@ -30,8 +38,9 @@ def answer(connection: Connection) -> None:
     endings = request["sidecars"]
     beside = endings and [Sidecar(ending, connection.recv_bytes()) for ending in endings]
     file = Path(os.fsdecode(data)) if request["path"] else data
+    limits = FileLimits(**request["limits"])
     try:
-        content = read_file(file, FileLimits(**request["limits"]), beside)
+        content = read_file(file, limits, beside)
         copies = [photo_decoding.display_jpeg(photo.pixels) for photo in content.photos]
         shown = [photo_decoding.decode(jpeg).pixels for jpeg in copies]
     except ImageError as refused:
@@ -44,6 +53,22 @@ def answer(connection: Connection) -> None:
     for jpeg, pixels in zip(copies, shown, strict=True):
         connection.send_bytes(jpeg)
         connection.send_bytes(pixels.tobytes())
+    if request["text_seconds"]:
+        for words in _read_words(file, limits, content, request["text_seconds"]):
+            connection.send_bytes(json.dumps(words).encode())
+
+
+def _read_words(
+    file: bytes | Path, limits: FileLimits, content: FileContent, seconds: int
+) -> Iterator[dict[str, Any]]:
+    """Yield each photo's words in its own time, or a fault."""
+    try:
+        for pixels in enlarge(file, limits, content):
+            signal.setitimer(signal.ITIMER_PROF, seconds)
+            words = visible_words.read_words(pixels)
+            yield {"words": [(word.text, astuple(word.box), word.line) for word in words]}
+    except Exception as wrong:  # noqa: BLE001 - a library's fault is no reason to lose the photo
+        yield {"fault": f"{type(wrong).__name__}: {wrong}"}
 
 
 def _refuse(connection: Connection, kind: type[ImageError], reason: str) -> None:

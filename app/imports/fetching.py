@@ -25,6 +25,7 @@ from pydantic import ValidationError
 from pydantic_core import Url
 
 from app.schemas.fields import LONGEST_URL
+from app.settings import Settings
 from models.vision.photo_decoding import MOST_BYTES
 
 Address = IPv4Address | IPv6Address
@@ -196,6 +197,11 @@ def refuse(_: str) -> bytes:
     It replaces `Fetcher.fetch` if fetching is switched off.
     """
     raise NotFetched("image_url is switched off here; TESSERA_FETCH=true switches it on")
+
+
+def choose_fetch(settings: Settings) -> Fetch:
+    """Return the function for fetching photos, or for refusing."""
+    return Fetcher(settings.upload_bytes).fetch if settings.fetch else refuse
 
 
 class PinnedNetwork(NetworkBackend):

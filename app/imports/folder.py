@@ -24,6 +24,7 @@ from app.imports.sources import (
     readable,
 )
 from index.items import check_new_id
+from models import extras
 from models.vision.formats.kinds import RAW_ENDINGS, VIDEO_ENDINGS, kind_of
 from models.vision.formats.video_frames import readable as can_read_videos
 from models.vision.photo_decoding import is_photo
@@ -184,7 +185,7 @@ class _Walk:
         if self._is_excluded(file):
             return EXCLUDED
         if ending in VIDEO_ENDINGS and not can_read_videos():
-            return f"{ending} files, which pip install 'tessera[video]' reads"
+            return f"{ending} files, which {extras.install('video')} reads"
         if ending in READ_ENDINGS or _is_read(_read_head(file)):
             return ""
         if ending in TABLE_ENDINGS:

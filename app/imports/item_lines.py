@@ -51,6 +51,8 @@ def _read_line(
         stamp = "-".join((sha256(line).hexdigest()[:16], *map(make_stamp, photos)))
         sentences = tuple(_read_texts(row, "sentences"))
         described = _read_choice(row)
+        if described and reading.texts:
+            stamp = f"{stamp}-{reading.texts_stamp}"
     except (ValueError, OSError) as wrong:
         return ImportOutcome(f"{readable(file)}:{number}", "refused", str(wrong), source)
     metadata = row.get("metadata", {})

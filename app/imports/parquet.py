@@ -16,13 +16,15 @@ from decimal import Decimal
 from pathlib import Path
 from typing import IO, Any
 
+from models import extras
+
 LONGEST_ROW = 2**22  # bytes of texts and metadata
 BLOCK = 64  # rows that are read at a time
 MEMORY = 2**31  # bytes of addresses, of which the libraries take a part
 MOST_ROWS = 64  # for each byte of the file: more are there to fill a disk
-MISSING = "Parquet needs pyarrow: pip install tessera[parquet]"
+MISSING = f"Parquet needs pyarrow: {extras.install('parquet')}"
 ENVIRONMENT = {
-    "PYTHONPATH": str(Path(__file__).parent.parent.parent),
+    "PYTHONPATH": str(Path(__file__).parents[__name__.count(".")]),
     "ARROW_DEFAULT_MEMORY_POOL": "system",
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",

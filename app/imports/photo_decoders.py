@@ -10,7 +10,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from multiprocessing import Pipe
 from pathlib import Path
 from queue import LifoQueue
@@ -25,13 +25,18 @@ from app.imports.file_metadata.reading import FileLimits, Sidecar
 from app.imports.photo_files import digest_of
 from app.settings import Settings
 from app.telemetry.requests import stage
+from models.types import Box
 from models.vision import images
 from models.vision.images import DisplayCopy
 from models.vision.photo_decoding import FOOTAGE_BYTES, ImageTooLarge, too_many_bytes
+from models.vision.visible_words import VisibleWord
 
+TEXT_SECONDS = 120  # of processor time to read the text in a photo
+TEXT_WAIT = 5  # factor of it that is waited for: a service is busy, and text is in no hurry
+TEXT_MEMORY = 2**31  # bytes of addresses for that, besides those to decode
 BUSY = 3  # factor of the time limit, as other processes use the processor too
 ENVIRONMENT = {
-    "PYTHONPATH": str(Path(__file__).parent.parent.parent),
+    "PYTHONPATH": str(Path(__file__).parents[__name__.count(".")]),
     "OPENBLAS_NUM_THREADS": "1",
     "MALLOC_MMAP_THRESHOLD_": str(2**20),  # so that memory of large photos is given back
 }
@@ -39,13 +44,17 @@ ENVIRONMENT = {
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """FileLimits of one photo: bytes, pixels, processor time and memory."""
+    """FileLimits of one photo: bytes, pixels, processor time and memory.
+
+    With `text_seconds`, its text is read too, in that time and TEXT_MEMORY.
+    """
 
     most_bytes: int
     most_pixels: int
     seconds: int
     memory: int
     footage_bytes: int = FOOTAGE_BYTES
+    text_seconds: int = 0
 
     @classmethod
     def of(cls, settings: Settings) -> Allowance:
@@ -56,12 +65,18 @@ class Allowance:
             settings.decode_seconds,
             settings.decode_memory,
             settings.footage_bytes,
+            TEXT_SECONDS if settings.ocr else 0,
         )
 
     @property
     def limits(self) -> FileLimits:
         """The limits of a file in the process."""
         return FileLimits(self.most_bytes, self.most_pixels, self.footage_bytes)
+
+    @property
+    def all_memory(self) -> int:
+        """The most bytes of memory of the process."""
+        return self.memory + (TEXT_MEMORY if self.text_seconds else 0)
 
 
 class Decoders:
@@ -150,7 +165,7 @@ class _Process:
         command = [sys.executable, "-m", worker.__name__]
         with theirs:
             self.process = subprocess.Popen(  # noqa: S603 - our own command
-                [*command, str(handle), str(seconds), str(allowance.memory)],
+                [*command, str(handle), str(seconds), str(allowance.all_memory)],
                 stdin=subprocess.DEVNULL,
                 pass_fds=[handle],
                 env=os.environ | ENVIRONMENT,
@@ -174,13 +189,17 @@ class _Process:
                     f"the image takes more than {BUSY * self.allowance.seconds} seconds to "
                     "decode; scale it down, or save it again"
                 )
-            return self._receive(file)
+            return self._receive(file, with_text=self._reads_text(sidecars))
         except (EOFError, OSError) as ended:
             raise ImageTooLarge(
                 "the image ended the process that decoded it: it is broken, or it takes more than "
                 f"{self.allowance.seconds} seconds or {self.allowance.memory:,} bytes of memory; "
                 "scale it down, or save it again"
             ) from ended
+
+    def _reads_text(self, sidecars: Sequence[Sidecar] | None) -> bool:
+        """Whether text is read: of files with their metadata alone."""
+        return sidecars is not None and self.allowance.text_seconds > 0
 
     def end(self) -> None:
         """End the process immediately."""
@@ -191,6 +210,7 @@ class _Process:
         request = {
             "limits": asdict(self.allowance.limits),
             "path": isinstance(file, Path),
+            "text_seconds": self.allowance.text_seconds if self._reads_text(sidecars) else 0,
             "sidecars": None if sidecars is None else [sidecar.ending for sidecar in sidecars],
         }
         self.connection.send_bytes(json.dumps(request).encode())
@@ -198,17 +218,45 @@ class _Process:
         for sidecar in sidecars or ():
             self.connection.send_bytes(sidecar.data)
 
-    def _receive(self, file: bytes | Path) -> PhotoFile:
+    def _receive(self, file: bytes | Path, *, with_text: bool) -> PhotoFile:
         header = json.loads(self.connection.recv_bytes())
         if "refusal" in header:
             self.busy = False
             raise worker.REFUSALS[header["refusal"]](header["reason"])
         copies = tuple(self._receive_copy(**photo) for photo in header["photos"])
+        read = PhotoFile(copies, digest_of(file, copies), header["metadata"])
+        if with_text:
+            return self._add_words(read)
         self.busy = False
-        return PhotoFile(copies, digest_of(file, copies), header["metadata"])
+        return read
+
+    def _add_words(self, read: PhotoFile) -> PhotoFile:
+        """Receive the words in each photo, or a note on missing ones.
+
+        The process stays busy if it did not answer.
+        """
+        words, fault = list[tuple[VisibleWord, ...]](), ""
+        seconds = self.allowance.text_seconds
+        try:
+            while not fault and len(words) < len(read.copies):
+                if not self.connection.poll(TEXT_WAIT * seconds):
+                    raise EOFError
+                answer = json.loads(self.connection.recv_bytes())
+                fault = answer.get("fault", "")
+                words.append(tuple(_read_word(*word) for word in answer.get("words", ())))
+            self.busy = False
+        except (EOFError, OSError):
+            fault = f"it takes more than {seconds} seconds or {TEXT_MEMORY:,} bytes of memory"
+        missing = [()] * (len(read.copies) - len(words))
+        notes = (f"its text was not read: {fault}",) if fault else ()
+        return replace(read, words=(*words, *missing), notes=notes)
 
     def _receive_copy(self, height: int, width: int, notes: list[str]) -> DisplayCopy:
         jpeg = self.connection.recv_bytes()
         pixels = np.frombuffer(bytearray(self.connection.recv_bytes()), np.uint8)
         shaped = images.as_tensor(pixels.reshape(height, width, 3))
         return DisplayCopy(pixels=shaped, notes=tuple(notes), jpeg=jpeg)
+
+
+def _read_word(text: str, corners: Sequence[float], line: int) -> VisibleWord:
+    return VisibleWord(text, Box(*corners), line)

@@ -11,12 +11,13 @@ from typing import Any, Protocol
 from app.engine.drafts import PhotoFile
 from app.imports.file_metadata import dates, places
 from app.imports.file_metadata.reading import FileLimits, Sidecar, read_file
-from app.settings import Positions
+from app.settings import Positions, Settings
 from models.vision import images
 from models.vision.images import DisplayCopy, Photo
 from models.vision.photo_decoding import MOST_BYTES, MOST_PIXELS
 
 VERSION = 1  # of what is read of a file; a change of it reads stored photos' files again
+TEXTS_VERSION = 1  # of how text in photos is read, likewise
 LIMITS = FileLimits(MOST_BYTES, MOST_PIXELS)
 POSITION = ("latitude", "longitude")
 PLACES = ("city", "region", "country")
@@ -66,15 +67,26 @@ def digest_of(file: bytes | Path, copies: Sequence[DisplayCopy]) -> tuple[str, .
 
 @dataclass(frozen=True, slots=True)
 class FileReading:
-    """The options of reading metadata: the positions to keep."""
+    """The options of reading metadata: positions to keep, text in photos."""
 
     positions: Positions = "full"
     of_folder: bool = True  # whose files have names and times of their own
+    texts: bool = False  # whether text in photos is read, by the decoder
+
+    @classmethod
+    def of(cls, settings: Settings, *, of_folder: bool = True) -> FileReading:
+        """Take the options from the settings."""
+        return cls(settings.positions, of_folder, settings.ocr)
 
     @property
     def stamp(self) -> str:
         """The version of reading, as a part of stamps."""
-        return f"m{VERSION}{self.positions[0]}"
+        return f"m{VERSION}{self.positions[0]}{self.texts_stamp}"
+
+    @property
+    def texts_stamp(self) -> str:
+        """The version of reading text, as a part of stamps; empty without."""
+        return f"t{TEXTS_VERSION}" if self.texts else ""
 
     def complete(self, read: Mapping[str, Any], file: Path | None = None) -> dict[str, Any]:
         """Complete metadata by a file's name and time and by places' names."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +20,11 @@ from app.imports.file_metadata.xmp import LARGEST
 from app.imports.folders.objects import StoredObject
 from app.imports.photo_files import FileDecoder, FileReading
 from app.imports.sources import ImportOutcome, ItemSource, PhotoPlace
+from index.photos.visible_text import BOXES, TEXT, write_text
 from models.vision.photo_decoding import ImageError
+from models.vision.visible_words import VisibleWord
+
+log = logging.getLogger("tessera")
 
 
 def read(
@@ -52,7 +57,7 @@ def _read_described(
     fetch: Fetch,
 ) -> Draft:
     """Decode photos and read their metadata, below the source's own."""
-    sidecars, facts = _read_sidecars(source.sidecars), dict[str, Any]()
+    sidecars, files = _read_sidecars(source.sidecars), list[PhotoFile]()
 
     def read_photo(photo: PhotoPlace) -> PhotoFile:
         if isinstance(photo, Path) and is_footage(photo):
@@ -61,16 +66,18 @@ def _read_described(
 
     for photo in source.photos:
         try:
-            file = read_photo(photo)
+            files.append(read_photo(photo))
         except (ImageError, OSError):
             if not source.spares:
                 raise
-            file = _read_spare(source.spares, read_photo)
-        draft, facts = draft.with_file(file), {**file.metadata, **facts}
+            files.append(_read_spare(source.spares, read_photo))
     first = source.photos[0] if source.photos else None
-    read = reading.complete(facts, first if isinstance(first, Path) else None)
+    read = reading.complete(_describe(files), first if isinstance(first, Path) else None)
     stamp = remember(draft.stamp, read) if reading.of_folder else draft.stamp
-    return replace(draft, metadata={**read, **source.metadata}, stamp=stamp)
+    for file in files:
+        for note in file.notes:
+            log.warning("%s: %s", source.place, note)
+    return replace(_add_files(draft, files, read), stamp=stamp)
 
 
 def add_photos(
@@ -79,11 +86,33 @@ def add_photos(
     """Decode photos, and add their metadata to a draft's own if wanted."""
     if reading is None:
         return draft.with_photos(photos, decode)
+    files = [decode.read(photo) for photo in photos]
+    return _add_files(draft, files, reading.complete(_describe(files)))
+
+
+def _describe(files: Sequence[PhotoFile]) -> dict[str, Any]:
+    """Return the metadata of files, the first one's first, and all text."""
     facts: dict[str, Any] = {}
-    for photo in photos:
-        file = decode.read(photo)
-        draft, facts = draft.with_file(file), {**file.metadata, **facts}
-    return replace(draft, metadata={**reading.complete(facts), **draft.metadata})
+    for file in files:
+        facts = {**file.metadata, **facts}
+    return facts | write_text([words for file in files for words in _list_words(file)])
+
+
+def _list_words(file: PhotoFile) -> Sequence[tuple[VisibleWord, ...]]:
+    return file.words or [()] * len(file.copies)
+
+
+def _add_files(draft: Draft, files: Iterable[PhotoFile], read: Mapping[str, Any]) -> Draft:
+    """Add photos, and their metadata below a draft's own.
+
+    A draft's own text has no boxes of another.
+    """
+    stated = {
+        key: value for key, value in read.items() if key != BOXES or TEXT not in draft.metadata
+    }
+    for file in files:
+        draft = draft.with_file(file)
+    return replace(draft, metadata={**stated, **draft.metadata})
 
 
 def _read_spare(spares: Sequence[Path], read_photo: Callable[[PhotoPlace], PhotoFile]) -> PhotoFile:

@@ -110,10 +110,10 @@ def is_gone(place: str | None) -> bool:
 
 
 def _is_file(place: str) -> bool:
-    return any(map(os.path.isfile, _spell(place)))  # False for a long id
+    return any(map(os.path.isfile, spell(place)))  # False for a long id
 
 
-def _spell(place: str) -> tuple[str | bytes, bytes]:
+def spell(place: str) -> tuple[str | bytes, bytes]:
     """Return the possible paths of a place."""
     return place, ESCAPED.sub(lambda byte: bytes([int(byte[1], 16)]), place.encode())
 
@@ -125,7 +125,7 @@ def stamp_at(place: str) -> str | None:
     """
     if not os.path.isabs(place):  # noqa: PTH117 - an address is no path
         return None
-    for path in _spell(place):
+    for path in spell(place):
         try:
             return _write_stamp(os.stat(path))  # noqa: PTH116 - bytes are no Path
         except (FileNotFoundError, NotADirectoryError):
@@ -151,7 +151,7 @@ def _write_stamp(status: os.stat_result) -> str:
 
 def open_place(place: str) -> AbstractContextManager[BufferedReader]:
     """Open the photo at a place."""
-    path = next((path for path in _spell(place) if os.path.isfile(path)), place)  # noqa: PTH113
+    path = next((path for path in spell(place) if os.path.isfile(path)), place)  # noqa: PTH113
     return open_regular(path)
 
 

@@ -28,6 +28,7 @@ export function wanted() {
     filter: parsed(parameters.get("filter")),
     parts: parameters.get("parts") === "1", // of photos, instead of whole ones
     sort: parameters.get("sort"), // a key; "-price" for the highest first
+    from: /^\d{4}(-\d\d)?$/.exec(parameters.get("from"))?.[0] ?? null, // the month that a timeline begins with
     shown: Number(parameters.get("shown")) || 0,
     item: parameters.get("item"), // the id of the item that is open
   };
@@ -35,7 +36,7 @@ export function wanted() {
 
 /** Make the address of a question. */
 export function address({
-  collection, text, typed, undated, like, photo, box, filter, parts, sort, shown, item,
+  collection, text, typed, undated, like, photo, box, filter, parts, sort, from, shown, item,
 }) {
   const parameters = new URLSearchParams();
   const set = (name, value) => value && parameters.set(name, value);
@@ -49,6 +50,7 @@ export function address({
   set("filter", filter && Object.keys(filter).length > 0 ? JSON.stringify(filter) : null);
   set("parts", parts ? "1" : null);
   set("sort", sort);
+  set("from", from);
   set("shown", shown);
   set("item", item);
   return `?${parameters}`;

@@ -8,6 +8,8 @@ import { label } from "./holdings.js";
 import { isWeak, likelihood, nothingLikeThat, withWeakLine } from "./likelihood.js";
 import { askedPhrases, largest, phraseChips, phrasesOf } from "./phrases.js";
 import { isQuestion, otherwise, PAGE, search } from "./search.js";
+import { withSeries } from "./series.js";
+import { headings, newerButton, showRail } from "./timeline.js";
 import { showUnderstood } from "./understood.js";
 import { byPhotoAlone, whyLine } from "./why.js";
 
@@ -28,10 +30,10 @@ function countedParts(hits, { cursor }) {
 }
 
 /** Describe the number of hits, and of weak hits among those shown. */
-function counted(hits, { cursor, total, weakBelow }) {
+function counted(hits, { cursor, total, weakBelow }, partly) {
   const weak = hits.filter((hit) => isWeak(hit, weakBelow)).length;
   const some = total === null ? `First ${count(hits.length, "photo")}` : `${hits.length.toLocaleString("en")} of ${count(total, "photo")}`;
-  const shown = cursor ? some : count(hits.length, "photo");
+  const shown = cursor || partly ? some : count(hits.length, "photo");
   if (weak === 0) return shown;
   const weakOnes = weak === 1 ? "1 weak match" : `${weak} weak matches`;
   if (cursor) return `${shown}, ${weakOnes}`;
@@ -88,27 +90,6 @@ function withWords(card, { words = [] }) {
   return card;
 }
 
-const MONTHS = new Intl.DateTimeFormat("en", { year: "numeric", month: "long", timeZone: "UTC" });
-const FEW = 4; // photos a month, below which years are enough
-
-/** The month of a photo, or the first letters of it that name its year. */
-const periodOf = (hit, letters) => String(hit?.metadata.taken ?? "").slice(0, letters);
-
-const periodName = (period) =>
-  (/^\d{4}-\d\d$/.test(period) ? MONTHS.format(new Date(`${period}-01`)) : period || "No date");
-
-/** Return a function that puts headings before cards: of months, or of years where months have few. */
-function headings(first) {
-  const months = new Set(first.hits.map((hit) => periodOf(hit, 7)));
-  const letters = first.hits.length < FEW * months.size ? 4 : 7;
-  return (cards, hits, before) => cards.flatMap((card, position) => {
-    const period = periodOf(hits[position], letters);
-    const former = position > 0 ? hits[position - 1] : before.at(-1);
-    if (former && periodOf(former, letters) === period) return [card];
-    return [make("li", { className: "period" }, make("h2", {}, periodName(period))), card];
-  });
-}
-
 /** Return functions that make a card of a hit, and a list of a page of hits. */
 function cardsFor({ asked, holdings, act }, first) {
   const { weakBelow } = first;
@@ -141,7 +122,9 @@ function cardsFor({ asked, holdings, act }, first) {
   const card = (hit, position) => withWords(photoHit(hit, {
     found: phrasesOf(hit, "query"), scale, weakBelow, actions, open: act.open, position,
   }), hit);
-  return (hits, before) => withWeakLine(hits, weakBelow, card, before);
+  const plain = (hits, before) => hits.map((hit, position) => card(hit, before.length + position));
+  const headed = headings(first);
+  return (hits, before) => (asked.sort ? headed(plain(hits, before), hits, before) : withWeakLine(hits, weakBelow, card, before));
 }
 
 /** Write the line above the hits: their number, indexing in progress, and notes. */
@@ -152,7 +135,7 @@ function showStatus(hits, answer, { asked, holdings }) {
     ? [...said, `Still indexing: ${answer.behind.toLocaleString("en")} changes are not searched yet.`] : said;
   const parts = asked.parts && isQuestion(asked);
   const text = holdings.shop ? countedProducts(hits, answer)
-    : parts ? countedParts(hits, answer) : counted(hits, answer);
+    : parts ? countedParts(hits, answer) : counted(hits, answer, asked.from);
   at("status").replaceChildren(text, ...notes.map((note) => make("p", { className: "remark" }, note)));
 }
 
@@ -185,7 +168,7 @@ async function upTo(context, image, signal) {
 export async function answer(context, image, signal) {
   const { asked, holdings, act } = context;
   const found = await upTo(context, image, signal);
-  const cards = cardsFor(context, found);
+  const cards = withSeries(cardsFor(context, found), act.open);
   context.corrected = found.corrected ?? null;
   const shown = [...found.hits];
   const list = gallery(...cards(found.hits, []));
@@ -211,9 +194,11 @@ export async function answer(context, image, signal) {
   showStatus(shown, found, context);
   showKinds(context);
   await showChoices(context, found, image, signal);
+  const newer = newerButton(context, list, cards, shown);
+  showRail(context, found, list);
   const above = asked.text && !holdings.shop ? nothingLikeThat(found.hits, found.weakBelow) : noSuchWords(found);
-  const element = make("div", {}, ...[above, list, more].filter(Boolean));
-  return { ...found, element };
+  const element = make("div", {}, ...[above, newer, list, more].filter(Boolean));
+  return { ...found, element, more };
 }
 
 /** Offer to show photos, or parts of them. */
@@ -227,20 +212,42 @@ function showKinds({ asked, holdings, act }) {
   }
 }
 
-/** Facets and the order of products. */
-async function showChoices({ asked, holdings, act }, found, image, signal) {
+/** Offer the orders of hits. */
+function showOrders({ asked, holdings }) {
   const sorts = at("sort");
-  at("choices").hidden = !holdings.shop || (found.hits.length === 0 && Object.keys(asked.filter).length === 0);
-  at("order").hidden = at("choices").hidden;
-  if (!holdings.shop) return;
-  sorts.replaceChildren(new Option(isQuestion(asked) ? "Best match" : "Any order", ""),
-    ...holdings.sorts.map(([value, text]) => new Option(text, value)));
-  sorts.value = asked.sort ?? "";
-  const own = await otherwise(asked, holdings, image, { least: found.least, signal });
-  const facets = found.facets.map((facet) => own.find(({ key }) => key === facet.key) ?? facet);
-  showFacets(at("facets"), facets, holdings.price, asked.filter, (filter) => act.refine({ filter }));
+  const first = isQuestion(asked) ? ["", "Best match"] : holdings.dated ? null : ["", "Any order"];
+  const options = [...(first ? [first] : []), ...holdings.sorts];
+  sorts.replaceChildren(...options.map(([value, text]) => new Option(text, value)));
+  sorts.value = asked.sort ?? (first ? "" : holdings.sorts[0][0]);
+}
+
+/** Whether all probable hits can be counted and ordered, for which a matcher gives probabilities. */
+function isCountable({ asked, holdings }, { hits, weakBelow }) {
+  if (holdings.shop) return true;
+  if (!holdings.dated || !isQuestion(asked)) return holdings.dated;
+  return !asked.parts && (weakBelow !== null || hits.some(({ probability }) => typeof probability === "number"));
+}
+
+/** Show the order of the hits, and the facets: of photos where someone has opened them. */
+async function showChoices(context, found, image, signal) {
+  const { asked, holdings, act } = context;
   const chosen = Object.keys(asked.filter).length;
+  at("choices").hidden = !isCountable(context, found) || (found.hits.length === 0 && chosen === 0);
+  at("order").hidden = at("choices").hidden;
+  context.showFacets = null;
+  if (at("choices").hidden) return;
+  showOrders(context);
   at("fold").textContent = chosen > 0 ? `Filters (${chosen})` : "Filters";
+  const show = async () => {
+    const options = { least: found.least, signal };
+    const { facets: all } = holdings.shop ? found
+      : await search(asked, holdings, image, { ...options, limit: 1, facets: holdings.facets });
+    const own = await otherwise(asked, holdings, image, options);
+    const facets = all.map((facet) => own.find(({ key }) => key === facet.key) ?? facet);
+    showFacets(at("facets"), facets, holdings.price, asked.filter, (filter) => act.refine({ filter }));
+  };
+  if (holdings.shop || at("choices").classList.contains("open")) return show();
+  context.showFacets = show;
 }
 
 /** Write an empty answer: how to fill a collection, or another search. */

@@ -9,9 +9,10 @@ const PATIENCE = 30; // tries while the model is being loaded, or too many ask a
 
 /** A problem as a person reads it; `passing` if another try can help. */
 export class Problem extends Error {
-  constructor(message, passing) {
+  constructor(message, passing, status = null) {
     super(message);
     this.passing = passing;
+    this.status = status;
   }
 }
 
@@ -20,9 +21,26 @@ export function collection() {
   return new URLSearchParams(location.search).get("collection") || "default";
 }
 
+/** Send a body as `fetch` does, and tell its `progress`, from 0 to 1. */
+function sendWatched(path, { method, headers, body, progress }) {
+  return new Promise((resolve, reject) => {
+    const request = new XMLHttpRequest();
+    request.open(method, path);
+    for (const [name, value] of Object.entries(headers)) request.setRequestHeader(name, value);
+    request.upload.onprogress = ({ loaded, total }) => progress(loaded / total);
+    request.onerror = () => reject(new TypeError("the connection broke"));
+    request.onload = () => {
+      const { status, statusText, response } = request;
+      const pause = request.getResponseHeader("Retry-After");
+      resolve(new Response(response, { status, statusText, headers: pause ? { "Retry-After": pause } : {} }));
+    };
+    request.send(body);
+  });
+}
+
 async function reach(path, options) {
   try {
-    return await fetch(path, options);
+    return await (options.progress ? sendWatched : fetch)(path, options);
   } catch (error) {
     if (error.name === "AbortError") throw error;
     throw new Problem("Tessera did not answer. Check that it is running, then try again.", true);
@@ -42,7 +60,7 @@ async function send(path, { mayAsk = true, ...options } = {}) {
   const problem = await answer.json().catch(() => ({}));
   const detail = problem.detail || `Tessera answered ${answer.status} ${answer.statusText}`;
   const passing = answer.status >= 500 || [401, 408, 429].includes(answer.status);
-  throw new Problem(detail[0].toUpperCase() + detail.slice(1), passing);
+  throw new Problem(detail[0].toUpperCase() + detail.slice(1), passing, answer.status);
 }
 
 /** Add fields to a form: sentences one by one, a box as its sides, other values as JSON. */
@@ -111,13 +129,14 @@ export async function ground(asked, phrases, signal) {
 }
 
 /** Get the alignment of a stored photo and a sentence as a PNG. */
-export async function alignmentPicture(id, text) {
-  return (await ask("align", { id, text }, { accept: "image/png" })).blob();
+export async function alignmentPicture(id, text, photo) {
+  return (await ask("align", { id, text, photo }, { accept: "image/png" })).blob();
 }
 
-/** Get a page of the collection; `cursor` is of the last page, or null. */
-export async function items(cursor, signal) {
+/** Get a page of the collection, of items that pass a filter; `cursor` is of the last page, or null. */
+export async function items(cursor, signal, filter = {}) {
   const query = new URLSearchParams({ collection: collection(), limit: ITEMS_AT_ONCE });
+  if (Object.keys(filter).length > 0) query.set("filter", JSON.stringify(filter));
   if (cursor) query.set("cursor", cursor);
   return (await send(`items?${query}`, { signal })).json();
 }
@@ -131,14 +150,26 @@ export async function item(id, signal) {
   return (await send(addressOf(id), { signal })).json();
 }
 
+/** One item, with the tag of its state. */
+export async function taggedItem(id) {
+  const answer = await send(addressOf(id));
+  return { item: await answer.json(), tag: answer.headers.get("ETag") };
+}
+
+/** Merge a patch into an item's metadata, in the state that a tag names. */
+export function patch(id, metadata, tag) {
+  const headers = { "Content-Type": "application/merge-patch+json", "If-Match": tag };
+  return send(addressOf(id), { method: "PATCH", headers, body: JSON.stringify({ metadata }) });
+}
+
 /** The photo of an item, as a file. */
 export async function photoOf({ image }, signal) {
   return (await send(pictureAddress(image), { signal })).blob();
 }
 
-/** Add an item with its photos; a Problem where there is one with its id. */
-export async function add({ id, metadata, sentences, files }) {
-  const fields = { collection: collection(), metadata, sentences };
+/** Add an item with its photos, and tell the progress; a Problem where there is one with its id. */
+export async function add({ id, files, ...item }, progress = null) {
+  const fields = { collection: collection(), ...item };
   const headers = { "If-None-Match": "*" };
   let body = JSON.stringify(fields);
   if (files.length > 0) {
@@ -147,12 +178,17 @@ export async function add({ id, metadata, sentences, files }) {
     appendFields(body, fields);
   } else headers["Content-Type"] = "application/json";
   const path = `items/${encodeURIComponent(id)}`;
-  return (await send(path, { method: "PUT", body, headers })).json();
+  return (await send(path, { method: "PUT", body, headers, ...(progress && { progress }) })).json();
 }
 
 /** Delete an item. */
 export function remove(id) {
   return send(addressOf(id), { method: "DELETE" });
+}
+
+/** Delete items; return their number. */
+export async function removeAll(ids) {
+  return (await ask("items/delete", { ids })).json();
 }
 
 /** Get the number of stored items, and of searchable ones. */
@@ -165,6 +201,15 @@ export async function index(signal, mayAsk = true) {
 export async function imports(signal) {
   return (await (await send(`collections/${encodeURIComponent(collection())}/imports`, { signal })).json()).imports;
 }
+
+/** A page of near-duplicates; `cursor` is of the last page, or null. */
+export async function duplicates(cursor, signal) {
+  const query = new URLSearchParams({ collection: collection(), limit: 10, ...(cursor && { cursor }) });
+  return (await send(`duplicates?${query}`, { signal })).json();
+}
+
+/** The address of an item's original file. */
+export const originalOf = (id) => addressOf(id).replace("?", "/original?");
 
 /** Example queries of the collection, where it holds a demonstration. */
 export async function examples(signal) {

@@ -3,7 +3,9 @@
 import * as api from "./api.js";
 import { make } from "./dom.js";
 import { label } from "./holdings.js";
+import { sendAll } from "./sending.js";
 
+const KINDS = "image/*,.heic,.heif,.avif,.dng"; // named, so that phones send their photos as they are
 const dialog = document.getElementById("add");
 dialog.addEventListener("keydown", (event) => event.stopPropagation()); // Escape closes this alone
 
@@ -33,15 +35,21 @@ function itemOf(form, { title, fields = [], numeric = [] }) {
   return { id, metadata, sentences: entered("sentence") ? [entered("sentence")] : [], files };
 }
 
+/** Name an item after its photo if it has no id, and remember the name of the file. */
+function photoItem({ id, metadata, files: [file], ...item }) {
+  return { ...item, id: id || idFrom(nameOf(file)) || "photo", metadata: { file: file.name, ...metadata }, files: [file] };
+}
+
 /** List the items of a form: a product with its photos, or an item for each photo. */
 function itemsOf(form, holdings) {
   const item = itemOf(form, holdings);
-  if (holdings.shop || item.files.length < 2) return item.id ? [item] : [];
-  return item.files.map((file) => ({ id: idFrom(nameOf(file)), metadata: {}, sentences: [], files: [file] }));
+  if (holdings.shop || item.files.length === 0) return item.id ? [item] : [];
+  if (item.files.length === 1) return [photoItem(item)];
+  return item.files.map((file) => photoItem({ id: "", metadata: {}, sentences: [], files: [file] }));
 }
 
 function inputs({ shop, fields = [], numeric = [] }) {
-  const photo = field("photo", "Photos", { type: "file", accept: "image/*", multiple: true });
+  const photo = field("photo", "Photos", { type: "file", accept: KINDS, multiple: true });
   const title = field("title", "Title", { required: shop });
   const id = field("id", "Id (made up if empty)", { maxLength: 200 });
   const known = fields.slice(0, 8).flatMap((key) =>
@@ -57,49 +65,59 @@ function inputs({ shop, fields = [], numeric = [] }) {
   return [...photo, each, about];
 }
 
-/** Store items in turn while the form is open; return stored items and refusals. */
-async function addAll(items, bar) {
-  const [stored, refused] = [[], []];
-  bar.max = items.length;
-  bar.hidden = items.length < 2;
+/** Store items one by one while the form is open; return stored items and refusals. */
+async function addAll(items) {
+  const [stored, failed] = [[], []];
   for (const item of items) {
-    if (!dialog.open || !bar.isConnected) break;
     try {
       stored.push(await api.add(item));
     } catch (error) {
-      refused.push(items.length > 1 ? `${item.files[0].name}: ${error.message}` : error.message);
+      failed.push({ item, message: error.message });
     }
-    bar.value = stored.length + refused.length;
   }
-  bar.hidden = true;
-  return { stored, refused };
+  return { stored, failed };
 }
 
-/** Ask for items and store them; call `added` with the stored ones. */
-export function openAdding(holdings, added) {
+/** Whether items are photos that get their names from their files. */
+const areNamed = (items, form, { shop }) =>
+  !shop && items.length > 0 && items.every(({ files }) => files.length === 1) && (items.length > 1 || !form.elements.id.value.trim());
+
+/** Ask for items and store them; call `added` with the stored ones. `files` are chosen already. */
+export function openAdding(holdings, added, files = []) {
   const refusals = make("p", { role: "alert", className: "refused" });
-  const bar = make("progress", { hidden: true, "aria-label": "Adding" });
+  const list = make("ul", { className: "sending", "aria-label": "Files" });
   const submit = make("button", { type: "submit", className: "go" }, "Add");
   const cancel = make("button", { type: "button", className: "second", onclick: () => dialog.close() }, "Cancel");
+  const choice = make("section", {}, ...inputs(holdings));
   const form = make("form", { method: "dialog" },
     make("h2", { id: "add-title" }, holdings.shop ? "Add a product" : "Add photos"),
-    ...inputs(holdings), bar, refusals, make("div", {}, cancel, submit));
+    choice, list, refusals, make("div", {}, cancel, submit));
+  let failed = []; // of the last try
   form.onsubmit = async (event) => {
     event.preventDefault();
-    const items = itemsOf(form, holdings);
-    refusals.textContent = items.length > 0 ? "Adding…" : "Give a photo, a title or an id.";
+    const items = failed.length > 0 ? failed.map(({ item }) => item) : itemsOf(form, holdings);
+    const named = failed.length > 0 || areNamed(items, form, holdings);
+    refusals.textContent = items.length === 0 ? "Give a photo, a title or an id." : named ? "" : "Adding…";
     if (items.length === 0) return;
+    const alive = () => dialog.open && form.isConnected;
     submit.disabled = true;
-    const { stored, refused } = await addAll(items, bar);
+    choice.hidden = named;
+    const result = named ? await sendAll(items, list, alive) : await addAll(items);
     submit.disabled = false;
-    refusals.textContent = refused.join(" ");
-    if (refused.length === 0 && form.isConnected) dialog.close();
-    else if (items.length > 1) {
-      form.elements.photo.value = ""; // stored photos are not sent again
-      form.elements.photo.onchange();
-    }
-    if (stored.length > 0) added(stored);
+    failed = named ? result.failed : [];
+    submit.textContent = failed.length > 0 ? "Try again" : "Add";
+    refusals.textContent = named && result.failed.length > 0
+      ? `Not added: ${result.failed.length} of ${items.length}.` : result.failed.map(({ message }) => message).join(" ");
+    if (result.failed.length === 0 && alive()) dialog.close();
+    if (result.stored.length > 0) added(result.stored);
   };
   dialog.replaceChildren(form);
+  if (files.length > 0) {
+    const chosen = new DataTransfer();
+    for (const file of files) chosen.items.add(file);
+    form.elements.photo.files = chosen.files;
+    form.elements.photo.onchange();
+  }
   dialog.showModal();
+  if (files.length > 0) submit.focus();
 }

@@ -1,5 +1,6 @@
 // Facets: values and ranges to filter by, with counts over the hits.
 
+import { periodName } from "./dates.js";
 import { make } from "./dom.js";
 import { label } from "./holdings.js";
 
@@ -15,8 +16,9 @@ export function valueText(value) {
   return typeof value === "number" ? String(value) : value;
 }
 
-/** A range as people read it. */
-export function rangeText({ gte, lt, lte }) {
+/** A range or a period as people read it. */
+export function rangeText({ gte, lt, lte, prefix }) {
+  if (prefix) return periodName(prefix.replace(/-$/, ""));
   const end = lt ?? lte;
   if (gte === undefined || gte === null) return `under ${quantity(end)}`;
   return end === undefined || end === null ? `${quantity(gte)} and more` : `${quantity(gte)} – ${quantity(end)}`;
@@ -64,6 +66,22 @@ function rangeOptions({ key, ranges }, filter, choose) {
   });
 }
 
+/** Years, the newest first; below the one that is chosen its months. */
+function periodOptions({ key, dates }, filter, choose) {
+  const chosen = filter[key]?.prefix ?? "";
+  const years = new Map();
+  for (const { value, count } of dates) years.set(value.slice(0, 4), (years.get(value.slice(0, 4)) ?? 0) + count);
+  const period = (value, count, wider) =>
+    option(`facet-${key}-${value}`, periodName(value), count, chosen.startsWith(`${value}-`), (on) =>
+      choose(choosing(filter, key, on ? { prefix: `${value}-` } : wider)));
+  return [...years].toReversed().flatMap(([year, count]) => {
+    const months = chosen.startsWith(`${year}-`) ? dates.filter(({ value }) => value.startsWith(`${year}-`)) : [];
+    const within = months.map(({ value, count: number }) => period(value, number, { prefix: `${year}-` }));
+    for (const month of within) month.classList.add("within");
+    return [period(year, count, null), ...within];
+  });
+}
+
 /** Make two inputs for a range of numbers. */
 function between({ key, least, most }, filter, choose) {
   const chosen = isRange(filter[key]) ? filter[key] : {};
@@ -91,7 +109,7 @@ function facet(counts, price, filter, choose) {
   const many = distinct > FEW_NUMBERS || (key === price && least < most);
   const numbers = least !== null && (many || isRange(filter[key]));
   const texts = { key, values: values.filter(({ value }) => typeof value !== "number") };
-  const options = numbers ? [...rangeOptions(counts, filter, choose), ...valueOptions(texts, filter, choose)]
+  const options = counts.by ? periodOptions(counts, filter, choose) : numbers ? [...rangeOptions(counts, filter, choose), ...valueOptions(texts, filter, choose)]
     : valueOptions(counts, filter, choose);
   const [first, rest] = [options.slice(0, FEW), options.slice(FEW)];
   const more = rest.length === 0 ? null : make("details", { id: `facet-${counts.key}-more` },

@@ -9,21 +9,23 @@ import { phraseRows } from "./phrases.js";
 export function photo(picture, width, height) {
   const label = picture.alt || "Your photo";
   const frame = make("div", { className: "photo", role: "group", "aria-label": label }, picture);
-  frame.style.setProperty("--ratio", width / height);
-  return make("div", { className: "stage" }, frame);
+  const stage = make("div", { className: "stage" }, frame);
+  stage.style.setProperty("--ratio", width / height);
+  return stage;
 }
 
 /**
  * Mark what answers each part {key, text, box, similarity, added}: one button for each different
  * box of a group, and one outline of the whole photo for the parts without a box. With `best`, the
- * box that added most is outlined before anyone points at anything.
+ * box that added most is outlined before anyone points at anything. A part may have `more` boxes.
  */
 export function mark(stage, parts, { group = "links", best = true } = {}) {
   const frame = stage.firstChild;
   const boxed = parts.filter(({ box }) => box);
   const gain = ({ added, similarity }) => added ?? similarity ?? 0;
   const most = Math.max(...boxed.map(gain));
-  for (const part of boxed) {
+  const all = boxed.flatMap((part) => [part, ...(part.more ?? []).map((box) => ({ ...part, box }))]);
+  for (const part of all) {
     const button = boxButton(frame, part, group);
     if (best && most > 0 && gain(part) === most) button.classList.add("best");
   }
@@ -134,7 +136,7 @@ export function photoHit(hit, { found, scale, weakBelow, actions, open, position
   stage.querySelector("img")?.addEventListener("click", () => open(hit));
   return make(
     "li",
-    { className: "hit" },
+    { className: "hit", "data-id": hit.id },
     stage,
     opener(hit, open),
     likelihood(hit, weakBelow),
@@ -155,7 +157,7 @@ export function partHit(hit, { found, scale, actions, open, position }) {
   stage.classList.add("crop");
   return make(
     "li",
-    { className: "hit" },
+    { className: "hit", "data-id": hit.id },
     stage,
     opener(hit, open),
     scale === null ? null : phraseRows(found.map((phrase) => ({ ...phrase, box: hit.box })), scale, GAVE),
@@ -174,7 +176,7 @@ function photoButton(item, open, position) {
 /** An item of a photo collection that answers nothing yet. */
 export function plainItem(item, open, position) {
   const named = item.metadata?.title ? make("p", { className: "title" }, titleOf(item)) : null;
-  return make("li", { className: "hit" }, photoButton(item, open, position), named, creditOf(item));
+  return make("li", { className: "hit", "data-id": item.id }, photoButton(item, open, position), named, creditOf(item));
 }
 
 /**
@@ -189,7 +191,7 @@ export function productHit(hit, { holdings, why, open, variants, actions, positi
       `${hit.variants} variants`) : null;
   return make(
     "li",
-    { className: "hit product" },
+    { className: "hit product", "data-id": hit.id },
     photoButton(hit, open, position),
     opener(hit, open),
     price && priceText(hit, price) ? make("p", { className: "price" }, priceText(hit, price)) : null,

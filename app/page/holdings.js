@@ -6,10 +6,15 @@ const TITLES = ["title", "name"];
 const PRICES = ["price", "sale_price", "unit_price"];
 const GROUPS = ["group", "group_id", "item_group_id", "parent", "parent_id", "variant_of"];
 const LONG = ["description", "details", "text"];
-const CREDITS = ["credit", "license", "sample", "file"]; // what says where a photo comes from
+const CREDITS = ["credit", "license", "sample", "file", "series"]; // what says where a photo comes from, or groups it
 const MOST_KEYS = 20; // that a search counts
 const MOST_VALUES = 200; // of a key that one chooses by
 const MOST_FACETS = 8;
+
+const BY_DATE = { // what photos with dates are chosen and ordered by
+  facets: [{ key: "taken", by: "month", limit: 1 }, "country", "city", "people", "keywords", "camera", "folder"],
+  sorts: [["-taken", "Newest first"], ["taken", "Oldest first"]],
+};
 
 let known = new Map();
 
@@ -42,7 +47,7 @@ async function sampled(signal) {
   const dated = most((metadata) => typeof metadata.taken === "string");
   const shop = title !== null && !dated && most((metadata) => typeof metadata[title] === "string") &&
     most((metadata) => fields.some((key) => key in metadata));
-  if (!shop) return { shop, title, dated, hidden: CREDITS };
+  if (!shop) return { shop, title, dated, hidden: CREDITS, ...(dated ? BY_DATE : { facets: [], sorts: [] }) };
   const price = firstOf(PRICES, keys);
   const group = firstOf(GROUPS, keys);
   const counted = fields.filter((key) => key !== group).slice(0, MOST_KEYS);

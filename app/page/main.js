@@ -4,15 +4,21 @@ import { address, questionOf, rememberScroll, wanted } from "./address.js";
 import { answer, gallery, nothing } from "./answers.js";
 import * as api from "./api.js";
 import { matchingSentences, sentencesLike, showPhoto } from "./asked.js";
+import { openDeletion, openTagging } from "./bulk.js";
+import { periodName } from "./dates.js";
 import { download, make } from "./dom.js";
 import { openAdding } from "./editing.js";
+import { listed } from "./facts.js";
 import { mark, placeholders, titleOf } from "./gallery.js";
 import { forgetHoldings, holdings } from "./holdings.js";
 import { signOut } from "./key.js";
 import { darken, listen } from "./light.js";
+import { memories } from "./memories.js";
 import { keyed } from "./phrases.js";
 import { watchProgress } from "./progress.js";
 import { recall, remember } from "./remembered.js";
+import { offerSelecting, stopSelecting } from "./selecting.js";
+import { offerOriginal, showDuplicates } from "./series.js";
 import { introduce, offerCollections, offerExamples } from "./start.js";
 import { listenForTyping } from "./suggest.js";
 import { showUnread } from "./unread.js";
@@ -25,7 +31,9 @@ let asking = new AbortController();
 let question = null; // the address of the shown answer
 let context = null; // the question, the kind of collection, and the actions of hits
 let hits = new Map(); // that are shown, by id
+let order = []; // their ids, as they are shown
 let mayWrite = false;
+let originals = false; // whether files of photos may be read
 let opened = false; // whether the item that is open was opened from its list
 
 function say(error) {
@@ -42,7 +50,8 @@ function fail(error) {
       make("button", { type: "button", className: "go", onclick: act }, name)),
   );
   status.textContent = "";
-  at("choices").hidden = at("order").hidden = at("kinds").hidden = true;
+  at("choices").hidden = at("order").hidden = at("kinds").hidden = at("rail").hidden = true;
+  offerSelecting([]);
 }
 
 /** Do a part of the current question; a newer question cancels it. */
@@ -65,13 +74,13 @@ function visit(changes) {
 }
 
 /** Go to the same question with changes. */
-const refine = (changes) => visit({ ...wanted(), ...("text" in changes && { typed: false, undated: false }), shown: 0, item: null, ...changes });
+const refine = (changes) => visit({ ...wanted(), ...("text" in changes && { typed: false, undated: false }), from: null, shown: 0, item: null, ...changes });
 
 /** Change the address without a new entry in the history. */
 const note = (changes) => history.replaceState(history.state, "", address({ ...wanted(), ...changes }));
 
-const save = ({ id }, text) =>
-  api.alignmentPicture(id, text).then((picture) => download(picture, `${id}.png`)).catch(say);
+const save = ({ id, photo = 0 }, text) =>
+  api.alignmentPicture(id, text, photo).then((picture) => download(picture, `${id}.png`)).catch(say);
 
 const act = {
   attempt, refine, save,
@@ -86,8 +95,14 @@ const act = {
     const { group } = context.holdings;
     return refine({ filter: { ...wanted().filter, [group]: [metadata[group]] } });
   },
+  jump: async (from) => {
+    note({ from, shown: 0, item: null });
+    await route();
+    at("found").scrollIntoView();
+  },
   grew: (shown, more = false) => {
     hits = new Map(shown.toReversed().map((hit) => [hit.id, hit])); // of an item the best one
+    order = [...new Set(shown.map(({ id }) => id))];
     if (more) note({ shown: shown.length });
   },
 };
@@ -97,20 +112,22 @@ function begin(title) {
   asking.abort();
   asking = new AbortController();
   darken();
+  stopSelecting();
   document.title = title ? `${title} · Tessera` : "Tessera";
   at("asked").textContent = title ?? "";
   at("asked").hidden = title === null;
   start.hidden = title !== null;
   query.hidden = true;
   query.replaceChildren();
-  at("understood").hidden = at("unread").hidden = true;
+  at("understood").hidden = at("unread").hidden = at("duplicates").hidden = true;
   if (title !== null) status.textContent = "Searching…";
 }
 
-const titleOfQuestion = ({ text, like, photo, filter }) => {
+const titleOfQuestion = ({ text, like, photo, filter, from }) => {
   if (like) return `Like ${hits.has(like) ? titleOf(hits.get(like)) : like}`;
   if (text || photo) return text ?? "Like your photo";
-  return Object.keys(filter).length > 0 ? "All that passes" : null;
+  if (Object.keys(filter).length > 0) return "All that passes";
+  return from ? periodName(from) : null;
 };
 
 /** Answer the question in the address. */
@@ -131,14 +148,27 @@ async function ask(asked) {
 
 async function answerWords(asked, signal) {
   const [found] = await Promise.all([answer(context, null, signal), asked.text ? null : offerExamples(visit, signal)]);
+  const row = await memoriesOf(asked, found, signal);
   await place(found, signal);
+  if (row) results.prepend(row);
   if (!asked.text && mayWrite && !context.holdings.shop) await showUnread(at("unread"), signal);
+  if (!asked.text && mayWrite && !context.holdings.shop) await showDuplicates(at("duplicates"), act, signal);
   if (asked.text && !context.holdings.shop && found.hits.length > 0) {
     results.append(...await sentencesLike(asked, signal));
   }
 }
 
+/** Photos of this day in earlier years, for the start of the timeline. */
+async function memoriesOf({ text, filter, from, sort }, { facets }, signal) {
+  const dates = facets.find(({ key }) => key === "taken")?.dates ?? [];
+  const starts = !text && !from && !sort && !context.holdings.shop && Object.keys(filter).length === 0;
+  return starts ? memories(dates, act.open, signal) : null;
+}
+
 async function place(found, signal) {
+  context.more = found.more;
+  const choosable = mayWrite && !context.holdings.shop && !context.asked.parts && found.hits.length > 0;
+  offerSelecting(choosable ? SELECTED : []);
   const content = found.hits.length > 0 ? found.element : await nothing(context, signal);
   if (found.hits.length === 0 && found.notes.length === 0) status.textContent = "";
   results.replaceChildren(content);
@@ -170,6 +200,18 @@ async function answerPhoto(asked, signal) {
 
 const useFile = (file) => remember(file).then((photo) => visit({ photo })).catch(say);
 
+/** Return a function that shows the item before (-1) or behind (1) another; null where there is none. */
+function neighbour(id, by) {
+  const next = order.indexOf(id) + by;
+  if (!order.includes(id) || next < 0) return null;
+  const show = () => {
+    note({ item: order[next] });
+    return showItem(wanted());
+  };
+  if (next < order.length) return show;
+  return context.more?.hidden === false ? () => context.more.onclick().then(() => next < order.length && show()) : null;
+}
+
 /** Open the item in the address, or close the open item. */
 async function showItem({ item: id, text }) {
   if (!id) return closeViewer();
@@ -185,9 +227,13 @@ async function showItem({ item: id, text }) {
         ...(pictured ? [["Save picture", (hit) => save(hit, context.corrected ?? text)]] : []),
       ],
       searchPart: ({ id: like }, box) => visit({ like, box }),
+      browse: (filter) => visit({ filter }),
       remove: mayWrite ? remove : null,
       left: leaveItem,
+      before: neighbour(id, -1),
+      behind: neighbour(id, 1),
     });
+    if (originals) await offerOriginal(at("viewer"), item, () => wanted().item === id);
   } catch (error) {
     say(error);
     note({ item: null });
@@ -195,7 +241,9 @@ async function showItem({ item: id, text }) {
 }
 
 function leaveItem() {
-  if (!wanted().item) return;
+  const { item } = wanted();
+  if (!item) return;
+  results.querySelector(`[data-id="${CSS.escape(item)}"]`)?.scrollIntoView({ block: "nearest" });
   if (opened) history.back();
   else note({ item: null });
   opened = false;
@@ -205,9 +253,27 @@ async function remove(item) {
   await api.remove(item.id);
   note({ item: null });
   closeViewer();
-  await refresh();
-  status.append(make("p", { className: "remark" }, `Deleted: ${titleOf(item)}.`));
+  await changed(`Deleted: ${titleOf(item)}.`);
 }
+
+/** Show the changed answer where it was, and what was done, which `undo` takes back. */
+async function changed(what, undo = null) {
+  const scroll = window.scrollY;
+  await refresh();
+  window.scrollTo(0, scroll);
+  const button = (name, onclick) => make("button", { type: "button", className: "quiet", onclick }, name);
+  const line = make("p", { className: "remark done" }, what, undo && button("Undo", () => undo().catch(say)),
+    button("Close", () => line.remove()));
+  status.append(line);
+}
+
+const wordsOf = (ids) => [...new Set(ids.flatMap((id) => listed(hits.get(id)?.metadata.keywords)))];
+
+const SELECTED = [ // what can be done with selected photos
+  ["Add tag", (ids) => openTagging("add", ids, wordsOf([...hits.keys()]), changed)],
+  ["Remove tag", (ids) => openTagging("remove", ids, wordsOf(ids), changed)],
+  ["Delete", (ids) => openDeletion(ids, changed), true],
+];
 
 async function added(items) {
   await refresh();
@@ -237,7 +303,8 @@ async function route({ restore = false } = {}) {
 }
 
 /** Offer what the key allows, and show what it is bound to where the address names no collection. */
-function settle({ name, role, collections: bound }) {
+function settle({ name, role, collections: bound, originals: readable }) {
+  originals = readable;
   mayWrite = role === "write" || role === "admin";
   at("leave").hidden = name === null;
   at("new").hidden = !mayWrite;
@@ -247,7 +314,7 @@ function settle({ name, role, collections: bound }) {
 
 /** Show newly indexed items, unless someone is busy on the page. */
 function grew() {
-  const reading = window.scrollY > 200 || document.querySelector("dialog[open]");
+  const reading = window.scrollY > 200 || document.querySelector("dialog[open], .selecting");
   if (!reading && !wanted().text && !wanted().like && !wanted().photo) refresh();
   else if (results.querySelector(".message")) refresh();
 }
@@ -258,6 +325,7 @@ at("sort").addEventListener("change", ({ target }) => refine({ sort: target.valu
 at("fold").addEventListener("click", ({ currentTarget }) => {
   const open = at("choices").classList.toggle("open");
   currentTarget.setAttribute("aria-expanded", String(open));
+  if (open && context?.showFacets) attempt(context.showFacets);
 });
 at("collections").addEventListener("change", ({ target }) => {
   visit({ collection: target.value, text: wanted().text });
@@ -295,6 +363,11 @@ listenForPhotos({
   input: at("file"),
   target: at("drop"),
   use: useFile,
+  addMany: (files) => {
+    if (!mayWrite || !context || context.holdings.shop) return false; // the first is searched with
+    openAdding(context.holdings, added, files);
+    return true;
+  },
   refuse: () => (status.textContent = "That is no photo. Try a JPEG, PNG or WebP file."),
 });
 const session = await api.session().catch(() => ({ name: null, role: null, collections: null }));

@@ -40,10 +40,20 @@ function named(phrase, position, phrases) {
   return isWhole(phrase, position, phrases) ? { ...phrase, text: "whole sentence" } : phrase;
 }
 
-/** A hit's phrases, or its links where it has none, each with its key. */
-export function phrasesOf({ phrases = [], links }, name) {
+/** The words of a text that stand in a hit's photo, each with its boxes. */
+function visibleWords({ words = [], photo }, name) {
+  return words.flatMap(({ word, gave, boxes = [] }) => {
+    const [box, ...more] = boxes.filter((place) => place.photo === photo).map((place) => place.box);
+    const part = { text: `“${word}”`, similarity: gave, whole: null, added: null, negated: false };
+    return box ? [{ ...part, key: `${name}-visible-${encodeURIComponent(word)}`, box, more }] : [];
+  });
+}
+
+/** A hit's phrases, or its links where it has none, each with its key; then words in its photo. */
+export function phrasesOf(hit, name) {
+  const { phrases = [], links } = hit;
   const parts = phrases.length > 0 ? phrases : ungrouped(links);
-  return parts.map(named).map((phrase) => keyed(name, phrase));
+  return [...parts.map(named).map((phrase) => keyed(name, phrase)), ...visibleWords(hit, name)];
 }
 
 /** The phrases of the question that hits answer. */

@@ -1,6 +1,7 @@
 // Searches: one kind of question and answer for products and for photos.
 
 import * as api from "./api.js";
+import { collapsed } from "./series.js";
 
 export const PAGE = 24; // hits of a page
 const MOST = 96; // hits of a request
@@ -13,21 +14,26 @@ export const isQuestion = ({ text, like, photo }) => Boolean(text || like || pho
  * {hits, cursor, total (null if unknown), counted, weakBelow, behind, notes, words, refused, facets,
  * fragments, `corrected` if words of the text were}, of products also `least`, from which
  * probability on a photo alone is an answer, and `loose` if no product has the words or a likely
- * photo.
+ * photo. `facets` are counted instead of the collection's; `backwards` lists what is before `asked.from`.
  */
-export async function search(asked, holdings, image, { cursor = null, limit = PAGE, least = null, signal }) {
+export async function search(asked, holdings, image, {
+  cursor = null, limit = PAGE, least = null, facets = null, backwards = false, signal,
+}) {
   const page = { limit: Math.min(MOST, limit), ...(cursor && { cursor }) };
   const question = questionTo(asked, image);
   if (holdings.shop) {
-    const sent = { ...question, ...choices(asked, holdings), ...page };
+    const sent = { ...question, ...choices(asked, holdings), ...(facets && { facets }), ...page };
     return products({ ...sent, ...(least !== null && { min_probability: least }) }, signal);
   }
   const spelled = asked.text && asked.typed ? { spelling: false } : {};
   const dated = asked.text && asked.undated && !asked.parts ? { dates: false } : {};
   if (isQuestion(asked)) {
-    return photos({ ...question, ...spelled, ...dated, ...filterOf(asked), ...page }, asked.parts, signal);
+    const listed = asked.parts ? {} : { ...sortOf(asked), ...(facets && { facets }) };
+    return photos({ ...question, ...spelled, ...dated, ...filterOf(asked), ...listed, ...page }, asked.parts, signal);
   }
-  return holdings.dated ? timeline(page, signal) : browsed(cursor, signal);
+  if (!holdings.dated) return browsed(asked, cursor, signal);
+  if (facets) return photos({ facets, ...filterOf(asked), ...page }, false, signal);
+  return timeline(asked, page, backwards, signal);
 }
 
 function questionTo({ text, like, box }, image) {
@@ -37,13 +43,16 @@ function questionTo({ text, like, box }, image) {
 
 const filterOf = ({ filter }) => (Object.keys(filter).length > 0 ? { filter } : {});
 
+const sortOf = ({ sort }) =>
+  (sort ? { sort: { key: sort.replace(/^-/, ""), order: sort.startsWith("-") ? "desc" : "asc" } } : {});
+
 /** Return the filter, order, groups, facets and ignored fields. */
 function choices(asked, { facets, group, hidden }) {
-  const { sort, filter } = asked;
+  const { filter } = asked;
   const grouped = group && !(group in filter);
   return {
     ...filterOf(asked),
-    ...(sort && { sort: { key: sort.replace(/^-/, ""), order: sort.startsWith("-") ? "desc" : "asc" } }),
+    ...sortOf(asked),
     ...(grouped && { collapse: group }),
     facets,
     fields: Object.fromEntries(hidden.map((key) => [key, 0])),
@@ -75,23 +84,45 @@ function withLooks(hit) {
 /** List photos, or parts of them; their total is unknown with a filter, and of parts. */
 async function photos(sent, parts, signal) {
   const [answer, { items: total }] = await Promise.all([
-    (parts ? api.searchParts : api.searchPhotos)(sent, signal),
+    parts ? api.searchParts(sent, signal) : api.searchPhotos(collapsed(sent), signal),
     sent.filter || parts ? { items: null } : api.index(signal),
   ]);
   const { query, searched, hits, cursor, weak_below: weakBelow } = answer;
   return {
     ...query, hits: hits.map((hit) => ({ ...hit, weakBelow })), cursor, weakBelow,
-    behind: searched.behind, total: answer.total ?? (query.filters?.length > 0 ? null : total), refused: [], facets: [],
+    behind: searched.behind, total: answer.groups ?? answer.total ?? (query.filters?.length > 0 ? null : total), refused: [],
+    facets: answer.facets ?? [],
   };
 }
 
-/** List photos by their dates, the newest first. */
-async function timeline(page, signal) {
-  return photos({ sort: { key: "taken", order: "desc" }, ...page }, false, signal);
+/** Return a filter for the photos from a month on, in the order of the list, or for those before it. */
+function windowOf({ from, filter }, oldest, backwards) {
+  if (!from) return filter;
+  const behind = `${from}-99`; // sorts after each day of the month
+  const newer = oldest ? { taken: { gte: from } } : { taken: { gte: behind } };
+  const older = oldest ? { taken: { lt: from } } : { taken: { lt: behind } };
+  const ahead = oldest === backwards ? older : newer;
+  const end = { taken: { exists: false } }; // photos without a date come last
+  return { $and: [filter, backwards ? ahead : { $or: [ahead, end] }].filter((part) => Object.keys(part).length > 0) };
 }
 
-async function browsed(cursor, signal) {
-  const [page, { items: total }] = await Promise.all([api.items(cursor, signal), api.index(signal)]);
+/** List photos by their dates, the newest first if not asked otherwise, and count them by months. */
+async function timeline(asked, page, backwards, signal) {
+  const oldest = asked.sort === "taken";
+  const sort = { key: "taken", order: oldest === backwards ? "desc" : "asc" };
+  const filter = windowOf(asked, oldest, backwards);
+  const months = { facets: [{ key: "taken", by: "month", limit: 1 }] };
+  const first = !page.cursor && !backwards;
+  const listed = photos({ sort, ...filterOf({ filter }), ...(first && !asked.from && months), ...page }, false, signal);
+  if (!first || !asked.from) return listed;
+  const all = photos({ ...months, ...filterOf(asked), limit: 1 }, false, signal);
+  const [answer, { facets, total }] = await Promise.all([listed, all]);
+  return { ...answer, facets, total };
+}
+
+async function browsed({ filter }, cursor, signal) {
+  const [page, { items }] = await Promise.all([api.items(cursor, signal, filter), api.index(signal)]);
+  const total = Object.keys(filter).length > 0 ? null : items;
   return {
     hits: page.items, cursor: page.cursor, total, weakBelow: null, behind: 0,
     notes: [], words: [], refused: [], facets: [], fragments: [],
@@ -100,12 +131,11 @@ async function browsed(cursor, signal) {
 
 /** Count each filtered facet as if its own filter were not set. */
 export async function otherwise(asked, holdings, image, { least, signal }) {
-  const chosen = holdings.facets.filter((key) => key in asked.filter);
-  const answers = await Promise.all(chosen.map(async (key) => {
-    const { [key]: _, ...filter } = asked.filter;
+  const chosen = holdings.facets.filter((facet) => (facet.key ?? facet) in asked.filter);
+  const answers = await Promise.all(chosen.map(async (facet) => {
+    const { [facet.key ?? facet]: _, ...filter } = asked.filter;
     const without = { ...asked, filter };
-    const only = { ...holdings, facets: [key] };
-    return (await search(without, only, image, { limit: 1, least, signal })).facets;
+    return (await search(without, holdings, image, { limit: 1, least, facets: [facet], signal })).facets;
   }));
   return answers.flat();
 }

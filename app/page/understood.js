@@ -63,7 +63,7 @@ function filterChips(filter, ask) {
 
 function rangeOf(chosen) {
   const numbers = ["gte", "lt", "lte"].some((name) => typeof chosen[name] === "number");
-  return numbers ? rangeText(chosen) : JSON.stringify(chosen);
+  return numbers || chosen.prefix ? rangeText(chosen) : JSON.stringify(chosen);
 }
 
 /** Show the query as understood in `place`; call `ask` with changes. */

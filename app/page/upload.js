@@ -3,8 +3,8 @@
 // A browser gives no type to formats that it does not know; the server may know them.
 const photoIn = (files) => [...(files ?? [])].find(({ type }) => !type || type.startsWith("image/"));
 
-/** Call `use` with each photo, and `refuse` for another file. */
-export function listenForPhotos({ button, input, target, use, refuse }) {
+/** Call `use` with each photo, `addMany` with several that are dropped, and `refuse` for another file. */
+export function listenForPhotos({ button, input, target, use, addMany, refuse }) {
   const take = (files) => (photoIn(files) ? use(photoIn(files)) : refuse());
   button.addEventListener("click", () => input.click());
   input.addEventListener("change", () => {
@@ -17,8 +17,11 @@ export function listenForPhotos({ button, input, target, use, refuse }) {
     event.preventDefault();
     use(photo);
   });
-  listenForDrops(target, take);
+  listenForDrops(target, (files) => (files.length > 1 && addMany([...files])) || take(files));
 }
+
+const DROP = "Drop the photo to search with it";
+const DROP_MANY = "Drop the photos";
 
 function listenForDrops(target, take) {
   const carriesFiles = (event) => event.dataTransfer?.types.includes("Files");
@@ -26,6 +29,7 @@ function listenForDrops(target, take) {
     if (!carriesFiles(event)) return;
     event.preventDefault();
     target.hidden = false;
+    target.firstChild.textContent = event.dataTransfer.items.length > 1 ? DROP_MANY : DROP;
   });
   document.addEventListener("dragleave", (event) => {
     if (event.relatedTarget === null) target.hidden = true; // it left the window

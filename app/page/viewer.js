@@ -1,65 +1,83 @@
 // The viewer: one item with its metadata and actions.
 
-import { make, pictureAddress, visible } from "./dom.js";
+import { make, pictureAddress } from "./dom.js";
+import { factList, factsOf, metadataPairs } from "./facts.js";
 import { creditOf, itemPhoto, mark, photosOf, priceText, titleOf } from "./gallery.js";
-import { label } from "./holdings.js";
 import { likelihood } from "./likelihood.js";
 import { partButton } from "./part.js";
 import { largest, phraseRows, phrasesOf } from "./phrases.js";
-import { whyRows } from "./why.js";
+import { largestReason, whyRows } from "./why.js";
 
 const dialog = document.getElementById("viewer");
+const SWIPE = 50; // pixels that a finger moves at least to another photo
 let closed = () => {};
+let neighbours = {}; // functions that show the item before, {before}, and the one behind, {behind}
 
 dialog.addEventListener("close", () => closed());
-dialog.addEventListener("keydown", (event) => event.stopPropagation()); // Escape closes this alone
 dialog.addEventListener("click", (event) => event.target === dialog && dialog.close()); // outside it
+dialog.addEventListener("keydown", (event) => {
+  if (event.key === "Escape") event.stopPropagation(); // it closes this alone
+  const busy = event.defaultPrevented || event.target.closest("input, [data-arrows], .part");
+  const step = { ArrowLeft: neighbours.before, ArrowRight: neighbours.behind }[event.key];
+  if (!busy && step) step();
+});
 
-function plain(value) {
-  if (Array.isArray(value)) return value.map(plain).join(", ");
-  return value && typeof value === "object" ? JSON.stringify(value) : String(value);
+/** Let a finger that moves sideways over `place` show another item. */
+function listenForSwipes(place) {
+  let from = null;
+  const still = () => place.querySelector(".choosing-part") || window.visualViewport?.scale > 1.01;
+  place.addEventListener("pointerdown", (event) => {
+    from = event.pointerType === "touch" && event.isPrimary && !still() ? event : null;
+  });
+  place.addEventListener("pointerup", (event) => {
+    if (!from || still()) return;
+    const [x, y] = [event.clientX - from.clientX, event.clientY - from.clientY];
+    from = null;
+    if (Math.abs(x) < SWIPE || Math.abs(x) < 2 * Math.abs(y)) return;
+    (x > 0 ? neighbours.before : neighbours.behind)?.();
+  });
 }
 
-/** The metadata of an item, without its title, price and credit. */
-function metadataRows({ id, metadata }, { title, price, hidden }) {
-  const left = [title, price, "description", "credit", "license", ...(hidden ?? [])];
-  const rows = Object.entries(metadata).filter(([key, value]) => !left.includes(key) && value !== null);
-  const pairs = [...rows.map(([key, value]) => [label(key), plain(value)]), ["Id", visible(id)]];
-  return make("dl", {}, ...pairs.flatMap(([name, text]) => [make("dt", {}, name), make("dd", {}, text)]));
+function stepButton(name, sign, step) {
+  if (!step) return null;
+  const className = `step ${name.toLowerCase()}`;
+  return make("button", { type: "button", className, "aria-label": `${name} photo`, onclick: step }, sign);
 }
 
-/** The photos of an item, one in full and the others as small ones to choose from. */
-function gallery(item, phrases) {
+/** The photos of an item, one in full, with `steps` to other items, and the others as small ones to choose from. */
+function gallery(item, phrases, steps) {
   const photos = photosOf(item);
-  const stage = mark(itemPhoto(photos[0] ?? item, 0, "whole"), phrases);
-  if (photos.length < 2) return stage;
-  const place = make("div", {}, stage);
+  const place = make("div", { className: "place" }, mark(itemPhoto(photos[0] ?? item, 0, "whole"), phrases), ...steps);
   const small = photos.map((photo, position) => make("button", {
     type: "button", "aria-label": `Photo ${position + 1}`,
-    onclick: () => place.replaceChildren(itemPhoto(photo, position, "whole")),
+    onclick: () => place.firstChild.replaceWith(itemPhoto(photo, position, "whole")),
   }, make("img", { src: pictureAddress(photo.thumbnail ?? photo.image), alt: "" })));
-  return make("div", {}, place, make("div", { className: "small-photos" }, ...small));
+  const others = photos.length < 2 ? null : make("div", { className: "small-photos" }, ...small);
+  return make("div", { className: "photos" }, place, others);
 }
 
 /** Explain a hit: the phrases of its photo, and the scores of its fields. */
 function explanation(item, phrases) {
-  if (phrases.length === 0 && !item.parts?.length) return null;
-  const parts = item.parts?.length ? whyRows(item) : null;
-  const rows = phrases.length > 0 ? phraseRows(phrases, largest([phrases])) : null;
+  const gave = item.parts ?? item.words ?? [];
+  if (phrases.length === 0 && gave.length === 0) return null;
+  const scale = Math.max(largest([phrases]), item.parts ? 0 : largestReason(gave));
+  const parts = gave.length > 0 ? whyRows({ ...item, parts: gave }, item.parts ? null : scale) : null;
+  const rows = phrases.length > 0 ? phraseRows(phrases, scale) : null;
   const seen = parts && rows ? make("h3", {}, "In the photo") : null;
   return make("section", { className: "explanation" }, make("h3", {}, "Why it was found"),
-    parts ?? likelihood(item), seen, rows);
+    item.parts ? null : likelihood(item), parts, seen, rows);
 }
 
 /** Make the button that deletes an item after a confirmation. */
-function deletion(item, remove) {
+function deletion(item, remove, { shop }) {
   const place = make("span", { className: "deletion" });
   const ask = make("button", { type: "button", className: "quiet danger" }, "Delete");
   const refused = make("span", { role: "alert", className: "note" });
-  const sure = make("button", { type: "button", className: "second danger" }, "Delete for good");
+  const sure = make("button", { type: "button", className: "second danger" }, shop ? "Delete for good" : "Delete it");
+  const stays = shop ? "" : make("span", { className: "note" }, "The original file stays where it is.");
   const keep = make("button", { type: "button", className: "second" }, "Keep");
   ask.onclick = () => {
-    place.replaceChildren(sure, keep, refused);
+    place.replaceChildren(sure, keep, stays, refused);
     keep.focus();
   };
   keep.onclick = () => {
@@ -71,38 +89,48 @@ function deletion(item, remove) {
   return place;
 }
 
+/** Title, price, texts and actions of an item, and what is known of it. */
+function about(item, phrases, buttons, { holdings, explained, browse, remove }) {
+  const { title, price, hidden } = holdings;
+  const { description } = item.metadata;
+  const left = [title, price, "description", "credit", "license", ...(hidden ?? [])];
+  const facts = holdings.shop ? factList(metadataPairs(item, left)) : factsOf(item, browse);
+  const explaining = explained ? explanation(item, phrases) : null;
+  return make("div", { className: "about" },
+    make("h2", { id: "viewer-title" }, titleOf(item)),
+    price && priceText(item, price) ? make("p", { className: "price" }, priceText(item, price)) : null,
+    typeof description === "string" ? make("p", { className: "description" }, description) : null,
+    ...item.sentences.filter((sentence) => sentence !== titleOf(item)).map((sentence) => make("q", {}, sentence)),
+    ...(holdings.shop ? [buttons, explaining, facts] : [facts, explaining, buttons]),
+    creditOf(item),
+    remove && deletion(item, remove, holdings));
+}
+
 /**
  * Show an item. `explained` says whether it is a hit of a text; `actions` are [name, function] pairs,
- * `searchPart` takes a box of its photo, `remove` is null for those who may not.
+ * `searchPart` takes a box of its photo, `browse` a filter, `remove` is null for those who may not, and
+ * `before` and `behind` show its neighbours, if it has such.
  */
-export function showViewer(item, { holdings, explained, actions, searchPart, remove, left }) {
+export function showViewer(item, { holdings, explained, actions, searchPart, browse, remove, left, before, behind }) {
   const phrases = explained ? phrasesOf(item, "query") : [];
-  const shown = gallery(item, phrases);
-  const stage = shown.matches(".stage") ? shown : shown.querySelector(".stage");
-  const { price } = holdings;
-  const description = item.metadata.description;
+  const photos = gallery(item, phrases, [stepButton("Previous", "‹", before), stepButton("Next", "›", behind)]);
+  const stage = photos.querySelector(".stage");
   const buttons = actions.map(([name, act]) =>
     make("button", { type: "button", className: "second", onclick: () => act(item) }, name));
   const part = item.image ? partButton(stage, (box) => searchPart(item, box)) : null;
   const close = make("button", {
     type: "button", className: "close", "aria-label": "Close", onclick: () => dialog.close(),
   }, "×");
-  dialog.replaceChildren(make("article", { className: "hit viewing" },
-    close,
-    make("div", { className: "photos" }, shown),
-    make("div", { className: "about" },
-      make("h2", { id: "viewer-title" }, titleOf(item)),
-      price && priceText(item, price) ? make("p", { className: "price" }, priceText(item, price)) : null,
-      typeof description === "string" ? make("p", { className: "description" }, description) : null,
-      ...item.sentences.filter((sentence) => sentence !== titleOf(item)).map((sentence) => make("q", {}, sentence)),
-      make("p", { className: "actions" }, ...buttons, part),
-      explained ? explanation(item, phrases) : null,
-      metadataRows(item, holdings),
-      creditOf(item),
-      remove && deletion(item, remove))));
+  const focused = ["previous", "next"].find((name) => document.activeElement?.matches(`.step.${name}`));
+  neighbours = { before, behind };
+  listenForSwipes(photos);
+  dialog.replaceChildren(make("article", { className: "hit viewing" }, close, photos,
+    about(item, phrases, make("p", { className: "actions" }, ...buttons, part), { holdings, explained, browse, remove })));
+  dialog.classList.toggle("of-photo", !holdings.shop);
+  dialog.scrollTop = 0;
   closed = left;
   if (!dialog.open) dialog.showModal();
-  close.focus({ preventScroll: true });
+  (dialog.querySelector(`.step.${focused}`) ?? close).focus({ preventScroll: true });
 }
 
 /** Close the viewer without a word to whoever opened it. */

@@ -10,7 +10,7 @@ const OF_PHOTO = ["looks", "likeness"]; // what a photo gives: it shows the text
 function reasons({ parts }) {
   const sums = new Map();
   for (const { kind, field, word, gave } of parts) {
-    const name = OF_PHOTO.includes(kind) ? "Photo" : kind === "meaning" ? "Meaning" : kind === "boost" ? "Boost" : label(field);
+    const name = OF_PHOTO.includes(kind) ? "Photo" : kind === "meaning" ? "Meaning" : kind === "boost" ? "Boost" : kind === "pinned" ? "Pinned" : label(field);
     const { words = [], gave: before = 0 } = sums.get(name) ?? {};
     sums.set(name, { name, kind, words: word && !words.includes(word) ? [...words, word] : words, gave: before + gave });
   }
@@ -38,10 +38,15 @@ export function whyLine(hit, best) {
     meter(hit.score / (best || 1)), make("span", {}, why));
 }
 
-/** A row for each field and the photo: what matched, a bar, and the number when it is pointed at. */
-export function whyRows(hit) {
+/** The most that a field or the photo gave. */
+export function largestReason(parts) {
+  return Math.max(...reasons({ parts }).map(({ gave }) => gave), 0.01);
+}
+
+/** A row for each field and the photo: what matched, a bar of a scale, and the number when it is pointed at. */
+export function whyRows(hit, scale = null) {
   const found = reasons(hit);
-  const most = Math.max(...found.map(({ gave }) => gave), 0.01);
+  const most = scale ?? largestReason(hit.parts);
   const rows = found.map(({ name, kind, words, gave }) => {
     const what = OF_PHOTO.includes(kind) ? likelihoodName(hit) : words.join(", ");
     return make("li", { tabIndex: 0, title: number(gave) },

@@ -239,8 +239,7 @@ class Import:
         if isinstance(sent, str) or isinstance(photos, str):
             return sent if isinstance(sent, str) else str(photos)
         draft = Draft(sent.id, sent.metadata, sentences=tuple(sent.sentences), stamp=sent.stamp)
-        positions = self.settings.positions
-        reading = FileReading(positions, of_folder=False) if sent.read_metadata else None
+        reading = FileReading.of(self.settings, of_folder=False) if sent.read_metadata else None
         try:
             return add_photos(draft, photos, self.decode, reading)
         except Exception as wrong:  # noqa: BLE001 - one line must not end the import

@@ -66,7 +66,7 @@ async def put_item(
     check_new_id(id)
     sent = upload.fields
     draft = Draft(id, sent.metadata, sentences=tuple(sent.sentences), stamp=sent.stamp)
-    reading = FileReading(settings.positions, of_folder=False) if sent.read_metadata else None
+    reading = FileReading.of(settings, of_folder=False) if sent.read_metadata else None
 
     def embed_photos(named: Sequence[bytes]) -> tuple[Draft, Entry]:
         sent_with_it = (image.read() for image in upload.images)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from pathlib import Path
 
 from fastapi import APIRouter, FastAPI
@@ -20,6 +19,7 @@ from app.routes.dependencies import DEFAULT, CollectionDep
 from app.schemas.system import ExampleOut, ExamplesOut
 
 PAGE = Path(__file__).parent.parent / "page"
+VIEWER = PAGE.parent / "swagger_ui"  # copied from the npm package swagger-ui-dist
 router = APIRouter(tags=["page"])
 
 
@@ -58,18 +58,10 @@ def serve(app: FastAPI) -> None:
     app.router.routes += [
         Route("/", files),
         Route("/docs", _reference),
-        Mount("/docs/viewer", StaticFiles(directory=_viewer())),
+        Mount("/docs/viewer", StaticFiles(directory=VIEWER)),
         *(Route(f"/{file.name}", files) for file in sorted(PAGE.iterdir())),
     ]
 
 
 async def _reference(_: Request) -> FileResponse:
     return FileResponse(PAGE / "docs.html")
-
-
-def _viewer() -> Path:
-    """Find the folder of Swagger UI's files in the package fastapi-offline."""
-    package = find_spec("fastapi_offline")
-    assert package is not None
-    assert package.origin is not None
-    return Path(package.origin).parent / "static"

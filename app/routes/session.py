@@ -38,7 +38,7 @@ async def session(
 ) -> SessionOut:
     """The caller's role, and whether the service needs a key."""
     try:
-        return _session(await entrance.caller(request, key, cookie))
+        return _session(await entrance.caller(request, key, cookie), entrance)
     except Unauthorized:
         return SessionOut(key_needed=True, name=None, role=None, collections=None)
 
@@ -72,7 +72,7 @@ async def sign_in(
         httponly=True,
         samesite="strict",
     )
-    return _session(key)
+    return _session(key, entrance)
 
 
 @router.delete("/session", status_code=204, responses=problems(*ENDING))
@@ -107,11 +107,12 @@ def _path(request: Request) -> str:
     return request.scope.get("root_path") or "/"
 
 
-def _session(caller: Caller) -> SessionOut:
+def _session(caller: Caller, entrance: Door) -> SessionOut:
     bound = caller.collections
     return SessionOut(
         key_needed=caller is not ANYONE,
         name=None if caller is ANYONE else caller.name,
         role=caller.role,
         collections=None if bound is None else list(bound),
+        originals=bool(entrance.settings.originals),
     )

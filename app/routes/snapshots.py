@@ -6,11 +6,10 @@ from datetime import datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Response
-from fastapi.responses import FileResponse
-from starlette.responses import MalformedRangeHeader, RangeNotSatisfiable
 
 from app.access.door import EngineDep, require_role
 from app.http.addresses import address_of
+from app.http.downloads import Download
 from app.http.errors import NoSuchBytes, Unavailable
 from app.http.openapi import Responses, problems
 from app.routes.dependencies import SettingsDep
@@ -38,24 +37,6 @@ DOWNLOAD: Responses = {
     200: FILE | {"description": "All of it."},
     206: FILE | {"description": "The bytes that `Range` asks for."},
 }
-
-
-class Download(FileResponse):
-    """A file or parts of it; ignores a malformed Range.
-
-    Or one of another unit.
-
-    NoSuchBytes for one that begins behind the end (RFC 9110, 14.2 and 15.5.17).
-    """
-
-    @classmethod
-    def _parse_range_header(cls, http_range: str, file_size: int) -> list[tuple[int, int]]:
-        try:
-            return super()._parse_range_header(http_range, file_size)
-        except MalformedRangeHeader:
-            return []  # all of it
-        except RangeNotSatisfiable as behind:
-            raise NoSuchBytes(file_size) from behind
 
 
 async def snapshots(settings: SettingsDep) -> Snapshots:

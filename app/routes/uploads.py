@@ -25,6 +25,7 @@ from app.imports.photo_files import FileDecoder
 from app.schemas.fields import RequestBody
 from app.schemas.search import PhotoBody
 from app.settings import Settings
+from app.telemetry.events import EventLog
 from app.validation import KeyTwice, read_fields, read_json, read_values
 from models.vision.images import DisplayCopy
 
@@ -43,6 +44,7 @@ class Upload(Generic[Fields]):
     decode: FileDecoder
     lane: Lane
     caller: str
+    events: EventLog
 
     def photo(self) -> DisplayCopy | None:
         """The one image as it would be stored."""
@@ -59,12 +61,13 @@ def reads(model: type[Fields]) -> Callable[[Request], AsyncGenerator[Upload[Fiel
     async def read(request: Request) -> AsyncGenerator[Upload[Fields], None]:
         lanes: Lanes = request.app.state.lanes
         decode, caller = request.app.state.decoders, name_payer(request)
+        events: EventLog = request.app.state.events
         kind = media_type(request)
         if kind == JSON:
             async with _json(request, model) as fields:
                 light = isinstance(fields, PhotoBody) and not fields.embeds_photo
                 lane = lanes.searches if light else lanes.photos
-                yield Upload(fields, (), decode, lane, caller)
+                yield Upload(fields, (), decode, lane, caller, events)
         elif kind == FORM:
             with lanes.bodies.take(caller):
                 form = await _read_form(request, model)
@@ -73,7 +76,7 @@ def reads(model: type[Fields]) -> Callable[[Request], AsyncGenerator[Upload[Fiel
                 fields = await to_thread.run_sync(
                     lambda: read_fields(model, _fields(form), JSON_IN_FORMS)
                 )
-                yield Upload(fields, images, decode, lanes.photos, caller)
+                yield Upload(fields, images, decode, lanes.photos, caller, events)
             finally:
                 await form.close()
         else:
@@ -164,10 +167,19 @@ async def answer(upload: Upload[Any], work: Callable[[], BaseModel | Response]) 
         result = work()
         if isinstance(result, Response):
             return result
+        _note_search(upload, result)
         return Response(result.model_dump_json(by_alias=True), media_type=JSON)
 
     with upload.lane.place(upload.caller):
         return await upload.lane.run(respond)
+
+
+def _note_search(upload: Upload[Any], result: BaseModel) -> None:
+    """Write the first page of a search by text to the events."""
+    fields, hits = upload.fields, getattr(result, "hits", None)
+    if hits is not None and isinstance(fields, PhotoBody) and not getattr(fields, "cursor", None):
+        ranked = ((hit.id, hit.score) for hit in hits)
+        upload.events.add_search(fields.collection, fields.text, ranked)
 
 
 def media_type(request: Request) -> str:
@@ -273,7 +285,7 @@ def _fields(form: FormData) -> dict[str, Any]:
     return fields
 
 
-def parse_json(name: str, value: str) -> Any:
+def parse_json(name: str, value: str | bytes) -> Any:
     """Parse a field's text as JSON; a ValueError names the field."""
     try:
         return read_values(value)

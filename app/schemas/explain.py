@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import BaseModel, Field
 
 from app.schemas.fields import INTEGRAL, TEXTS, Body, Corners, PhotoNumber, Probability
-from app.schemas.hits import FragmentOut, LinkOut, PhraseOut
+from app.schemas.hits import FragmentOut, LinkOut, PhraseOut, WordGave
 from models.registry import BEAM, WIDEST_BEAM, Generation
 from models.scores.alignment import BETA
 
@@ -86,7 +86,7 @@ class CaptionRequest(Body):
 class AlignmentOut(BaseModel):
     """The alignment of regions and words.
 
-    The links add up to the score.
+    The links, or phrases, and words add up to the score.
     """
 
     text: str
@@ -98,6 +98,9 @@ class AlignmentOut(BaseModel):
     boxes: list[tuple[float, float, float, float]]
     links: list[LinkOut]
     phrases: list[PhraseOut]
+    words: list[WordGave] = Field(
+        default=[], description="What words of a stored item gave, as in a search."
+    )
     notes: list[str] = []
 
 

@@ -8,6 +8,7 @@ from pydantic import BaseModel, Field
 
 from app.schemas.facets import FacetOut
 from app.schemas.fields import (
+    Corners,
     DamagedItems,
     HitPhoto,
     HitSecond,
@@ -112,12 +113,22 @@ class SearchedOut(BaseModel):
     damaged: DamagedItems = []
 
 
+class WordBox(BaseModel):
+    """The place of a word in one of an item's photos."""
+
+    photo: HitPhoto
+    box: Corners
+
+
 class WordGave(BaseModel):
     """A word of the item, and its share of the score."""
 
     word: str
     field: str
     gave: float
+    boxes: list[WordBox] = Field(
+        default=[], description="Where it stands in the photos, if it is text that they show."
+    )
 
 
 class PhotoHit(BaseModel):
@@ -145,7 +156,11 @@ class ImageHit(PhotoHit):
     """
 
     words: list[WordGave] = Field(
-        default=[], description="What words of its name, place, keywords and description gave."
+        default=[],
+        description="What words of its name, place, keywords, description and text gave.",
+    )
+    variants: int = Field(
+        default=1, description="How many items it stands for, itself among them, if collapsed."
     )
 
 
@@ -190,6 +205,9 @@ class ImageHits(Hits):
     )
     total: int | None = Field(
         default=None, description="How many items are as probable and pass the filter, if counted."
+    )
+    groups: int | None = Field(
+        default=None, description="How many hits there are, where photos are collapsed."
     )
     facets: list[FacetOut] = Field(default=[], description="Counts over all of these.")
     hits: list[ImageHit]

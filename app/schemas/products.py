@@ -99,14 +99,14 @@ class ProductQueryOut(BaseModel):
 
 
 class PartOut(BaseModel):
-    """A part of a score: words, exact, looks, likeness, meaning or boost.
+    """A part of a score: words, exact, looks, likeness, meaning, boost or pinned.
 
     likeness: the similarity to the photo sent with the text, times `photo_weight`. Those of
     looks, of likeness and of meaning are explained by the links of the photo, or of the sentence,
     with what is searched for; the similarities of links add up to its own score.
     """
 
-    kind: Literal["words", "exact", "looks", "likeness", "meaning", "boost"]
+    kind: Literal["words", "exact", "looks", "likeness", "meaning", "boost", "pinned"]
     gave: float
     field: str | None = None
     word: str | None = None

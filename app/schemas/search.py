@@ -22,6 +22,7 @@ from app.schemas.fields import (
     PhotoWeight,
     RequestPart,
 )
+from index.photos.visible_text import BOXES
 
 
 class PhraseIn(RequestPart):
@@ -75,7 +76,8 @@ class Search(PhotoBody):
     )
     fields: Annotated[list[MetadataKey], Field(max_length=MOST_FIELDS)] | None = Field(
         None,
-        description="The metadata keys that hits carry: all of them if not set, none if empty. "
+        description="The metadata keys that hits carry: all of them but `text_boxes` if not set, "
+        "none if empty. "
         "They change no score; /search/products ranks by the words in fields as well.",
     )
 
@@ -91,9 +93,12 @@ class Search(PhotoBody):
         return fields
 
     def choose_metadata(self, metadata: dict[str, Any]) -> dict[str, Any]:
-        """Return a hit's metadata, in the order of `fields`."""
+        """Return a hit's metadata, in the order of `fields`.
+
+        Without them, all but the boxes of text.
+        """
         if self.fields is None:
-            return metadata
+            return {key: value for key, value in metadata.items() if key != BOXES}
         return {key: metadata[key] for key in self.fields if key in metadata}
 
 
@@ -111,6 +116,11 @@ class ImageSearch(Search):
     )
     facets: Facets = Field(default_factory=list)
     sort: Sort = None
+    collapse: MetadataKey | None = Field(
+        None,
+        description="Give the best photo of each value of this key, such as `series`: one of those "
+        "that are nearly the same.",
+    )
     words: bool = Field(
         True,
         description="Look up words of the text in the title, keywords, description, people, city, "
@@ -126,12 +136,17 @@ class ImageSearch(Search):
     @property
     def lists(self) -> bool:
         """Whether all probable photos are counted, or ordered by a key."""
+        return self.orders or (self.collapse is not None and self.min_probability is not None)
+
+    @property
+    def orders(self) -> bool:
+        """Whether it may list photos without a query."""
         return bool(self.facets) or self.sort is not None
 
     @property
     def browses(self) -> bool:
         """Whether it lists photos without a query or a stored photo."""
-        return self.lists and not ((self.text or "").strip() or self.phrases or self.id)
+        return self.orders and not ((self.text or "").strip() or self.phrases or self.id)
 
 
 class TextSearch(Search):

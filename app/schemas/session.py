@@ -25,3 +25,6 @@ class SessionOut(BaseModel):
     collections: list[str] | None = Field(
         description="The collections that the key is bound to; null if it is bound to none."
     )
+    originals: bool = Field(
+        default=False, description="Whether files of photos may be read by /items/{id}/original."
+    )

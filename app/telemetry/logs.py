@@ -11,12 +11,13 @@ from asgi_correlation_id import correlation_id
 from opentelemetry import trace
 from structlog.typing import EventDict, Processor, WrappedLogger
 
+from models.rooms import PREFIX
+
 Style = Literal["json", "plain"]
 
-ROOMS = ("app", "index", "models", "tessera", "uvicorn")  # whose records of level INFO are kept
-POOL = (
-    "index.database.errors.Pool"  # SQLAlchemy's connection pool: it logs each time it is made again
-)
+# Whose records of level INFO are kept.
+ROOMS = (*(f"{PREFIX}{room}" for room in ("app", "index", "models")), "tessera", "uvicorn")
+POOL = f"{PREFIX}index.database.errors.Pool"  # of connections: it logs each time it is made again
 
 
 def configuration(style: Style) -> dict[str, Any]:

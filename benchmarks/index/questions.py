@@ -16,7 +16,8 @@ import torch
 from benchmarks.index.bags import Bags, Floats, Real, Side
 from models.registry import Matcher
 from models.text.parsing import parse_trees
-from models.text.queries import Query, of_phrases
+from models.text.queries import Query
+from models.text.query_drafts import of_phrases
 from models.types import WHOLE_FRAME, FragmentBag, Span
 
 LONG = 12  # words

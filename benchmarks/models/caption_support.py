@@ -26,7 +26,7 @@ from scipy.stats import rankdata
 from models import checkpoint, shipped
 from models.registry import Captioner, Generation, Matcher
 from models.scores.calibration import Calibration, PairKind
-from models.text import queries
+from models.text import query_drafts
 from models.text.lexicon import is_function_word
 from models.text.parsing import parse_trees
 from models.text.queries import Query
@@ -78,7 +78,9 @@ class Judge:
         texts = [[tree.words[i].text.lower(), phrase(tree, i)] for i in places]
         known = self.calibration.words
         phrases = [[(text, 1.0)] for pair in texts for text in pair]
-        word_queries = iter(queries.of_several(self.matcher, [*phrases, [(best.text, 1.0)]], known))
+        word_queries = iter(
+            query_drafts.of_several(self.matcher, [*phrases, [(best.text, 1.0)]], known)
+        )
         by_place: dict[int, JudgedText] = {}
         for i in places:
             word, wider = next(word_queries), next(word_queries)

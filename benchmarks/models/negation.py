@@ -28,7 +28,8 @@ from models import checkpoint, shipped
 from models.registry import Matcher
 from models.scores.scoring import score_named
 from models.text.parsing import parse_trees
-from models.text.queries import NEGATED, Query, of_phrases
+from models.text.queries import Query
+from models.text.query_drafts import NEGATED, of_phrases
 from models.types import FragmentBag
 from training.data import readers as folders
 from training.data.corpus import Example

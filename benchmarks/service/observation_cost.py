@@ -19,6 +19,7 @@ from starlette.types import Message
 
 from app.http.observation import observe
 from app.telemetry import logs
+from app.telemetry.audit import AuditLog
 from app.telemetry.requests import stage
 
 ROUNDS, TIMES = 9, 2_000
@@ -40,7 +41,7 @@ def requests(*, observed: bool) -> Callable[[], None]:
     """Answer `TIMES` empty requests, observed or not."""
     app = Starlette(routes=[Route("/", answer)])
     if observed:
-        observe(app, queries=False)
+        observe(app, queries=False, audit=AuditLog(None))
 
     async def receive() -> Message:
         return {"type": "http.request"}

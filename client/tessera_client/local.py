@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -15,22 +16,25 @@ from anyio.to_thread import run_sync
 def make_application(path: Path, settings: dict[str, Any]) -> Any:
     """Return the web application over a data folder, and its loaded engine.
 
-    ModuleNotFoundError without the package tessera.
+    ModuleNotFoundError without the package tessera-search.
     """
-    if find_spec("tessera") is None:
-        raise ModuleNotFoundError(
-            "Client(path=…) runs the service in this process, and it is not installed: "
-            "pip install . in Tessera's repository, or give the address of a service"
-        )
-    from app.access.door import Door
-    from app.engine.engine import Engine
-    from app.main import create_app
-    from app.settings import Settings
-
-    chosen = Settings(data=path, **settings)
-    engine = Engine.load(chosen)
+    app = f"{_find_service()}app"
+    chosen = import_module(f"{app}.settings").Settings(data=path, **settings)
+    engine = import_module(f"{app}.engine.engine").Engine.load(chosen)
     engine.serve()
-    return create_app(chosen, engine, Door.without_keys(chosen)), engine
+    door = import_module(f"{app}.access.door").Door.without_keys(chosen)
+    return import_module(f"{app}.main").create_app(chosen, engine, door), engine
+
+
+def _find_service() -> str:
+    """Find the prefix of the service's modules, empty in a checkout."""
+    for module, prefix in (("tessera_search", "tessera_search."), ("tessera", "")):
+        if find_spec(module) is not None:
+            return prefix
+    raise ModuleNotFoundError(
+        "Client(path=…) runs the service in this process, and it is not installed: "
+        "pip install . in Tessera's repository, or give the address of a service"
+    )
 
 
 class LocalTransport(httpx2.BaseTransport):

@@ -145,6 +145,27 @@ class Deletion(BaseModel):
     deleted: int
 
 
+class Duplicate(BaseModel):
+    """A photo of a series."""
+
+    id: str
+    bytes: Annotated[int, Field(description="Of its files, as they were imported.")]
+    largest: Annotated[
+        bool, Field(description="Whether it has the largest file: the one to keep, if any.")
+    ]
+    same_file: Annotated[
+        bool, Field(description="Whether the largest has the same content, byte by byte.")
+    ]
+    taken: str | None
+    image: Annotated[str | None, Field(description="The address of its display copy.")]
+    thumbnail: Annotated[
+        str | None,
+        Field(description="A WebP of at most 320 pixels to keep for good; size=medium has 640."),
+    ]
+    width: int
+    height: int
+
+
 class Example(BaseModel):
     """A query for a demonstration, and the id of its item."""
 
@@ -316,6 +337,20 @@ class Phrase(BaseModel):
     negated: bool
 
 
+class Pin(BaseModel):
+    """Pinned items of a text, in their order."""
+
+    text: str
+    ids: list[str]
+
+
+class Pins(BaseModel):
+    """The pinned items of a collection."""
+
+    pins: list[Pin]
+    notes: Annotated[list[str], Field(description="Which of the items are not stored.")] = []
+
+
 class Problem(BaseModel):
     """The reason for a failed request (RFC 9457)."""
 
@@ -457,6 +492,15 @@ class SentenceHit(BaseModel):
     phrases: list[Phrase]
 
 
+class Series(BaseModel):
+    """Near-duplicates: copies of a photo, or shots of a burst."""
+
+    series: Annotated[str, Field(description="The value of the key `series` of these items.")]
+    photos: int
+    bytes: Annotated[int, Field(description="Of all files but the largest.")]
+    items: Annotated[list[Duplicate], Field(description="The largest first, up to a hundred.")]
+
+
 class Session(BaseModel):
     """The rights of the caller."""
 
@@ -472,6 +516,9 @@ class Session(BaseModel):
         list[str] | None,
         Field(description="The collections that the key is bound to; null if it is bound to none."),
     ]
+    originals: Annotated[
+        bool, Field(description="Whether files of photos may be read by /items/{id}/original.")
+    ] = False
 
 
 class Side(BaseModel):
@@ -557,6 +604,12 @@ class Suggestions(BaseModel):
     suggestions: list[Suggestion]
 
 
+class Synonyms(BaseModel):
+    """The synonyms of a collection, besides those of TESSERA_SYNONYMS."""
+
+    synonyms: list[list[str]]
+
+
 class Unread(BaseModel):
     """A kind of files left out of an import."""
 
@@ -572,12 +625,26 @@ class ValueCount(BaseModel):
     count: int
 
 
+class WordBox(BaseModel):
+    """The place of a word in one of an item's photos."""
+
+    photo: Annotated[int, Field(description="Which of the item's photos answers best, from 0.")]
+    box: list[Box2]
+
+
 class WordGave(BaseModel):
     """A word of the item, and its share of the score."""
 
     word: str
     field: str
     gave: float
+    boxes: Annotated[
+        list[WordBox],
+        Field(
+            description="Where it stands in the photos, if it is text that they show.",
+            validate_default=True,
+        ),
+    ] = []
 
 
 class Word(BaseModel):
@@ -592,7 +659,7 @@ class Word(BaseModel):
 class Alignment(BaseModel):
     """The alignment of regions and words.
 
-    The links add up to the score.
+    The links, or phrases, and words add up to the score.
     """
 
     text: str
@@ -604,6 +671,12 @@ class Alignment(BaseModel):
     boxes: list[list[float]]
     links: list[Link]
     phrases: list[Phrase]
+    words: Annotated[
+        list[WordGave],
+        Field(
+            description="What words of a stored item gave, as in a search.", validate_default=True
+        ),
+    ] = []
     notes: list[str] = []
 
 
@@ -645,6 +718,22 @@ class Captions(BaseModel):
         float | None, Field(description="A caption with a lower probability is a guess.")
     ]
     notes: list[str] = []
+
+
+class Duplicates(BaseModel):
+    """The series of a collection, the largest first."""
+
+    collection: str
+    series: Annotated[int, Field(description="How many there are.")]
+    photos: Annotated[int, Field(description="How many photos they have together.")]
+    bytes: Annotated[
+        int,
+        Field(
+            description="Of all their files but the largest of each. Deleting items frees none of them: originals are never touched."
+        ),
+    ]
+    groups: list[Series]
+    cursor: str | None
 
 
 class Facet(BaseModel):
@@ -696,10 +785,13 @@ class ImageHit(BaseModel):
     words: Annotated[
         list[WordGave],
         Field(
-            description="What words of its name, place, keywords and description gave.",
+            description="What words of its name, place, keywords, description and text gave.",
             validate_default=True,
         ),
     ] = []
+    variants: Annotated[
+        int, Field(description="How many items it stands for, itself among them, if collapsed.")
+    ] = 1
 
 
 class Import(BaseModel):
@@ -794,14 +886,14 @@ class MadeSnapshot(BaseModel):
 
 
 class Part(BaseModel):
-    """A part of a score: words, exact, looks, likeness, meaning or boost.
+    """A part of a score: words, exact, looks, likeness, meaning, boost or pinned.
 
     likeness: the similarity to the photo sent with the text, times `photo_weight`. Those of
     looks, of likeness and of meaning are explained by the links of the photo, or of the sentence,
     with what is searched for; the similarities of links add up to its own score.
     """
 
-    kind: Literal["words", "exact", "looks", "likeness", "meaning", "boost"]
+    kind: Literal["words", "exact", "looks", "likeness", "meaning", "boost", "pinned"]
     gave: float
     field: str | None = None
     word: str | None = None
@@ -967,6 +1059,9 @@ class ImageHits(BaseModel):
     total: Annotated[
         int | None,
         Field(description="How many items are as probable and pass the filter, if counted."),
+    ] = None
+    groups: Annotated[
+        int | None, Field(description="How many hits there are, where photos are collapsed.")
     ] = None
     facets: Annotated[
         list[Facet], Field(description="Counts over all of these.", validate_default=True)

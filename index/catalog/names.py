@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import Connection, Engine, Row, delete, exists, insert, or_, select, update
 
 from index.catalog.revisions import GARBAGE, LIVE, add_collection
-from index.database import deleted_photos
+from index.database import curation, deleted_photos, series_rows
 from index.database.tables import aliases, collections, settings
 from index.items import (
     Collection,
@@ -55,6 +55,7 @@ def release(connection: Connection, token: str) -> None:
     """Forget a collection's kept predecessor, and its being one."""
     rows = or_(settings.c.name == _setting_name(token), settings.c.value == token)
     connection.execute(delete(settings).where(rows))
+    series_rows.discard(connection, token)
 
 
 def _setting_name(token: str) -> str:
@@ -174,6 +175,8 @@ class Names:
             condition = collections.c.key == home.key
             connection.execute(update(collections).where(condition).values(name=new))
             deleted_photos.rename(connection, name, new)
+            curation.copy(connection, name, new)
+            curation.discard(connection, name)
             if alias:
                 connection.execute(insert(aliases), {"name": name, "collection": home.key})
 
@@ -197,6 +200,7 @@ class Names:
             connection.execute(update(collections).where(condition).values(name=None))
             release(connection, home.token)
             deleted_photos.discard(connection, name)
+            curation.discard(connection, name)
 
     def point(self, alias: str, collection: str) -> bool:
         """Point an alias at a collection; return whether the alias is new.

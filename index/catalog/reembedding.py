@@ -26,6 +26,7 @@ from index.catalog.names import (
 from index.catalog.read_rows import Values, picture_rows, read_entries, select_items
 from index.catalog.revisions import add_collection, advance, error_of_replaced, state_of
 from index.catalog.write_rows import record, retire, write
+from index.database import curation
 from index.database.tables import aliases, collections, items, retired
 from index.items import Collection, Entry, check_dimension
 
@@ -187,6 +188,7 @@ def _keep_former(connection: Connection, source: Row[Any], target: Row[Any]) -> 
         return None
     name = choose_former_name(connection, source.name, source.fingerprint)
     record_former(connection, target.token, source.token)
+    curation.copy(connection, source.name, name)
     return name
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
@@ -123,7 +123,7 @@ class ShardedIndex(Index):
             weak_below=self._scanner.find_weak_line(request, parts),
         )
         if not answer.exact:
-            self._recent.append(request)
+            self._recent.append(replace(request, groups=None))
         return answer
 
     def shortlist(

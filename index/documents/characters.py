@@ -10,8 +10,6 @@ import regex
 from models.text.lexicon import LETTERS
 
 LONGEST_WORD = 100  # letters: a longer one is no word of a language
-# Scripts that put no space between words.
-SPACELESS = r"[\p{scx=Hani}\p{scx=Hira}\p{scx=Kana}\p{Thai}\p{Laoo}\p{Khmr}\p{Mymr}]"
 APOSTROPHES = "'’ʼʻ＇"
 # What a word may be written with or without: accents, vowel points, joiners, soft hyphens. Marks of
 # Indic scripts are vowels, and those of kana make other letters.

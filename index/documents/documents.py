@@ -12,6 +12,7 @@ import numpy as np
 
 from index.catalog.facets import facets_of
 from index.catalog.views import ItemRow
+from index.database.series_rows import is_name
 from index.documents.bm25 import Alternative, Lexical
 from index.documents.characters import fold
 from index.documents.columns import Codes, Column, Mask
@@ -85,6 +86,11 @@ class Documents:
         """Whether so many documents are gone that all should be read again."""
         gone = sum(self._gone)
         return gone > 0 and (len(self) <= FEW or gone * WASTE > len(self))
+
+    def use(self, synonyms: Synonyms) -> None:
+        """Look words up by these synonyms from now on."""
+        with self.lock:
+            self._synonyms, self._wording = synonyms, None
 
     def wording(self) -> Wording:
         """The reader of queries, with all words up to now.
@@ -191,7 +197,9 @@ class Documents:
 
 def texts_of(row: ItemRow) -> dict[str, str]:
     """The texts of an item by field: metadata, id, and sentences without the title."""
-    texts = {key: _text(key, value) for key, value in row.metadata.items()}
+    texts = {
+        key: _text(key, value) for key, value in row.metadata.items() if not is_name(key, value)
+    }
     titles = {texts.get("title"), texts.get("name")}
     sentences = " ".join(sentence for sentence in row.sentences if sentence not in titles)
     texts = {"id": row.id, "sentences": sentences} | texts

@@ -42,6 +42,12 @@ class DocumentReader:
         """Follow the catalog in the background, once documents are asked for."""
         self._background = True
 
+    def use(self, synonyms: Synonyms) -> None:
+        """Look words up by these synonyms from now on."""
+        if synonyms is not self._synonyms:
+            self._synonyms = synonyms
+            self._documents.use(synonyms)
+
     def close(self) -> None:
         """Stop following."""
         self._stopped.set()

@@ -34,10 +34,12 @@ def parse_synonyms(lines: Iterable[str]) -> dict[str, tuple[str, ...]]:
 
     ValueError for a line of more than MOST_SYNONYMS: a search looks up all of them for each word.
     """
-    groups = [
-        [name for part in line.partition("#")[0].split(",") if (name := _join(tokens(part)))]
-        for line in lines
-    ]
+    return group_synonyms(line.partition("#")[0].split(",") for line in lines)
+
+
+def group_synonyms(lines: Iterable[Iterable[str]]) -> dict[str, tuple[str, ...]]:
+    """Synonyms by folded words, from groups; errors are those of parse_synonyms."""
+    groups = [[name for part in line if (name := fold_text(part))] for line in lines]
     for number, group in enumerate(groups, start=1):
         if len(group) > MOST_SYNONYMS:
             raise ValueError(
@@ -49,6 +51,15 @@ def parse_synonyms(lines: Iterable[str]) -> dict[str, tuple[str, ...]]:
         for group in groups
         for word in group
     }
+
+
+def fold_text(text: str) -> str:
+    """Return the folded words of a text with spaces between.
+
+    >>> fold_text("Blue  SOFA!")
+    'blue sofa'
+    """
+    return _join(tokens(text))
 
 
 class Texts(Protocol):

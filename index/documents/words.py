@@ -14,8 +14,9 @@ from functools import lru_cache
 
 import regex
 
-from index.documents.characters import APOSTROPHES, SPACELESS, fold
+from index.documents.characters import APOSTROPHES, fold
 from index.documents.numbers import fold_number
+from models.text.segmentation import SPACELESS
 
 SIGNS = frozenset("+-")  # of a number
 JOIN = regex.compile(rf"[-‐‑‒–—_./\\:+&*×~{APOSTROPHES}]")  # one of these goes on with a word

@@ -14,6 +14,7 @@ from index.documents.facet_counts import Facet
 from index.filters import parse
 from index.listing.paging import RankedPage, RankKeys
 from index.listing.requests import FacetRequest, ListRequest
+from index.search.requests import Groups
 
 
 def mask_passing(documents: Documents, where: Mapping[str, Any] | None) -> Mask:
@@ -56,15 +57,35 @@ def find_page(
 
 def collapse(documents: Documents, key: str, chosen: Codes, order: Codes) -> tuple[Codes, Codes]:
     """Keep the first document of each group in an order; also the groups' sizes."""
-    column = documents.columns.get(key)
-    if column is None:
-        return order, np.ones(len(order), np.int64)
-    groups = column.first_codes(len(documents))[chosen[order]]
-    alone = groups < 0
-    groups[alone] = len(column.values) + np.flatnonzero(alone)
+    groups = number_groups(documents, key)[chosen[order]]
     _, first, counts = np.unique(groups, return_index=True, return_counts=True)
     best = np.argsort(first)
     return order[first[best]], counts[best]
+
+
+def number_groups(documents: Documents, key: str) -> Codes:
+    """Number the groups of documents (N,) with the same value of a key.
+
+    Those without one have a group each.
+    """
+    column = documents.columns.get(key)
+    if column is None:
+        return np.arange(len(documents))
+    groups = column.first_codes(len(documents))
+    alone = np.flatnonzero(groups < 0)
+    groups[alone] = len(column.values) + np.arange(len(alone))
+    return groups
+
+
+def read_groups(documents: Documents, key: str, token: str) -> Groups:
+    """The groups of live documents by a key, for searches of the collection of a token.
+
+    Read under the documents' lock.
+    """
+    numbers, live = number_groups(documents, key), documents.live
+    sizes = np.bincount(numbers[live], minlength=int(numbers.max(initial=0)) + 1)
+    grouped = live & (sizes[numbers] > 1)
+    return Groups(token, documents.revisions[grouped], numbers[grouped])
 
 
 def count_facet(documents: Documents, request: FacetRequest, counted: Mask) -> Facet:

@@ -16,7 +16,8 @@ class PhotoCounts:
 
     total: items. facets: their values. rows: the photos that there are to search. behind: how many
     changes of the catalog are not searched yet. coverage: the share of the collection that was.
-    damaged: items that are left out because what is stored of them is damaged.
+    damaged: items that are left out because what is stored of them is damaged. groups: how many
+    hits there are, where items are collapsed.
     """
 
     total: int
@@ -25,6 +26,7 @@ class PhotoCounts:
     behind: int
     coverage: float
     damaged: frozenset[str]
+    groups: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +34,12 @@ class PhotoPage:
     """A page of listed items, and the place of the next one.
 
     `hits` are their best photos by id; none where looks are not asked for. `named` is what words
-    give to items there.
+    give to items there, and `variants` how many items of the list each stands for.
     """
 
     ids: tuple[str, ...]
     hits: Mapping[str, Hit]
     named: Mapping[str, float]
+    variants: Mapping[str, int]
     place: ListPlace | None
     damaged: frozenset[str] = frozenset()

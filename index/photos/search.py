@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 import numpy as np
 
 from index.documents.columns import Mask
 from index.documents.documents import Documents
-from index.listing.listing import count_facet, find_page, locate
+from index.listing.listing import count_facet, find_page, locate, number_groups
 from index.listing.requests import ListRequest
 from index.photos.requests import PhotoCounts, PhotoPage
 from index.search.index import Index
-from index.search.requests import Request
+from index.search.requests import Answer, Request
 from index.segments.rows import Numbers
 
 
@@ -35,8 +38,31 @@ class PhotoList:
             counted = self._mask()
             facets = tuple(count_facet(documents, facet, counted) for facet in request.facets)
             behind = max(documents.behind, rows.behind)
+            groups = None
+            if request.collapse:
+                groups = len(np.unique(number_groups(documents, request.collapse)[counted]))
         total = int(np.count_nonzero(counted))
-        return PhotoCounts(total, facets, rows.rows, behind, rows.coverage, rows.damaged)
+        return PhotoCounts(total, facets, rows.rows, behind, rows.coverage, rows.damaged, groups)
+
+    def count_variants(self, key: str, revisions: Sequence[int]) -> dict[int, int]:
+        """Count the items with the value of a key of each of some items, by revision."""
+        documents = self._documents
+        with documents.lock:
+            places, present = locate(documents.revisions, np.array(revisions, np.int64))
+            numbers = number_groups(documents, key)
+            sizes = np.bincount(numbers[self._mask()], minlength=int(numbers.max(initial=0)) + 1)
+        counts = np.maximum(sizes[numbers[places]], 1)
+        return {
+            revisions[at]: int(count) for at, count in zip(present.tolist(), counts, strict=True)
+        }
+
+    def find_best(self, request: Request) -> Answer:
+        """Find the best hits of a request, without its `least`, among all photos.
+
+        They are looked for again in the index if some of them are gone meanwhile.
+        """
+        among = self._index.best_of(self._rows, replace(request, least=None))
+        return self._index.best(request) if among is None else among
 
     def find_page(self, request: ListRequest) -> PhotoPage:
         """Find a page of items by the key `sort`, words and id."""
@@ -58,7 +84,8 @@ class PhotoList:
             best = self._index.explain("images", search.query, keys, damaged, search.words)
         hits = {hit.item: hit for hit in best.values()}
         named = dict(zip(ids, scores[page.first].tolist(), strict=True))
-        return PhotoPage(ids, hits, named, page.place, frozenset(damaged))
+        variants = dict(zip(ids, page.variants.tolist(), strict=True))
+        return PhotoPage(ids, hits, named, variants, page.place, frozenset(damaged))
 
     def _mask(self) -> Mask:
         """Mark the live documents (N,) of the answer."""

@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +22,7 @@ from index.documents.corrections import UNCORRECTED
 from index.documents.documents import Documents
 from index.documents.postings import Floats
 from index.documents.query_words import QueryWord
+from index.photos.visible_text import TEXT, WordPlace, find_places
 from index.search.requests import WordGains
 from models.text.lexicon import plain
 from models.text.negation import negations
@@ -30,7 +33,7 @@ NAMED = 6.0
 # The fields that count, and their weights. Not the camera: all of a phone would be apples.
 FIELDS: Mapping[str, float] = {
     **dict.fromkeys(("title", "keywords", "people", "city", "region", "country"), 1.0),
-    **dict.fromkeys(("folder", "file"), 1.0),
+    **dict.fromkeys(("folder", "file", TEXT), 1.0),
     "description": 0.5,
 }
 # Words that say nothing of a photo: phones, cameras and people name all folders and files by them.
@@ -121,6 +124,13 @@ class PhotoWords:
                 ]
         whole = sum(part.gave for part in parts)
         return [WordPart(part.word, part.field, given * part.gave / whole) for part in parts]
+
+    def find_places(self, part: WordPart, metadata: Mapping[str, Any]) -> list[WordPlace]:
+        """Find the places of a part's word in an item's photos."""
+        if part.field != TEXT:
+            return []
+        same = (word.alternatives for word in self._words if self.typed(word) == part.word)
+        return find_places(metadata, chain.from_iterable(same))
 
     def _divide(self, word: QueryWord, place: int) -> dict[str, float]:
         """The shares of fields in a word of a document."""

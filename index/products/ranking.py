@@ -2,7 +2,7 @@
 
     score = words · S_w / bound + exact · [a field is all of the query]
           + looks · P(the photo shows it) + likeness · P(the photo is like the query's)
-          + meaning · P(a sentence says it) + Σ boosts
+          + meaning · P(a sentence says it) + Σ boosts + 100 · (n - k) [pinned as k-th of n, from 0]
 
 S_w / bound is the BM25F share of index.documents.bm25, from 0 to 1. P is the calibrated
 probability; it is known of the photos and sentences that promise most, and 0 beyond them. Each term
@@ -34,6 +34,7 @@ from index.products.requests import (
 )
 from index.search.requests import Shortlist
 
+PIN = 100.0  # more than weights of up to 10 and boosts can give together
 HALF = 0.5  # of the words' weight, which items must have where none has all words
 Gains = NDArray[np.float64]
 Neighbours = Mapping[Near, Shortlist]  # what is near the query in the joint space
@@ -64,9 +65,18 @@ class Ranking:
         for refusal in text.refused:
             alternatives = [word.alternatives for word in refusal.words]
             self.relevant &= ~documents.lexical.mask_refused(alternatives, self.weights)
+        self.pins = self._find_pins()
         if self._is_selective(near):
-            self.relevant &= self._mask_answers(self.relevant)
+            self.relevant &= self._mask_answers(self.relevant) | (self.pins > 0)
         self.chosen = np.flatnonzero(self.relevant)
+
+    def _find_pins(self) -> Gains:
+        """The gain of each document (N,) by being pinned."""
+        gains = np.zeros(len(self.documents))
+        pinned = np.array(self.request.pinned, np.int64)
+        places, order = locate(self.documents.revisions, pinned)
+        gains[places] = PIN * (len(pinned) - order)
+        return gains
 
     def _is_selective(self, near: Neighbours) -> bool:
         """Return whether there is something to find; else all that is not refused is relevant.
@@ -149,7 +159,7 @@ class Ranking:
         total += weights.exact * exact[chosen]
         for boost in self.request.boosts:
             total += self._boost(boost)[chosen]
-        return total
+        return total + self.pins[chosen]
 
     def _boost(self, boost: Boost) -> Gains:
         """The gain of each document (N,) by a boost."""
@@ -196,6 +206,8 @@ class Ranking:
             boosted = self._boost(boost)[chosen]
             for place in np.flatnonzero(boosted).tolist():
                 parts[place].append(ScorePart("boost", float(boosted[place]), boost.name))
+        for place in np.flatnonzero(self.pins[chosen]).tolist():
+            parts[place].append(ScorePart("pinned", float(self.pins[chosen][place])))
         return parts
 
 

@@ -60,7 +60,8 @@ class ProductRequest(ListRequest):
 
     Without `text` and photos everything that passes the filter is relevant. `least` is the
     probability from which on a photo, or a sentence, alone makes its item relevant; with `likely`,
-    only where no item has the words or such a photo.
+    only where no item has the words or such a photo. `pinned` are revisions of items that come
+    first, in this order, if they pass the filter and are not refused.
     """
 
     text: ProductText | None = None
@@ -70,6 +71,7 @@ class ProductRequest(ListRequest):
     weights: Weights = Weights()
     fields: Mapping[str, float] = field(default_factory=dict)
     boosts: tuple[Boost, ...] = ()
+    pinned: tuple[int, ...] = ()
 
     @property
     def field_weights(self) -> Mapping[str, float]:
@@ -92,9 +94,9 @@ class ProductRequest(ListRequest):
 
 @dataclass(frozen=True, slots=True)
 class ScorePart:
-    """A part of a score: by a word in a field, a whole field, a photo or sentence, a boost."""
+    """A part of a score: by a word, a field, a photo, a pin."""
 
-    kind: Literal["words", "exact", "looks", "likeness", "meaning", "boost"]
+    kind: Literal["words", "exact", "looks", "likeness", "meaning", "boost", "pinned"]
     gave: float
     field: str | None = None
     word: str | None = None

@@ -79,17 +79,50 @@ class Contenders:
             error,
             total + share * error,
         )
-        if request.after is None:
-            return every
-        unseen = total - share * error <= request.after.score
-        if request.per_photo is not None:
+        if request.groups is None and (request.after is None or request.per_photo is not None):
             # Of a photo whose best region was shown, others may not have been.
-            return every.only(unseen) if request.per_photo == 1 else every
+            alone = request.after is not None and request.per_photo == 1
+            return every.only(~every._mark_shown(request)) if alone else every
+        surely = np.ones(len(total), np.bool_)
         if request.side == "images":
-            shown = ~unseen & mark_surely_probable(calibration, scored, request, share)
             # Of those that may not be probable enough, exact probabilities tell.
-            unseen = ~np.isin(every.revisions, every.revisions[shown])
-        return every.only(unseen)
+            surely = mark_surely_probable(calibration, scored, request, share)
+        return every.open_page(request, surely)
+
+    def open_page(self, request: Request, surely: NDArray[np.bool_]) -> Contenders:
+        """Keep rows that may be hits behind the page before.
+
+        `surely` (N,) marks those that are certainly probable enough.
+        """
+        if request.groups is not None:
+            return self._lead_groups(request, surely)
+        shown = self._mark_shown(request)
+        if request.side == "images":
+            shown = np.isin(self.revisions, self.revisions[shown & surely])
+        return self.only(~shown)
+
+    def _mark_shown(self, request: Request) -> NDArray[np.bool_]:
+        """Mark rows with scores above those behind the page before."""
+        if request.after is None:
+            return np.zeros(len(self), np.bool_)
+        shown: NDArray[np.bool_] = self.total - (self.highest - self.total) > request.after.score
+        return shown
+
+    def _lead_groups(self, request: Request, surely: NDArray[np.bool_]) -> Contenders:
+        """Keep rows that may be the best of their group.
+
+        Of items without a group only those that may come after the page before: which groups were
+        on it, other shards may know better.
+        """
+        numbers = request.number_hits(self.revisions)
+        different, groups = np.unique(numbers, return_inverse=True)
+        reached = np.full(len(different), -np.inf, self.total.dtype)
+        lowest = self.total - (self.highest - self.total)
+        np.maximum.at(reached, groups[surely], lowest[surely])
+        leading = self.highest >= reached[groups]
+        if request.after is not None:
+            leading &= (reached[groups] <= request.after.score) | (numbers < 0)
+        return self.only(leading)
 
     @classmethod
     def together(cls, parts: Sequence[Contenders]) -> Contenders:
@@ -114,11 +147,12 @@ class Contenders:
         if request.least is not None or len(self) <= count + SPARE:
             return self
         lowest = self.total - (self.highest - self.total)
+        numbers = request.number_hits(self.revisions)
         if request.after is not None:  # what may have been shown is no hit for certain
-            shown = self.revisions[self.highest >= request.after.score]
-            lowest = np.where(np.isin(self.revisions, shown), -np.inf, lowest)
+            shown = numbers[self.highest >= request.after.score]
+            lowest = np.where(np.isin(numbers, shown) | (numbers < 0), -np.inf, lowest)
         if request.side == "images" and request.per_photo is None:
-            lowest = _by_item(self.revisions, lowest)
+            lowest = _by_hit(numbers, lowest)
         least = min(_highest(lowest, count), _highest(self.highest, count + SPARE))
         return self.only(self.highest >= least)
 
@@ -143,11 +177,11 @@ class ShardAnswer:
     likeliest: Floats = field(default_factory=lambda: np.empty(0, np.float32))
 
 
-def _by_item(revisions: Numbers, values: Floats) -> Floats:
-    """The highest value of each revision."""
-    different, items = np.unique(revisions, return_inverse=True)
+def _by_hit(numbers: Numbers, values: Floats) -> Floats:
+    """The highest value of each number."""
+    different, hits = np.unique(numbers, return_inverse=True)
     highest = np.full(len(different), -np.inf, values.dtype)
-    np.maximum.at(highest, items, values)
+    np.maximum.at(highest, hits, values)
     return highest
 
 

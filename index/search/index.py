@@ -138,7 +138,7 @@ class Index:
             weak_below=self._scanner.find_weak_line(request, [contending]),
         )
         if not answer.exact:
-            self._recent.append(request)
+            self._recent.append(replace(request, groups=None))
         return answer
 
     def best_at(self, request: Request, revision: int) -> ShardAnswer:
@@ -208,6 +208,27 @@ class Index:
                 break
             self._reader.publish()
         return replace(rows, rows=count_rows(snapshot, request.side), behind=snapshot.behind)
+
+    def best_of(self, rows: ProbableRows, request: Request) -> Answer | None:
+        """Find the best hits among rows of `find_probable`; None if some are gone meanwhile.
+
+        They are probable enough, so the request has no `least`. Errors are those of `best`.
+        """
+        request = self._scanner.prepare(request)
+        contenders = rows.contenders.open_page(request, np.ones(len(rows.total), np.bool_))
+        best = self._exact.best(contenders, request, terms_of(request.query, request.role))
+        if best.vanished:
+            return None
+        return Answer(
+            tuple(best.hits[: request.limit]),
+            exact=True,
+            candidates=rows.rows,
+            rows=rows.rows,
+            behind=rows.behind,
+            more=len(best.hits) > request.limit,
+            coverage=rows.coverage,
+            damaged=tuple(sorted(rows.damaged | best.damaged)),
+        )
 
     def explain(
         self,

@@ -65,6 +65,27 @@ class WordGains:
 
 
 @dataclass(frozen=True, slots=True)
+class Groups:
+    """Groups of items that are one hit: codes (M,) by sorted revisions (M,).
+
+    Other items are hits by themselves. token: that of the collection that has these items.
+    """
+
+    token: str
+    revisions: Numbers
+    codes: Numbers
+
+    def of(self, revisions: Numbers) -> Numbers:
+        """A number for each hit of items (N,): below 0 for groups, else the revision."""
+        if not len(self.revisions):
+            return revisions
+        places = np.minimum(np.searchsorted(self.revisions, revisions), len(self.revisions) - 1)
+        grouped = self.revisions[places] == revisions
+        numbers: Numbers = np.where(grouped, -1 - self.codes[places], revisions)
+        return numbers
+
+
+@dataclass(frozen=True, slots=True)
 class Request:
     """A search: the `limit` best hits of a side behind `after`.
 
@@ -73,7 +94,8 @@ class Request:
     `where` maps metadata keys to a value, or a list of which any will do; `least` is the smallest
     probability that a hit may have. `seen` says how many hits come before `after`. With `exact`
     every stored row is looked at, so that no hit can be missed. `words` raise the photos of items,
-    all of which are looked at. ValueError for limits out of range.
+    all of which are looked at. Of each of `groups` the best item is a hit. ValueError for limits
+    out of range.
     """
 
     side: Side
@@ -86,6 +108,7 @@ class Request:
     exact: bool = False
     per_photo: int | None = None
     words: WordGains | None = None
+    groups: Groups | None = None
 
     def __post_init__(self) -> None:
         if self.per_photo is not None and (self.per_photo < 1 or self.side != "images"):
@@ -103,6 +126,10 @@ class Request:
         if self.query.text is None:
             return SentenceRole.ROWS_ARE_SENTENCES
         return SentenceRole.BOTH_ARE_SENTENCES
+
+    def number_hits(self, revisions: Numbers) -> Numbers:
+        """A number for each hit that items (N,) belong to; below 0 for groups."""
+        return revisions if self.groups is None else self.groups.of(revisions)
 
     def behind(self, hit: Hit | None, seen: int) -> Request:
         """The same request for what comes behind a hit."""
@@ -134,19 +161,23 @@ class Hit:
 
     @property
     def place(self) -> tuple[str, int, int]:
-        """What tells it from other hits: all photos of an item are one."""
+        """What tells it from other hits: all photos of an item, or a group, are one."""
         if self.region is not None:
             return self.item, self.position, self.region
+        if self.request.groups is not None:
+            number = int(self.request.number_hits(np.array([self.revision]))[0])
+            if number < 0:
+                return "", number, 0
         return self.item, 0 if self.request.side == "images" else self.position, 0
 
-    def by_score(self) -> tuple[float, int]:
-        """A key to sort an item's photos by score.
+    def by_score(self) -> tuple[float, str, int]:
+        """A key to sort photos of an item, or a group, by score.
 
         Of two alike the first comes first.
         """
-        return -self.score, -self.position
+        return -self.score, self.item, -self.position
 
-    def by_probability(self) -> tuple[float, float, int]:
+    def by_probability(self) -> tuple[float, float, str, int]:
         """A key like by_score, with the most probable photo first."""
         return -(self.probability or 0.0), *self.by_score()
 

@@ -125,6 +125,7 @@ class Scan:
             and request.role is SentenceRole.QUERY_IS_SENTENCE
             and request.least is None
             and request.words is None
+            and (request.groups is None or request.after is None)
             and (self._regions or self._rescorer.device is None)
         )
 
@@ -137,19 +138,24 @@ class Scan:
             rows *= PROMISING  # or more, where photos of the same items crowd the others out
             least = np.partition(totals, -rows)[-rows] if rows < len(totals) else -np.inf
             promising = [bound.only(bound.total >= least) for bound in bounds]
-            reached = np.concatenate([self._items(bound) for bound in promising])
+            reached = self._reach([self._score_behind(bound) for bound in promising])
             if len(reached) >= count:
                 return np.float32(np.partition(reached, -count)[-count])
         return np.float32(-np.inf)
 
-    def _items(self, bounds: Scored) -> Floats:
-        """Find the least scores, by codes, of items behind the page."""
+    def _reach(self, parts: Sequence[tuple[Numbers, Floats]]) -> Floats:
+        """The scores that hits reach at least, of rows' revisions and least scores."""
+        revisions, least = (np.concatenate(column) for column in zip(*parts, strict=True))
+        different, hits = np.unique(self._request.number_hits(revisions), return_inverse=True)
+        reached = np.full(len(different), -np.inf, np.float32)
+        np.maximum.at(reached, hits, least)
+        return reached
+
+    def _score_behind(self, bounds: Scored) -> tuple[Numbers, Floats]:
+        """The revisions and least scores, by codes, of rows of items behind the page."""
         scored = self.score(bounds.rows, bounds.numbers)
         scored = scored.only(self._behind(scored))
-        revisions, items = np.unique(scored.rows.revisions[scored.numbers], return_inverse=True)
-        reached = np.full(len(revisions), -np.inf, np.float32)
-        np.maximum.at(reached, items, scored.total - scored.error)
-        return reached
+        return scored.rows.revisions[scored.numbers], scored.total - scored.error
 
     def _behind(self, scored: Scored) -> NDArray[np.bool_]:
         """Mark rows of items certainly behind the page before."""

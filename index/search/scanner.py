@@ -63,7 +63,10 @@ class Scanner:
                 )
             need_calibration(self._calibration, request.role)
         query = check_query(request.query, request.side, self._collection, self._calibration)
-        return replace(request, query=query, words=self._scale_words(request))
+        groups = request.groups
+        if groups is not None and groups.token != self._collection.token:
+            groups = None  # of another collection's items
+        return replace(request, query=query, words=self._scale_words(request), groups=groups)
 
     def _scale_words(self, request: Request) -> WordGains | None:
         """The words of a request in its score.

@@ -169,9 +169,12 @@ def _rows(chosen: Chosen) -> int:
 
 
 def _hits(request: Request, chosen: Chosen) -> int:
-    """Count possible hits of rows: one for all of an item's photos, or one or more for each."""
+    """Count possible hits of rows: one for each item or group, or one or more for each row."""
     if request.side == "sentences" or request.per_photo is not None:
         return _rows(chosen)
+    if request.groups is not None:
+        revisions = [rows.revisions[numbers] for rows, numbers in chosen]
+        return len(np.unique(request.number_hits(np.concatenate(revisions)))) if revisions else 0
     # Numbers come in order, and so do their revisions.
     changes = (np.diff(rows.revisions[numbers]) for rows, numbers in chosen)
     return sum(1 + int(np.count_nonzero(change)) for change in changes)

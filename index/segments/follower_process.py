@@ -174,7 +174,7 @@ def start(storage: Storage, module: str = __name__) -> subprocess.Popen[bytes]:
 
     `module` is the module that it runs, which calls `main`.
     """
-    root = str(Path(__file__).parent.parent.parent)
+    root = str(Path(__file__).parents[__name__.count(".")])
     paths = [root, *filter(None, [os.environ.get("PYTHONPATH")])]
     process = subprocess.Popen(  # noqa: S603 - our own command
         [sys.executable, "-m", module, str(storage.folder)],

@@ -12,7 +12,7 @@ from models.captions.support import rank
 from models.registry import Caption, Captioner, Generation, Matcher
 from models.scores import alignment
 from models.scores.calibration import Calibration
-from models.text import queries
+from models.text import query_drafts
 from models.text.parsing import parse_trees
 from models.types import Box, FragmentBag, ParsedSentence
 
@@ -96,7 +96,7 @@ def rank_regions(
     """
     words = calibration.words if calibration else ()
     texts = list(dict.fromkeys(caption.text for _, caption in candidates))
-    embedded = queries.of_several(matcher, [[(text, 1.0)] for text in texts], words)
+    embedded = query_drafts.of_several(matcher, [[(text, 1.0)] for text in texts], words)
     query_of = dict(zip(texts, embedded, strict=True))
     regions = {box: nearest(image, box) for box, _ in candidates}
     best: dict[Box, RegionCaption] = {}

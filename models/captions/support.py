@@ -13,7 +13,7 @@ from models.scores import alignment
 from models.scores.alignment import Phrase
 from models.scores.calibration import Calibration
 from models.scores.presence import judge_photo
-from models.text import queries
+from models.text import query_drafts
 from models.text.lexicon import is_function_word
 from models.text.parsing import parse_trees
 from models.text.queries import Query
@@ -128,7 +128,7 @@ def support(
     texts = list(dict.fromkeys(caption.text for caption in captions if caption.words))
     content = {word.text for caption in captions for word in caption.words if has_content(word)}
     words = calibration.words if calibration else ()
-    embedded = queries.of_several(matcher, [[(text, 1.0)] for text in texts], words)
+    embedded = query_drafts.of_several(matcher, [[(text, 1.0)] for text in texts], words)
     query_of = dict(zip(texts, embedded, strict=True))
     trees = dict(zip(texts, parse_trees(texts), strict=True))
     confidences = judge_words(matcher, calibration, image, sorted(content))
@@ -146,12 +146,12 @@ def judge_words(
         return dict.fromkeys(texts)
     presence, words = calibration.presence, calibration.words
     if presence is not None:
-        asked = queries.of_things(matcher, texts, words, presence)
+        asked = query_drafts.of_things(matcher, texts, words, presence)
         return {
             text: judge_photo(image, query, matcher.score).confidence
             for text, query in zip(texts, asked, strict=True)
         }
-    asked = queries.of_several(matcher, [[(text, 1.0)] for text in texts], words)
+    asked = query_drafts.of_several(matcher, [[(text, 1.0)] for text in texts], words)
     return {
         text: calibration.of_pair(image, query, matcher.score)
         for text, query in zip(texts, asked, strict=True)

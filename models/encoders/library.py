@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from models import extras
+
 
 def transformers() -> Any:
     """The module transformers, kept quiet; LookupError if it is missing."""
@@ -12,7 +14,7 @@ def transformers() -> Any:
         from transformers.utils import logging
     except ImportError as missing:
         raise LookupError(
-            "a pretrained encoder needs the package transformers: pip install 'tessera[pretrained]'"
+            f"a pretrained encoder needs the package transformers: {extras.install('pretrained')}"
         ) from missing
     logging.set_verbosity_error()  # it lists the weights of the half that is not loaded
     logging.disable_progress_bar()

@@ -17,6 +17,7 @@ from models.encoders.adapter import Adapter
 from models.encoders.halves import ADDED, PRECISIONS, RECIPES, PhotoHalf
 from models.encoders.photos import patch_weights
 from models.encoders.source import EncoderSource, Files, family
+from models.rooms import PREFIX
 from models.towers import ImageTower, Sight
 from models.types import PaddedBags
 from models.vision import backbones, proposals
@@ -75,7 +76,7 @@ class EncoderSight(Sight):
     def __init__(self, config: Config) -> None:
         super().__init__()
         folder = config.source.check()
-        module = importlib.import_module(f"models.encoders.{family(folder)}")
+        module = importlib.import_module(f"{PREFIX}models.encoders.{family(folder)}")
         self.vision: PhotoHalf = module.Photos(folder, config.precision)
         if config.recipe not in self.vision.recipes:
             raise ValueError(

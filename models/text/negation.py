@@ -16,6 +16,12 @@ BREAK = re.compile(r"[,.;:!?()\n]")  # a phrase ends here
 # Words that negate and name at once, and what they name.
 NOBODY = re.compile(r"\b(?:nobody|no[ -]one)\b", re.IGNORECASE)
 PEOPLE = "people"
+# What says "without" or "no" in other languages, whose grammar no rule here knows.
+UNREAD = split_words(
+    "ohne kein keine keinen keinem keiner nicht sin ningún ninguna sans aucun aucune senza nessun "
+    "nessuna sem nenhum nenhuma zonder geen uten utan uden ilman bez без нет 没有 沒有 なし ない "
+    "없는 بدون बिना olmadan nélkül không"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +60,11 @@ def negations(sentence: ParsedSentence) -> list[Negated]:
         phrases += spoken
         at = max([at, *(max(negated.words) for negated in spoken)]) + 1
     return phrases
+
+
+def list_unread(sentence: ParsedSentence) -> list[str]:
+    """The negating words of other languages than English in a text."""
+    return [word.text for word in sentence.words if word.text.lower() in UNREAD]
 
 
 def negate_minus(sentence: ParsedSentence, at: int) -> list[Negated]:

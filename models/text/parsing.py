@@ -10,12 +10,14 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
+from itertools import chain, islice
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
 
 from models import shipped
 from models.text.limits import MOST_WORDS, cut_runs, refuse_huge
+from models.text.segmentation import divide, guess_language, is_spaceless
 from models.towers import TextReader
 from models.types import ParsedSentence, Span, Word
 
@@ -131,17 +133,30 @@ def parse(text: str) -> ParsedSentence:
     """Split a text into words; punctuation is no word.
 
     Raises ValueError for a text without a word, or over the limits of models.text.limits. A long
-    run without spaces is read as several, see models.text.limits.cut_runs.
+    run without spaces is read as several, see models.text.limits.cut_runs. Runs of scripts without
+    spaces are divided (models.text.segmentation), in a text of at most MOST_WORDS words then.
     """
     refuse_huge(text)
     with forgetting(tokenizer()):
-        placed = tokens(tokenizer(), text)
-        words = (
-            Word(token.text, Span(start, start + len(token.text)))
-            for token, start in placed
-            if is_word(token)
-        )
-        return ParsedSentence(text, tuple(words))
+        runs = [(start, t.text) for t, start in tokens(tokenizer(), text) if is_word(t)]
+    words = runs
+    if any(is_spaceless(run) for _, run in runs):
+        language = guess_language(text)
+        divided = chain.from_iterable(divide_run(*run, language) for run in runs)
+        words = list(islice(divided, MOST_WORDS + 1))
+    if len(words) > MOST_WORDS:
+        words = runs
+    placed = (Word(word, Span(start, start + len(word))) for start, word in words)
+    return ParsedSentence(text, tuple(placed))
+
+
+def divide_run(start: int, run: str, language: str) -> Iterator[tuple[int, str]]:
+    """The words of a run at a place; itself, if its script has spaces."""
+    if not is_spaceless(run):
+        yield start, run
+        return
+    for place, word in divide(run, language):
+        yield start + place, word
 
 
 class SentenceReader(TextReader):

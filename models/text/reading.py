@@ -8,12 +8,13 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from models.text.lexicon import is_compound, is_function_word, is_known, is_latin, plain
-from models.text.negation import Negated, negations
+from models.text.negation import Negated, list_unread, negations
 from models.text.parsing import parse
 from models.text.things import NamedThing, find_things
 from models.types import Span, Word
 
 LETTER = re.compile(r"\w")
+ENGLISH = "negation is understood in English, and with a minus before a word."
 NOTHING_KNOWN = "No word of the query is known, so there is nothing to search for."
 
 
@@ -53,7 +54,11 @@ def read(
         for negated in spoken
         if negated.named or any(has_content(words[i]) for i in negated.words - unknown)
     ]
-    notes = [] if any_word else why_left_out([words[i] for i in sorted(unknown)], text)
+    notes = (
+        [f'"{word}" is searched for like any word: {ENGLISH}' for word in list_unread(sentence)]
+        if any_word
+        else why_left_out([words[i] for i in sorted(unknown)], text)
+    )
     notes += [f'Negation: photos with "{negated.phrase(text)}" come later.' for negated in denied]
     remaining: str | None = blank(text, [words[i].span for i in left_out])
     if left_out and not any(has_content(word) for i, word in enumerate(words) if i not in left_out):

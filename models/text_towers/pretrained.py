@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from models.encoders.adapter import Adapter
 from models.encoders.halves import TextHalf
 from models.encoders.source import EncoderSource, Files, family
+from models.rooms import PREFIX
 from models.text.parsing import SentenceReader
 from models.towers import FragmentPlace, TextTower
 from models.types import WHOLE_SENTENCE, PaddedBags, ParsedSentence, Span
@@ -55,7 +56,7 @@ class EncoderReader(SentenceReader):
     def __init__(self, config: Config) -> None:
         super().__init__()
         folder = config.source.check()
-        module = importlib.import_module(f"models.encoders.{family(folder)}")
+        module = importlib.import_module(f"{PREFIX}models.encoders.{family(folder)}")
         self.texts: TextHalf = module.Texts(folder, config.precision)
         self.config = config
 

@@ -15,6 +15,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from models import extras
+
 if TYPE_CHECKING:
     from models.vision.lite import Lite
 
@@ -81,7 +83,7 @@ def library() -> Any:
         import openvino.opset15
     except ImportError as missing:
         raise LookupError(
-            "openvino is not installed: pip install 'tessera[openvino]', or choose torch"
+            f"openvino is not installed: {extras.install('openvino')}, or choose torch"
         ) from missing
     return openvino
 

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
+from models import extras
+
 if TYPE_CHECKING:
     from training.data.entities import GroundTruth
     from training.runs.folder import Reporter
@@ -63,6 +65,12 @@ def plain_errors(console: Console, parser: str | None = None) -> Iterator[None]:
     except (ValueError, LookupError, ArithmeticError, ChildProcessError) as mistake:
         console.print(f"error: {mistake}", style="red", markup=False)
         raise typer.Exit(1) from mistake
+    except ModuleNotFoundError as absent:
+        missing = extras.explain(absent)
+        if missing is None:
+            raise
+        console.print(f"error: {missing}", style="red", markup=False)
+        raise typer.Exit(1) from absent
 
 
 def find_boxes(data: Path, boxes: Path | None) -> Path | None:

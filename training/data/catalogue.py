@@ -91,11 +91,18 @@ def drop_measured(rows: Sequence[tuple[str, Example]]) -> list[tuple[str, Exampl
 
 
 def read_queries(clicks: Path, ids: set[str]) -> Clicks:
-    """Read the queries of products and their weights, without those of weight 0."""
-    queries: dict[str, list[tuple[str, float]]] = {}
+    """Read the queries of products and their weights, without those of weight 0.
+
+    Weights of repeated rows add up, as those of clicks.
+    """
+    weights: dict[tuple[str, str], float] = {}
     for row in judgements.read(clicks):
-        if row.value > 0:
-            queries.setdefault(row.id, []).append((row.query.lower(), row.value))
+        pair = row.id, row.query.lower()
+        weights[pair] = weights.get(pair, 0.0) + row.value
+    queries: dict[str, list[tuple[str, float]]] = {}
+    for (id_, query), weight in weights.items():
+        if weight > 0:
+            queries.setdefault(id_, []).append((query, weight))
     if not ids & queries.keys():
         raise LookupError(
             f"{clicks} has no id of the catalogue, the first is {next(iter(queries))}"

@@ -19,6 +19,7 @@ from torch import Tensor
 from models import checkpoint, header, registry
 from models.encoders.source import EncoderSource, family, layout
 from models.matcher import Config, TowerOptions, TwoTowerMatcher
+from models.rooms import PREFIX
 from models.vision.proposals import REGIONS
 from training.encoders import licences
 from training.encoders.hub import EncoderWeights
@@ -104,7 +105,7 @@ def name_checkpoint(weights: EncoderWeights, out: Path | None) -> Path:
 def make_config(source: EncoderSource, choice: Choice) -> Config:
     """The matcher of a source, with the encoder's own scale of scores."""
     name = family(Path(source.folder))
-    module = importlib.import_module(f"models.encoders.{name}")
+    module = importlib.import_module(f"{PREFIX}models.encoders.{name}")
     shared = {**asdict(source), "scale": module.scale(Path(source.folder))}
     text = {**shared, "precision": choice.precision}
     recipe = choice.recipe or RECIPES.get(name, "contributed")

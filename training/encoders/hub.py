@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from models import extras
 from models.encoders.layouts import FolderLayout
 from models.encoders.open_clip import OpenClipLayout
 from training.encoders.licences import list_warnings, read_licence
@@ -182,6 +183,6 @@ def _import_hub() -> tuple[Any, Any]:
         from huggingface_hub import constants, errors, utils  # noqa: F401 - read as its attributes
     except ImportError as missing:
         raise LookupError(
-            "to fetch a model from a hub, pip install 'tessera[pretrained]'; or name a folder"
+            f"to fetch a model from a hub, {extras.install('pretrained')}; or name a folder"
         ) from missing
     return huggingface_hub, errors

@@ -21,7 +21,7 @@ from models.registry import Matcher
 from models.scores.calibration import Calibration, find_weak_line
 from models.scores.presence import judge_photo
 from models.scores.scoring import score_named
-from models.text import queries
+from models.text import query_drafts
 from models.text.queries import Query
 from models.types import FragmentBag
 from training.evaluation.average_precision import average_precision, precision_at
@@ -105,7 +105,9 @@ class LabelWorld:
         """Texts as a service asks photos for them."""
         words = self.calibration.words if self.calibration else ()
         judge = self.calibration.presence if self.calibration else None
-        return queries.of_several(self.matcher, [[(text, 1.0)] for text in texts], words, judge)
+        return query_drafts.of_several(
+            self.matcher, [[(text, 1.0)] for text in texts], words, judge
+        )
 
     def score(self, query: Query) -> NDArray[np.float32]:
         """The scores (P, K) of a query's parts."""
@@ -190,7 +192,7 @@ def measure_behind(world: LabelWorld, pairs: Sequence[tuple[str, str]]) -> float
     if judge is None:
         return 0.0
     right = []
-    denied = queries.of_things(world.matcher, [b for _, b in pairs], (), judge)
+    denied = query_drafts.of_things(world.matcher, [b for _, b in pairs], (), judge)
     asked = world.ask([deny(a, b) for a, b in pairs])
     for thing, query in zip(denied, asked, strict=True):
         total = query_parts.totals(world.score(query), query_parts.terms_of(query, ROLE))
@@ -205,7 +207,7 @@ def measure_presence(world: LabelWorld) -> PresenceShares | None:
     judge = world.calibration.presence if world.calibration else None
     if judge is None:
         return None
-    asked = queries.of_things(world.matcher, world.labels, (), judge)
+    asked = query_drafts.of_things(world.matcher, world.labels, (), judge)
     score = world.matcher.score
     claimed = np.array(
         [[judge_photo(bag, query, score).there for query in asked] for bag in world.bags]

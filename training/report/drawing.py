@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from models import extras
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-INSTALL = "pip install 'tessera[train]'"
+INSTALL = extras.install("train")
 STYLE: Any = {  # its types name each of 300 keys
     "font.size": 9,
     "axes.spines.top": False,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, date, datetime, timedelta, timezone
+from unicodedata import normalize
 
 EARLIEST = 1826  # the year of the oldest photo
 RESET = ("1970-01-01T00:00:00", "1904-01-01T00:00:00")  # clocks that were never set
@@ -18,8 +19,10 @@ WHEN = re.compile(
 )
 OFFSET = re.compile(r"\s*(?:Z|(?P<sign>[+-])(?P<hours>\d\d):?(?P<minutes>\d\d))\s*\0*", re.ASCII)
 DAY_IN_NAME = r"(?P<year>(?:19|20)\d\d)(?P<dash>[-_.]?)(?P<month>\d\d)(?P=dash)(?P<day>\d\d)"
+AT = r"at|um|à|às|a las|alle|om|kl\."  # before the time of a screenshot, in some languages
 TIME_IN_NAME = (
-    r"(?:[-_.\sT]|\sat\s|\sum\s)+(?P<hour>\d\d?)(?P<mark>[-_.:h]?)(?P<minute>\d\d)"
+    rf"(?:[-_.\sT]|\s(?:{AT})\s)+"
+    r"(?P<hour>\d\d?)(?P<mark>[-_.:h]?)(?P<minute>\d\d)"
     r"(?:(?P=mark)(?P<second>\d\d))?(?:\d{3})?(?:\s?(?P<half>[AP]M))?"
 )
 IN_NAME = re.compile(rf"(?<!\d){DAY_IN_NAME}(?:{TIME_IN_NAME})?(?!\d)", re.ASCII | re.IGNORECASE)
@@ -69,6 +72,7 @@ def read_name(name: str) -> str | None:
     >>> read_name("IMG-20190804-WA0001.jpg")
     '2019-08-04'
     """
+    name = normalize("NFKC", name)  # macOS has narrow spaces and apart accents
     for match in IN_NAME.finditer(name):
         parts = match.groupdict()
         offset = "Z" if name.startswith(IN_UTC) else ""

@@ -12,12 +12,14 @@ from hashlib import blake2b
 from typing import Any
 
 from app.engine.drafts import Draft
+from index.database.series_rows import note, read_noted
 from index.items import Item
+from index.photos.visible_text import BOXES, TEXT
 
 NAMES = (  # keys of metadata that a photo's file states
     *("taken", "taken_from", "camera", "lens", "latitude", "longitude", "city", "region"),
     *("country", "orientation", "width", "height", "rating", "keywords", "title"),
-    *("description", "people", "duration", "seconds"),
+    *("description", "people", "duration", "seconds", TEXT, BOXES),
 )
 PLACE = ("file", "folder", "companions")  # of the file itself
 
@@ -41,7 +43,8 @@ def merge_draft(draft: Draft, stored: Item | None) -> Draft:
     """Keep an owner's changes of metadata when a file is read again."""
     if stored is None or draft.stamp is None or " " not in draft.stamp:
         return draft
-    return replace(draft, metadata=_merge(stored, draft.metadata))
+    stamp = note(draft.stamp, read_noted(stored.stamp))
+    return replace(draft, metadata=_merge(stored, draft.metadata), stamp=stamp)
 
 
 def _merge(stored: Item, read: Mapping[str, Any]) -> dict[str, Any]:

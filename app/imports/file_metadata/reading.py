@@ -23,7 +23,8 @@ from models.vision import photo_decoding
 from models.vision.formats.animations import read_animation
 from models.vision.formats.kinds import HEAD, kind_of
 from models.vision.formats.video_frames import MOST_FRAMES, read_video
-from models.vision.photo_decoding import DISPLAY_SIDE, FOOTAGE_BYTES, Decoded
+from models.vision.photo_decoding import DISPLAY_SIDE, FOOTAGE_BYTES, Decoded, Pixels
+from models.vision.visible_words import LONGEST_SIDE
 
 ONE_FRAME = "only one frame of the video was used"
 RAW_HEADER = 2**20  # bytes of a raw file in which its EXIF is looked for
@@ -76,6 +77,17 @@ def read_file(
         return FileContent(content.photos[:1])
     beside = (read_sidecar(sidecar.ending, sidecar.data) for sidecar in sidecars)
     return FileContent(content.photos, _combine(content.metadata, list(beside)))
+
+
+def enlarge(file: bytes | Path, limits: FileLimits, content: FileContent) -> Sequence[Pixels]:
+    """Return a file's photos to read their text; pictures are larger."""
+    photos = [photo.pixels for photo in content.photos]
+    if len(photos) > 1 or not isinstance(file, bytes) or max(photos[0].shape) < DISPLAY_SIDE:
+        return photos
+    if kind_of(file[:HEAD]) != "picture":
+        return photos
+    most = {"most_bytes": limits.most_bytes, "most_pixels": limits.most_pixels}
+    return [photo_decoding.decode(file, longest=LONGEST_SIDE, **most).pixels]
 
 
 def _combine(metadata: Facts, sidecars: Sequence[Facts]) -> Facts:

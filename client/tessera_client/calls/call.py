@@ -73,9 +73,9 @@ def _form(fields: Mapping[str, Any], images: Sequence[bytes]) -> dict[str, Any]:
     return {"data": data, "files": [("image", ("image", image)) for image in images]}
 
 
-def path_of(kind: str, name: str) -> str:
-    """Return the path of a name, with encoded slashes."""
-    return f"/{kind}/{quote(name, safe='')}"
+def path_of(kind: str, name: str, part: str = "") -> str:
+    """Return the path of a name or its part, with encoded slashes."""
+    return f"/{kind}/{quote(name, safe='')}" + (f"/{part}" if part else "")
 
 
 def model_of(model: type[AnswerModel]) -> Callable[[httpx2.Response], AnswerModel]:

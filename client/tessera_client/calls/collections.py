@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from tessera_client.calls.call import Call, model_of, path_of
-from tessera_client.models import Alias, Aliases, Audit, Collection, Collections, Index, Models
+from tessera_client.models import (
+    Alias,
+    Aliases,
+    Audit,
+    Collection,
+    Collections,
+    Index,
+    Models,
+    Pins,
+    Synonyms,
+)
 
 
 def collections() -> Call[Collections]:
@@ -34,6 +44,31 @@ def rename_collection(name: str, new: str, *, alias: bool = False) -> Call[Colle
 def drop_collection(name: str) -> Call[None]:
     """Drop a collection; refused while an alias stands for it."""
     return Call("DELETE", path_of("collections", name), lambda _: None, of_collection=False)
+
+
+def synonyms(name: str) -> Call[Synonyms]:
+    """The synonyms of a collection."""
+    path = path_of("collections", name, "synonyms")
+    return Call("GET", path, model_of(Synonyms), of_collection=False)
+
+
+def put_synonyms(name: str, synonyms: Sequence[Sequence[str]]) -> Call[Synonyms]:
+    """Replace the synonyms of a collection, a list a meaning."""
+    path = path_of("collections", name, "synonyms")
+    sent = {"synonyms": [list(line) for line in synonyms]}
+    return Call("PUT", path, model_of(Synonyms), document=sent, of_collection=False)
+
+
+def pins(name: str) -> Call[Pins]:
+    """The pinned items of a collection, by their texts."""
+    return Call("GET", path_of("collections", name, "pins"), model_of(Pins), of_collection=False)
+
+
+def put_pins(name: str, pins: Mapping[str, Sequence[str]]) -> Call[Pins]:
+    """Replace the pinned items of a collection: ordered ids by texts."""
+    path = path_of("collections", name, "pins")
+    sent = {"pins": [{"text": text, "ids": list(ids)} for text, ids in pins.items()]}
+    return Call("PUT", path, model_of(Pins), document=sent, of_collection=False)
 
 
 def aliases() -> Call[Aliases]:

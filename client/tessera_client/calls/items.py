@@ -11,7 +11,15 @@ import httpx2
 
 from tessera_client.calls.call import Box, Call, Filter, Incomplete, content_of, model_of, path_of
 from tessera_client.items import Image, image_text, is_address, read_image
-from tessera_client.models import Deletion, ImportStatus, Item, Items, Magnitudes, StoredItem
+from tessera_client.models import (
+    Deletion,
+    Duplicates,
+    ImportStatus,
+    Item,
+    Items,
+    Magnitudes,
+    StoredItem,
+)
 
 
 def put_item(
@@ -66,6 +74,17 @@ def item_crop(
     query = {"photo": photo, "box": ",".join(map(str, box))}
     accept = "image/webp" if webp else "image/jpeg"
     return Call("GET", f"{_item(id)}/crop", content_of, query=query, accept=accept)
+
+
+def item_original(id: str) -> Call[bytes]:  # noqa: A002 - the service's own name
+    """The original file of an imported photo."""
+    return Call("GET", f"{_item(id)}/original", content_of, accept="*/*")
+
+
+def duplicates(*, limit: int = 20, cursor: str | None = None) -> Call[Duplicates]:
+    """A page of series of near-duplicate photos."""
+    query = {"limit": limit, "cursor": cursor}
+    return Call("GET", "/duplicates", model_of(Duplicates), query=query)
 
 
 def delete_item(id: str) -> Call[None]:  # noqa: A002 - the service's own name

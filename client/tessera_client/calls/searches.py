@@ -28,6 +28,7 @@ def search_images(
     descending: bool = False,
     words: bool = True,
     dates: bool = True,
+    collapse: str | None = None,
     limit: int = 20,
     cursor: str | None = None,
 ) -> Call[ImageHits]:
@@ -39,7 +40,7 @@ def search_images(
     that hits carry: all of them where it is None. With `sort`, probable photos come by a key, and
     with `facets` they are counted; without a query these are all photos. `words` of the items add
     to what photos show, and `dates` of the text are a filter of `taken`, unless they are switched
-    off.
+    off. Of each value of `collapse`, such as `series`, the best photo alone is a hit.
     """
     return Call(
         "POST",
@@ -48,7 +49,7 @@ def search_images(
         _search(text, phrases, id, box, filter, min_probability, exact, limit, cursor)
         | {"photo": photo, "photo_weight": photo_weight, "fields": _to_list(fields)}
         | {"facets": list(facets) or None, "sort": _sort(sort, descending=descending)}
-        | {"words": words, "dates": dates},
+        | {"words": words, "dates": dates, "collapse": collapse},
         None if image is None else read_image(image),
     )
 

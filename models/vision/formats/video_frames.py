@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
+from models import extras
 from models.vision.formats.kinds import HEAD, demuxer_of
 from models.vision.photo_decoding import Decoded, ImageError, ImageTooLarge, NotAnImage, Pixels
 from models.vision.upright import BROKEN
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 MOST_FRAMES = 12  # of a video
 APART = 2.0  # seconds between two frames, at least
-MISSING = "videos are read with an extra: pip install 'tessera[video]'"
+MISSING = f"videos are read with an extra: {extras.install('video')}"
 MARGIN = 0.02  # of the duration, at which the first and last frame are: many begin and end black
 
 

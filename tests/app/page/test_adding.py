@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -41,22 +42,46 @@ def test_each_of_several_photos_becomes_an_item(adding: Any, png: Callable[..., 
         assert adding.page.locator(f"button[title={colour}-wall] img").is_visible()
 
 
-def test_those_that_are_refused_are_named_and_the_others_are_stored(
-    adding: Any, png: Callable[..., bytes]
+def test_those_that_are_refused_are_named_and_tried_again_alone(
+    adding: Any, png: Callable[..., bytes], engine: Engine
 ) -> None:
-    photos = chosen(("red.png", png("red")), ("blue.png", png("blue")), ("text.png", b"a text"))
+    sent: list[str] = []
+    adding.page.on("request", lambda request: sent.append(f"{request.method} {request.url}"))
+    photos = chosen(("red.png", png("red")), ("text.png", b"a text"))
     adding.get_by_label("Photos").set_input_files(photos)
     adding.get_by_role("button", name="Add").click()
-    adding.page.wait_for_selector("#add .refused:has-text('text.png: ')")
-    refused = adding.locator(".refused").inner_text()
-    assert "blue.png: " in refused
-    assert "red.png" not in refused
+    refused = adding.locator(".failed")
+    refused.wait_for()
+    adding.get_by_text("Not added: 1 of 2.").wait_for()
+    assert "text.png" in refused.inner_text()
+    assert "not an image that can be read" in refused.inner_text()
     adding.page.wait_for_selector("button[title=red] img")
-    adding.get_by_role("button", name="Add").click()
-    adding.page.wait_for_selector("#add .refused:has-text('Give a photo')")
+    del sent[:]
+    adding.get_by_role("button", name="Try again").click()
+    adding.get_by_text("Not added: 1 of 1.").wait_for()
+    assert [one.rsplit("/", 1)[-1] for one in sent if one.startswith("PUT")] == ["text"]
 
 
-def test_a_bar_shows_how_many_are_stored_and_the_end_of_the_dialog_ends_it(
+def test_photos_that_cameras_called_the_same_are_all_stored_and_none_twice(
+    adding: Any, png: Callable[..., bytes], engine: Engine, tmp_path: Path
+) -> None:
+    photo = tmp_path / "blue.png"
+    photo.write_bytes(png("navy"))
+    for _ in range(2):
+        adding.get_by_label("Photos").set_input_files(photo)
+        adding.get_by_role("button", name="Add").click()
+        viewer = adding.page.get_by_role("dialog", name="blue-2")
+        viewer.wait_for()
+        adding.page.keyboard.press("Escape")
+        adding.page.get_by_role("button", name="Add", exact=True).click()
+        adding.wait_for()
+    home = engine.open("default")
+    stored = {item.id: item.metadata for item in engine.catalog.list_items(home)}
+    assert stored == {"blue": {}, "blue-2": stored["blue-2"]}
+    assert stored["blue-2"]["file"] == "blue.png"
+
+
+def test_each_file_has_its_state_and_the_end_of_the_dialog_ends_it(
     adding: Any, png: Callable[..., bytes], engine: Engine
 ) -> None:
     waiting: list[Any] = []
@@ -64,14 +89,50 @@ def test_a_bar_shows_how_many_are_stored_and_the_end_of_the_dialog_ends_it(
     photos = [(f"{colour}.png", png(colour)) for colour in ("red", "lime", "white")]
     adding.get_by_label("Photos").set_input_files(chosen(*photos))
     adding.get_by_role("button", name="Add").click()
-    bar = adding.get_by_role("progressbar", name="Adding")
-    adding.page.wait_for_selector("#add progress[value='1']")
-    assert bar.get_attribute("max") == "3"
+    adding.page.wait_for_selector(".stored:has-text('red.png')")
+    rows = adding.get_by_role("list", name="Files").locator("li").all_inner_texts()
+    assert [row.split()[-1] for row in rows[::2]] == ["stored", "waiting"]
+    assert adding.get_by_role("progressbar", name="Sending lime.png").is_visible()
     adding.get_by_role("button", name="Cancel").click()
     waiting[0].continue_()
     adding.page.wait_for_selector(".remark:has-text('Added: 2 photos.')")
     home = engine.open("default")
     assert {item.id for item in engine.catalog.list_items(home)} == {"blue", "red", "lime"}
+
+
+def test_a_broken_line_is_tried_again(
+    adding: Any, png: Callable[..., bytes], engine: Engine
+) -> None:
+    tries: list[Any] = []
+
+    def break_once(route: Any) -> None:
+        tries.append(route)
+        route.abort() if len(tries) == 1 else route.continue_()
+
+    adding.page.route("**/items/lime", break_once)
+    adding.get_by_label("Photos").set_input_files(chosen(("lime.png", png("lime"))))
+    adding.get_by_role("button", name="Add").click()
+    adding.page.get_by_role("dialog", name="lime").wait_for()
+    assert len(tries) == 2
+
+
+def test_several_dropped_photos_are_added(
+    adding: Any, png: Callable[..., bytes], engine: Engine
+) -> None:
+    adding.get_by_role("button", name="Cancel").click()
+    adding.page.evaluate(
+        """async () => {
+            const picture = await (await fetch("items/blue/image")).blob();
+            const dataTransfer = new DataTransfer();
+            const add = (name) => dataTransfer.items.add(new File([picture], name));
+            ["a.jpg", "b.jpg"].forEach(add);
+            document.dispatchEvent(new DragEvent("drop", { dataTransfer, bubbles: true }));
+        }"""
+    )
+    adding.get_by_role("button", name="Add").click()
+    adding.page.wait_for_selector(".remark:has-text('Added: 2 photos.')")
+    home = engine.open("default")
+    assert {item.id for item in engine.catalog.list_items(home)} == {"blue", "a", "b"}
 
 
 def test_several_photos_of_a_product_belong_to_it(

@@ -49,6 +49,7 @@ def engine(engine: Engine, png: Callable[..., bytes]) -> Engine:
     put(
         engine, "shop", [Draft(name, of).with_photo(png(colour)) for name, (colour, of) in products]
     )
+    put(engine, "dated", [dated(number, png) for number in range(50)])
     empty = engine.open("empty", create=True)
     (engine.folder / FOLDER).mkdir()
     note = {"collection": empty.token, "left": 3}
@@ -56,6 +57,16 @@ def engine(engine: Engine, png: Callable[..., bytes]) -> Engine:
     # The first search of a process compiles kernels: longer than a page waits on a busy machine.
     engine.search("default", Request("images", engine.models.query("a wall")))
     return engine
+
+
+def dated(number: int, png: Callable[..., bytes]) -> Draft:
+    """A photo of a day of an earlier year."""
+    taken = {
+        "taken": f"{2019 - number // 12}-{number % 12 + 1:02}-20T12:00:00",
+        "taken_from": "file",
+    }
+    known = {"city": "Lisbon", "camera": "Apple iPhone 12", "keywords": ["holiday"], "width": 40}
+    return Draft(f"p{number}", taken | known).with_photo(png("red", "blue", size=(40 + number, 30)))
 
 
 @pytest.fixture(params=FORMS)
@@ -103,6 +114,29 @@ def test_photos_break_no_rule(page: Any, png: Callable[..., bytes]) -> None:
     assert violations(page) == []
     page.goto("/?q=a+zebra")
     settled(page)
+    assert violations(page) == []
+
+
+def test_a_timeline_breaks_no_rule(page: Any) -> None:
+    page.clock.set_fixed_time("2020-06-20T12:00:00")
+    page.goto("/?collection=dated")
+    page.wait_for_selector(".memories img")
+    page.wait_for_selector("#rail:visible")
+    assert violations(page) == []
+    page.get_by_role("button", name="Filters").click()
+    page.wait_for_selector("#facets fieldset")
+    page.get_by_role("button", name="Select", exact=True).click()
+    page.locator(".wall .stage").first.click()
+    assert violations(page) == []
+    page.get_by_role("button", name="Add tag").click()
+    assert violations(page) == []
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Delete").click()
+    assert violations(page) == []
+    page.keyboard.press("Escape")
+    page.keyboard.press("Escape")
+    page.locator(".wall .stage").nth(1).click()
+    page.get_by_role("dialog").wait_for()
     assert violations(page) == []
 
 

@@ -53,7 +53,7 @@ def test_everything_can_be_done_by_keyboard(page, cup_at_night):
     page.keyboard.press("ArrowRight")
     assert page.locator("#query .word.lit .name").all_inner_texts() == ["at night"]
     assert page.locator(".everything.lit").count() == 5
-    for _ in range(3):  # past photos and parts
+    for _ in range(4):  # past photos, parts, and the choice of many
         page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.closest('.hit .photo') !== null")
     page.keyboard.press("Tab")

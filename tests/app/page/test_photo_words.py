@@ -45,3 +45,23 @@ def test_a_card_names_the_words_of_its_photo(page, search, changed) -> None:
     search(page, "cat Lisbon")
     assert "“Lisbon” in city, region, and folder" in page.locator(".hit").first.inner_text()
     assert "Has “" not in page.locator(".hit").nth(1).inner_text()
+
+
+def test_a_word_in_a_photo_has_a_bar_and_a_box(page, search, changed) -> None:
+    place, later = [0.1, 0.2, 0.4, 0.3], [0.5, 0.5, 0.6, 0.6]
+
+    def add_words(body: dict[str, Any]) -> None:
+        boxes = [{"photo": 0, "box": place}, {"photo": 0, "box": later}, {"photo": 1, "box": place}]
+        word = {"word": "exit", "field": "text", "gave": 2.0, "boxes": boxes}
+        body["hits"][0]["words"] = [word, {**word, "word": "way", "boxes": boxes[2:]}]
+
+    changed(page, "search/image", add_words)
+    search(page, "cat exit")
+    hit = page.locator(".hit").first
+    row = hit.locator(".phrase", has_text="“exit”")
+    row.hover()
+    lit = [box.get_attribute("data-place") for box in hit.locator(".box.lit").all()]
+    assert lit == ["0.1,0.2,0.4,0.3", "0.5,0.5,0.6,0.6"]
+    assert row.locator(".number").inner_text() == "2.00"
+    assert hit.locator(".phrase", has_text="“way”").count() == 0  # it is in another photo
+    assert "“exit” in text" in hit.inner_text()

@@ -1,4 +1,4 @@
-"""The page below a path of a proxy."""
+"""The page and its manifest below a path of a proxy."""
 
 from tests.proxies import cut_off
 
@@ -9,3 +9,18 @@ def test_photos_show_behind_a_proxy_that_no_setting_names(browser, site, watched
             page.goto("/shop/?q=cat")
         assert (photo.value.status, photo.value.headers["content-type"]) == (200, "image/webp")
         page.wait_for_load_state("networkidle")
+
+
+def test_the_page_can_be_installed_there(browser, site, watched):
+    with cut_off("/shop", site) as below, watched(browser, below.removesuffix("/shop")) as page:
+        page.goto("/shop/")
+        page.wait_for_load_state("networkidle")
+        client = page.context.new_cdp_session(page)
+        read = client.send("Page.getAppManifest")
+        assert read["errors"] == []
+        assert read["manifest"]["startUrl"] == read["manifest"]["scope"] == f"{below}/"
+        errors = client.send("Page.getInstallabilityErrors")["installabilityErrors"]
+        assert {error["errorId"] for error in errors} <= {"in-incognito"}  # as tests are
+        for icon in read["manifest"]["icons"]:
+            answer = page.request.get(icon["url"])
+            assert (answer.status, answer.headers["content-type"]) == (200, icon["type"])

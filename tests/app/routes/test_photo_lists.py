@@ -14,6 +14,8 @@ from app.engine.engine import Engine
 from app.engine.inference import Models
 from app.main import create_app
 from app.settings import Settings
+from index.search.requests import Request
+from index.search.scanner import Scanner
 from models.scores.calibration import Calibration
 
 Png = Callable[..., bytes]
@@ -91,6 +93,21 @@ def test_facets_count_all_probable_photos_however_few_are_shown(photos: TestClie
     assert city["values"] == [{"value": "Lisbon", "count": 2}, {"value": "Berlin", "count": 1}]
     assert city["missing"] == 1
     assert answer["min_probability"] == answer["weak_below"]
+
+
+def test_a_counted_search_looks_at_all_photos_once(
+    photos: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    exact = list[bool]()
+    scan = Scanner.scan
+
+    def note(scanner: Scanner, request: Request, *arguments: Any) -> Any:
+        exact.append(request.exact)
+        return scan(scanner, request, *arguments)
+
+    monkeypatch.setattr(Scanner, "scan", note)
+    assert ask(photos, text="red", facets=["city"])["total"] == 4
+    assert exact.count(True) == 1
 
 
 @pytest.mark.parametrize("by", ["year", "month", "day"])

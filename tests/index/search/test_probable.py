@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -62,3 +63,32 @@ def test_without_a_probability_all_photos_that_pass_are_listed(
     passing = calibrated.find_probable(Request("images", Query((), ()), where={"n": 1}))
     assert len(passing.items) == 10
     assert passing.of_items([int(passing.items[0])]) == [(int(passing.items[0]), -1)]
+
+
+def test_the_best_of_probable_photos_are_those_of_a_search_page_after_page(
+    catalog: Catalog, collection: Collection, calibrated: Index, entry: MakeEntry, queries
+) -> None:
+    catalog.put_many(collection, [entry(f"{i:03}", photos=1 + i % 3) for i in range(60)])
+    for query in queries:
+        request = Request("images", query, limit=7, least=0.3, exact=True)
+        rows = calibrated.find_probable(request)
+        while request.seen < 21:
+            best = calibrated.best(request)
+            among = calibrated.best_of(rows, replace(request, least=None))
+            assert among is not None
+            assert [hit.key for hit in among.hits] == [hit.key for hit in best.hits]
+            assert among.more == best.more
+            if not best.more:
+                break
+            request = request.behind(best.hits[-1], request.seen + len(best.hits))
+
+
+def test_rows_that_went_meanwhile_are_told(
+    catalog: Catalog, collection: Collection, calibrated: Index, entry: MakeEntry, queries
+) -> None:
+    catalog.put_many(collection, [entry(str(i)) for i in range(9)])
+    request = Request("images", queries[0], least=0.01)
+    rows = calibrated.find_probable(request)
+    catalog.delete(collection, "3")
+    catalog.purge(collection, catalog.revision(collection))
+    assert calibrated.best_of(rows, replace(request, least=None)) is None

@@ -118,6 +118,17 @@ def test_each_word_is_a_fragment_in_its_place_and_all_add_up_to_the_text(plain, 
         torch.testing.assert_close(bag.vectors.sum(0), vector, rtol=0, atol=1e-5)
 
 
+@pytest.mark.parametrize(
+    "text", ["红色的汽车停在路边", "赤い車が走る", "ein roter Bus", "حافلة حمراء"]
+)
+def test_words_of_other_languages_add_up_to_the_text_too(plain, text):
+    (bag,) = plain.embed_sentences([text])
+    words = [label for label in bag.labels if label != WHOLE_SENTENCE]
+    assert len(words) > 1
+    assert "".join(words) == text.replace(" ", "")
+    torch.testing.assert_close(bag.vectors.sum(0).norm(), torch.tensor(1.0), rtol=0, atol=1e-5)
+
+
 def test_only_a_mean_of_tokens_leaves_no_rest(family, plain):
     rests = [WHOLE_SENTENCE in bag.labels for bag in plain.embed_sentences(TEXTS)]
     assert set(rests) == {family != "tipsv2"}

@@ -4,7 +4,8 @@ import pytest
 import torch
 
 from models.scores.presence import Presence, Verdict, judge_photo
-from models.text.queries import Query, of_several, of_things
+from models.text.queries import Query
+from models.text.query_drafts import of_several, of_things
 from models.types import WHOLE_FRAME, FragmentBag, Span
 from tests.colours import Colours
 

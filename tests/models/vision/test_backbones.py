@@ -1,8 +1,8 @@
 import pytest
-import skimage.data
 import torch
 
-from models.vision import backbones
+from app import demos
+from models.vision import backbones, images
 from models.vision.backbones import squash
 
 
@@ -35,7 +35,8 @@ def test_a_cell_of_the_map_is_32_pixels(lite0, size, cells):
     [("chelsea", {281, 282, 285}), ("coffee", {504, 967, 968})],
 )
 def test_the_packaged_classifiers_recognise_everyday_photos(name, photo, classes):
-    pixels = torch.from_numpy(getattr(skimage.data, photo)()).permute(2, 0, 1)
+    file = demos.PHOTOS.folder / f"{photo}.jpg"
+    pixels = images.decode(file.read_bytes()).pixels
     with torch.inference_mode():
         feature = backbones.load(name)(squash([pixels], 260)).mean((2, 3))
         assert backbones.classifier(name)(feature).argmax().item() in classes

@@ -1,4 +1,5 @@
 import json
+import sys
 
 import pytest
 from typer.testing import CliRunner
@@ -33,3 +34,19 @@ def test_a_mistake_is_told_in_a_sentence(files):
     result = CliRunner().invoke(app, ["judge", *files[:2], "--measure", "speed"])
     assert result.exit_code == 1
     assert "error: no measure 'speed'" in result.output
+
+
+def test_what_an_extra_brings_is_named_where_it_is_missing(files, monkeypatch):
+    monkeypatch.delitem(sys.modules, "training.evaluation.relevance", raising=False)
+    monkeypatch.setitem(sys.modules, "ir_measures", None)
+    result = CliRunner().invoke(app, ["judge", *files[:2]])
+    assert result.exit_code == 1
+    plain = " ".join(result.output.split())
+    assert "error: ir_measures is not installed: pip install 'tessera-search[train]'" in plain
+
+
+def test_a_missing_module_of_no_extra_is_no_mistake_of_the_caller(files, monkeypatch):
+    monkeypatch.delitem(sys.modules, "training.evaluation.relevance", raising=False)
+    monkeypatch.setitem(sys.modules, "numpy", None)
+    result = CliRunner().invoke(app, ["judge", *files[:2]])
+    assert isinstance(result.exception, ModuleNotFoundError)

@@ -8,7 +8,7 @@ import torch
 from models.checkpoint import Checkpoint
 from models.scores.calibration import Calibration
 from models.scores.presence import judge_photo
-from models.text.queries import of_things
+from models.text.query_drafts import of_things
 from models.types import FragmentBag, Span
 from tests.colours import Colours
 from training.data.corpus import Corpus, Example

@@ -84,5 +84,5 @@ def test_right_photos_have_a_green_frame_and_boxes_are_drawn(tmp_path):
 
 def test_without_matplotlib_the_way_to_get_it_is_said(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "matplotlib", None)
-    with pytest.raises(LookupError, match=r"pip install 'tessera\[train\]'"):
+    with pytest.raises(LookupError, match=r"pip install 'tessera-search\[train\]'"):
         drawing.new_figure(1.0)

@@ -1,5 +1,3 @@
-import tomllib
-
 import pytest
 
 from training.matchers import preset
@@ -150,11 +148,3 @@ def test_every_preset_that_extends_another_is_compared_with_it():
         if "extends = " in inheritance.locate(name).read_text()
     }
     assert extending == EXTENDED.keys() | {"dvsa-edges", "tessera-taught"}
-
-
-def test_a_package_has_the_presets_of_every_part():
-    room = inheritance.PRESETS.parent
-    project = tomllib.loads((room.parent / "pyproject.toml").read_text())
-    patterns = project["tool"]["setuptools"]["package-data"][room.name]
-    packaged = {path for pattern in patterns for path in room.glob(pattern)}
-    assert packaged >= set(inheritance.PRESETS.rglob("*.toml"))

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from models import packaged
+from models import extras, packaged
 from training.evaluation.captions import meteor_data
 from training.evaluation.captions.meteor_alignment import Aligner
 
@@ -68,7 +68,7 @@ def find_package() -> Path:
     try:
         return packaged.folder("pycocoevalcap.meteor.meteor")
     except (LookupError, ModuleNotFoundError):
-        raise LookupError("METEOR needs pycocoevalcap: pip install 'tessera[captions]'") from None
+        raise LookupError(f"METEOR needs pycocoevalcap: {extras.install('captions')}") from None
 
 
 def normalise(words: Sequence[str]) -> list[str]:

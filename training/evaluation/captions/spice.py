@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from models import packaged
+from models import extras, packaged
 
 PROGRAM = "spice-1.0.jar"
 CORENLP = ("stanford-corenlp-3.6.0.jar", "stanford-corenlp-3.6.0-models.jar")
@@ -68,7 +68,7 @@ def find_program() -> Program:
     try:
         folder = packaged.folder("pycocoevalcap.spice.spice")
     except (LookupError, ModuleNotFoundError):
-        raise LookupError("SPICE needs pycocoevalcap: pip install 'tessera[captions]'") from None
+        raise LookupError(f"SPICE needs pycocoevalcap: {extras.install('captions')}") from None
     java = shutil.which("java")
     if java is None:
         raise LookupError("SPICE needs Java 8 or later: apt install default-jre-headless")

@@ -2,7 +2,8 @@ import pytest
 import torch
 
 from models.text.parsing import parse
-from models.text.queries import NEGATED, Query, of_phrases
+from models.text.queries import Query
+from models.text.query_drafts import NEGATED, of_phrases
 from models.text.reading import NOTHING_KNOWN, read
 from models.types import FragmentBag
 
@@ -77,6 +78,20 @@ def test_a_model_of_any_word_is_asked_for_every_word():
 
     assert of_phrases(AnyWord(), [("狗在跑", 1.0)]).parts
     assert not of_phrases(Lengths(), [("狗在跑", 1.0)]).parts
+
+
+@pytest.mark.parametrize(
+    ("text", "word"), [("ein Strand ohne Menschen", "ohne"), ("没有人的海滩", "没有")]
+)
+def test_a_model_of_any_word_tells_of_negations_that_no_rule_reads(text, word):
+    (note,) = read(text, any_word=True).notes
+    assert note.startswith(f'"{word}" is searched for like any word')
+
+
+def test_a_minus_negates_in_any_language():
+    reading = read("Strand -Menschen", any_word=True)
+    assert [phrase.strip() for phrase in reading.negated] == ["Menschen"]
+    assert reading.asked.strip() == "Strand"
 
 
 def test_a_text_without_words_is_refused():

@@ -1,0 +1,63 @@
+"""Curation of collections as searches use it: synonyms and pinned items."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from cachetools import LRUCache
+
+from index.catalog.catalog import Catalog
+from index.database import curation
+from index.documents.thesaurus import Synonyms, fold_text, group_synonyms
+from index.items import Collection
+
+MOST_CACHED = 1_000  # collections
+
+
+@dataclass(frozen=True, slots=True)
+class Curation:
+    """Synonyms by folded words, and pinned ids by folded texts."""
+
+    version: str | None
+    synonyms: Synonyms
+    pins: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def list_pinned(self, text: str | None) -> tuple[str, ...]:
+        """List the ids of pinned items for a text."""
+        return self.pins.get(fold_text(text), ()) if text and self.pins else ()
+
+
+class Curations:
+    """The curations of collections, always the newest; for many threads."""
+
+    def __init__(self, catalog: Catalog, synonyms: Synonyms | None) -> None:
+        """`synonyms` are those of all collections."""
+        self._catalog, self._general = catalog, synonyms or {}
+        self._read = LRUCache[str, Curation](MOST_CACHED)
+        self._nothing = Curation(None, self._general)
+
+    def of(self, home: Collection) -> Curation:
+        """Return the newest curation of a collection."""
+        version = curation.read_version(self._catalog.reader, home)
+        if version is None:
+            return self._nothing
+        known = self._read.get(home.token)
+        if known is None or known.version != version:
+            known = self._read[home.token] = self._load(home, version)
+        return known
+
+    def _load(self, home: Collection, version: str) -> Curation:
+        reader = self._catalog.reader
+        added = group_synonyms(curation.read(reader, home, "synonyms"))
+        pins = {
+            fold_text(pin["text"]): tuple(pin["ids"]) for pin in curation.read(reader, home, "pins")
+        }
+        return Curation(version, _merge(self._general, added), pins)
+
+
+def _merge(general: Synonyms, added: Synonyms) -> dict[str, Sequence[str]]:
+    return {
+        word: tuple(dict.fromkeys([*general.get(word, ()), *added.get(word, ())]))
+        for word in {**general, **added}
+    }

@@ -1,0 +1,90 @@
+"""Curation of collections: synonyms and pinned items, in the table of settings.
+
+Rows of a collection are named by its name, so that they survive a re-embedding. `version` is
+another one after every change, so that readers look at the others only then.
+"""
+
+from __future__ import annotations
+
+import json
+from hashlib import blake2b
+from typing import Any, Literal
+from uuid import uuid4
+
+from sqlalchemy import Connection, Engine, delete, func, insert, select
+
+from index.database.tables import collections, settings
+from index.items import Collection, Replaced
+
+Kind = Literal["synonyms", "pins"]
+PREFIX = "curation/"
+
+
+def write(writer: Engine, collection: Collection, kind: Kind, value: list[Any]) -> None:
+    """Replace a part of a curation; on disk when this returns.
+
+    Replaced if the collection was dropped or re-embedded meanwhile.
+    """
+    named = select(collections.c.name).where(collections.c.key == collection.key)
+    with writer.begin() as connection:
+        name = connection.execute(named).scalar_one_or_none()
+        if name is None:
+            raise Replaced(f"collection {collection.name!r} was dropped or replaced")
+        _put(connection, name, kind, json.dumps(value))
+        _put(connection, name, "version", uuid4().hex)
+
+
+def read(reader: Engine, collection: Collection, kind: Kind) -> list[Any]:
+    """Read a part of a collection's curation; empty for none."""
+    with reader.begin() as connection:
+        value = _read(connection, collection.name, kind)
+    return [] if value is None else list(json.loads(value))
+
+
+def read_version(reader: Engine, collection: Collection) -> str | None:
+    """Read the version of a collection's curation; None for nothing."""
+    with reader.begin() as connection:
+        return _read(connection, collection.name, "version")
+
+
+def copy(connection: Connection, name: str, new: str) -> None:
+    """Curate another collection alike."""
+    discard(connection, new)
+    for part in ("synonyms", "pins", "version"):
+        value = _read(connection, name, part)
+        if value is not None:
+            _put(connection, new, part, value)
+
+
+def discard(connection: Connection, name: str) -> None:
+    """Forget the curation of a collection."""
+    connection.execute(delete(settings).where(_begins(_prefix(name))))
+
+
+def transfer(source: Connection, target: Connection) -> None:
+    """Replace all curations of another database by these."""
+    connection_rows = source.execute(select(settings).where(_begins(PREFIX))).mappings()
+    rows = [dict(row) for row in connection_rows]
+    target.execute(delete(settings).where(_begins(PREFIX)))
+    if rows:
+        target.execute(insert(settings), rows)
+
+
+def _put(connection: Connection, name: str, part: str, value: str) -> None:
+    row = _prefix(name) + part
+    connection.execute(delete(settings).where(settings.c.name == row))
+    connection.execute(insert(settings), {"name": row, "value": value})
+
+
+def _read(connection: Connection, name: str, part: str) -> str | None:
+    query = select(settings.c.value).where(settings.c.name == _prefix(name) + part)
+    value: str | None = connection.execute(query).scalar_one_or_none()
+    return value
+
+
+def _begins(prefix: str) -> Any:
+    return func.substr(settings.c.name, 1, len(prefix)) == prefix
+
+
+def _prefix(name: str) -> str:
+    return f"{PREFIX}{blake2b(name.encode(), digest_size=16).hexdigest()}/"

@@ -1,0 +1,111 @@
+"""The viewer of a photo: facts, matches, neighbours and the way back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def title(page: Any) -> str:
+    text: str = page.locator("#viewer-title").inner_text()
+    return text
+
+
+def open_photo(page: Any, name: str) -> Any:
+    page.locator(f"[data-id={name}] button").first.click()
+    viewer = page.get_by_role("dialog", name=name)
+    viewer.wait_for()
+    return viewer
+
+
+def swipe(page: Any, start: int, end: int) -> None:
+    """Move a finger sideways over the open photo."""
+    page.evaluate(
+        """([start, end]) => {
+            const photo = document.querySelector("#viewer .stage");
+            const send = (type, clientX) => photo.dispatchEvent(new PointerEvent(type, {
+                clientX, clientY: 200, pointerType: "touch", isPrimary: true, bubbles: true }));
+            send("pointerdown", start);
+            send("pointerup", end);
+        }""",
+        [start, end],
+    )
+
+
+def test_a_photo_names_its_date_place_camera_and_folder(timeline: Any) -> None:
+    viewer = open_photo(timeline, "p00")
+    facts = viewer.locator("dl").first.inner_text().split("\n")
+    pairs = dict(zip(facts[::2], facts[1::2], strict=True))
+    assert pairs == {
+        "Taken": "Sunday, 20 June 2021, 15:22",
+        "Place": "Lisbon, Portugal",
+        "Keywords": "holiday",
+        "Camera": "Canon EOS 80D",
+        "Folder": "2021",
+        "File": "IMG_0.HEIC",
+        "Size": "4032 × 3024 pixels",
+    }
+    assert not viewer.get_by_text("38.7125").is_visible()
+    viewer.get_by_text("More", exact=True).click()
+    assert viewer.get_by_text("38.7125").is_visible()
+
+
+def test_a_fact_lists_the_photos_that_share_it(timeline: Any, settled: Any, shown: Any) -> None:
+    open_photo(timeline, "p00").get_by_role("button", name="holiday").click()
+    timeline.get_by_role("button", name="Take off: Keywords: holiday").wait_for()
+    settled(timeline)
+    assert shown(timeline) == ["p00", "p01", "p02"]
+
+
+def test_arrow_keys_show_the_neighbours_and_back_closes(timeline: Any) -> None:
+    open_photo(timeline, "p01")
+    timeline.keyboard.press("ArrowRight")
+    timeline.get_by_role("dialog", name="p02").wait_for()
+    assert timeline.url.endswith("?item=p02")
+    for name in ("p01", "p00"):
+        timeline.keyboard.press("ArrowLeft")
+        timeline.get_by_role("dialog", name=name).wait_for()
+    assert timeline.get_by_role("button", name="Previous photo").count() == 0
+    timeline.go_back()
+    timeline.locator("#viewer").wait_for(state="hidden")
+    assert timeline.locator("[data-id=p00]").is_visible()
+
+
+def test_the_photo_behind_the_last_shown_one_is_fetched(timeline: Any) -> None:
+    assert timeline.locator("#results .hit").count() == 24
+    open_photo(timeline, "p23")
+    timeline.keyboard.press("ArrowRight")
+    timeline.get_by_role("dialog", name="p24").wait_for()
+    timeline.keyboard.press("Escape")
+    timeline.locator("#viewer").wait_for(state="hidden")
+    assert timeline.locator("#results .hit").count() == 48
+
+
+def test_a_finger_shows_the_neighbours_on_a_phone(phone: Any) -> None:
+    open_photo(phone, "p01")
+    swipe(phone, 300, 100)
+    phone.get_by_role("dialog", name="p02").wait_for()
+    swipe(phone, 100, 300)
+    phone.get_by_role("dialog", name="p01").wait_for()
+    swipe(phone, 100, 120)
+    assert title(phone) == "p01"
+    box = phone.locator("#viewer").bounding_box()
+    assert (box["width"], box["height"]) == (390, 844)
+    assert phone.evaluate("document.querySelector('#viewer').scrollWidth") == 390
+
+
+def test_the_words_that_matched_are_explained(timeline: Any, changed: Any, search: Any) -> None:
+    def add_words(body: dict[str, Any]) -> None:
+        gave = [("city", 2.0), ("folder", 1.0)]
+        body["hits"][0]["words"] = [
+            {"word": "Lisbon", "field": field, "gave": points} for field, points in gave
+        ]
+
+    changed(timeline, "search/image", add_words)
+    search(timeline, "red Lisbon")
+    timeline.locator(".hit .title button").first.click()
+    rows = timeline.get_by_role("dialog").get_by_label("What each field gave").locator("li")
+    rows.first.wait_for()
+    assert rows.locator(".name").all_inner_texts() == ["City: Lisbon", "Folder: Lisbon"]
+    assert timeline.get_by_label("Sort by").is_hidden()  # without probabilities, nothing is counted
+    assert rows.locator(".number").all_inner_texts() == ["2.00", "1.00"]
+    assert timeline.get_by_role("dialog").locator(".phrase").count() > 0

@@ -1,0 +1,115 @@
+"""Photos of a series are one hit, in any order."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from app.engine.engine import Engine
+from app.engine.inference import Models
+from app.main import create_app
+from app.settings import Settings
+from models.scores.calibration import Calibration
+
+Png = Callable[..., bytes]
+SERIES = {
+    "dawn 1": (["red"], "x"),
+    "dawn 2": (["red"], "x"),
+    "dawn 3": (["red", "red", "red", "lime"], "x"),
+    "noon": (["red"], None),
+    "dusk 1": (["red"], "y"),
+    "dusk 2": (["blue"], "y"),
+    "sea": (["blue"], None),
+}
+RED = {"text": "red", "collapse": "series"}
+
+
+@pytest.fixture
+def photos(
+    engine: Engine, settings: Settings, calibration: Calibration, png: Png
+) -> Iterator[TestClient]:
+    """A calibrated service with two series, one of them partly red."""
+    checkpoints = engine.models.checkpoints
+    calibrated = {"matcher": replace(checkpoints["matcher"], calibration=calibration)}
+    answering = Engine(Models(**checkpoints | calibrated), engine.catalog, settings.data)
+    with TestClient(create_app(settings, answering), raise_server_exceptions=False) as client:
+        for hour, (name, (colours, series)) in enumerate(SERIES.items()):
+            metadata: dict[str, Any] = {"taken": f"2019-08-04T{hour:02}:00:00", "hour": hour}
+            metadata |= {"series": series} if series else {}
+            sent = {"metadata": json.dumps(metadata)}
+            stored = client.put(f"/items/{name}", data=sent, files={"image": png(*colours)})
+            assert stored.status_code == 201
+        yield client
+
+
+def ask(client: TestClient, **sent: Any) -> dict[str, Any]:
+    answer = client.post("/search/image", json=sent)
+    assert answer.status_code == 200, answer.text
+    found: dict[str, Any] = answer.json()
+    return found
+
+
+def shown(answer: dict[str, Any]) -> list[tuple[str, int]]:
+    return [(hit["id"], hit["variants"]) for hit in answer["hits"]]
+
+
+def test_the_best_of_each_series_is_a_hit_with_the_number_of_all(photos: TestClient) -> None:
+    answer = ask(photos, **RED)
+    assert shown(answer) == [("dawn 1", 3), ("dusk 1", 2), ("noon", 1), ("sea", 1)]
+    assert (answer["groups"], answer["total"]) == (4, None)
+    assert len(ask(photos, text="red")["hits"]) == len(SERIES)
+    assert ask(photos, text="red")["groups"] is None
+
+
+def test_pages_of_series_are_the_whole_list(photos: TestClient) -> None:
+    pages, cursor = [], None
+    while True:
+        answer = ask(photos, **RED, limit=1, **({"cursor": cursor} if cursor else {}))
+        pages += shown(answer)
+        if not (cursor := answer["cursor"]):
+            break
+    assert pages == shown(ask(photos, **RED))
+    first = ask(photos, **RED, limit=1)["cursor"]
+    refused = photos.post("/search/image", json={"text": "red", "cursor": first})
+    assert refused.status_code == 422
+
+
+def test_probable_photos_alone_are_counted_with_a_probability(photos: TestClient) -> None:
+    answer = ask(photos, **RED, min_probability=0.5)
+    assert [hit for hit in shown(answer) if hit[0] != "dawn 1"] == [("dusk 1", 1), ("noon", 1)]
+    assert answer["groups"] == 3
+    everything = ask(photos, text="red", min_probability=0.5, facets=["series"])
+    assert answer["total"] == everything["total"] == sum(hit[1] for hit in shown(answer))
+
+
+def test_facets_count_photos_and_not_series(photos: TestClient) -> None:
+    plain = ask(photos, text="red", facets=["series"])
+    collapsed = ask(photos, **RED, facets=["series"])
+    assert collapsed["facets"] == plain["facets"]
+    assert (collapsed["total"], collapsed["groups"]) == (plain["total"], 3)
+
+
+def test_by_date_the_newest_of_each_series_is_a_hit(photos: TestClient) -> None:
+    newest = {"key": "taken", "order": "desc"}
+    answer = ask(photos, sort=newest, collapse="series", limit=3)
+    assert shown(answer) == [("sea", 1), ("dusk 2", 2), ("noon", 1)]
+    assert (answer["groups"], answer["total"]) == (4, 7)
+    rest = ask(photos, sort=newest, collapse="series", cursor=answer["cursor"])
+    assert shown(rest) == [("dawn 3", 3)]
+
+
+def test_a_filter_is_passed_by_photos_of_a_series(photos: TestClient) -> None:
+    answer = ask(photos, **RED, filter={"hour": {"gte": 1}})
+    assert shown(answer)[0] == ("dawn 2", 2)
+    assert len(ask(photos, text="red", filter={"series": "x"})["hits"]) == 3
+
+
+def test_without_any_value_of_the_key_every_photo_is_a_hit(photos: TestClient) -> None:
+    answer = ask(photos, text="red", collapse="shop")
+    assert {hit["variants"] for hit in answer["hits"]} == {1}
+    assert answer["groups"] == len(answer["hits"]) == 7

@@ -1,0 +1,93 @@
+"""Lists of near-duplicates, with the bytes of all but the largest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+from typer.testing import CliRunner
+
+from app.cli import app as command
+from app.engine.engine import Engine
+from app.imports.folder import find
+from app.imports.folders.series import group_photos
+from app.imports.storing import import_sources
+from app.main import create_app
+from app.settings import Settings
+
+Png = Callable[..., bytes]
+PHOTOS = {
+    "a": ("red", (400, 300)),
+    "b": ("red", (40, 30)),
+    "c": ("red", (40, 30)),
+    "d": ("blue", (40, 30)),
+    "e": ("blue", (40, 30)),
+    "f": ("lime", (40, 30)),
+}
+
+
+@pytest.fixture
+def sizes(tmp_path: Path, engine: Engine, png: Png) -> dict[str, int]:
+    """The sizes of imported files by id: of two series."""
+    folder = tmp_path / "photos"
+    folder.mkdir()
+    for name, (colour, size) in PHOTOS.items():
+        (folder / f"{name}.png").write_bytes(png(colour, size=size))
+    assert list(import_sources(engine, "default", find([folder]), batch=4, most_bytes=10**6))
+    group_photos(engine, "default")
+    return {f"photos/{file.name}": file.stat().st_size for file in folder.iterdir()}
+
+
+@pytest.fixture
+def client(engine: Engine, settings: Settings, sizes: dict[str, int]) -> Iterator[TestClient]:
+    with TestClient(create_app(settings, engine), raise_server_exceptions=False) as client:
+        yield client
+
+
+def test_series_come_with_what_all_but_the_largest_take(
+    client: TestClient, sizes: dict[str, int]
+) -> None:
+    answer = client.get("/duplicates").json()
+    first, second = answer["groups"]
+    assert [item["id"] for item in first["items"]] == [f"photos/{n}.png" for n in "abc"]
+    assert [item["largest"] for item in first["items"]] == [True, False, False]
+    assert [item["same_file"] for item in second["items"]] == [False, True]
+    assert first["bytes"] == sizes["photos/b.png"] + sizes["photos/c.png"]
+    assert (answer["series"], answer["photos"]) == (2, 5)
+    assert answer["bytes"] == first["bytes"] + second["bytes"]
+    assert all(item["bytes"] == sizes[item["id"]] for item in first["items"])
+    assert client.get(first["items"][0]["thumbnail"]).status_code == 200
+
+
+def test_pages_of_series_are_the_whole_list(client: TestClient) -> None:
+    first = client.get("/duplicates?limit=1").json()
+    second = client.get("/duplicates", params={"limit": 1, "cursor": first["cursor"]}).json()
+    assert first["groups"] + second["groups"] == client.get("/duplicates").json()["groups"]
+    assert second["cursor"] is None
+    assert client.get("/duplicates?cursor=x").status_code == 422
+
+
+def test_deleting_a_duplicate_leaves_its_file_and_the_list(
+    client: TestClient, tmp_path: Path
+) -> None:
+    sent = {"ids": ["photos/e.png"]}
+    assert client.post("/items/delete", json=sent).json()["deleted"] == 1
+    assert client.get("/duplicates").json()["series"] == 1
+    assert (tmp_path / "photos" / "e.png").exists()
+
+
+def test_the_command_lists_the_same(engine: Engine, sizes: dict[str, int], tmp_path: Path) -> None:
+    run = CliRunner().invoke(command, ["index", "duplicates", "--data", f"{tmp_path}"])
+    assert run.exit_code == 0, run.output
+    spare = sum(sizes[f"photos/{name}.png"] for name in "bce")
+    assert f"2 series of 5 photos, {spare:,} bytes to spare" in run.stderr
+    assert f"photos/a.png\t{sizes['photos/a.png']:,}" in run.stdout
+
+
+def test_the_name_of_a_series_is_no_word(client: TestClient) -> None:
+    name = client.get("/duplicates").json()["groups"][0]["series"]
+    assert client.get("/suggest", params={"text": name[:2]}).json()["suggestions"] == []
+    found = client.post("/search/products", json={"filter": {"series": name}}).json()
+    assert found["total"] == 3
