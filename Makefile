@@ -18,8 +18,9 @@ export PYTHONDONTWRITEBYTECODE :=
 help:  ## Say what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
-run: install  ## Serve on 127.0.0.1:8000; PHOTOS=folder indexes it, DEMO=products shows a shop
-	$(BIN)/tessera serve $(if $(PHOTOS),--photos "$(PHOTOS)") $(if $(DEMO),--demo "$(DEMO)") $(if $(PORT),--port $(PORT))
+run: install  ## Serve on 127.0.0.1:8000; PHOTOS=folder indexes it, DEMO=products shows a shop, MODEL=hub id or folder takes an encoder
+	$(if $(filter-out shipped,$(MODEL)),$(UV) --editable ".[pretrained]")
+	$(BIN)/tessera serve $(if $(PHOTOS),--photos "$(PHOTOS)") $(if $(DEMO),--demo "$(DEMO)") $(if $(MODEL),--model "$(MODEL)") $(if $(PORT),--port $(PORT))
 
 install: $(VENV)/$(TARGET).stamp  ## Install alone; EXTRAS=video,parquet adds extras, DEVICE=cuda takes NVIDIA GPUs
 	$(if $(EXTRAS),$(UV) --editable ".[$(EXTRAS)]")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     AfterValidator,
@@ -14,9 +14,11 @@ from pydantic import (
     PositiveInt,
     SecretStr,
     field_validator,
+    model_validator,
 )
 from pydantic_settings import SettingsConfigDict
 
+from app import chosen_model
 from app.settings_names import RenamedSettings
 from index.database.storage import DAY, VERIFY, WAIT, Storage
 from index.items import ITEM_TEXT
@@ -32,6 +34,7 @@ def check_rate(rate: str) -> str:
     return rate
 
 
+DATA = Path(".tessera")
 Positions = Literal["full", "places", "none"]
 RateLimit = Annotated[str, AfterValidator(check_rate)]
 
@@ -42,7 +45,7 @@ class Settings(RenamedSettings):
     model_config = SettingsConfigDict(env_prefix="TESSERA_", frozen=True)
 
     data: Path = Field(
-        default=Path(".tessera"),
+        default=DATA,
         description="Folder of the catalog, the photos' display copies and the index.",
     )
     database: str = Field(
@@ -73,7 +76,11 @@ class Settings(RenamedSettings):
     snapshots: Path | None = Field(
         default=None, description="Folder of snapshots; `snapshots` in the data folder if not set."
     )
-    matcher: Path = Field(default=shipped.MATCHER, description="Checkpoint that embeds and scores.")
+    matcher: Path = Field(
+        default=shipped.MATCHER,
+        description="Checkpoint that embeds and scores; if not set, the one that `tessera serve "
+        "--model` chose for the data folder, else the one that ships.",
+    )
     captioner: Path | None = Field(
         default=shipped.CAPTIONER,
         description="Checkpoint that writes captions; none if the file is absent.",
@@ -305,6 +312,15 @@ class Settings(RenamedSettings):
         default=None,
         description="Key of the certificate, as PEM; in the certificate's file if not set.",
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def take_chosen_model(cls, values: dict[str, Any]) -> dict[str, Any]:
+        """Add the data folder's matcher, unless one is set."""
+        if "matcher" in values:
+            return values
+        chosen = chosen_model.read(data := Path(values.get("data", DATA)))
+        return values if chosen is None else values | {"matcher": data / chosen.matcher}
 
     @field_validator("ocr")
     @classmethod

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -19,6 +20,9 @@ from index.progress import show
 
 if TYPE_CHECKING:
     from app.engine.engine import Engine
+
+TRIED = 8  # items whose embedding tells how long all take
+HOUR = 90.0  # minutes from which on hours are said
 
 
 class Adding(TyperGroup):
@@ -64,6 +68,10 @@ def add(
         bool,
         typer.Option("--keep", help="With --reembed: services of the former model search on."),
     ] = False,
+    share: Annotated[
+        float,
+        typer.Option(min=0.01, max=1, help="With --reembed: the share of the time to compute."),
+    ] = 1.0,
     mapping: Annotated[
         Path | None,
         typer.Option("--map", exists=True, help="Roles of a table's columns; a TOML file."),
@@ -138,9 +146,9 @@ def add(
         engine = load_engine(settings.model_copy(update={"cluster": ""}))  # nothing is searched
         columns = read_mapping(mapping) if mapping else {}
         if reembed:
-            _reembed(engine, collection, keep=keep)
-        share = 1.0 if yes else most_deleted
-        options = ImportOptions(columns, refused, tuple(exclude or ()), sync, share, listed)
+            _reembed(engine, collection, keep=keep, share=share)
+        most = 1.0 if yes else most_deleted
+        options = ImportOptions(columns, refused, tuple(exclude or ()), sync, most, listed)
         work = PathImport(engine, collection, settings, options)
         try:
             if watch:
@@ -224,12 +232,30 @@ def _check_options(paths: list[str] | None, *, reembed: bool, keep: bool) -> Non
         raise typer.BadParameter("--keep needs --reembed: give both, or neither")
 
 
-def _reembed(engine: Engine, collection: str, *, keep: bool) -> None:
+def _reembed(engine: Engine, collection: str, *, keep: bool, share: float) -> None:
     if engine.find(collection).fingerprint == engine.models.fingerprint:
         rest = "re-embed or keep" if keep else "re-embed"
         typer.echo(f"{collection} is of this model already: nothing to {rest}", err=True)
         return
+    typer.echo(_estimate(engine, collection, share), err=True)
     with show(Console(stderr=True)) as report:
-        engine.reembed(collection, partial(report, "Embedding again"), keep=keep)
+        engine.reembed(collection, partial(report, "Embedding again"), keep=keep, share=share)
     count = engine.catalog.count(engine.find(collection))
     typer.echo(f"{collection} is of this model now: {count:,} items embedded again", err=True)
+
+
+def _estimate(engine: Engine, collection: str, share: float) -> str:
+    """Estimate a re-embedding's time by a few items."""
+    from app.engine.drafts import Draft
+
+    home = engine.find(collection)
+    ids = [item.id for item in engine.catalog.list_items(home, limit=TRIED, damaged=set())]
+    entries = [engine.catalog.entry(home, id_) for id_ in ids]
+    began = monotonic()
+    engine.embed([Draft.of(entry) for entry in entries])
+    minutes = (monotonic() - began) / max(1, len(ids)) * engine.catalog.count(home) / share / 60
+    hours = f"{minutes / 60:,.1f} hours" if minutes >= HOUR else f"{minutes:,.0f} minutes"
+    return (
+        f"{engine.catalog.count(home):,} items of {collection} are embedded again, which takes "
+        f"about {hours} here at most; an interruption continues at the next call"
+    )

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -9,8 +12,18 @@ from rich.table import Table
 from app.cli.options import plain_errors, settings_for
 
 
-def models() -> None:
-    """List models, and checkpoints in use or shipped."""
+def models(
+    recommended: Annotated[
+        bool, typer.Option("--recommended", help="Pretrained encoders for `tessera serve --model`.")
+    ] = False,
+) -> None:
+    """List models, and checkpoints in use or shipped.
+
+    Example: `tessera models --recommended`
+    """
+    if recommended:
+        _list_recommended()
+        return
     settings = settings_for()
     from models import header, registry, shipped
 
@@ -34,3 +47,29 @@ def models() -> None:
             fingerprint = header.fingerprint(path)
         table.add_row(described["kind"], described["name"], escape(str(path)), fingerprint)
     Console().print(table)
+
+
+def _list_recommended() -> None:
+    """Print the recommended encoders, with licence, size and speed."""
+    from models.encoders.recommended import RECOMMENDED
+
+    table = Table(
+        "encoder",
+        "licence, as stated there",
+        "commercial use",
+        "MB",
+        "ms a photo",
+        "ms a query",
+        "Flickr30K R@1",
+    )
+    for encoder in RECOMMENDED:
+        numbers = (encoder.megabytes, encoder.photo_ms, encoder.query_ms, encoder.recall_1)
+        cells = ("" if number is None else f"{number:,}" for number in numbers)
+        use = "yes" if encoder.commercial else "no"
+        table.add_row(encoder.id, encoder.licence, use, *cells)
+    Console().print(table)
+    typer.echo(
+        "MB are of the weights in memory and about what is fetched; ms are of one thread "
+        "(docs/use/models.md); R@1 is text to image as published. Read the licence that comes with "
+        "the weights: this list is no advice. `tessera serve --model ENCODER` takes one."
+    )

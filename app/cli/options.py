@@ -61,6 +61,8 @@ def settings_for(**options: object) -> Settings:
         return Settings(**overrides)
     except ValidationError as invalid:
         problem = invalid.errors()[0]
+        if not problem["loc"]:  # of no setting alone, such as the chosen model's file
+            raise typer.BadParameter(problem["msg"]) from invalid
         name = str(problem["loc"][0])
         source = f"--{name}" if name in overrides else f"TESSERA_{name.upper()}"
         raise typer.BadParameter(

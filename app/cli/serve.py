@@ -8,10 +8,9 @@ import os
 import resource
 import signal
 import socket
-import subprocess
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -19,9 +18,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from app import torch_import
+from app.cli import chosen_model
 from app.cli.options import Adopt, Data, OnCluster, check_paths, plain_errors, settings_for
+from app.cli.photo_follower import PhotoFollower, follow_photos
 from app.defaults import DEFAULT_COLLECTION
-from models.rooms import PREFIX
 
 if TYPE_CHECKING:
     from app.demos import Demo
@@ -59,6 +59,13 @@ Certificate = Annotated[
 CertificateKey = Annotated[
     Path | None, typer.Option(help="Key of the certificate. [default: in its file]")
 ]
+Model = Annotated[
+    str | None,
+    typer.Option(
+        help="A pretrained encoder: a hub's OWNER/NAME, also @REVISION, a folder of weights, or "
+        "`shipped`. It is adopted, remembered, and the collections move to it."
+    ),
+]
 Workers = Annotated[int | None, typer.Option(min=1, help="Processes that serve. [default: 1]")]
 
 
@@ -66,6 +73,7 @@ def serve(
     host: Host = None,
     port: Port = None,
     data: Data = None,
+    model: Model = None,
     photos: Photos = None,
     rescan: Rescan = 60,
     with_sample: WithSample = True,
@@ -84,6 +92,9 @@ def serve(
     `tessera serve --photos ~/Pictures --port 9000`
 
     `tessera serve --demo products`
+
+    `tessera serve --model google/siglip2-base-patch16-224`; `tessera models --recommended` lists
+    more.
 
     `tessera serve --cluster HOST:6379` searches on a Ray cluster, see docs/use/cluster.md.
 
@@ -111,7 +122,13 @@ def serve(
     try:
         with closing(listener):
             _load_and_serve(
-                settings, listener, photos or (), demo_name, adopt=adopt_pictures, rescan=rescan
+                settings,
+                listener,
+                photos or (),
+                demo_name,
+                adopt=adopt_pictures,
+                rescan=rescan,
+                model=model,
             )
     finally:
         gc.freeze()  # the process ends: to look through all models for garbage takes 2 s
@@ -125,8 +142,12 @@ def _load_and_serve(
     *,
     adopt: bool,
     rescan: float,
+    model: str | None,
 ) -> None:
     with plain_errors():
+        if model is not None:
+            settings, model = chosen_model.prepare(model, settings)
+            chosen_model.refuse_workers(model, settings.workers)
         torch_import.import_torch(settings.device)
         from app.cli.demos import index_meanwhile
 
@@ -134,17 +155,24 @@ def _load_and_serve(
     # The server passes on the signal that ended it, and what began here must end too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     token = engine.open(DEFAULT_COLLECTION, reading=True).token
-    with _index_photos(photos, token, settings, rescan), suppress(KeyboardInterrupt):
+    following = follow_photos(photos, token, settings.data, settings.matcher, rescan)
+    with following as follower, suppress(KeyboardInterrupt):
         if settings.workers > 1:
             with index_meanwhile(engine, shown, sources, settings, engine.close):
                 del engine
                 _serve_by_workers(settings, listener)
         else:
             with closing(engine), index_meanwhile(engine, shown, sources, settings):
-                _serve(settings, engine, listener)
+                _serve(settings, engine, listener, model, follower)
 
 
-def _serve(settings: Settings, engine: Engine, listener: socket.socket) -> None:
+def _serve(
+    settings: Settings,
+    engine: Engine,
+    listener: socket.socket,
+    model: str | None,
+    follower: PhotoFollower,
+) -> None:
     import uvicorn
 
     from app.http.server import AnnouncedServer, options
@@ -162,7 +190,8 @@ def _serve(settings: Settings, engine: Engine, listener: socket.socket) -> None:
         log_config=logs.configuration(settings.log_style),
         **options(settings),
     )
-    AnnouncedServer(config).run(sockets=[listener])
+    with chosen_model.move_meanwhile(app, model, settings, follower.start):
+        AnnouncedServer(config).run(sockets=[listener])
 
 
 def _serve_by_workers(settings: Settings, listener: socket.socket) -> None:
@@ -281,28 +310,3 @@ def _load(
     if shown.collection != DEFAULT_COLLECTION:
         typer.echo(f"The demonstration is at /?collection={shown.collection}", err=True)
     return engine, shown, sources
-
-
-@contextmanager
-def _index_photos(
-    photos: Sequence[str], collection: str, settings: Settings, rescan: float
-) -> Iterator[None]:
-    """Index photos in a child process of lower priority.
-
-    It follows their changes. `collection` is a token.
-    """
-    if not photos:
-        yield
-        return
-    from app.imports.progress import note_start
-
-    note_start(settings.data, collection)
-    options = ("--watch", "--rescan", str(rescan), "--parent", str(os.getpid()))
-    command = [sys.executable, "-m", f"{PREFIX}tessera", "index", *photos, *options]
-    command += ["--data", str(settings.data)]
-    child = subprocess.Popen(command)  # noqa: S603 - our own command
-    try:
-        yield
-    finally:
-        child.terminate()
-        child.wait()

@@ -7,6 +7,7 @@ from contextlib import suppress
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
+from time import monotonic, sleep
 from typing import Concatenate, ParamSpec, TypeVar
 
 from app import memory
@@ -288,16 +289,25 @@ class Engine:
         return [outcome if isinstance(outcome, str) else None for outcome in outcomes]
 
     def reembed(
-        self, collection: str, progress: Callable[[int, int], None], *, keep: bool = False
+        self,
+        collection: str,
+        progress: Callable[[int, int], None],
+        *,
+        keep: bool = False,
+        share: float = 1.0,
     ) -> None:
         """Give a collection of another model this matcher's bags, from its display copies.
 
-        With `keep`, engines of the other model go on searching what it replaces, until this
-        collection is dropped or replaced in turn.
+        `share` is how much of the time it computes; it rests in between. With `keep`, engines of
+        the other model go on searching what it replaces, until this collection is dropped or
+        replaced in turn.
         """
 
         def again(entries: Sequence[Entry]) -> Sequence[Entry]:
-            return self.embed([Draft.of(entry) for entry in entries])
+            began = monotonic()
+            embedded = self.embed([Draft.of(entry) for entry in entries])
+            sleep((monotonic() - began) * (1 / share - 1))
+            return embedded
 
         reembedding.reembed(
             self.catalog,

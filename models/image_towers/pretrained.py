@@ -154,6 +154,15 @@ class Model(ImageTower):
         vectors = f + self.config.regions * apart + self.boxes(apart)
         return PaddedBags(self.log_scale.exp() * vectors, inputs.mask)
 
+    @property
+    def whole_features(self) -> int:
+        """The numbers of the encoder's vector."""
+        return self.dimension
+
+    def whole(self, inputs: PaddedBags) -> Tensor:
+        """The encoder's unit vectors (K, D) of whole photos."""
+        return inputs.vectors[:, 0].float()
+
 
 def differences(x: Tensor, mask: Tensor, against: str) -> Tensor:
     """Differences of boxes (K, R, D) from the photo or their mean; mask (K, R).

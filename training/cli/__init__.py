@@ -1,8 +1,9 @@
 """Commands of training, of measurements, and of lists.
 
 `matchers`, `captioners`, `encoders` and `parts` (parser, proposals, grounder) train or change one
-thing each. `analysis` measures a checkpoint or looks inside it, `judging` compares a search with
-judgements, `results` writes the results page, `words` writes lists. `options` has what they share.
+thing each. `analysis` measures a checkpoint or looks inside it, `probabilities` calibrates it,
+`judging` compares a search with judgements, `results` writes the results page, `words` writes
+lists. `options` has what they share.
 As in app.cli, a command imports what it needs when it runs.
 """
 
@@ -10,7 +11,17 @@ from __future__ import annotations
 
 import typer
 
-from training.cli import analysis, captioners, judging, labels, matchers, parts, results, words
+from training.cli import (
+    analysis,
+    captioners,
+    judging,
+    labels,
+    matchers,
+    parts,
+    probabilities,
+    results,
+    words,
+)
 from training.cli import encoders as adopting
 
 app = typer.Typer(no_args_is_help=True, help="Train and evaluate matchers.")
@@ -31,7 +42,7 @@ app.command()(parts.train_grounder)
 app.command()(adopting.adopt)
 app.command()(adopting.tune)
 app.command()(analysis.evaluate)
-app.command()(analysis.calibrate)
+app.command()(probabilities.calibrate)
 app.command()(labels.add_presence)
 app.command()(labels.evaluate_labels)
 app.command(name="magnitudes")(analysis.show_magnitudes)

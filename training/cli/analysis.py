@@ -1,6 +1,6 @@
 """Commands to measure a checkpoint or to look inside.
 
-They are evaluate, calibrate, magnitudes, compositions, regions.
+They are evaluate, magnitudes, compositions, regions.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from rich.console import Console
 from training.cli.options import (
     FEATURES,
     Cache,
-    ChangedOut,
     Data,
     Device,
     Images,
@@ -149,57 +148,6 @@ def evaluate(
             "frozen": frozen,
         }
         analysis.store(json_file, about | numbers)
-
-
-def calibrate(
-    file: File,
-    data: Data,
-    images: Images = None,
-    check: Annotated[
-        list[Path] | None, typer.Option(help="Another corpus, whose split val is measured only.")
-    ] = None,
-    judge: Annotated[
-        Path | None, typer.Option("--matcher", help="Ranks the captions of a captioner.")
-    ] = None,
-    texts: Annotated[
-        bool, typer.Option("--texts", help="Fit texts and texts alone; quick: embeds no photo.")
-    ] = False,
-    cache: Cache = FEATURES,
-    out: ChangedOut = None,
-    json_file: Numbers = None,
-    picture: Annotated[Path | None, typer.Option(help="Draw the curves into this .svg.")] = None,
-    device: Device = "cpu",
-    parser: Parser = None,
-) -> None:
-    """Give a matcher or a captioner probabilities.
-
-    They are fitted on half of val and measured on the other.
-
-    A captioner's probabilities are for captions that --matcher ranks, as in a service.
-
-    Example: tessera calibrate matcher.safetensors --data flickr8k/ --check pascal_part/
-    """
-    console = Console(stderr=True)
-    with plain_errors(console, parser):
-        from models import checkpoint
-        from training import analysis, probabilities
-        from training.data import readers as folders
-        from training.evaluation import reliability, tables
-        from training.runs import progress
-        from training.runs.folder import RunPlace
-
-        loaded = checkpoint.load(file, device)
-        corpora = [folders.read(data, images), *map(folders.read, check or ())]
-        ranking, place = analysis.load_judge(loaded, judge, device), RunPlace(file, cache, device)
-        curves, facts = probabilities.calibrate(
-            loaded, ranking, corpora, place, out or file, progress.on(console), texts=texts
-        )
-        Console().print(tables.format_reliabilities(curves))
-        analysis.store(json_file, {"checkpoint": loaded.fingerprint} | facts)
-        if picture:
-            picture.parent.mkdir(parents=True, exist_ok=True)
-            picture.write_text(reliability.draw(curves), encoding="utf-8")
-        typer.echo(out or file)
 
 
 def show_magnitudes(

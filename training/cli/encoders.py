@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -25,7 +26,8 @@ def adopt(
         ),
     ],
     out: Annotated[
-        Path | None, typer.Option(help="The checkpoint to write. [default: NAME.safetensors]")
+        Path | None,
+        typer.Option(help="The checkpoint to write, or its folder. [default: NAME.safetensors]"),
     ] = None,
     regions: Annotated[
         float,
@@ -52,34 +54,51 @@ def adopt(
     revision: Annotated[
         str | None, typer.Option(help="A commit, tag or branch of the hub's repository.")
     ] = None,
+    photos: Annotated[
+        Path | None,
+        typer.Option(
+            "--reference",
+            exists=True,
+            file_okay=False,
+            help="A folder of photos like those to search; up to 2,000 join the packaged ones.",
+        ),
+    ] = None,
+    calibrated: Annotated[
+        bool, typer.Option("--calibrate/--no-calibrate", help="Estimate probabilities.")
+    ] = True,
 ) -> None:
     """Adopt a pretrained CLIP, SigLIP or TIPSv2.
 
-    Writes a small checkpoint that names its weights.
+    Writes a small checkpoint that names its weights, with probabilities that are estimated without
+    captions. `tessera serve --model` does this and serves it.
 
     If the folder has moved, adopt it again into the same --out: tuned options, maps and calibration
     stay.
 
     Examples: tessera adopt ~/models/tipsv2-b14 --out tips.safetensors
 
-    TESSERA_MATCHER=tips.safetensors tessera serve
+    tessera adopt google/siglip2-base-patch16-224 --reference ~/Pictures
     """
     console = Console(stderr=True)
     with plain_errors(console):
         from training.encoders import adopt as adopting
+        from training.encoders import hub, reference
+        from training.runs import progress
 
-        folder, commit = Path(source).expanduser(), ""
-        if not folder.is_dir():
-            folder, commit = adopting.fetch(source, revision)
-        licence = adopting.check_licence(folder, source)
+        weights = hub.locate(source, revision, partial(console.print, markup=False, soft_wrap=True))
+        licence = adopting.check_licence(weights.folder, source)
         for warning in licence.warnings:
             console.print(f"warning: {warning}", style="yellow", markup=False)
-        name = Path(source).expanduser().resolve().name
-        file = out or Path(f"{name}.safetensors")
+        file = adopting.name_checkpoint(weights, out)
         choice = adopting.Choice(regions, recipe, against, proposals, precision)
-        adopted = adopting.adopt(folder, file, choice, licence.name, name, commit)
+        adopted = adopting.adopt(
+            weights.folder, file, choice, licence.name, weights.name, weights.revision
+        )
         for line in adopted.about:
             console.print(line, markup=False, soft_wrap=True)
+        if calibrated:
+            for line in reference.calibrate_once(file, photos, progress.on(console)):
+                console.print(line, markup=False, soft_wrap=True)
     typer.echo(file)
 
 
@@ -112,7 +131,7 @@ def tune(
 ) -> None:
     """Choose the weight, making and temperature of boxes on captioned photos.
 
-    Run `tessera calibrate` afterwards for probabilities.
+    Probabilities are estimated again; `tessera calibrate --data` afterwards measures them.
 
     Example: tessera tune tips.safetensors --data flickr8k/
     """
@@ -121,6 +140,7 @@ def tune(
         from models import checkpoint
         from training import analysis
         from training.data import readers as folders
+        from training.encoders import reference
         from training.encoders import tune as tuning
         from training.runs import progress
 
@@ -132,6 +152,8 @@ def tune(
             loaded, examples, cost, progress.on(console), device, recipe or ()
         )
         tuning.store(out or file, loaded, matcher, tuned, f"{corpus.name} {part}")
+        for line in reference.calibrate_once(out or file, None, progress.on(console)):
+            console.print(line, markup=False, soft_wrap=True)
         Console().print(make_tables(tuned))
         analysis.store(json_file, asdict(tuned) | {"data": f"{corpus.name} {part}"})
         typer.echo(out or file)

@@ -16,19 +16,19 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from models import checkpoint, extras, header, registry
+from models import checkpoint, header, registry
 from models.encoders.source import EncoderSource, family, layout
 from models.matcher import Config, TowerOptions, TwoTowerMatcher
 from models.rooms import PREFIX
 from models.vision.proposals import REGIONS
 from training.encoders import licences
+from training.encoders.hub import EncoderWeights
 
 TOWER = "pretrained"
 WHERE = (
     "folder",
     "revision",
 )  # options for the place of weights, which do not count in a fingerprint
-WANTED = ("*.json", "*.safetensors", "README.md")  # files of a repository: no pickles, no programs
 RECIPES = {"clip": "value"}  # for other families "contributed" has more right boxes (decision 0026)
 NAMED = {
     "clip": "CLIP",
@@ -61,29 +61,6 @@ class Adopted:
     about: tuple[str, ...]
 
 
-def fetch(name: str, revision: str | None) -> tuple[Path, str]:
-    """Fetch a hub's repository; return its folder and commit.
-
-    LookupError for an unreachable one. Only weights as safetensors and settings are fetched.
-    """
-    try:
-        from huggingface_hub import errors, snapshot_download
-    except ImportError as missing:
-        raise LookupError(
-            f"there is no folder {name}; to fetch from a hub, {extras.install('pretrained')}"
-        ) from missing
-    absent = (errors.HfHubHTTPError, errors.HFValidationError, errors.LocalEntryNotFoundError)
-    try:
-        folder = Path(snapshot_download(name, revision=revision, allow_patterns=list(WANTED)))
-    except (*absent, OSError) as gone:
-        raise LookupError(
-            f"there is no folder {name}, and no repository of that name can be fetched "
-            f"({type(gone).__name__}): name a folder, or download it where a hub is reachable "
-            f"with `hf download {name} --local-dir FOLDER`"
-        ) from gone
-    return folder, folder.name  # the hub's cache calls a folder by its commit
-
-
 def check_licence(folder: Path, name: str) -> licences.Licence:
     """Return the licence of a folder; ValueError unless adoptable.
 
@@ -112,6 +89,17 @@ def adopt(
     facts = {"data": {"name": f"{NAMED[module]}, pretrained"}, "licence": licence}
     write(out, name, model, facts)
     return Adopted(out, header.fingerprint(out), describe(model, licence))
+
+
+def name_checkpoint(weights: EncoderWeights, out: Path | None) -> Path:
+    """Name the checkpoint of some weights.
+
+    In a folder its name changes with the weights, so it never meets those of others.
+    """
+    if out is None or not out.is_dir():
+        return out or Path(f"{weights.name}.safetensors")
+    files = json.dumps(EncoderSource.of(weights.folder).key)
+    return out / f"{weights.name}-{hashlib.sha256(files.encode()).hexdigest()[:8]}.safetensors"
 
 
 def make_config(source: EncoderSource, choice: Choice) -> Config:

@@ -130,7 +130,7 @@ def fit_calibration(
     return replace(calibrated, weak_below=weak)
 
 
-def pick_evenly(examples: Sequence[Example], count: int, first: int) -> list[Example]:
+def pick_evenly(examples: Sequence[Photo], count: int, first: int) -> list[Photo]:
     """`count` examples or all, evenly spread over all, from the first on."""
     step = max(1, len(examples) // max(1, count))
     return list(examples[first % step :: step])[:count]

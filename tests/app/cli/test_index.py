@@ -232,13 +232,14 @@ def test_help_names_the_options_of_an_import(index: Command) -> None:
         assert name in text, name
 
 
-def test_embedding_again_says_how_many(
+def test_embedding_again_says_how_long_it_takes_and_how_many(
     index: Command, photos: Path, other_matcher: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     index(photos)
     assert index("--reembed") == (0, ["default is of this model already: nothing to re-embed"])
     monkeypatch.setenv("TESSERA_MATCHER", str(other_matcher))
-    code, lines = index("--reembed")
+    code, lines = index("--reembed", "--share", "0.5")
+    assert lines[0].startswith("2 items of default are embedded again, which takes about 0 minutes")
     assert (code, lines[-1]) == (0, "default is of this model now: 2 items embedded again")
 
 

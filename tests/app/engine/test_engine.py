@@ -126,6 +126,18 @@ def test_reembedding_gives_the_bags_that_a_fresh_import_would(engine: Engine, pn
     assert after.pictures[0] == before.pictures[0]
 
 
+def test_a_reembedding_rests_for_the_other_share_of_the_time(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(engine, "default", [Draft("a", sentences=("red",))])
+    engine.models.fingerprint = "another"
+    rests: list[float] = []
+    monkeypatch.setattr("app.engine.engine.monotonic", iter((10.0, 12.0)).__next__)
+    monkeypatch.setattr("app.engine.engine.sleep", rests.append)
+    engine.reembed("default", lambda done, total: None, share=0.25)
+    assert rests == [pytest.approx(6.0)]
+
+
 def test_engines_of_the_former_matcher_read_what_a_reembedding_keeps(engine: Engine) -> None:
     put(engine, "default", [Draft("a", sentences=("red",)), Draft("b", sentences=("blue",))])
     red = Request("sentences", engine.models.query("red"))

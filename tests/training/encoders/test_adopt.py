@@ -10,6 +10,7 @@ from models import checkpoint, header
 from models.encoders.source import number
 from tests import encoders
 from training.cli import app
+from training.encoders import hub
 
 
 def tessera(*arguments, code=0):
@@ -28,13 +29,13 @@ def folder(tmp_path):
 @pytest.fixture
 def adopted(folder, tmp_path):
     out = tmp_path / "tips.safetensors"
-    tessera("adopt", folder, "--out", out)
+    tessera("adopt", folder, "--out", out, "--no-calibrate")
     return out
 
 
 def test_a_folder_becomes_a_small_checkpoint_that_embeds(folder, tmp_path):
     out = tmp_path / "tips.safetensors"
-    said = tessera("adopt", folder, "--out", out, "--lambda", 0.25)
+    said = tessera("adopt", folder, "--out", out, "--lambda", 0.25, "--no-calibrate")
     assert "licence: apache-2.0" in said
     assert "32 numbers a fragment" in said
     assert "warning" not in said
@@ -54,7 +55,7 @@ def test_the_fingerprint_is_that_of_weights_and_options(folder, adopted, tmp_pat
     def other(*options, source=folder):
         out = tmp_path / "other.safetensors"
         out.unlink(missing_ok=True)
-        tessera("adopt", source, "--out", out, *options)
+        tessera("adopt", source, "--out", out, "--no-calibrate", *options)
         return header.fingerprint(out)
 
     elsewhere = shutil.copytree(folder, tmp_path / "elsewhere")
@@ -71,7 +72,7 @@ def test_a_moved_folder_is_told_to_the_checkpoint_that_keeps_what_it_has(folder,
     folder.rename(tmp_path / "new")
     with pytest.raises(LookupError, match="adopted from there"):
         checkpoint.load(adopted)
-    said = tessera("adopt", tmp_path / "new", "--out", adopted, "--lambda", 0.9)
+    said = tessera("adopt", tmp_path / "new", "--out", adopted, "--lambda", 0.9, "--no-calibrate")
     assert "keeps what it has" in said
     loaded = checkpoint.load(adopted)
     assert loaded.fingerprint == before
@@ -128,31 +129,29 @@ def test_weights_of_another_model_are_refused(folder, tmp_path):
 def test_a_name_without_a_folder_is_looked_for_on_the_hub(monkeypatch, tmp_path):
     import huggingface_hub
 
-    asked = []
-
-    def download(name, revision, allow_patterns):
-        asked.append((name, revision, allow_patterns))
-        raise huggingface_hub.errors.LocalEntryNotFoundError("no hub")
-
-    monkeypatch.setattr(huggingface_hub, "snapshot_download", download)
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path))
     said = tessera("adopt", "google/tipsv2-b14", "--revision", "main", code=1)
     assert "no repository of that name can be fetched" in said
     assert "hf download google/tipsv2-b14 --local-dir" in said
-    ((name, revision, patterns),) = asked
-    assert (name, revision) == ("google/tipsv2-b14", "main")
-    assert not any(pattern.endswith((".py", ".bin")) for pattern in patterns)
 
 
-def test_a_fetched_repository_is_known_by_its_commit(monkeypatch, folder, tmp_path):
-    import huggingface_hub
-
+def test_a_fetched_repository_is_known_by_its_commit_and_estimated(monkeypatch, folder, tmp_path):
     commit = folder.rename(folder.with_name("c0ffee"))
-    monkeypatch.setattr(huggingface_hub, "snapshot_download", lambda *_, **__: str(commit))
-    out = tmp_path / "x.safetensors"
-    tessera("adopt", "google/tipsv2-b14", "--out", out)
+    repository = hub.Repository("google/tipsv2-b14", "c0ffee", "apache-2.0", (), 10, 0, commit)
+    monkeypatch.setattr(hub, "find_repository", lambda *_: repository)
+    (tmp_path / "models").mkdir()
+    said = tessera("adopt", "google/tipsv2-b14", "--out", tmp_path / "models")
+    assert "probabilities are estimated from" in said
+    (out,) = (tmp_path / "models").iterdir()  # by the weights' hashes
     described = header.read(out)
     assert described["name"] == "tipsv2-b14"
     assert described["config"]["image"]["options"]["revision"] == "c0ffee"
+    loaded = checkpoint.load(out)
+    assert loaded.calibration.facts["estimated"]
+    again = tessera("adopt", "google/tipsv2-b14", "--out", tmp_path / "models")
+    assert "keeps what it has" in again
+    assert "estimated" not in again
 
 
 def test_options_that_nothing_knows_are_told(folder, tmp_path):

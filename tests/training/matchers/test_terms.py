@@ -8,13 +8,17 @@ from PIL import Image
 from models import checkpoint, header
 from models.scores.calibration import Calibration
 from models.types import PaddedBags
+from tests import encoders
 from training.data.corpus import Corpus, Example
 from training.data.learned import leave_out
+from training.encoders import adopt as adopting
+from training.encoders import reference
 from training.matchers import terms
 from training.matchers import train as run
 from training.matchers.preset import parse
 from training.matchers.strengths import count_terms, spread
 from training.runs.folder import Reporter, RunPlace
+from training.runs.progress import silent
 
 COLOURS = {"plum": (200, 30, 30), "lime": (30, 200, 30), "teal": (30, 30, 200)}
 TABLES = {
@@ -125,3 +129,21 @@ def test_texts_are_counted_and_spread():
     made = terms.CatalogueTerms([("shirts", "shirt"), ("red",)], 1, 1)
     assert count_terms(made, ["red shirt", "a dog"]).tolist() == [[1, 1], [0, 0]]
     assert spread(range(10), 4) == [0, 3, 6, 9]
+
+
+def test_an_adopted_encoder_learns_a_catalogue_by_estimated_probabilities(shop, cache, tmp_path):
+    file = tmp_path / "clip.safetensors"
+    adopting.adopt(encoders.folder("clip"), file, adopting.Choice(), "mit", "clip")
+    learner, place = parse("shop", TABLES, start=file), RunPlace(tmp_path, cache, start=file)
+    with pytest.raises(ValueError, match="terms need a calibrated start"):
+        run.train(learner, shop, place)
+    reference.calibrate_once(file, None, silent)
+    again = RunPlace(tmp_path / "again", cache, start=file)
+    made, before = checkpoint.load(run.train(learner, shop, again)), checkpoint.load(file)
+    assert made.model.config.terms[0] == ("shirts", "shirt")
+    photo = torch.full((3, 16, 16), 30).byte()
+    (image,), (plain,) = made.model.embed_images([photo]), before.model.embed_images([photo])
+    general = made.model.general
+    torch.testing.assert_close(image.vectors[:, :general], plain.vectors)
+    (text,) = made.model.embed_sentences(["plum shirts"])
+    assert text.vectors[:, general:].any()
