@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from models import checkpoint, packaged
+from models import checkpoint
 from models.checkpoint import Checkpoint
 from models.registry import Matcher
 from models.text.classes import names, naming_texts
@@ -23,13 +23,8 @@ ENDINGS = (".jpg", ".jpeg", ".png", ".webp")
 
 
 def list_sample() -> list[Path]:
-    """List the sample photos, and those of scikit-image if installed."""
-    photos = [SAMPLE / row["image"] for row in _read_rows("items")]
-    try:
-        folder = packaged.folder("skimage") / "data"
-    except LookupError:
-        return photos
-    return photos + [folder / row["image"] for row in _read_rows("packaged")]
+    """List the sample photos."""
+    return [SAMPLE / row["image"] for row in _read_rows("items")]
 
 
 def list_photos(folder: Path) -> list[Path]:
