@@ -60,6 +60,7 @@ def service(folder: Path, *arguments: str, **environment: str) -> Iterator[httpx
         eventually(ready, STARTING, every=0.2)
         yield client
     finally:
+        client.close()
         process.terminate()
         process.wait()
 
