@@ -107,6 +107,22 @@ export class Client extends Searches {
     return (await this.transport.send(call, options)).blob();
   }
 
+  /** The original file of an imported photo. */
+  async itemOriginal(id: string, options?: CallOptions): Promise<Blob> {
+    const path = `${pathOf("items", id)}/original`;
+    const query = { collection: this.collection };
+    const call: Call = { method: "GET", path, query, accept: "*/*" };
+    return (await this.transport.send(call, options)).blob();
+  }
+
+  /** A page of series of near-duplicate photos. */
+  duplicates(
+    { limit = 20, cursor }: Pick<Listing, "limit" | "cursor"> = {},
+    options?: CallOptions,
+  ): Promise<api.Duplicates> {
+    return this.get("/duplicates", { limit, cursor: cursor ?? undefined }, options);
+  }
+
   /** Delete an item; no search finds it from now on. */
   async deleteItem(id: string, options?: CallOptions): Promise<void> {
     const query = { collection: this.collection };
@@ -197,6 +213,38 @@ export class Client extends Searches {
   /** Drop a collection; refused while an alias stands for it. */
   dropCollection(name: string, options?: CallOptions): Promise<void> {
     return this.#write({ method: "DELETE", path: pathOf("collections", name) }, options);
+  }
+
+  /** The synonyms of a collection. */
+  synonyms(name: string, options?: CallOptions): Promise<api.Synonyms> {
+    const path = `${pathOf("collections", name)}/synonyms`;
+    return this.#write({ method: "GET", path }, options);
+  }
+
+  /** Replace the synonyms of a collection, a list a meaning. */
+  putSynonyms(
+    name: string,
+    synonyms: readonly (readonly string[])[],
+    options?: CallOptions,
+  ): Promise<api.Synonyms> {
+    const path = `${pathOf("collections", name)}/synonyms`;
+    return this.#write({ method: "PUT", path, ...jsonBody({ synonyms }) }, options);
+  }
+
+  /** The pinned items of a collection, by their texts. */
+  pins(name: string, options?: CallOptions): Promise<api.Pins> {
+    return this.#write({ method: "GET", path: `${pathOf("collections", name)}/pins` }, options);
+  }
+
+  /** Replace the pinned items of a collection: ordered ids by texts. */
+  putPins(
+    name: string,
+    pins: Record<string, readonly string[]>,
+    options?: CallOptions,
+  ): Promise<api.Pins> {
+    const path = `${pathOf("collections", name)}/pins`;
+    const sent = Object.entries(pins).map(([text, ids]) => ({ text, ids }));
+    return this.#write({ method: "PUT", path, ...jsonBody({ pins: sent }) }, options);
   }
 
   /** The aliases there are. */

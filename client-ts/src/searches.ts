@@ -65,6 +65,11 @@ export abstract class Searches extends Requests {
     return this.get("/suggest", { text, limit }, options);
   }
 
+  /** Report a click on an item for a text, or a cart or purchase. */
+  reportClick(click: Omit<api.ClickIn, "collection">, options?: CallOptions): Promise<void> {
+    return this.ask("/events/clicks", click, options);
+  }
+
   /** Align the regions of a photo with a text's words. */
   align(query: Query<api.AlignRequest>, options?: CallOptions): Promise<api.Alignment> {
     return this.ask("/align", query, options);

@@ -45,7 +45,7 @@ export type AlignRequest = {
 /**
  * The alignment of regions and words.
  *
- * The links add up to the score.
+ * The links, or phrases, and words add up to the score.
  */
 export type Alignment = {
     text: string;
@@ -62,6 +62,10 @@ export type Alignment = {
     ]>;
     links: Array<Link>;
     phrases: Array<Phrase>;
+    /**
+     * What words of a stored item gave, as in a search.
+     */
+    words?: Array<WordGave>;
     notes?: Array<string>;
 };
 
@@ -269,6 +273,26 @@ export type Captions = {
 };
 
 /**
+ * A click on an item for a text.
+ */
+export type ClickIn = {
+    collection?: string;
+    /**
+     * The text as it was searched for.
+     */
+    query: string;
+    /**
+     * An id of its owner's choosing, 1 to 1,024 bytes in UTF-8.
+     */
+    id: string;
+    kind?: 'click' | 'cart' | 'purchase';
+    /**
+     * What it counts; those of one item add up.
+     */
+    weight?: number;
+};
+
+/**
  * A named set of items with one model, as read here.
  *
  * After `tessera index --reembed --keep`, a service of the former model reads what was kept.
@@ -344,6 +368,57 @@ export type DeletionOut = {
     collection: string;
     matched: number;
     deleted: number;
+};
+
+/**
+ * A photo of a series.
+ */
+export type Duplicate = {
+    id: string;
+    /**
+     * Of its files, as they were imported.
+     */
+    bytes: number;
+    /**
+     * Whether it has the largest file: the one to keep, if any.
+     */
+    largest: boolean;
+    /**
+     * Whether the largest has the same content, byte by byte.
+     */
+    same_file: boolean;
+    taken: string | null;
+    /**
+     * The address of its display copy.
+     */
+    image: string | null;
+    /**
+     * A WebP of at most 320 pixels to keep for good; size=medium has 640.
+     */
+    thumbnail: string | null;
+    width: number;
+    height: number;
+};
+
+/**
+ * The series of a collection, the largest first.
+ */
+export type Duplicates = {
+    collection: string;
+    /**
+     * How many there are.
+     */
+    series: number;
+    /**
+     * How many photos they have together.
+     */
+    photos: number;
+    /**
+     * Of all their files but the largest of each. Deleting items frees none of them: originals are never touched.
+     */
+    bytes: number;
+    groups: Array<Series>;
+    cursor: string | null;
 };
 
 /**
@@ -531,9 +606,13 @@ export type ImageHit = {
     links: Array<Link>;
     phrases: Array<Phrase>;
     /**
-     * What words of its name, place, keywords and description gave.
+     * What words of its name, place, keywords, description and text gave.
      */
     words?: Array<WordGave>;
+    /**
+     * How many items it stands for, itself among them, if collapsed.
+     */
+    variants?: number;
 };
 
 /**
@@ -557,6 +636,10 @@ export type ImageHits = {
      * How many items are as probable and pass the filter, if counted.
      */
     total?: number | null;
+    /**
+     * How many hits there are, where photos are collapsed.
+     */
+    groups?: number | null;
     /**
      * Counts over all of these.
      */
@@ -616,7 +699,7 @@ export type ImageSearch = {
      */
     spelling?: boolean;
     /**
-     * The metadata keys that hits carry: all of them if not set, none if empty. They change no score; /search/products ranks by the words in fields as well.
+     * The metadata keys that hits carry: all of them but `text_boxes` if not set, none if empty. They change no score; /search/products ranks by the words in fields as well.
      */
     fields?: Array<string> | null;
     /**
@@ -627,6 +710,10 @@ export type ImageSearch = {
      * By relevance if not set.
      */
     sort?: SortIn | null;
+    /**
+     * Give the best photo of each value of this key, such as `series`: one of those that are nearly the same.
+     */
+    collapse?: string | null;
     /**
      * Look up words of the text in the title, keywords, description, people, city, region, country, folder and file of items, too: photos with them rise.
      */
@@ -970,14 +1057,14 @@ export type Models = {
 };
 
 /**
- * A part of a score: words, exact, looks, likeness, meaning or boost.
+ * A part of a score: words, exact, looks, likeness, meaning, boost or pinned.
  *
  * likeness: the similarity to the photo sent with the text, times `photo_weight`. Those of
  * looks, of likeness and of meaning are explained by the links of the photo, or of the sentence,
  * with what is searched for; the similarities of links add up to its own score.
  */
 export type Part = {
-    kind: 'words' | 'exact' | 'looks' | 'likeness' | 'meaning' | 'boost';
+    kind: 'words' | 'exact' | 'looks' | 'likeness' | 'meaning' | 'boost' | 'pinned';
     gave: number;
     field?: string | null;
     word?: string | null;
@@ -1027,6 +1114,40 @@ export type Phrase = {
         number
     ] | null;
     negated: boolean;
+};
+
+/**
+ * Pinned items of a text, in any case and punctuation.
+ */
+export type PinIn = {
+    text: string;
+    ids: Array<string>;
+};
+
+/**
+ * Pinned items of a text, in their order.
+ */
+export type Pin = {
+    text: string;
+    ids: Array<string>;
+};
+
+/**
+ * All pinned items of a collection; those before are replaced.
+ */
+export type PinsIn = {
+    pins: Array<PinIn>;
+};
+
+/**
+ * The pinned items of a collection.
+ */
+export type Pins = {
+    pins: Array<Pin>;
+    /**
+     * Which of the items are not stored.
+     */
+    notes?: Array<string>;
 };
 
 /**
@@ -1408,7 +1529,7 @@ export type RegionSearch = {
      */
     spelling?: boolean;
     /**
-     * The metadata keys that hits carry: all of them if not set, none if empty. They change no score; /search/products ranks by the words in fields as well.
+     * The metadata keys that hits carry: all of them but `text_boxes` if not set, none if empty. They change no score; /search/products ranks by the words in fields as well.
      */
     fields?: Array<string> | null;
     /**
@@ -1514,6 +1635,25 @@ export type SentenceHits = {
 };
 
 /**
+ * Near-duplicates: copies of a photo, or shots of a burst.
+ */
+export type Series = {
+    /**
+     * The value of the key `series` of these items.
+     */
+    series: string;
+    photos: number;
+    /**
+     * Of all files but the largest.
+     */
+    bytes: number;
+    /**
+     * The largest first, up to a hundred.
+     */
+    items: Array<Duplicate>;
+};
+
+/**
  * The key of a new session.
  */
 export type SessionIn = {
@@ -1540,6 +1680,10 @@ export type Session = {
      * The collections that the key is bound to; null if it is bound to none.
      */
     collections: Array<string> | null;
+    /**
+     * Whether files of photos may be read by /items/{id}/original.
+     */
+    originals?: boolean;
 };
 
 /**
@@ -1665,6 +1809,23 @@ export type Suggestions = {
 };
 
 /**
+ * All synonyms of a collection; those before are replaced.
+ */
+export type SynonymsIn = {
+    /**
+     * Words that are taken for each other, a list for each meaning.
+     */
+    synonyms: Array<Array<string>>;
+};
+
+/**
+ * The synonyms of a collection, besides those of TESSERA_SYNONYMS.
+ */
+export type Synonyms = {
+    synonyms: Array<Array<string>>;
+};
+
+/**
  * Search sentences by an upload, a stored photo, a text or phrases.
  */
 export type TextSearch = {
@@ -1713,7 +1874,7 @@ export type TextSearch = {
      */
     spelling?: boolean;
     /**
-     * The metadata keys that hits carry: all of them if not set, none if empty. They change no score; /search/products ranks by the words in fields as well.
+     * The metadata keys that hits carry: all of them but `text_boxes` if not set, none if empty. They change no score; /search/products ranks by the words in fields as well.
      */
     fields?: Array<string> | null;
 };
@@ -1753,12 +1914,32 @@ export type WeightsIn = {
 };
 
 /**
+ * The place of a word in one of an item's photos.
+ */
+export type WordBox = {
+    /**
+     * Which of the item's photos answers best, from 0.
+     */
+    photo: number;
+    box: [
+        number,
+        number,
+        number,
+        number
+    ];
+};
+
+/**
  * A word of the item, and its share of the score.
  */
 export type WordGave = {
     word: string;
     field: string;
     gave: number;
+    /**
+     * Where it stands in the photos, if it is text that they show.
+     */
+    boxes?: Array<WordBox>;
 };
 
 /**

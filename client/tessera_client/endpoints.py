@@ -54,6 +54,7 @@ class Endpoints:
     search_regions = Method(calls.search_regions)
     search_products = Method(calls.search_products)
     suggest = Method(calls.suggest)
+    report_click = Method(calls.report_click)
     align = Method(calls.align)
     align_picture = Method(calls.align_picture)
     ground = Method(calls.ground)

@@ -72,7 +72,8 @@ def test_reference_describes_every_route_and_body(app: FastAPI, client: TestClie
     routes |= {"/items/{id}/image", "/healthz", "/readyz", "/metrics", "/collections", "/model"}
     routes |= {"/index", "/index/audit", "/session", "/snapshots", "/snapshots/{name}"}
     routes |= {"/livez", "/items/delete", "/collections/{name}", "/collections/{name}/imports"}
-    routes |= {"/aliases", "/aliases/{name}"}
+    routes |= {"/aliases", "/aliases/{name}", "/duplicates", "/items/{id}/original"}
+    routes |= {"/collections/{name}/synonyms", "/collections/{name}/pins", "/events/clicks"}
     assert set(document["paths"]) == routes
     referred = set(re.findall(r'"#/components/schemas/(\w+)"', client.get("/openapi.json").text))
     assert referred <= set(document["components"]["schemas"])

@@ -34,6 +34,7 @@ from tessera_client.calls.items import (
     upload,
 )
 from tessera_client.calls.searches import (
+    report_click,
     search_images,
     search_products,
     search_regions,
@@ -74,6 +75,7 @@ __all__ = [
     "put_pins",
     "put_synonyms",
     "rename_collection",
+    "report_click",
     "search_images",
     "search_products",
     "search_regions",

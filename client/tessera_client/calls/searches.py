@@ -194,3 +194,15 @@ def _to_list(keys: Sequence[str] | None) -> list[str] | None:
 
 def _sort(key: str | None, *, descending: bool) -> dict[str, str] | None:
     return {"key": key, "order": "desc" if descending else "asc"} if key else None
+
+
+def report_click(
+    query: str,
+    id: str,  # noqa: A002 - the service's own name
+    *,
+    kind: str = "click",
+    weight: float = 1.0,
+) -> Call[None]:
+    """Report a click on an item for a text, or a cart or purchase."""
+    sent = {"query": query, "id": id, "kind": kind, "weight": weight}
+    return Call("POST", "/events/clicks", lambda _: None, sent)

@@ -50,6 +50,8 @@ ROLES = {
     "get /items": "read",
     "get /items/{id}": "read",
     "get /items/{id}/image": "read",
+    "get /items/{id}/original": "read",
+    "get /duplicates": "read",
     "get /collections": "read",
     "get /model": "read",
     "get /index": "read",
@@ -271,7 +273,7 @@ def test_metrics_are_open_where_the_setting_says_so(
 def test_a_session_stands_for_its_key_until_that_is_taken_back(
     locked: TestClient, keys: dict[str, str], settings: Settings
 ) -> None:
-    none = {"key_needed": True, "name": None, "role": None, "collections": None}
+    none = {"key_needed": True, "name": None, "role": None, "collections": None, "originals": False}
     assert locked.get("/session").json() == none
     answer = locked.post("/session", json={"key": keys["shop"]})
     assert answer.json() == none | {"name": "shop", "role": "admin", "collections": ["shop"]}
@@ -433,6 +435,7 @@ def test_a_service_without_keys_lets_everyone_do_everything(client: TestClient) 
         "name": None,
         "role": "admin",
         "collections": None,
+        "originals": False,
     }
 
 

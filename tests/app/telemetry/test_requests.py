@@ -30,7 +30,7 @@ STAGES = (
     [
         ("/search/image", {"text": "red"}, {"embed_text", "search"}),
         ("/search/image", {"id": "a"}, {"search"}),
-        ("/align", {"text": "red", "id": "a"}, {"decode", "embed_text", "draw"}),
+        ("/align", {"text": "red", "id": "a"}, {"decode", "embed_text", "search", "draw"}),
         ("/caption", {"id": "a"}, {"decode", "caption", "support"}),
         ("/ground", {"text": "left", "id": "a"}, {"decode", "ground", "embed_text", "draw"}),
     ],

@@ -163,7 +163,7 @@ def test_takeover_takes_as_many_statements_for_many_items_as_for_few(catalog, co
             changes = reembedding._read_changes(catalog, home, new, 100)
             reembedding._store(catalog, new, changes, embedded(changes.entries))
         counts.append(len(statements))
-    assert counts[0] == counts[1] < 10
+    assert counts[0] == counts[1] <= 10
 
 
 def test_an_open_index_of_the_old_model_says_so(filled, collection, tmp_path, entry):

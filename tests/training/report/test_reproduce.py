@@ -126,5 +126,5 @@ def test_each_preset_has_one_row_but_for_the_try_and_what_starts_from_another():
         "products-tuned",
         "scenes",
     ]
-    rowless += ["tessera-windows", "titles"]
+    rowless += ["tessera-windows", "tessera-world", "titles"]
     assert sorted([*presets, *rowless]) == list_names()
