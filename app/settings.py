@@ -190,7 +190,7 @@ class Settings(RenamedSettings):
     ocr: bool = Field(
         default=False,
         description="Whether text in photos is read where their metadata is, to be searched "
-        "(photos.md#text-in-photos); it needs `pip install 'tessera-search[ocr]'`.",
+        "(photos.md#text-in-photos); it needs the extra `ocr`.",
     )
     text_bytes: PositiveInt = Field(
         default=ITEM_TEXT,
@@ -265,8 +265,8 @@ class Settings(RenamedSettings):
     )
     events: bool = Field(
         default=False,
-        description="Write what people search for, find and click into `events` of the data "
-        "folder (operations.md#events).",
+        description="Write searches by text, their hits and reported clicks into `events` of the "
+        "data folder (operations.md#events).",
     )
     cors_origins: tuple[str, ...] = Field(
         default=(),

@@ -17,6 +17,7 @@ from app.roles import Role
 from app.routes.dependencies import CallerDep
 from app.routes.uploads import limit_size, media_type, parse_json
 from app.schemas.fields import SEARCH
+from models.rooms import PREFIX
 
 router = APIRouter(include_in_schema=False)  # JSON-RPC is described by the protocol
 
@@ -25,7 +26,7 @@ router = APIRouter(include_in_schema=False)  # JSON-RPC is described by the prot
 async def mcp(request: Request, engine: EngineDep, caller: CallerDep) -> Response:
     """Answer a message of the Model Context Protocol."""
     body = await _read_body(request, caller)
-    server = await to_thread.run_sync(import_module, "app.agents.server")
+    server = await to_thread.run_sync(import_module, f"{PREFIX}app.agents.server")
     request.scope[server.AGENT] = _make_agent(request, engine, caller)
     answer: Response = server.Exchange(server.http_server(), body)
     return answer

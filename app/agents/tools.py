@@ -112,6 +112,7 @@ async def call(agent: Agent, name: str, arguments: Mapping[str, Any]) -> Finding
     allowed = {each.name: each for each in list_capabilities(agent)}
     note(tool=name)
     if name not in allowed:
+        note(problem="not-found")
         hint = nearest(name, list(allowed), "one")
         raise UnknownTool(f"there is no tool {name!r:.100}{hint}; there are {', '.join(allowed)}")
     capability = allowed[name]

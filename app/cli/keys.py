@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from getpass import getuser
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -124,4 +125,8 @@ def _audit(settings: Settings, what: str, **facts: str) -> None:
     """Add a line to the audit, by this system's user."""
     from app.telemetry.audit import AuditLog
 
-    AuditLog(settings.audit).add(getuser(), what, **facts)
+    try:
+        user = getuser()
+    except (KeyError, OSError):  # a container's user may have no name
+        user = f"user {os.getuid()}"
+    AuditLog(settings.audit).add(user, what, **facts)

@@ -92,7 +92,8 @@ class ObservationMiddleware:
         query = scope.get("query_string", b"").decode("latin-1")
         what = f"{scope['method']} {scope['path']}" + (f"?{query}" if query else "")
         host = scope["client"][0] if scope.get("client") else ""
-        more = {name: facts[name] for name in ("collection", "tool", "item") if name in facts}
+        names = ("collection", "tool", "item", "problem")
+        more = {name: facts[name] for name in names if name in facts}
         request_id = correlation_id.get() or ""
         about = {"role": needed, "status": status, "address": host, "request_id": request_id}
         self.audit.add(facts.get("key", "anyone"), what[:LONGEST_WHAT], **about, **more)

@@ -2,7 +2,6 @@
 
 import * as api from "./api.js";
 import { make } from "./dom.js";
-import { listed } from "./facts.js";
 
 const AT_ONCE = 4; // requests
 const TRIES = 3; // of a change that another one overtakes
@@ -10,7 +9,8 @@ const dialog = document.getElementById("bulk");
 dialog.addEventListener("keydown", (event) => event.key === "Escape" && event.stopPropagation());
 
 const photos = (number) => (number === 1 ? "1 photo" : `${number.toLocaleString("en")} photos`);
-const sameWord = (one, other) => one.toLowerCase() === other.toLowerCase();
+const sameWord = (one, other) => String(one).toLowerCase() === other.toLowerCase();
+const same = (words, others) => JSON.stringify(words) === JSON.stringify(others);
 
 /** Call `work` for each value, some at once; return the values done, and those that failed with their errors. */
 async function each(values, work, progress) {
@@ -30,16 +30,16 @@ async function each(values, work, progress) {
   return { done, failed };
 }
 
-/** Change the keywords of an item in the state that it has now; return whether they differ. */
+/** Change the keywords of an item in the state that it has now; return them before and after, null if they stay. */
 async function change(id, edit) {
   for (let tries = 1; ; tries += 1) {
     const { item, tag } = await api.taggedItem(id);
-    const before = listed(item.metadata.keywords);
+    const before = [item.metadata.keywords ?? []].flat(); // numbers, too
     const after = edit(before);
-    if (after.length === before.length) return false;
+    if (same(after, before)) return null;
     try {
       await api.patch(id, { keywords: after.length > 0 ? after : null }, tag);
-      return true;
+      return { before, after };
     } catch (error) {
       if (error.status !== 412 || tries === TRIES) throw error;
     }
@@ -97,10 +97,13 @@ export function openDeletion(ids, changed) {
   });
 }
 
-async function edit(kind, word, ids, changed, progress) {
-  const { done, failed } = await each(ids, (id) => change(id, EDITS[kind](word)), progress);
-  const touched = done.filter(([, differs]) => differs).map(([id]) => id);
-  const undo = () => edit(UNDO[kind], word, touched, changed, () => {});
+async function edit(kind, word, ids, changed, progress, editOf = () => EDITS[kind](word)) {
+  const { done, failed } = await each(ids, (id) => change(id, editOf(id)), progress);
+  const states = new Map(done.filter(([, state]) => state));
+  const touched = [...states.keys()];
+  const restore = (id) => (words) => // what others changed meanwhile stays
+    (same(words, states.get(id).after) ? states.get(id).before : EDITS[UNDO[kind]](word)(words));
+  const undo = () => edit(UNDO[kind], word, touched, changed, () => {}, restore);
   const way = kind === "add" ? "to" : "from";
   await changed(`${DID[kind]} “${word}” ${way} ${photos(touched.length)}.`, touched.length > 0 ? undo : null);
   if (failed.length > 0) {
@@ -122,5 +125,9 @@ export function openTagging(kind, ids, words, changed) {
     text: add ? "A tag is one of the keywords: words that searches find." : "Photos without it stay as they are.",
     content: [make("label", { htmlFor: input.id }, "Tag"), input, known],
     go: add ? "Add" : "Remove",
-  }, (form, progress) => edit(kind, input.value.trim(), ids, changed, progress(ids.length)));
+  }, (form, progress) => {
+    const word = input.value.trim();
+    if (!word) throw new Error("A tag has a letter or another sign.");
+    return edit(kind, word, ids, changed, progress(ids.length));
+  });
 }

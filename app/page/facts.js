@@ -79,7 +79,9 @@ export function factsOf(item, browse) {
     withLens(metadata, browse), many("Folder", "folder"),
     metadata.file ? ["File", visible(plain(metadata.file).split("/").at(-1))] : null, rated(metadata), sized(metadata),
   ].filter(Boolean);
-  const rest = metadataPairs(item, [...SHOWN, ...TITLES, ...TECHNICAL]).slice(0, -1);
+  const stated = { lens: listed(metadata.camera), keywords: listed(metadata.keywords), rating: [Number.isFinite(metadata.rating)].filter(Boolean) };
+  const shown = SHOWN.filter((key) => stated[key]?.length !== 0); // a lens without a camera is among the rest
+  const rest = metadataPairs(item, [...shown, ...TITLES, ...TECHNICAL]).slice(0, -1);
   const technical = metadataPairs(item, [...Object.keys(metadata).filter((key) => !TECHNICAL.includes(key))]);
   return make("div", { className: "facts" }, factList([...first, ...rest]),
     make("details", {}, make("summary", {}, "More"), factList(technical)));

@@ -38,6 +38,6 @@ function listenForDrops(target, take) {
     if (!carriesFiles(event)) return;
     event.preventDefault();
     target.hidden = true;
-    take(event.dataTransfer.files);
+    if (!document.querySelector("#add[open]")) take(event.dataTransfer.files); // it may be sending
   });
 }

@@ -23,7 +23,8 @@ from app.http.openapi import FORM, JSON, JSON_IN_FORMS, attach_body, body_of, li
 from app.http.spool import IN_MEMORY
 from app.imports.photo_files import FileDecoder
 from app.schemas.fields import RequestBody
-from app.schemas.search import PhotoBody
+from app.schemas.products import ProductSearch
+from app.schemas.search import ImageSearch, PhotoBody
 from app.settings import Settings
 from app.telemetry.events import EventLog
 from app.validation import KeyTwice, read_fields, read_json, read_values
@@ -177,7 +178,9 @@ async def answer(upload: Upload[Any], work: Callable[[], BaseModel | Response]) 
 def _note_search(upload: Upload[Any], result: BaseModel) -> None:
     """Write the first page of a search by text to the events."""
     fields, hits = upload.fields, getattr(result, "hits", None)
-    if hits is not None and isinstance(fields, PhotoBody) and not getattr(fields, "cursor", None):
+    if not isinstance(fields, ImageSearch | ProductSearch) or upload.images or fields.id:
+        return  # sentences have scores of another scale
+    if hits is not None and not fields.cursor and not fields.sort:
         ranked = ((hit.id, hit.score) for hit in hits)
         upload.events.add_search(fields.collection, fields.text, ranked)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from collections.abc import Iterable, Mapping
@@ -19,7 +20,9 @@ def append(path: Path, lines: Iterable[Mapping[str, Any]], *, durable: bool = Fa
     path.parent.mkdir(parents=True, exist_ok=True)
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     try:
-        os.write(handle, text.encode(errors="replace"))
+        data = text.encode(errors="replace")
+        if os.write(handle, data) < len(data):
+            raise OSError(errno.ENOSPC, "a line was cut", str(path))
         if durable:
             os.fsync(handle)
     finally:

@@ -25,7 +25,8 @@ def write(writer: Engine, collection: Collection, kind: Kind, value: list[Any]) 
 
     Replaced if the collection was dropped or re-embedded meanwhile.
     """
-    named = select(collections.c.name).where(collections.c.key == collection.key)
+    # Locked, so that two changes at the same time follow each other.
+    named = select(collections.c.name).where(collections.c.key == collection.key).with_for_update()
     with writer.begin() as connection:
         name = connection.execute(named).scalar_one_or_none()
         if name is None:

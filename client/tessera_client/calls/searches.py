@@ -203,6 +203,6 @@ def report_click(
     kind: str = "click",
     weight: float = 1.0,
 ) -> Call[None]:
-    """Report a click on an item for a text, or a cart or purchase."""
+    """Report a click on a hit, a cart or a purchase."""
     sent = {"query": query, "id": id, "kind": kind, "weight": weight}
     return Call("POST", "/events/clicks", lambda _: None, sent)

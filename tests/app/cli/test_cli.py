@@ -66,7 +66,7 @@ def test_indexed_photos_are_found_with_reasons(
 ) -> None:
     assert command("search", "a dog") == (0, "Nothing is indexed yet: tessera index FOLDER\n")
     code, output = command("index", photos)
-    rate, counts, *_ = output.splitlines()
+    rate, *_, counts = output.splitlines()
     assert (code, counts) == (0, "2 stored, 0 skipped, 0 refused")
     assert rate.endswith("items a second")
     assert command("index", photos) == (0, "0 stored, 2 skipped, 0 refused\n")
