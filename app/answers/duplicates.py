@@ -85,7 +85,9 @@ def _make_series(collection: str, series: Series, items: Mapping[str, Item]) -> 
                 id=member.id,
                 bytes=member.size,
                 largest=at == 0,
-                same_file=at > 0 and _digests_of(items[member.id]) == digests,
+                same_file=at > 0
+                and member.size == shown[0].size
+                and _digests_of(items[member.id]) == digests,
                 taken=_read_taken(items[member.id]),
                 image=photo_address_of(collection, items[member.id]),
                 **about_photo(collection, member.id, items[member.id].photos, 0),

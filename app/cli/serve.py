@@ -224,12 +224,14 @@ def _serve_by_workers(settings: Settings, listener: socket.socket) -> None:
 def offer_originals(settings: Settings, photos: Sequence[str]) -> Settings:
     """Let this machine alone read files below served folders.
 
-    Not behind a proxy, which `allowed_hosts` name: files have positions, and display copies none.
+    Not behind a proxy, which `allowed_hosts` name, nor where positions are kept out: files have
+    them, and display copies none.
     """
     from app.access.keyring import is_local
 
     folders = tuple(Path(folder).resolve() for folder in photos if "://" not in folder)
-    if settings.originals or settings.allowed_hosts or not is_local(settings.host):
+    hidden = settings.allowed_hosts or settings.positions != "full" or not is_local(settings.host)
+    if settings.originals or hidden:
         return settings
     return settings.model_copy(update={"originals": folders})
 

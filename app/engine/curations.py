@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from threading import Lock
 
 from cachetools import LRUCache
 
@@ -36,15 +37,19 @@ class Curations:
         self._catalog, self._general = catalog, synonyms or {}
         self._read = LRUCache[str, Curation](MOST_CACHED)
         self._nothing = Curation(None, self._general)
+        self._turn = Lock()  # a full cache is changed by reading it
 
     def of(self, home: Collection) -> Curation:
         """Return the newest curation of a collection."""
         version = curation.read_version(self._catalog.reader, home)
         if version is None:
             return self._nothing
-        known = self._read.get(home.token)
+        with self._turn:
+            known = self._read.get(home.token)
         if known is None or known.version != version:
-            known = self._read[home.token] = self._load(home, version)
+            known = self._load(home, version)
+            with self._turn:
+                self._read[home.token] = known
         return known
 
     def _load(self, home: Collection, version: str) -> Curation:

@@ -9,11 +9,10 @@ from app.http.errors import NoSuchBytes
 
 
 class Download(FileResponse):
-    """A file or parts of it; ignores a malformed Range.
+    """A file or parts of it.
 
-    Or one of another unit.
-
-    NoSuchBytes for one that begins behind the end (RFC 9110, 14.2 and 15.5.17).
+    It ignores a Range that is malformed or of another unit; NoSuchBytes for one that begins behind
+    the end (RFC 9110, 14.2 and 15.5.17).
     """
 
     @classmethod

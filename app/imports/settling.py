@@ -86,7 +86,8 @@ class _Settling:
         ids = self.engine.catalog.ids_at(self.home, files) if files else {}
         patches, settled = dict[str, Restatement](), dict[str, ItemSource | ImportOutcome]()
         for source in changed:
-            if source.movable and source.place not in ids and self.moves.is_deleted(source):
+            new = source.movable and source.place not in ids
+            if new and self.moves.is_deleted_here(source):
                 settled[source.place] = ImportOutcome(source.place, "unread", DELETED)
             elif not source.movable:
                 item = stored.get(source.id)
@@ -97,6 +98,8 @@ class _Settling:
                     patches[item.id] = patch
                 else:
                     settled[source.place] = replace(source, id=item.id)
+            elif new and self.moves.is_deleted(source):
+                settled[source.place] = ImportOutcome(source.place, "unread", DELETED)
         done = patch_items(self.engine, self.collection, self.home, list(patches.values()))
         return settled | dict(done)
 

@@ -10,6 +10,7 @@ from app.http.errors import NoSuchBytes
 from app.http.headers import is_listed
 from app.http.openapi import OF_COLLECTION, Responses, problems
 from app.imports.folders.originals import OPAQUE, find_original
+from app.imports.sources import readable
 from app.routes.dependencies import DEFAULT, CollectionDep, ItemIdDep, SettingsDep
 
 router = APIRouter(tags=["items"], responses=problems(*OF_COLLECTION))
@@ -48,7 +49,7 @@ def get_original(
     return Download(
         original.path,
         media_type=original.media_type,
-        filename=original.path.name,
+        filename=readable(original.path.name),
         content_disposition_type="inline",
         headers=headers,
         stat_result=original.path.stat(),

@@ -67,7 +67,7 @@ class RowVectors:
 
 @dataclass(frozen=True, slots=True)
 class AlikePairs:
-    """AlikePairs of places with the cosines of their vectors, (P,)."""
+    """Pairs of places with the cosines of their vectors, (P,)."""
 
     first: Numbers
     second: Numbers

@@ -51,6 +51,8 @@ def _merge(stored: Item, read: Mapping[str, Any]) -> dict[str, Any]:
     digests = (stored.stamp or "").partition(" ")[2].split(",")
     remembered = dict(entry.split("=") for entry in digests if entry.count("=") == 1)
     owned = {key for key in NAMES if _digest_of(stored.metadata, key) != remembered.get(key)}
+    if TEXT in owned:
+        owned.add(BOXES)  # those of another text are not its own
     merged = {key: value for key, value in read.items() if key not in owned}
     return merged | {
         key: value

@@ -54,14 +54,17 @@ class Moves:
                 return item
         return None
 
+    def is_deleted_here(self, source: ItemSource) -> bool:
+        """Return whether someone has deleted the photo of this very file."""
+        photos = self._list_deleted().get(_size(source.stamp), ())
+        stamp = split_stamp(source.stamp)[0]
+        return any(
+            (photo.place, split_stamp(photo.stamp)[0]) == (source.place, stamp) for photo in photos
+        )
+
     def is_deleted(self, source: ItemSource) -> bool:
         """Return whether someone has deleted a photo with this content."""
         photos = self._list_deleted().get(_size(source.stamp), ())
-        stamp = split_stamp(source.stamp)[0]
-        if any(
-            (photo.place, split_stamp(photo.stamp)[0]) == (source.place, stamp) for photo in photos
-        ):
-            return True
         digests = digest_photos(source, self.most_bytes) if photos else None
         return any(photo.digests == digests for photo in photos)
 

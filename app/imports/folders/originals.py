@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from app.imports.folders.moves import split_stamp
-from app.imports.sources import spell, stamp_at
+from app.imports.sources import readable, spell, stamp_at
 from index.items import Item
 
 OPAQUE = "application/octet-stream"
@@ -18,7 +18,10 @@ SHOWN = {
     *("image/jpeg", "image/png", "image/gif", "image/webp", "image/avif", "image/bmp"),
     *("image/tiff", "image/heic", "image/heif", "video/mp4", "video/quicktime", "video/webm"),
 }
-ENDINGS = {".heic": "image/heic", ".heif": "image/heif", ".hif": "image/heif"}
+ENDINGS = {  # that Python does not know everywhere
+    **{".heic": "image/heic", ".heif": "image/heif", ".hif": "image/heif"},
+    **{".webp": "image/webp", ".avif": "image/avif", ".jfif": "image/jpeg", ".m4v": "video/mp4"},
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +51,7 @@ def find_original(item: Item, folders: Sequence[Path]) -> Original:
             "TESSERA_ORIGINALS"
         )
     state = split_stamp(item.stamp or "")[0]
-    if stamp_at(f"{path}") != state:
+    if stamp_at(readable(path)) != state:
         raise LookupError(
             f"the file of item {item.id!r:.220} has changed since it was indexed: "
             "`tessera index` takes it in"

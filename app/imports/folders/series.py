@@ -12,6 +12,7 @@ from app.engine.engine import Engine
 from app.engine.refusals import each
 from app.telemetry.requests import stage
 from index.catalog.restating import Restatement, restate
+from index.catalog.revisions import hold
 from index.database import series_rows
 from index.database.series_rows import KEY, SeriesRow, make_name, note
 from index.items import Collection, Item
@@ -96,10 +97,12 @@ def _split(
         by_name[name].append(rows[number].revision)
     part = dict[int, str | None]()
     for name, revisions in by_name.items():
-        part |= dict.fromkeys(revisions, name)
-        if len(part) >= BATCH:
-            yield part
-            part = {}
+        size = len(revisions) if name else BATCH
+        for start in range(0, len(revisions), size):
+            part |= dict.fromkeys(revisions[start : start + size], name)
+            if len(part) >= BATCH:
+                yield part
+                part = {}
     if part:
         yield part
 
@@ -134,6 +137,7 @@ def _note_compared(engine: Engine, home: Collection, revision: int, written: set
     """Note the compared revisions: up to the first change by others."""
     newest = engine.catalog.revision(home)
     with engine.catalog.writer.begin() as connection:
+        hold(connection, home)  # two imports at the same time follow each other
         for item, newer in series_rows.list_newer(connection, home, revision):
             if item not in written:
                 newest = newer - 1

@@ -178,6 +178,15 @@ def test_a_deleted_photo_stays_away_until_it_is_forgotten(
     assert embedded == ["z.png"]
 
 
+def test_a_photo_whose_copy_was_deleted_may_be_renamed(engine: Engine, folder: Path) -> None:
+    (folder / "copy.png").write_bytes((folder / "a.png").read_bytes())
+    scan(engine, folder)
+    engine.catalog.delete(engine.open("default"), "photos/copy.png", remember=True)
+    (folder / "a.png").rename(folder / "z.png")
+    assert sorted(scan(engine, folder)) == [("copy.png", "unread"), ("z.png", "renamed")]
+    assert places(engine)["photos/a.png"] == "z.png"
+
+
 def test_another_photo_at_the_place_of_a_deleted_one_is_stored(
     engine: Engine, folder: Path, png: Png
 ) -> None:
