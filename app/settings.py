@@ -182,10 +182,10 @@ class Settings(RenamedSettings):
         description="Folders of photos whose files may be read by `/items/{id}/original`, as JSON: "
         '`["/photos"]` (photos.md#originals).',
     )
-    series: bool = Field(
-        default=True,
-        description="Whether imports of folders group photos that are nearly the same "
-        "(photos.md#near-duplicates).",
+    series: Literal["same", "alike", "none"] = Field(
+        default="same",
+        description="Which photos imports of folders group: those of the `same` file, those that "
+        "look `alike` as well, or `none` (photos.md#near-duplicates).",
     )
     ocr: bool = Field(
         default=False,

@@ -32,6 +32,7 @@ from app.engine.photo_search import (
 from app.schemas.facets import SortIn
 from app.schemas.hits import ImageHit, ImageHits, QueryFilter, SearchedOut, WordBox, WordGave
 from app.schemas.search import ImageSearch, Search
+from index.database import series_rows
 from index.items import Item
 from index.listing.requests import ListPlace, ListRequest
 from index.photos.dates import KEY, QueryDate, write_filter
@@ -211,7 +212,9 @@ def _list(engine: Engine, asked: Asked) -> ImageHits:
     listed = list_photos(engine, search.collection, asked.request, request)
     page, counts = listed.page, listed.counts
     hits = [_make_listed_hit(asked, listed, item) for item in listed.items.values()]
-    notes = note_unknown(engine, search, hits, [*request.listed_keys])
+    # Imports write series themselves: none says that no photos are nearly the same.
+    keys = [key for key in request.listed_keys if key != series_rows.KEY]
+    notes = note_unknown(engine, search, hits, keys)
     return ImageHits(
         collection=search.collection,
         model=engine.models.name,

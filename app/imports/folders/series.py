@@ -23,6 +23,8 @@ from index.segments.rows import Numbers
 
 BATCH = 200  # items that are written together, or more where a series has more
 ALIKE = Alike()
+SAME = Alike(copies=2.0, bursts=2.0)  # above every cosine: the same file alone
+GROUPING = {"same": SAME, "alike": ALIKE}  # by the setting
 
 
 @dataclass(frozen=True, slots=True)

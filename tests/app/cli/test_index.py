@@ -19,7 +19,6 @@ def index(small_matcher: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     """Runs the command; its exit code and lines, without the rate."""
     settings: dict[str, object] = {"MATCHER": small_matcher, "DATA": tmp_path / "data"}
     settings |= dict.fromkeys(("CAPTIONER", "REGION_CAPTIONER"), tmp_path / "none")
-    settings["SERIES"] = "false"  # to a small matcher all photos are alike
     for name, value in settings.items():
         monkeypatch.setenv(f"TESSERA_{name}", str(value))
 
@@ -243,10 +242,7 @@ def test_embedding_again_says_how_long_it_takes_and_how_many(
     assert (code, lines[-1]) == (0, "default is of this model now: 2 items embedded again")
 
 
-def test_changed_series_are_told_once(
-    index: Command, photos: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("TESSERA_SERIES", "true")
+def test_changed_series_are_told_once(index: Command, photos: Path) -> None:
     (photos / "copy.png").write_bytes((photos / "red.png").read_bytes())
     _, lines = index(photos)
     assert sum("changed their series of near-duplicates" in line for line in lines) == 1
