@@ -46,6 +46,11 @@ Keys = Annotated[
 ]
 
 
+PartOfPhoto = Annotated[
+    Corners, Field(description="Part of the photo of `id`: left, top, right, bottom, 0 to 1.")
+]
+
+
 class NoQuestion(RequestPart):
     """No arguments."""
 
@@ -79,13 +84,7 @@ class SearchQuestion(Question):
 class PhotoQuestion(SearchQuestion):
     """A search for photos by a text, a photo, or its part."""
 
-    box: (
-        Annotated[
-            Corners,
-            Field(description="Part of the photo of `id`: left, top, right, bottom, 0 to 1."),
-        ]
-        | None
-    ) = None
+    box: PartOfPhoto | None = None
     photo_weight: PhotoWeight = None
     sort: Sort = None
 
@@ -106,13 +105,7 @@ class ProductQuestion(SearchQuestion):
 class RegionQuestion(SearchQuestion):
     """A search for parts of photos."""
 
-    box: (
-        Annotated[
-            Corners,
-            Field(description="Part of the photo of `id`: left, top, right, bottom, 0 to 1."),
-        ]
-        | None
-    ) = None
+    box: PartOfPhoto | None = None
     per_photo: Annotated[
         int, Field(ge=1, le=MOST_HITS, description="How many parts of a photo may be hits."),
         INTEGRAL,

@@ -22,7 +22,7 @@ from app.imports.departed import Departures, NothingDeleted, can_be_synced
 from app.imports.folders.object_walk import find_objects
 from app.imports.folders.objects import ObjectFolder
 from app.imports.folders.reports import list_paths
-from app.imports.folders.series import GROUPING, group_photos
+from app.imports.folders.series import ALIKE, group_photos
 from app.imports.folders.watching import FolderWatch
 from app.imports.photo_files import FileReading
 from app.imports.sources import ImportOutcome, ItemSource, readable
@@ -106,8 +106,8 @@ class PathImport:
 
     def _group_photos(self) -> None:
         """Put near-duplicates into series, and print the number of changes."""
-        alike = GROUPING.get(self.settings.series)
-        if alike is not None and self.engine.knows(self.collection):
+        if self.settings.series != "none" and self.engine.knows(self.collection):
+            alike = ALIKE if self.settings.series == "alike" else None
             grouped = group_photos(self.engine, self.collection, alike)
             if grouped.changed:
                 _print_note(f"{grouped.changed:,} photos changed their series of near-duplicates")

@@ -1,1 +1,1 @@
-"""How the package is built: `one_package` makes a wheel with one package at its top."""
+"""The build of the package: `one_package` makes a wheel with one package at its top."""

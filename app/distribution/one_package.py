@@ -64,7 +64,7 @@ def build_wheel(
     """Build the wheel from a copy of the project in one package."""
     target = str(Path(wheel_directory).resolve())
     metadata = metadata_directory and str(Path(metadata_directory).resolve())
-    with _copied_project():
+    with _work_in_copy():
         name: str = build_meta.build_wheel(target, config_settings, metadata)
     return name
 
@@ -74,7 +74,7 @@ def prepare_metadata_for_build_wheel(
 ) -> str:
     """Write the wheel's metadata."""
     target = str(Path(metadata_directory).resolve())
-    with _copied_project():
+    with _work_in_copy():
         name: str = build_meta.prepare_metadata_for_build_wheel(target, config_settings)
     return name
 
@@ -99,7 +99,7 @@ def rewrite(source: str) -> str:
 
 
 @contextmanager
-def _copied_project() -> Iterator[None]:
+def _work_in_copy() -> Iterator[None]:
     """Within the context, work in a copy of the project."""
     project = Path.cwd()
     with tempfile.TemporaryDirectory() as folder:

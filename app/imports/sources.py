@@ -127,7 +127,7 @@ def stamp_at(place: str) -> str | None:
         return None
     for path in spell(place):
         try:
-            return _write_stamp(os.stat(path))  # noqa: PTH116 - bytes are no Path
+            return write_stamp(os.stat(path))  # noqa: PTH116 - bytes are no Path
         except (FileNotFoundError, NotADirectoryError):
             continue
         except (OSError, ValueError):
@@ -140,10 +140,11 @@ def make_stamp(file: Path) -> str:
 
     ValueError for a pipe or a device.
     """
-    return _write_stamp(file.stat())
+    return write_stamp(file.stat())
 
 
-def _write_stamp(status: os.stat_result) -> str:
+def write_stamp(status: os.stat_result) -> str:
+    """Write the state of a regular file: its size, and when it changed."""
     if not stat.S_ISREG(status.st_mode):
         raise ValueError(NO_FILE)
     return f"{status.st_size}-{status.st_mtime_ns}"

@@ -52,5 +52,5 @@ def get_original(
         filename=readable(original.path.name),
         content_disposition_type="inline",
         headers=headers,
-        stat_result=original.path.stat(),
+        stat_result=original.status,
     )

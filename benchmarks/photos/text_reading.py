@@ -29,11 +29,11 @@ FONT = Path("/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf")  # of fonts-dejav
 PHOTOS = Path(__file__).parents[2] / "app" / "demos" / "photos"
 
 
-def count_found(wanted: Sequence[str], read: Sequence[str]) -> tuple[int, int]:
+def count_right(words: Sequence[str], read: Sequence[str]) -> tuple[int, int]:
     """Count the words read rightly, and those read without being there."""
-    truth = Counter(token.folded for word in wanted for token in tokens(word))
-    there = Counter(token.folded for word in read for token in tokens(word))
-    return (truth & there).total(), (there - truth).total()
+    truth = Counter(token.folded for word in words for token in tokens(word))
+    answer = Counter(token.folded for word in read for token in tokens(word))
+    return (truth & answer).total(), (answer - truth).total()
 
 
 def read(data: bytes, limits: FileLimits) -> list[str]:
@@ -44,15 +44,15 @@ def read(data: bytes, limits: FileLimits) -> list[str]:
 
 def measure(kind: str, pictures: Sequence[PictureWithText]) -> None:
     """Print a line about pictures of a kind."""
-    found = more = wanted = 0
+    right = wrong = words = 0
     started = time.process_time()
     for picture in pictures:
-        there, others = count_found(picture.words, read(picture.write(), LIMITS))
-        found, more = found + there, more + others
-        wanted += sum(1 for word in picture.words for _ in tokens(word))
+        counts = count_right(picture.words, read(picture.write(), LIMITS))
+        right, wrong = right + counts[0], wrong + counts[1]
+        words += sum(1 for word in picture.words for _ in tokens(word))
     seconds = (time.process_time() - started) / len(pictures)
-    share = f"{found / wanted:7.1%}" if wanted else "      -"
-    print(f"{kind:36} {share} {more / len(pictures):8.2f} {seconds:10.2f}", flush=True)
+    share = f"{right / words:7.1%}" if words else "      -"
+    print(f"{kind:36} {share} {wrong / len(pictures):8.2f} {seconds:10.2f}", flush=True)
 
 
 def main() -> None:

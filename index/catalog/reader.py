@@ -213,10 +213,12 @@ class CatalogReader:
     ) -> dict[str, Any]:
         """Read a column of imported sources' items; of several items the newest."""
         values: dict[str, Any] = {}
-        here = items.c.collection == key_if_live(collection.key)
+        in_collection = items.c.collection == key_if_live(collection.key)
         with self.reader.begin() as connection:
             for part in chunks(sources):
-                chosen = select(items.c.source, column).where(here, items.c.source.in_(part))
+                chosen = select(items.c.source, column).where(
+                    in_collection, items.c.source.in_(part)
+                )
                 rows = connection.execute(chosen.order_by(items.c.revision))
                 values.update((row.source, row[1]) for row in rows)
         return values
@@ -226,9 +228,9 @@ class CatalogReader:
     ) -> list[SourceRow]:
         """List items with a source of a prefix, by id, after `after`."""
         begins = func.substr(items.c.source, 1, len(prefix)) == prefix
-        here = items.c.collection == key_if_live(collection.key)
+        in_collection = items.c.collection == key_if_live(collection.key)
         columns = (items.c.id, items.c.source, items.c.stamp, items.c.revision)
-        chosen = select(*columns).where(here, begins, items.c.id > after)
+        chosen = select(*columns).where(in_collection, begins, items.c.id > after)
         with self.reader.begin() as connection:
             rows = connection.execute(chosen.order_by(items.c.id).limit(limit)).all()
         return [SourceRow(*row) for row in rows]
@@ -236,13 +238,15 @@ class CatalogReader:
     def list_displaced(self, collection: Collection, prefix: str) -> list[str]:
         """List the ids of items with the source of a newer one."""
         begins = func.substr(items.c.source, 1, len(prefix)) == prefix
-        here = items.c.collection == key_if_live(collection.key)
-        shared = select(items.c.source).where(here, begins).group_by(items.c.source)
+        in_collection = items.c.collection == key_if_live(collection.key)
+        shared = select(items.c.source).where(in_collection, begins).group_by(items.c.source)
         displaced = list[str]()
         with self.reader.begin() as connection:
             sources = connection.execute(shared.having(func.count() > 1)).scalars().all()
             for part in chunks(sources):
-                chosen = select(items.c.source, items.c.id).where(here, items.c.source.in_(part))
+                chosen = select(items.c.source, items.c.id).where(
+                    in_collection, items.c.source.in_(part)
+                )
                 rows = connection.execute(chosen.order_by(items.c.revision)).all()
                 newest = {row.source: row.id for row in rows}
                 displaced += [row.id for row in rows if row.id != newest[row.source]]

@@ -12,8 +12,9 @@ from enum import StrEnum
 from pathlib import Path
 from uuid import uuid4
 
-from sqlalchemy import Connection, Engine, delete, insert, select, update
+from sqlalchemy import Connection, Engine, delete, select
 
+from index.database import setting_rows
 from index.database.tables import settings
 
 NAME, HOME = "catalog", "home"
@@ -30,7 +31,7 @@ class Heritage(StrEnum):
 
 def read_name(connection: Connection) -> str | None:
     """Read the catalog's name, None if it has none yet."""
-    return _read(connection, NAME)
+    return setting_rows.read(connection, NAME)
 
 
 def ensure_name(reader: Engine, exclusive: Engine) -> str:
@@ -39,23 +40,24 @@ def ensure_name(reader: Engine, exclusive: Engine) -> str:
     Makes one if it has none or its database is a copy.
     """
     with reader.begin() as connection:
-        name, home, current = _read(connection, NAME), _read(connection, HOME), _home(connection)
+        name, home = setting_rows.read(connection, NAME), setting_rows.read(connection, HOME)
+        current = _home(connection)
     if name is not None and home == current:
         return name
     with exclusive.begin() as connection:
-        name, home = _read(connection, NAME), _read(connection, HOME)
+        name, home = setting_rows.read(connection, NAME), setting_rows.read(connection, HOME)
         if name is None or _is_copy(home, current):
             if name is not None:
-                _write(connection, f"{Heritage.COPIED}/{name}", "")
+                setting_rows.put(connection, f"{Heritage.COPIED}/{name}", "")
             name = uuid4().hex
-            _write(connection, NAME, name)
-        _write(connection, HOME, current)
+            setting_rows.put(connection, NAME, name)
+        setting_rows.put(connection, HOME, current)
     return name
 
 
 def inherit(connection: Connection, name: str, heritage: Heritage) -> None:
     """Note that this catalog inherits from another one."""
-    _write(connection, f"{heritage}/{name}", "")
+    setting_rows.put(connection, f"{heritage}/{name}", "")
 
 
 def read_heritage(reader: Engine) -> dict[str, Heritage]:
@@ -92,15 +94,3 @@ def _is_copy(home: str | None, current: str) -> bool:
         return False
     # One part of SQLite's stays: the path where a backup is put back, the inode in a moved folder.
     return not any(a == b for a, b in zip(home.split(" ", 1), current.split(" ", 1), strict=False))
-
-
-def _read(connection: Connection, name: str) -> str | None:
-    query = select(settings.c.value).where(settings.c.name == name)
-    value: str | None = connection.execute(query).scalar_one_or_none()
-    return value
-
-
-def _write(connection: Connection, name: str, value: str) -> None:
-    row = settings.c.name == name
-    if not connection.execute(update(settings).where(row).values(value=value)).rowcount:
-        connection.execute(insert(settings), {"name": name, "value": value})

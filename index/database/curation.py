@@ -13,6 +13,7 @@ from uuid import uuid4
 
 from sqlalchemy import Connection, Engine, delete, func, insert, select
 
+from index.database import setting_rows
 from index.database.tables import collections, settings
 from index.items import Collection, Replaced
 
@@ -31,30 +32,30 @@ def write(writer: Engine, collection: Collection, kind: Kind, value: list[Any]) 
         name = connection.execute(named).scalar_one_or_none()
         if name is None:
             raise Replaced(f"collection {collection.name!r} was dropped or replaced")
-        _put(connection, name, kind, json.dumps(value))
-        _put(connection, name, "version", uuid4().hex)
+        setting_rows.put(connection, _prefix(name) + kind, json.dumps(value))
+        setting_rows.put(connection, _prefix(name) + "version", uuid4().hex)
 
 
 def read(reader: Engine, collection: Collection, kind: Kind) -> list[Any]:
     """Read a part of a collection's curation; empty for none."""
     with reader.begin() as connection:
-        value = _read(connection, collection.name, kind)
+        value = setting_rows.read(connection, _prefix(collection.name) + kind)
     return [] if value is None else list(json.loads(value))
 
 
 def read_version(reader: Engine, collection: Collection) -> str | None:
     """Read the version of a collection's curation; None for nothing."""
     with reader.begin() as connection:
-        return _read(connection, collection.name, "version")
+        return setting_rows.read(connection, _prefix(collection.name) + "version")
 
 
 def copy(connection: Connection, name: str, new: str) -> None:
     """Curate another collection alike."""
     discard(connection, new)
     for part in ("synonyms", "pins", "version"):
-        value = _read(connection, name, part)
+        value = setting_rows.read(connection, _prefix(name) + part)
         if value is not None:
-            _put(connection, new, part, value)
+            setting_rows.put(connection, _prefix(new) + part, value)
 
 
 def discard(connection: Connection, name: str) -> None:
@@ -69,18 +70,6 @@ def transfer(source: Connection, target: Connection) -> None:
     target.execute(delete(settings).where(_begins(PREFIX)))
     if rows:
         target.execute(insert(settings), rows)
-
-
-def _put(connection: Connection, name: str, part: str, value: str) -> None:
-    row = _prefix(name) + part
-    connection.execute(delete(settings).where(settings.c.name == row))
-    connection.execute(insert(settings), {"name": row, "value": value})
-
-
-def _read(connection: Connection, name: str, part: str) -> str | None:
-    query = select(settings.c.value).where(settings.c.name == _prefix(name) + part)
-    value: str | None = connection.execute(query).scalar_one_or_none()
-    return value
 
 
 def _begins(prefix: str) -> Any:

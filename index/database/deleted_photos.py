@@ -11,8 +11,9 @@ from dataclasses import asdict, dataclass
 from hashlib import blake2b
 from typing import Any
 
-from sqlalchemy import Connection, Engine, delete, func, insert, select
+from sqlalchemy import Connection, Engine, delete, func, select
 
+from index.database import setting_rows
 from index.database.tables import settings
 from index.items import Collection
 
@@ -29,9 +30,7 @@ class DeletedPhoto:
 
 def remember(connection: Connection, name: str, photo: DeletedPhoto) -> None:
     """Remember a photo of the collection of a name; a former one of its place goes."""
-    row = {"name": _name(name, photo.place), "value": json.dumps(asdict(photo))}
-    _delete(connection, row["name"])
-    connection.execute(insert(settings), row)
+    setting_rows.put(connection, _name(name, photo.place), json.dumps(asdict(photo)))
 
 
 def list_deleted(reader: Engine, collection: Collection) -> list[DeletedPhoto]:

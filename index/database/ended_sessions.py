@@ -7,11 +7,10 @@ since 1970. A row with the key's name alone ends all of its sessions that began 
 from __future__ import annotations
 
 import time
-from typing import Any
 
 from sqlalchemy import Connection, Engine, delete, func, select
-from sqlalchemy.dialects import postgresql, sqlite
 
+from index.database import setting_rows
 from index.database.tables import settings
 
 MOST = 1_000  # rows of a key; one more ends all of its sessions
@@ -32,10 +31,10 @@ class EndedSessions:
             of_key = settings.c.name.startswith(f"{PREFIX}{key}/", autoescape=True)
             count = select(func.count()).select_from(settings).where(of_key)
             if connection.execute(count).scalar_one() < MOST:
-                _put(connection, f"{PREFIX}{key}/{session}", began)
+                setting_rows.put(connection, f"{PREFIX}{key}/{session}", _text(began))
             else:
                 connection.execute(delete(settings).where(of_key))
-                _put(connection, f"{PREFIX}{key}", time.time())
+                setting_rows.put(connection, f"{PREFIX}{key}", _text(time.time()))
 
     def has(self, key: str, session: str, began: int) -> bool:
         """Return whether a session of a key was ended."""
@@ -43,13 +42,6 @@ class EndedSessions:
         chosen = select(settings.c.value).where(settings.c.name.in_(names))
         with self._reader.begin() as connection:
             return any(began <= int(until) for until in connection.execute(chosen).scalars())
-
-
-def _put(connection: Connection, name: str, when: float) -> None:
-    dialect: Any = postgresql if connection.dialect.name == "postgresql" else sqlite
-    row = dialect.insert(settings).values(name=name, value=_text(when))
-    newer = {"value": row.excluded.value}
-    connection.execute(row.on_conflict_do_update(index_elements=[settings.c.name], set_=newer))
 
 
 def _forget(connection: Connection, before: float) -> None:

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from secrets import token_hex
 from typing import Any
 
-from sqlalchemy import Connection, Select, delete, insert, select
+from sqlalchemy import Connection, Select, delete, select
 
+from index.database import setting_rows
 from index.database.tables import facets, items, pictures, settings
 from index.items import Collection
 
@@ -67,8 +68,8 @@ def read_noted(stamp: str | None) -> str | None:
     >>> read_noted("12-34 rating=2e03a7,series=09af")
     '09af'
     """
-    found = NOTED.search(stamp or "")
-    return found[1] if found else None
+    match = NOTED.search(stamp or "")
+    return match[1] if match else None
 
 
 def note(stamp: str, series: str | None) -> str:
@@ -100,10 +101,10 @@ def list_photos(connection: Connection, collection: Collection) -> list[SeriesRo
             revision,
             tuple(digests[revision]),
             "" if revision in unsure else taken.get(revision, ""),
-            given,
+            name,
         )
-        for revision, given in noted.items()
-        if series.get(revision) == given
+        for revision, name in noted.items()
+        if series.get(revision) == name
     ]
 
 
@@ -144,15 +145,12 @@ def list_newer(connection: Connection, collection: Collection, after: int) -> li
 
 def read_compared(connection: Connection, collection: Collection) -> int:
     """Read the revision up to which photos have been compared; 0 at first."""
-    row = select(settings.c.value).where(settings.c.name == _name(collection))
-    return int(connection.execute(row).scalar_one_or_none() or 0)
+    return int(setting_rows.read(connection, _name(collection)) or 0)
 
 
 def write_compared(connection: Connection, collection: Collection, revision: int) -> None:
     """Note that photos have been compared up to a revision."""
-    connection.execute(delete(settings).where(settings.c.name == _name(collection)))
-    row = {"name": _name(collection), "value": str(revision)}
-    connection.execute(insert(settings), row)
+    setting_rows.put(connection, _name(collection), str(revision))
 
 
 def discard(connection: Connection, token: str) -> None:
@@ -177,8 +175,10 @@ def _select_photos(collection: Collection) -> Select[Any]:
         items, pictures, of_item
     )
     described = items.c.source.is_not(None) & items.c.stamp.like(DESCRIBED)
-    here = items.c.collection == collection.key
-    return chosen.where(here, described).order_by(items.c.revision, pictures.c.position.desc())
+    of_collection = items.c.collection == collection.key
+    return chosen.where(of_collection, described).order_by(
+        items.c.revision, pictures.c.position.desc()
+    )
 
 
 def _read_values(

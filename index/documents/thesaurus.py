@@ -97,15 +97,15 @@ class Thesaurus:
         return lru_cache(KEPT)(self._find)
 
     def _find(self, folded: str) -> tuple[Alternative, ...]:
-        found = dict[str, Alternative]()
+        alternatives = dict[str, Alternative]()
         for word, weight in ((folded, 1.0), *((word, OTHER) for word in self.variants(folded))):
             if self.has(stem(word)):
-                found.setdefault(stem(word), Alternative(stem(word), weight, word))
+                alternatives.setdefault(stem(word), Alternative(stem(word), weight, word))
             for alternative in self.find_synonyms(word):
-                found.setdefault(alternative.term, alternative)
-        for term in self._parted(folded):
-            found.setdefault(term, Alternative(term))
-        return tuple(found.values())
+                alternatives.setdefault(alternative.term, alternative)
+        for term in self._part_word(folded):
+            alternatives.setdefault(term, Alternative(term))
+        return tuple(alternatives.values())
 
     def variants(self, folded: str) -> Iterator[str]:
         """The known other spellings of a word or number."""
@@ -128,7 +128,7 @@ class Thesaurus:
         ]
         return [synonym for synonym in synonyms if self.has(synonym.term)]
 
-    def _parted(self, folded: str) -> Iterator[str]:
+    def _part_word(self, folded: str) -> Iterator[str]:
         """The phrases for a word elsewhere: "t shirt" for "tshirt"."""
         if folded in self.joined:
             written = words(self._texts.spelling(folded))
@@ -162,20 +162,20 @@ class Thesaurus:
         if 2 < len(row) <= MOST_JOINED:
             ways.append([[(stem("".join(token.folded for token in row)), 1.0)]])
         synonyms = self.find_synonyms(_join(row))
-        found = {synonym.term: synonym for synonym in synonyms}
+        alternatives = {synonym.term: synonym for synonym in synonyms}
         for way in ways:
             for options in islice(product(*way), MOST_TERMS):
                 term = " ".join(term for term, _ in options if term)
-                if term not in found and self.has(term):
-                    found[term] = Alternative(term, min(weight for _, weight in options))
-        return tuple(found.values())
+                if term not in alternatives and self.has(term):
+                    alternatives[term] = Alternative(term, min(weight for _, weight in options))
+        return tuple(alternatives.values())
 
     def _options(self, folded: str) -> list[Option]:
         """The terms of a token of several, with their weights."""
         if folded in SIGNS:
             return [(folded, 1.0), ("", OTHER)]
         variants = [(stem(variant), OTHER) for variant in self.variants(folded)]
-        return [(stem(folded), 1.0), *variants, *((term, 1.0) for term in self._parted(folded))]
+        return [(stem(folded), 1.0), *variants, *((term, 1.0) for term in self._part_word(folded))]
 
 
 def _join(row: Iterable[Token]) -> str:

@@ -40,7 +40,8 @@ class PhotoList:
             behind = max(documents.behind, rows.behind)
             groups = None
             if request.collapse:
-                groups = len(np.unique(number_groups(documents, request.collapse)[counted]))
+                numbers = number_groups(documents, request.collapse)
+                groups = int(np.count_nonzero(np.bincount(numbers[counted])))
         total = int(np.count_nonzero(counted))
         return PhotoCounts(total, facets, rows.rows, behind, rows.coverage, rows.damaged, groups)
 

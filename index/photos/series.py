@@ -58,9 +58,12 @@ class _Edge:
     least: float
 
 
-def regroup(photos: Photos, make_name: Callable[[], str], alike: Alike) -> dict[int, str | None]:
+def regroup(
+    photos: Photos, make_name: Callable[[], str], alike: Alike | None
+) -> dict[int, str | None]:
     """Group new photos with all others; returns the changed series by number.
 
+    Without `alike` those of the same digests alone.
     A new photo leaves a group that it is no longer like. A group keeps its name if some of its
     photos stay together; a photo that is left alone has none.
     """
@@ -165,14 +168,16 @@ class _Groups:
     def _are_alike(self, first: int, second: int, least: float) -> bool:
         if least <= 0:
             return True
-        one, other = self._sums[first], self._sums[second]
-        length = float(np.linalg.norm(one) * np.linalg.norm(other))
-        return length > 0 and float(one @ other) / length >= least
+        sums = self._sums[first], self._sums[second]
+        length = float(np.linalg.norm(sums[0]) * np.linalg.norm(sums[1]))
+        return length > 0 and float(sums[0] @ sums[1]) / length >= least
 
 
-def _list_edges(photos: Photos, alike: Alike) -> list[_Edge]:
+def _list_edges(photos: Photos, alike: Alike | None) -> list[_Edge]:
     """List pairs of which one is new, the most alike first."""
     edges, different = _list_identical(photos)
+    if alike is None:
+        return edges
     number_at = np.empty(len(photos.vectors), np.int64)
     having = np.flatnonzero(photos.places >= 0)
     number_at[photos.places[having]] = having
@@ -189,9 +194,9 @@ def _list_identical(photos: Photos) -> tuple[list[_Edge], Numbers]:
     first, edges, different = dict[tuple[str, ...], int](), list[_Edge](), list[int]()
     new = set(photos.new.tolist())
     for number, digests in enumerate(photos.digests):
-        known = first.setdefault(digests, number)
-        if known != number and (number in new or known in new):
-            edges.append(_Edge(2.0, known, number, 0.0))
+        earlier = first.setdefault(digests, number)
+        if earlier != number and (number in new or earlier in new):
+            edges.append(_Edge(2.0, earlier, number, 0.0))
         elif number in new:
             different.append(number)
     return edges, np.array(different, np.int64)
@@ -215,14 +220,14 @@ def _find_together(photos: Photos, chosen: Numbers, seconds: float) -> tuple[Num
 
 def _compare(photos: Photos, pairs: tuple[Numbers, Numbers], least: float) -> AlikePairs:
     """Keep pairs with a cosine of `least` or more."""
-    found, size = list[tuple[Numbers, Numbers, Floats]](), 2**12
+    passing, size = list[tuple[Numbers, Numbers, Floats]](), 2**12
     for start in range(0, len(pairs[0]), size):
         first, second = (numbers[start : start + size] for numbers in pairs)
-        one, other = (photos.vectors.of(photos.places[numbers]) for numbers in (first, second))
-        cosines = np.einsum("nd,nd->n", one, other)
+        vectors = (photos.vectors.of(photos.places[numbers]) for numbers in (first, second))
+        cosines = np.einsum("nd,nd->n", *vectors)
         alike = cosines >= least
-        found.append((first[alike], second[alike], cosines[alike]))
-    return AlikePairs.of(found)
+        passing.append((first[alike], second[alike], cosines[alike]))
+    return AlikePairs.of(passing)
 
 
 def _make_edges(pairs: AlikePairs, number_at: Numbers | None, least: float) -> list[_Edge]:
@@ -230,4 +235,4 @@ def _make_edges(pairs: AlikePairs, number_at: Numbers | None, least: float) -> l
     if number_at is not None:
         first, second = number_at[first], number_at[second]
     columns = zip(pairs.cosines.tolist(), first.tolist(), second.tolist(), strict=True)
-    return [_Edge(cosine, one, other, least) for cosine, one, other in columns]
+    return [_Edge(*column, least) for column in columns]

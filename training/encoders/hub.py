@@ -15,13 +15,15 @@ from training.encoders.licences import list_warnings, read_licence
 
 NAME = re.compile(r"([\w.-]+/[\w.-]+)(?:@([\w./-]+))?")  # OWNER/NAME@REVISION
 README = "README.md"
-WANTED = re.compile(r"[^/]+\.(json|safetensors)|README\.md|LICENSE[^/]*")  # no pickles, no programs
+SAFE_FILES = re.compile(
+    r"[^/]+\.(json|safetensors)|README\.md|LICENSE[^/]*"
+)  # no pickles, no programs
 OPEN_CLIP = re.compile(r"open_clip_.*")
 
 
 @dataclass(frozen=True, slots=True)
 class Repository:
-    """A hub's repository at one commit, and its wanted files."""
+    """A hub's repository at one commit, and its files of weights."""
 
     name: str
     commit: str
@@ -112,12 +114,12 @@ def choose_files(names: Sequence[str]) -> tuple[str, ...]:
     >>> choose_files(["config.json", "model.safetensors", "open_clip_model.safetensors", "a.bin"])
     ('config.json', 'model.safetensors')
     """
-    wanted = [name for name in names if WANTED.fullmatch(name)]
-    if {FolderLayout.config_file, FolderLayout.weights_file} <= set(wanted):
-        wanted = [name for name in wanted if not OPEN_CLIP.fullmatch(name)]
-    if OpenClipLayout.weights_file in wanted:
-        wanted = [name for name in wanted if name != FolderLayout.weights_file]
-    return tuple(wanted)
+    chosen = [name for name in names if SAFE_FILES.fullmatch(name)]
+    if {FolderLayout.config_file, FolderLayout.weights_file} <= set(chosen):
+        chosen = [name for name in chosen if not OPEN_CLIP.fullmatch(name)]
+    if OpenClipLayout.weights_file in chosen:
+        chosen = [name for name in chosen if name != FolderLayout.weights_file]
+    return tuple(chosen)
 
 
 def fetch(repository: Repository) -> Path:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from app.imports.folders.moves import split_stamp
-from app.imports.sources import readable, spell, stamp_at
+from app.imports.sources import spell, write_stamp
 from index.items import Item
 
 OPAQUE = "application/octet-stream"
@@ -26,11 +26,12 @@ ENDINGS = {  # that Python does not know everywhere
 
 @dataclass(frozen=True, slots=True)
 class Original:
-    """The file of a photo, with its media type and a tag."""
+    """The file of a photo, with its media type, a tag, and its status."""
 
     path: Path
     media_type: str
     tag: str
+    status: os.stat_result
 
 
 def find_original(item: Item, folders: Sequence[Path]) -> Original:
@@ -45,18 +46,23 @@ def find_original(item: Item, folders: Sequence[Path]) -> Original:
         raise LookupError(f"item {item.id!r:.220} has no file on this machine")
     path = _resolve(item.source)
     roots = [folder.resolve() for folder in folders]
+    gone = (
+        f"the file of item {item.id!r:.220} is gone, or is in none of the folders of "
+        "TESSERA_ORIGINALS"
+    )
     if path is None or not any(path.is_relative_to(root) for root in roots):
-        raise LookupError(
-            f"the file of item {item.id!r:.220} is gone, or is in none of the folders of "
-            "TESSERA_ORIGINALS"
-        )
+        raise LookupError(gone)
+    try:
+        status = path.stat()
+    except OSError as failed:  # meanwhile
+        raise LookupError(gone) from failed
     state = split_stamp(item.stamp or "")[0]
-    if stamp_at(readable(path)) != state:
+    if write_stamp(status) != state:
         raise LookupError(
             f"the file of item {item.id!r:.220} has changed since it was indexed: "
             "`tessera index` takes it in"
         )
-    return Original(path, _guess_type(path), state)
+    return Original(path, _guess_type(path), state, status)
 
 
 def _resolve(place: str) -> Path | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,8 +24,8 @@ from index.segments.rows import Numbers
 
 BATCH = 200  # items that are written together, or more where a series has more
 ALIKE = Alike()
-SAME = Alike(copies=2.0, bursts=2.0)  # above every cosine: the same file alone
-GROUPING = {"same": SAME, "alike": ALIKE}  # by the setting
+
+logger = logging.getLogger("tessera")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +36,11 @@ class Grouped:
     changed: int = 0
 
 
-def group_photos(engine: Engine, collection: str, alike: Alike = ALIKE) -> Grouped:
+def group_photos(engine: Engine, collection: str, alike: Alike | None = ALIKE) -> Grouped:
     """Put near-duplicates among imported photos into series.
 
-    Compares what is new since the last time with all photos. Errors are those of a change.
+    Compares what is new since the last time with all photos, without `alike` by digests. Errors are
+    those of a change.
     """
     home = engine.open(collection)
     with engine.catalog.reader.begin() as connection:
@@ -48,7 +50,7 @@ def group_photos(engine: Engine, collection: str, alike: Alike = ALIKE) -> Group
     chain = engine.indexes.of(home).snapshot()
     with engine.catalog.reading(home) as view:
         rows = series_rows.list_photos(view.connection, home)
-    photos = _gather(rows, chain, compared)
+    photos = _gather(rows, chain, compared, by_looks=alike is not None)
     changed = regroup(photos, make_name, alike)
     written = set[str]()
     with stage("store"):
@@ -58,10 +60,12 @@ def group_photos(engine: Engine, collection: str, alike: Alike = ALIKE) -> Group
     return Grouped(len(photos.new), len(written))
 
 
-def _gather(rows: Sequence[SeriesRow], chain: SegmentChain, compared: int) -> Photos:
-    """The photos of rows, with vectors of single photos."""
+def _gather(
+    rows: Sequence[SeriesRow], chain: SegmentChain, compared: int, *, by_looks: bool
+) -> Photos:
+    """The photos of rows; by looks with vectors of single photos."""
     revisions = np.array([row.revision for row in rows], np.int64)
-    single = np.array([len(row.digests) == 1 for row in rows], np.bool_)
+    single = np.array([by_looks and len(row.digests) == 1 for row in rows], np.bool_)
     vectors = _find_vectors(chain, revisions[single])
     places = np.full(len(rows), -1, np.int64)
     places[np.searchsorted(revisions, vectors.revisions)] = np.arange(len(vectors))
@@ -120,9 +124,13 @@ def _write(
         _change(item, part[item.revision]) for item in items.values() if item.revision in part
     ]
     outcomes = each(lambda some: restate(engine.catalog, home, some, collection), changes)
-    return {
-        change.item.id for change, outcome in zip(changes, outcomes, strict=True) if outcome is True
-    }
+    written = set[str]()
+    for change, outcome in zip(changes, outcomes, strict=True):
+        if outcome is True:
+            written.add(change.item.id)
+        elif isinstance(outcome, str):
+            logger.warning("the series of %r was not written: %s", change.item.id, outcome)
+    return written
 
 
 def _change(item: Item, series: str | None) -> Restatement:

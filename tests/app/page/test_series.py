@@ -17,7 +17,6 @@ from app.imports.folders.series import group_photos
 from app.imports.storing import import_sources
 from app.main import create_app
 from app.settings import Settings
-from index.photos.series import Alike
 from tests.app.conftest import CAT
 from tests.listening import listen
 
@@ -36,8 +35,7 @@ def series_site(tmp_path_factory: pytest.TempPathFactory, small_matcher: Path) -
     settings = Settings(data=data, matcher=small_matcher, originals=(folder,), **without)
     engine = Engine.load(settings)
     assert list(import_sources(engine, "default", find([folder]), batch=4, most_bytes=10**7))
-    same_files = Alike(copies=2.0)  # to a small matcher all photos are alike
-    assert group_photos(engine, "default", same_files).changed == 3
+    assert group_photos(engine, "default", None).changed == 3
     with listen(create_app(settings, engine), **OPTIONS) as address:
         yield address
     engine.catalog.close()

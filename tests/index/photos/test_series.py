@@ -67,6 +67,11 @@ def test_the_same_file_twice_is_a_series_without_any_vector() -> None:
     assert group(given) == {0: "s0", 2: "s0"}
 
 
+def test_without_looks_the_same_files_alone_are_a_series() -> None:
+    given = photos(0, 1, 90, digests=["a", "b", "a"], times=[0, 1, 2])
+    assert regroup(given, lambda: "s", None) == {0: "s", 2: "s"}
+
+
 def test_a_long_burst_does_not_drift_from_what_it_shows() -> None:
     changed = group(photos(*range(0, 181, 18), times=[*range(11)]))
     series = defaultdict[str | None, list[int]](list)
