@@ -11,8 +11,8 @@ from models.checkpoint import Checkpoint
 from training.captioners import calibration as caption_calibration
 from training.data.corpus import Corpus
 from training.evaluation.reliability import Reliability
-from training.matchers import calibration
-from training.matchers.text_calibration import calibrate_texts
+from training.matchers.probabilities import calibration
+from training.matchers.probabilities.text_calibration import calibrate_texts
 from training.runs.folder import RunPlace
 from training.runs.progress import Progress
 

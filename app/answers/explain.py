@@ -7,7 +7,7 @@ from typing import TypedDict
 
 from app.answers.fragments import corners, fragments, links, phrases
 from app.answers.items import photo_address
-from app.answers.photos import explain_words
+from app.answers.photo_words import explain_words
 from app.engine.engine import Engine
 from app.engine.inference import Alignment, Description, GroundedPhrase
 from app.schemas.explain import (

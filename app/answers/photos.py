@@ -8,6 +8,7 @@ from functools import partial
 from app.answers.cursors import Cursors, kind_of_hits, name_of_list
 from app.answers.facets import facet_out, read_list, read_place
 from app.answers.items import about_photo, notes_of, photo_address, second_of
+from app.answers.photo_words import words_out
 from app.answers.search import (
     check_together,
     find_page,
@@ -27,10 +28,9 @@ from app.engine.photo_search import (
     read_dates,
     read_groups,
     read_words,
-    score_words,
 )
 from app.schemas.facets import SortIn
-from app.schemas.hits import ImageHit, ImageHits, QueryFilter, SearchedOut, WordBox, WordGave
+from app.schemas.hits import ImageHit, ImageHits, QueryFilter, SearchedOut
 from app.schemas.search import ImageSearch, Search
 from index.database import series_rows
 from index.items import Item
@@ -238,33 +238,6 @@ def _make_hit(
     if words is not None and hit.words:
         image.words = words_out(words, item, hit.words)
     return image
-
-
-def explain_words(
-    engine: Engine, collection: str, name: str, text: str, query: Query
-) -> list[WordGave]:
-    """The shares of a stored item's words in its score."""
-    item = engine.read(collection, engine.catalog.get, name)
-    words = read_words(engine, collection, text)
-    given = score_words(engine, words, item.revision, query)
-    return words_out(words, item, given) if given else []
-
-
-def words_out(words: PhotoWords, item: Item, given: float) -> list[WordGave]:
-    """The shares of an item's words, and their places in its photos."""
-    return [
-        WordGave(
-            word=part.word,
-            field=part.field,
-            gave=part.gave,
-            boxes=[
-                WordBox(photo=place.photo, box=place.corners)
-                for place in words.find_places(part, item.metadata)
-                if place.photo < len(item.photos)
-            ],
-        )
-        for part in words.split(item.revision, given)
-    ]
 
 
 def _make_listed_hit(asked: Asked, listed: ListedPhotos, item: Item) -> ImageHit:

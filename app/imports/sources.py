@@ -144,7 +144,7 @@ def make_stamp(file: Path) -> str:
 
 
 def write_stamp(status: os.stat_result) -> str:
-    """Write the state of a regular file: its size, and when it changed."""
+    """Write the size and the last change of a regular file."""
     if not stat.S_ISREG(status.st_mode):
         raise ValueError(NO_FILE)
     return f"{status.st_size}-{status.st_mtime_ns}"

@@ -1,6 +1,6 @@
 """Bags of real photos and sentences, embedded once and kept as arrays.
 
-    python -m benchmarks.index.speed embed ../shared/data/flickr8k --features ../cache
+    python -m benchmarks.index.speed embed flickr8k --features ../cache
 
 Features in the cache of `tessera train --cache` are reused; each other photo takes about 0.3 s. The
 first split of `--splits` is held out: queries are made of it, and benchmarks/index/growth.py grows

@@ -1,6 +1,6 @@
 """Searches for regions of photos: times and recall.
 
-    python -m benchmarks.index.speed embed ../shared/data/flickr8k --features ../cache
+    python -m benchmarks.index.speed embed flickr8k --features ../cache
     python -m benchmarks.index.region_search --photos 1000000
 
 Photos of 20 fragments each are grown from real ones (benchmarks/index/growth.py), stored where need

@@ -2,7 +2,7 @@
 
 And its page.
 
-    python -m benchmarks.index.speed embed ../shared/data/flickr8k --features ../cache
+    python -m benchmarks.index.speed embed flickr8k --features ../cache
     python -m benchmarks.index.speed search --sizes 10000 20000 100000 1000000
     python -m benchmarks.index.speed living --photos 20000
     python -m benchmarks.index.speed fidelity

@@ -2,7 +2,7 @@
 
 Hits of text to text beyond BM25.
 
-    python -m benchmarks.models.title_similarity ../shared/data/products_fashion --limit 2000
+    python -m benchmarks.models.title_similarity products_fashion --limit 2000
 
 Products have their titles alone. Each of the queries is a kind, with a colour or without one, or a
 word for a kind that no title has ("shades", "timepiece"). The calibrated probability of a title as

@@ -36,7 +36,8 @@ from training.encoders import reference
 from training.evaluation.embedding import embed, encode_inputs
 from training.evaluation.reliability import best_threshold, reliability
 from training.evaluation.true_answers import ParsedPhotos
-from training.matchers.calibration import (
+from training.matchers.frozen import FrozenInputs, precision_of
+from training.matchers.probabilities.calibration import (
     LabelledPairs,
     SearchedSplit,
     choose_pairs,
@@ -47,9 +48,13 @@ from training.matchers.calibration import (
     probabilities,
     score_all,
 )
-from training.matchers.frozen import FrozenInputs, precision_of
+from training.matchers.probabilities.unlabelled import (
+    WEAK_BELOW,
+    WORTH,
+    Worth,
+    calibrate_unlabelled,
+)
 from training.matchers.regression import logistic
-from training.matchers.unlabelled import WEAK_BELOW, WORTH, Worth, calibrate_unlabelled
 from training.runs.folder import RunPlace
 from training.runs.progress import Progress, on
 

@@ -1,6 +1,6 @@
 """Rate and memory of a table's import, killed once and resumed.
 
-    python -m benchmarks.service.import_speed ../shared/data/products_fashion --work /tmp/import
+    python -m benchmarks.service.import_speed products_fashion --work /tmp/import
 
 Rows are the products of a catalogue in turn, with an id, a price and a number in the title of their
 own, without photos: each is embedded by its title. `tessera index` is killed with a third of the

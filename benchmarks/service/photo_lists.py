@@ -1,6 +1,6 @@
 """Photos by date and counted: times of searches, and right counts.
 
-    python -m benchmarks.service.photo_lists ../shared/data/flickr8k/images
+    python -m benchmarks.service.photo_lists flickr8k/images
 
 Of the folder's first --photos photos, copies with a little noise in their vectors fill a collection
 of --count items with made dates, cities and cameras. Counts are compared with pages through all

@@ -2,7 +2,7 @@
 
 Precision over a judged catalogue; speed with many products.
 
-    python -m benchmarks.service.product_search ../shared/data/products_fashion --data /tmp/products
+    python -m benchmarks.service.product_search products_fashion --data /tmp/products
     python -m benchmarks.service.product_search … --many 100000 --bags ../cache/bench
 
 A product answers "navy blue shirt" if its colour and its kind are those. The first `--limit`

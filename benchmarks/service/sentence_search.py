@@ -1,6 +1,6 @@
 """Texts as searches of stored sentences: times and recall.
 
-    python -m benchmarks.service.sentence_search ../shared/data/flickr30k_sentences/sentences.txt.gz
+    python -m benchmarks.service.sentence_search flickr30k_sentences/sentences.txt.gz
 
 The file has a sentence a line. The first --count are stored, five an item, and searched in this
 process for other ones: in the engine with texts that are embedded already, and over HTTP on

@@ -2,7 +2,7 @@
 
     python -m benchmarks.service.words                       # titles of tests/index/products
     python -m benchmarks.service.words --engines             # also tantivy and SQLite's FTS5
-    python -m benchmarks.service.words --speed ../shared/data/products_fashion --against ../other
+    python -m benchmarks.service.words --speed products_fashion --against ../other
 
 A row of titles is right if the first come first, the others are found, and the rest are not. Other
 engines search by their own words, all of a query; install them by `uv pip install tantivy`. Speed

@@ -19,8 +19,8 @@ from training.evaluation.captions.hallucination import compare_nouns
 from training.evaluation.captions.measure import match_photos
 from training.evaluation.captions.wordnet import WordNet
 from training.evaluation.reliability import Reliability, reliability
-from training.matchers.calibration import SEED
 from training.matchers.frozen import precision_of
+from training.matchers.probabilities.calibration import SEED
 from training.matchers.regression import logistic
 from training.runs.folder import RunPlace
 from training.runs.progress import Progress

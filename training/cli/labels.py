@@ -41,7 +41,7 @@ def add_presence(
         from training import analysis
         from training.data import labels as labelled_photos
         from training.data import readers as folders
-        from training.matchers import presence
+        from training.matchers.probabilities import presence
         from training.runs import progress
 
         loaded = analysis.load_matcher(file, device)

@@ -12,7 +12,7 @@ from models.registry import Matcher
 from models.text.classes import names, naming_texts
 from models.types import FragmentBag
 from training.evaluation import embedding
-from training.matchers.unlabelled import calibrate_unlabelled
+from training.matchers.probabilities.unlabelled import calibrate_unlabelled
 from training.runs.progress import Progress
 
 SAMPLE = Path(__file__).parents[2] / "app" / "demos" / "photos"  # of the page's demonstration

@@ -18,8 +18,8 @@ from training.evaluation.embedding import embed
 from training.evaluation.reliability import Reliability
 from training.evaluation.retrieval import Floats
 from training.evaluation.score_matrix import score_matrix
-from training.matchers.calibration import make_pairs
-from training.matchers.strengths import choose_texts, first_and_random, weights_of
+from training.matchers.probabilities.calibration import make_pairs
+from training.matchers.probabilities.strengths import choose_texts, first_and_random, weights_of
 from training.runs.progress import Progress, silent
 
 FIELD = "terms"

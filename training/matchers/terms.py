@@ -17,8 +17,8 @@ from models.types import PaddedBags
 from training.data import templates
 from training.data.corpus import Example
 from training.data.digests import digest
+from training.matchers.probabilities.strengths import ProductPhotos, learn_strengths, weights_of
 from training.matchers.regression import logistic, predict_held_out, ridge
-from training.matchers.strengths import ProductPhotos, learn_strengths, weights_of
 from training.runs.progress import Progress, silent
 
 FOLDS = 4  # of groups of products, each judged by what learned from the others

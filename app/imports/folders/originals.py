@@ -26,7 +26,7 @@ ENDINGS = {  # that Python does not know everywhere
 
 @dataclass(frozen=True, slots=True)
 class Original:
-    """The file of a photo, with its media type, a tag, and its status."""
+    """The file of a photo: media type, tag and status."""
 
     path: Path
     media_type: str

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from app.cli.serve import FILES, fit_connections
+from app.cli.listening import FILES, fit_connections
 from app.http.server import options
 from app.settings import Settings
 from tests.hosts import Host

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from app.cli.serve import bind_socket
+from app.cli.listening import bind_socket
 
 ROOT = Path(__file__).parents[3]
 HEAVY = {"torch", "numba", "spacy", "torchvision", "transformers", "fastapi", "faiss", "sqlalchemy"}

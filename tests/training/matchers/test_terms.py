@@ -16,7 +16,7 @@ from training.encoders import reference
 from training.matchers import terms
 from training.matchers import train as run
 from training.matchers.preset import parse
-from training.matchers.strengths import count_terms, spread
+from training.matchers.probabilities.strengths import count_terms, spread
 from training.runs.folder import Reporter, RunPlace
 from training.runs.progress import silent
 

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
 
-from app.engine.engine import Engine
-from app.engine.inference import Models
-from app.main import create_app
-from app.settings import Settings
-from models.scores.calibration import Calibration
+from tests.app.routes.photos.asking import ask, ids
 
 Png = Callable[..., bytes]
 PHOTOS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -27,24 +22,11 @@ PHOTOS: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 @pytest.fixture
-def photos(
-    engine: Engine, settings: Settings, calibration: Calibration, png: Png
-) -> Iterator[TestClient]:
-    checkpoints = engine.models.checkpoints
-    calibrated = {"matcher": replace(checkpoints["matcher"], calibration=calibration)}
-    answering = Engine(Models(**checkpoints | calibrated), engine.catalog, settings.data)
-    with TestClient(create_app(settings, answering), raise_server_exceptions=False) as client:
-        for name, (colour, metadata) in PHOTOS.items():
-            sent = {"data": {"metadata": json.dumps(metadata)}, "files": {"image": png(colour)}}
-            assert client.put(f"/items/{name}", **sent).status_code == 201
-        yield client
-
-
-def ask(client: TestClient, **sent: Any) -> dict[str, Any]:
-    answer = client.post("/search/image", json=sent)
-    assert answer.status_code == 200, answer.text
-    found: dict[str, Any] = answer.json()
-    return found
+def photos(calibrated: TestClient, png: Png) -> TestClient:
+    for name, (colour, metadata) in PHOTOS.items():
+        sent = {"data": {"metadata": json.dumps(metadata)}, "files": {"image": png(colour)}}
+        assert calibrated.put(f"/items/{name}", **sent).status_code == 201
+    return calibrated
 
 
 @pytest.mark.parametrize("text", ["an apple", "a camera"])
@@ -52,10 +34,6 @@ def test_cameras_and_their_folders_name_nothing_in_photos(photos: TestClient, te
     told = {"camera": "Apple iPhone 12", "folder": "DCIM/Camera", "file": "DCIM/Camera/1.jpg"}
     photos.patch("/items/e", json={"metadata": told})
     assert all(hit["words"] == [] for hit in ask(photos, text=text)["hits"])
-
-
-def ids(answer: dict[str, Any]) -> list[str]:
-    return [hit["id"] for hit in answer["hits"]]
 
 
 def test_looks_and_words_add_up_to_the_score(photos: TestClient) -> None:

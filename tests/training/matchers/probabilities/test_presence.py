@@ -12,8 +12,8 @@ from models.text.query_drafts import of_things
 from models.types import FragmentBag, Span
 from tests.colours import Colours
 from training.data.corpus import Corpus, Example
-from training.matchers import presence, presence_truth
-from training.matchers.presence_truth import PresenceTruth
+from training.matchers.probabilities import presence, presence_truth
+from training.matchers.probabilities.presence_truth import PresenceTruth
 from training.runs.progress import silent
 
 NAMES = ("red", "lime", "blue")

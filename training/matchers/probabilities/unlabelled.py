@@ -20,7 +20,7 @@ from models.registry import Matcher
 from models.scores.calibration import Calibration, PairKind
 from models.types import FragmentBag
 from training.evaluation.score_matrix import score_matrix, sum_to_units
-from training.matchers.calibration import REFERENCES, pick_evenly
+from training.matchers.probabilities.calibration import REFERENCES, pick_evenly
 
 Floats = NDArray[np.float64]
 SPREAD = 1.4826  # a normal distribution's deviation, in median absolute deviations

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
 
-from app.engine.engine import Engine
-from app.engine.inference import Models
-from app.main import create_app
-from app.settings import Settings
 from index.search.requests import Request
 from index.search.scanner import Scanner
-from models.scores.calibration import Calibration
+from tests.app.routes.photos.asking import ask, ids
 
 Png = Callable[..., bytes]
 TAKEN = {
@@ -29,32 +24,15 @@ TAKEN = {
 
 
 @pytest.fixture
-def photos(
-    engine: Engine, settings: Settings, calibration: Calibration, png: Png
-) -> Iterator[TestClient]:
+def photos(calibrated: TestClient, png: Png) -> TestClient:
     """A calibrated service with photos of different days, one without a date."""
-    checkpoints = engine.models.checkpoints
-    calibrated = {"matcher": replace(checkpoints["matcher"], calibration=calibration)}
-    answering = Engine(Models(**checkpoints | calibrated), engine.catalog, settings.data)
-    with TestClient(create_app(settings, answering), raise_server_exceptions=False) as client:
-        for name, (colour, taken, city) in TAKEN.items():
-            metadata = json.dumps({"taken": taken, "city": city, "rating": len(name)})
-            sent = {"data": {"metadata": metadata}, "files": {"image": png(colour)}}
-            assert client.put(f"/items/{name}", **sent).status_code == 201
-        assert client.put("/items/scan", files={"image": png("red")}).status_code == 201
-        assert client.put("/items/words", json={"sentences": ["a red wall"]}).status_code == 201
-        yield client
-
-
-def ask(client: TestClient, **sent: Any) -> dict[str, Any]:
-    answer = client.post("/search/image", json=sent)
-    assert answer.status_code == 200, answer.text
-    found: dict[str, Any] = answer.json()
-    return found
-
-
-def ids(answer: dict[str, Any]) -> list[str]:
-    return [hit["id"] for hit in answer["hits"]]
+    for name, (colour, taken, city) in TAKEN.items():
+        metadata = json.dumps({"taken": taken, "city": city, "rating": len(name)})
+        sent = {"data": {"metadata": metadata}, "files": {"image": png(colour)}}
+        assert calibrated.put(f"/items/{name}", **sent).status_code == 201
+    assert calibrated.put("/items/scan", files={"image": png("red")}).status_code == 201
+    assert calibrated.put("/items/words", json={"sentences": ["a red wall"]}).status_code == 201
+    return calibrated
 
 
 NEWEST = {"key": "taken", "order": "desc"}

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
 
-from app.engine.engine import Engine
-from app.engine.inference import Models
-from app.main import create_app
-from app.settings import Settings
-from models.scores.calibration import Calibration
+from tests.app.routes.photos.asking import ask
 
 Png = Callable[..., bytes]
 SERIES = {
@@ -30,28 +25,15 @@ RED = {"text": "red", "collapse": "series"}
 
 
 @pytest.fixture
-def photos(
-    engine: Engine, settings: Settings, calibration: Calibration, png: Png
-) -> Iterator[TestClient]:
+def photos(calibrated: TestClient, png: Png) -> TestClient:
     """A calibrated service with two series, one of them partly red."""
-    checkpoints = engine.models.checkpoints
-    calibrated = {"matcher": replace(checkpoints["matcher"], calibration=calibration)}
-    answering = Engine(Models(**checkpoints | calibrated), engine.catalog, settings.data)
-    with TestClient(create_app(settings, answering), raise_server_exceptions=False) as client:
-        for hour, (name, (colours, series)) in enumerate(SERIES.items()):
-            metadata: dict[str, Any] = {"taken": f"2019-08-04T{hour:02}:00:00", "hour": hour}
-            metadata |= {"series": series} if series else {}
-            sent = {"metadata": json.dumps(metadata)}
-            stored = client.put(f"/items/{name}", data=sent, files={"image": png(*colours)})
-            assert stored.status_code == 201
-        yield client
-
-
-def ask(client: TestClient, **sent: Any) -> dict[str, Any]:
-    answer = client.post("/search/image", json=sent)
-    assert answer.status_code == 200, answer.text
-    found: dict[str, Any] = answer.json()
-    return found
+    for hour, (name, (colours, series)) in enumerate(SERIES.items()):
+        metadata: dict[str, Any] = {"taken": f"2019-08-04T{hour:02}:00:00", "hour": hour}
+        metadata |= {"series": series} if series else {}
+        sent = {"metadata": json.dumps(metadata)}
+        stored = calibrated.put(f"/items/{name}", data=sent, files={"image": png(*colours)})
+        assert stored.status_code == 201
+    return calibrated
 
 
 def shown(answer: dict[str, Any]) -> list[tuple[str, int]]:

@@ -12,7 +12,7 @@ from models.scores.calibration import Calibration, PairKind
 from training.data.corpus import Corpus
 from training.evaluation.reliability import Reliability
 from training.evaluation.true_answers import ParsedPhotos
-from training.matchers.calibration import (
+from training.matchers.probabilities.calibration import (
     TEXTS,
     SearchedSplit,
     choose_pairs,

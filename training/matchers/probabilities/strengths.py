@@ -17,7 +17,7 @@ from models.scores.terms import CatalogueTerms, words_of
 from training.data.corpus import Example
 from training.evaluation.embedding import embed
 from training.evaluation.score_matrix import score_matrix
-from training.matchers.calibration import FIRST, RANDOM
+from training.matchers.probabilities.calibration import FIRST, RANDOM
 from training.matchers.regression import logistic
 from training.runs.progress import Progress, silent
 

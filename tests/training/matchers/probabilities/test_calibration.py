@@ -7,14 +7,14 @@ import torch
 from models import checkpoint
 from models.scores.calibration import Calibration, PairKind
 from training.data.corpus import Corpus
-from training.matchers.calibration import (
+from training.matchers.probabilities.calibration import (
     LEAST_DEVIATION,
     LabelledPairs,
     calibrate,
     fit,
     pick_evenly,
 )
-from training.matchers.text_calibration import calibrate_texts
+from training.matchers.probabilities.text_calibration import calibrate_texts
 from training.runs.progress import silent
 
 

@@ -1,7 +1,7 @@
 """Near-duplicates: cosines of copies and of different photos, and groups by thresholds.
 
-    python -m benchmarks.models.near_duplicates ../shared/data/flickr8k/images
-    python -m benchmarks.models.near_duplicates --made 100000
+    python -m benchmarks.photos.near_duplicates flickr8k/images
+    python -m benchmarks.photos.near_duplicates --made 100000
 
 Of --copied photos of a folder, copies are made: the same file, saved again, smaller, brighter,
 cut, and grey. All others of its --photos are taken for different ones, which some folders belie:

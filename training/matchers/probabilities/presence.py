@@ -15,8 +15,8 @@ from models.scores.presence import Presence
 from models.scores.scoring import SumOfMax
 from models.types import FragmentBag, PaddedBags
 from training.data.corpus import Corpus, Example
-from training.matchers.calibration import halve
-from training.matchers.presence_truth import PresenceTruth, gather
+from training.matchers.probabilities.calibration import halve
+from training.matchers.probabilities.presence_truth import PresenceTruth, gather
 from training.runs.progress import Progress, silent
 
 PENALTY = 0.01  # on squares of A and β

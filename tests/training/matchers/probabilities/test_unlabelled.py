@@ -9,7 +9,7 @@ from models import checkpoint
 from models.scores.calibration import PairKind
 from models.types import WHOLE_FRAME, FragmentBag, Span
 from tests.training.commands import tessera
-from training.matchers.unlabelled import WORTH, Chance, Worth, calibrate_unlabelled
+from training.matchers.probabilities.unlabelled import WORTH, Chance, Worth, calibrate_unlabelled
 
 DIMENSION = 16
 

@@ -1,0 +1,1 @@
+"""Probabilities of matchers: calibrations, estimates without captions, and presence."""
