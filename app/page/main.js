@@ -151,8 +151,9 @@ async function answerWords(asked, signal) {
   const row = await memoriesOf(asked, found, signal);
   await place(found, signal);
   if (row) results.prepend(row);
-  if (!asked.text && mayWrite && !context.holdings.shop) await showUnread(at("unread"), signal);
-  if (!asked.text && mayWrite && !context.holdings.shop) await showDuplicates(at("duplicates"), act, signal);
+  if (!asked.text && mayWrite && !context.holdings.shop) {
+    await Promise.all([showUnread(at("unread"), signal), showDuplicates(at("duplicates"), act, signal)]);
+  }
   if (asked.text && !context.holdings.shop && found.hits.length > 0) {
     results.append(...await sentencesLike(asked, signal));
   }
