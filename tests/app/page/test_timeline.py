@@ -122,6 +122,7 @@ def test_photos_of_this_day_in_earlier_years_come_first(timeline: Any, settled: 
     row.get_by_role("button").first.click()
     timeline.get_by_role("dialog", name="p24").wait_for()
     timeline.keyboard.press("Escape")
+    timeline.wait_for_url(lambda url: "item=" not in url)  # the page has gone back
     timeline.clock.set_fixed_time("2021-06-21T12:00:00")
     timeline.reload()
     settled(timeline)
