@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import socket
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
+from typing import Any
 from urllib.parse import urlsplit
 
 import httpx2
@@ -66,6 +68,33 @@ def test_an_address_that_keeps_connections_open_leaves_some_to_others(small: str
         if httpx2.get(f"{small}/livez").status_code == 200:
             return
     raise AssertionError("closed connections still count")
+
+
+def test_a_burst_of_refused_connections_takes_no_place(
+    settings: Settings, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chosen, opened = settings.model_copy(update={"connections": 40}), threading.Event()
+    check = server.check_share
+
+    def check_once_opened(*arguments: Any) -> None:
+        assert opened.wait(60)
+        check(*arguments)
+
+    monkeypatch.setattr(server, "check_share", check_once_opened)
+    app = create_app(chosen, engine)
+    with listen(app, **server.options(chosen)) as address, ExitStack() as stack:
+        opened.set()
+        for _ in range(40):
+            connection = stack.enter_context(connect(address))
+            connection.sendall(GET)
+            assert connection.recv(13) in (b"HTTP/1.1 200 ", b"HTTP/1.1 429 ")
+        opened.clear()
+        burst = [stack.enter_context(connect(address)) for _ in range(20)]
+        other = stack.enter_context(connect(address, "127.0.0.2"))
+        opened.set()
+        assert {connection.recv(13) for connection in burst} == {b"HTTP/1.1 429 "}
+        other.sendall(GET)
+        assert other.recv(13) == b"HTTP/1.1 200 "
 
 
 def test_sixty_four_clients_at_once_are_answered(address: str) -> None:
