@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import gc
+import os
+import shutil
+import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from io import BytesIO
@@ -27,7 +31,21 @@ if TYPE_CHECKING:
 settings.register_profile("untimed", deadline=None)  # machines are shared
 settings.load_profile("untimed")
 
+MEMORY, ROOM = Path("/dev/shm"), 4 * 2**30  # noqa: S108 - where files of tests may be
 STARTED = {"browser", "forking", "object_store", "postgresql", "s3"}
+
+
+def pytest_configure() -> None:
+    """Keep temporary files in memory: no test waits for a disk's fsync."""
+    roomy = MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > ROOM
+    if roomy and "TMPDIR" not in os.environ:
+        os.environ["TMPDIR"] = str(MEMORY)
+        tempfile.tempdir = None
+
+
+def pytest_collection_finish() -> None:
+    """Leave modules and collected tests out of garbage collections."""
+    gc.freeze()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
