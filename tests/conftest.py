@@ -36,16 +36,18 @@ STARTED = {"browser", "forking", "object_store", "postgresql", "s3"}
 
 
 def pytest_configure() -> None:
-    """Keep temporary files in memory: no test waits for a disk's fsync."""
+    """Keep temporary files in memory, and garbage until tests are collected."""
     roomy = MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > ROOM
     if roomy and "TMPDIR" not in os.environ:
         os.environ["TMPDIR"] = str(MEMORY)
         tempfile.tempdir = None
+    gc.disable()  # until all is collected, which leaves no garbage of note
 
 
 def pytest_collection_finish() -> None:
     """Leave modules and collected tests out of garbage collections."""
     gc.freeze()
+    gc.enable()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
