@@ -95,7 +95,7 @@ def test_one_command_fetches_adopts_calibrates_and_moves_a_collection(
                 assert len(answer.json()["hits"]) == 3
                 return answer.json()["hits"][0]["probability"] is not None
 
-            eventually(moved, STARTING, every=0.2)
+            eventually(moved, STARTING, every=1.0)
             assert search(client, min_probability=0.0).status_code == 200
         commit = hub.commit(NAME)
     log = (tmp_path / "log").read_text()
