@@ -134,12 +134,12 @@ def classifier(name: str) -> nn.Linear:
 Backbone = Lite | TorchvisionBackbone
 
 
-def load(name: str, tuned: bool = False) -> Backbone:
+def load(name: str, tuned: bool = False, whole: bool = False) -> Backbone:
     """A backbone with its weights: "lite0", "lite2", or "resnet50:DEFAULT" in torchvision's names.
 
     "lite2-sentences" is a tuned one in models/pretrained. A backbone to be `tuned` has its own
-    weights: all of torchvision's train, or those of Lite.tune. Others share frozen weights. Raises
-    ValueError for an unknown name.
+    weights: all of torchvision's train, or those of Lite.tune, with `whole` all. Others share frozen
+    weights. Raises ValueError for an unknown name.
     """
     by_openvino = inference == "openvino" and not tuned
     if name in shipped.BACKBONES:
@@ -154,7 +154,7 @@ def load(name: str, tuned: bool = False) -> Backbone:
         return TorchvisionBackbone(architecture, weights or None).requires_grad_(tuned)
     network.requires_grad_(False)
     if tuned:
-        network.tune()
+        network.tune(whole)
     return network
 
 
@@ -201,13 +201,17 @@ def digest(network: nn.Module) -> str:
     return hashed.hexdigest()[:16]
 
 
-def squash(images: Sequence[Tensor], size: int) -> Tensor:
-    """Resize uint8 photos (3, H, W) of any shapes to one batch (B, 3, size, size), antialiased."""
-    return torch.cat(
-        [
-            F.interpolate(image[None].float(), (size, size), mode="bicubic", antialias=True).clamp(
-                0, 255
-            )
-            for image in images
-        ]
-    )
+def squash(
+    images: Sequence[Tensor], size: int, device: torch.device | str | None = None
+) -> Tensor:
+    """Resize uint8 photos (3, H, W) of any shapes to one batch (B, 3, size, size), antialiased.
+
+    On a device, if one is given.
+    """
+    resized = [
+        F.interpolate(
+            image[None].to(device).float(), (size, size), mode="bicubic", antialias=True
+        ).clamp(0, 255)
+        for image in images
+    ]
+    return torch.cat(resized)

@@ -70,24 +70,6 @@ class Inputs(Tensors):
         return tensor.float() if tensor.is_floating_point() else tensor.long()
 
 
-class Computed(Tensors):
-    """Tensors computed at each request, never stored."""
-
-    def __init__(self, items: Sequence[Any], compute: Callable[[Sequence[Any]], list[Tensor]]):
-        self.items, self.compute = items, compute
-
-    def __len__(self) -> int:
-        return len(self.items)
-
-    def take(self, positions: Sequence[int]) -> list[Tensor]:
-        """Compute the tensors at positions, a batch at a time."""
-        return [
-            tensor
-            for first in range(0, len(positions), BATCH)
-            for tensor in self.compute([self.items[i] for i in positions[first : first + BATCH]])
-        ]
-
-
 class Repeated(Tensors):
     """Inputs at positions, some of them more than once."""
 
