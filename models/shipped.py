@@ -11,6 +11,4 @@ REGION_CAPTIONER = PRETRAINED / "captioner-regions.safetensors"
 GROUNDER = PRETRAINED / "grounder.safetensors"
 PROPOSALS = PRETRAINED / "proposals.safetensors"
 PARSER = PRETRAINED / "parser"
-BACKBONES = {
-    name: PRETRAINED / f"{name}.safetensors" for name in ("lite2-sentences", "lite2-world")
-}
+BACKBONES = {"lite2-sentences": PRETRAINED / "lite2-sentences.safetensors"}

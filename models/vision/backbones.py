@@ -138,8 +138,8 @@ def load(name: str, tuned: bool = False, whole: bool = False) -> Backbone:
     """A backbone with its weights: "lite0", "lite2", or "resnet50:DEFAULT" in torchvision's names.
 
     "lite2-sentences" is a tuned one in models/pretrained. A backbone to be `tuned` has its own
-    weights: all of torchvision's train, or those of Lite.tune, with `whole` all. Others share frozen
-    weights. Raises ValueError for an unknown name.
+    weights: all of torchvision's train, or those of Lite.tune, with `whole` all. Others share
+    frozen weights. Raises ValueError for an unknown name.
     """
     by_openvino = inference == "openvino" and not tuned
     if name in shipped.BACKBONES:
@@ -201,9 +201,7 @@ def digest(network: nn.Module) -> str:
     return hashed.hexdigest()[:16]
 
 
-def squash(
-    images: Sequence[Tensor], size: int, device: torch.device | str | None = None
-) -> Tensor:
+def squash(images: Sequence[Tensor], size: int, device: torch.device | str | None = None) -> Tensor:
     """Resize uint8 photos (3, H, W) of any shapes to one batch (B, 3, size, size), antialiased.
 
     On a device, if one is given.

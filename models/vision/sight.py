@@ -22,8 +22,8 @@ class RegionSight(Sight):
     """The CNN features of a photo's boxes, at several resolutions.
 
     `boxes` names the boxes, see models.vision.proposals: "frame" is the whole photo alone. With
-    `crop` each box is cut out and seen alone. With `tuned` the CNN trains as well, with `whole` all of
-    its weights. A trained or tuned CNN is in checkpoints, others in packages.
+    `crop` each box is cut out and seen alone. With `tuned` the CNN trains as well, with `whole` all
+    of its weights. A trained or tuned CNN is in checkpoints, others in packages.
     """
 
     def __init__(

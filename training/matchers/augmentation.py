@@ -81,7 +81,7 @@ class SeenPhotos(Tensors):
 
     def read(self, positions: Sequence[int]) -> list[Tensor]:
         """Read the photos at positions, from memory if they were seen before."""
-        missing = [position for position in positions if position not in self.kept]
+        missing = [k for k in dict.fromkeys(positions) if k not in self.kept]
         fresh = dict(zip(missing, read_photos([self.paths[k] for k in missing]), strict=True))
         photos = {k: pixels.to(self.device) for k, pixels in fresh.items()}
         for position, pixels in photos.items():

@@ -68,8 +68,8 @@ class Preset:
     and choose the best epoch, so that val chooses nothing. photos: take so many of train alone, the
     first ones; None for all. mirrored: half of a batch's photos are
     learned with left and right changed. cropped: a CNN that learns sees a part of each photo, at
-    random, with at least this share of each side. With `labels` it learns from labels as well, of photos
-    that have them. frozen: prefixes of weights that do not learn.
+    random, with at least this share of each side. With `labels` it learns from labels as well, of
+    photos that have them. frozen: prefixes of weights that do not learn.
     """
 
     name: str

@@ -11,9 +11,9 @@ from models.types import PaddedBags
 from training.data import entities
 from training.data.corpus import Corpus
 from training.evaluation.embedding import read_pixels
-from training.matchers.augmentation import Augmentation
 from training.evaluation.measure import measure
 from training.matchers import train as run
+from training.matchers.augmentation import Augmentation
 from training.matchers.build import build
 from training.matchers.frozen import FrozenInputs
 from training.matchers.preset import parse
