@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from io import BytesIO
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from tests.catalogs import Catalogs
     from tests.s3_server import Store
     from tests.servers import Server
+
+os.environ.setdefault("TESSERA_INFERENCE", "torch")  # as where OpenVINO is not installed
 
 settings.register_profile("untimed", deadline=None)  # machines are shared
 settings.load_profile("untimed")

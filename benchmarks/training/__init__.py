@@ -1,4 +1,4 @@
-"""Trainings: their speed on a GPU, and what they give.
+"""Trainings: speed on a GPU, scores and digests.
 
 `digests` shows whether a change leaves training as it was. Each runs alone.
 """

@@ -55,7 +55,7 @@ CLASSES = 1000  # of ImageNet, in the order of torchvision's metadata
 CLASSIFIER = "_fc."  # its name in the packages
 Shared = TypeVar("Shared", bound=nn.Module)
 
-INFERENCES = ("torch", "openvino")
+INFERENCES = ("auto", "torch", "openvino")
 inference = "torch"  # the runtime of frozen Lites on a CPU, in this process
 
 
@@ -98,21 +98,23 @@ def load_pretrained(name: str) -> Pretrained:
 def choose_inference(name: str) -> None:
     """Run later loaded frozen Lites by another library, on a CPU.
 
-    LookupError for openvino where it is not installed, ValueError for a name not in INFERENCES.
+    With "auto" by openvino where it is installed. LookupError for openvino where it is not,
+    ValueError for a name not in INFERENCES.
     """
     global inference  # of the process, as torch's number of threads is
     if name not in INFERENCES:
         raise ValueError(f"unknown inference {name!r}; there are: {', '.join(INFERENCES)}")
-    if name == "openvino":
+    if name == "auto":
+        name = "openvino" if openvino.is_installed() else "torch"
+    elif name == "openvino":
         openvino.library()
     inference = name
 
 
 @cache
-def compile_pyramid(name: str) -> openvino.CompiledPyramid:
+def defer_pyramid(name: str) -> openvino.SharedPyramid:
     """The pyramid of the EfficientNet-Lite of a name, as OpenVINO runs it."""
-    network = load_pretrained(name).network
-    return openvino.CompiledPyramid(network.layers, network.fine)
+    return openvino.SharedPyramid(load_pretrained(name).network)
 
 
 def share_weights(module: Shared) -> Shared:
@@ -148,7 +150,7 @@ def load(name: str, tuned: bool = False, whole: bool = False) -> Backbone:
     elif name in LITES:
         packaged_network = load_pretrained(name).network
         network = copy.deepcopy(packaged_network) if tuned else share_weights(packaged_network)
-        network.compiled = compile_pyramid(name) if by_openvino else None
+        network.compiled = defer_pyramid(name) if by_openvino else None
     else:
         architecture, _, weights = name.partition(":")
         return TorchvisionBackbone(architecture, weights or None).requires_grad_(tuned)

@@ -1,4 +1,4 @@
-"""Photos of a CNN that learns: read once, then seen in parts and mirrored, at random."""
+"""Random parts and mirror images of photos, for a CNN in training."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ AS_THEY_ARE = Augmentation()
 
 
 def crop(pixels: Tensor, least: float) -> Tensor:
-    """Crop a photo (3, H, W) at random, to at least a share of each side."""
+    """Crop a photo (3, H, W) at random, to a share of its sides."""
     shares = torch.rand(4).tolist()
     for axis, share, place in zip((1, 2), shares[:2], shares[2:], strict=True):
         side = pixels.shape[axis]
