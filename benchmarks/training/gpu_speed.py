@@ -1,4 +1,4 @@
-"""Photos a second on a GPU: decoding, features of a matcher, and a network that learns.
+"""Photos a second on a GPU, by kind of work.
 
 python -m benchmarks.training.gpu_speed photos/ models/pretrained/matcher.safetensors
 """
