@@ -36,6 +36,7 @@ def check_rate(rate: str) -> str:
 
 DATA = Path(".tessera")
 Positions = Literal["full", "places", "none"]
+WebhookReach = Literal["public", "any", "none"]
 RateLimit = Annotated[str, AfterValidator(check_rate)]
 
 
@@ -207,6 +208,12 @@ class Settings(RenamedSettings):
         default=False,
         description="Whether clients may name photos by `image_url`, for the service to fetch from "
         "the public internet.",
+    )
+    webhooks: WebhookReach = Field(
+        default="public",
+        description="Where webhooks of collections may post: `public` for https:// on the public "
+        "internet, `any` for http:// and private addresses as well, or `none` "
+        "(operations.md#webhooks).",
     )
     running: PositiveInt = Field(
         default=2,

@@ -371,6 +371,30 @@ export type DeletionOut = {
 };
 
 /**
+ * The last attempt to deliver something.
+ */
+export type Delivery = {
+    /**
+     * The header webhook-id.
+     */
+    id: string;
+    event: string;
+    /**
+     * When, in UTC: 2026-05-01T12:00:00+00:00.
+     */
+    time: string;
+    /**
+     * `failed` is tried again, up to 10 times in three days.
+     */
+    status: 'delivered' | 'failed' | 'given_up';
+    attempts: number;
+    /**
+     * What the receiver answered, or why it was not reached.
+     */
+    detail: string;
+};
+
+/**
  * A photo of a series.
  */
 export type Duplicate = {
@@ -1054,6 +1078,33 @@ export type Models = {
     region_captioner: Model | null;
     grounder: Model | null;
     limits: Limits;
+};
+
+/**
+ * A new webhook, with its secret, which is shown this once.
+ */
+export type NewWebhook = {
+    id: string;
+    url: string;
+    events: Array<string>;
+    /**
+     * When, in UTC.
+     */
+    created: string;
+    /**
+     * False once the receiver has answered 410.
+     */
+    enabled: boolean;
+    /**
+     * Deliveries that are due, or will be.
+     */
+    waiting: number;
+    /**
+     * Deliveries that were given up.
+     */
+    lost: number;
+    last: Delivery | null;
+    secret: string;
 };
 
 /**
@@ -1897,6 +1948,57 @@ export type Unread = {
 export type ValueCount = {
     value: string | number | number | boolean | null;
     count: number;
+};
+
+/**
+ * An address that is told of a collection's imports.
+ */
+export type WebhookIn = {
+    /**
+     * https:// on the public internet, unless TESSERA_WEBHOOKS allows others.
+     */
+    url: string;
+    /**
+     * What it is told of.
+     */
+    events?: Array<'import.finished' | 'import.failed'>;
+    /**
+     * `whsec_` and 24 to 64 bytes in base64; one is made if there is none.
+     */
+    secret?: string | null;
+};
+
+/**
+ * A webhook, without its secret.
+ */
+export type Webhook = {
+    id: string;
+    url: string;
+    events: Array<string>;
+    /**
+     * When, in UTC.
+     */
+    created: string;
+    /**
+     * False once the receiver has answered 410.
+     */
+    enabled: boolean;
+    /**
+     * Deliveries that are due, or will be.
+     */
+    waiting: number;
+    /**
+     * Deliveries that were given up.
+     */
+    lost: number;
+    last: Delivery | null;
+};
+
+/**
+ * The webhooks of a collection, oldest first.
+ */
+export type Webhooks = {
+    webhooks: Array<Webhook>;
 };
 
 /**
