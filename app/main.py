@@ -32,6 +32,7 @@ from app.http.middleware import (
 )
 from app.http.observation import observe
 from app.http.openapi import describe
+from app.http.proxies import ProxyMiddleware
 from app.http.readiness import Readiness
 from app.http.timeouts import TimeoutMiddleware
 from app.imports.fetching import choose_fetch
@@ -107,6 +108,7 @@ def create_app(
     app.openapi = lambda: describe(app, settings.root_path)  # type: ignore[method-assign]  # FastAPI's own way
     _add_middleware(app, settings)
     observe(app, queries=settings.log_queries, audit=AuditLog(settings.audit))
+    app.add_middleware(ProxyMiddleware, trusted=settings.trusted_proxies)
     return app
 
 

@@ -19,7 +19,7 @@ from pydantic import (
 from pydantic_settings import SettingsConfigDict
 
 from app import chosen_model
-from app.settings_names import RenamedSettings
+from app.settings_users import UserSettings
 from index.database.storage import DAY, VERIFY, WAIT, Storage
 from index.items import ITEM_TEXT
 from models import shipped
@@ -40,7 +40,7 @@ WebhookReach = Literal["public", "any", "none"]
 RateLimit = Annotated[str, AfterValidator(check_rate)]
 
 
-class Settings(RenamedSettings):
+class Settings(UserSettings):
     """Settings of this installation; the environment sets them as TESSERA_NAME."""
 
     model_config = SettingsConfigDict(env_prefix="TESSERA_", frozen=True)

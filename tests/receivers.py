@@ -22,9 +22,9 @@ class Receiver:
     headers: dict[str, str] = field(default_factory=dict)  # of answers
     came: Queue[tuple[dict[str, str], bytes]] = field(default_factory=Queue)
 
-    def take(self, secret: str) -> tuple[str, dict[str, Any]]:
+    def take(self, secret: str, seconds: float = 60) -> tuple[str, dict[str, Any]]:
         """The id and the content of the next delivery, its signature verified."""
-        headers, body = self.came.get(timeout=30)
+        headers, body = self.came.get(timeout=seconds)
         content: dict[str, Any] = Webhook(secret).verify(body, headers)
         return headers["webhook-id"], content
 

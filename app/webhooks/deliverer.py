@@ -33,10 +33,12 @@ class Deliverer:
         self._find_engine, self._poster = find_engine, poster
         self._wake, self._ended = Event(), Event()
         self._places = BoundedSemaphore(TOGETHER)
-        self._thread = Thread(target=self._run, name="webhooks", daemon=True)
+        self._thread: Thread | None = None
 
     def start(self) -> None:
         """Begin to deliver."""
+        self._ended.clear()
+        self._thread = Thread(target=self._run, name="webhooks", daemon=True)
         self._thread.start()
 
     def wake(self) -> None:
@@ -47,12 +49,14 @@ class Deliverer:
         """End; what is on its way is due again once its claim ends."""
         self._ended.set()
         self._wake.set()
-        if not self._thread.is_alive():
+        if self._thread is None:
             return
         self._thread.join()
         deadline = time.monotonic() + CLOSING
-        for _ in range(TOGETHER):
-            self._places.acquire(timeout=max(0.0, deadline - time.monotonic()))
+        waits = (max(0.0, deadline - time.monotonic()) for _ in range(TOGETHER))
+        ended = sum(self._places.acquire(timeout=wait) for wait in waits)
+        if ended:
+            self._places.release(ended)
 
     def _run(self) -> None:
         self._wake.wait(FIRST)

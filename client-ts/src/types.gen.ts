@@ -1720,7 +1720,7 @@ export type Session = {
      */
     key_needed: boolean;
     /**
-     * The name of the caller's key; null without one.
+     * The name of the caller's key, or of the user; null without one.
      */
     name: string | null;
     /**

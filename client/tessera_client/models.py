@@ -536,7 +536,8 @@ class Session(BaseModel):
 
     key_needed: Annotated[bool, Field(description="Whether this service needs a key.")]
     name: Annotated[
-        str | None, Field(description="The name of the caller's key; null without one.")
+        str | None,
+        Field(description="The name of the caller's key, or of the user; null without one."),
     ]
     role: Annotated[
         Literal["read", "write", "admin"] | None,

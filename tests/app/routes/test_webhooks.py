@@ -137,9 +137,13 @@ def test_what_is_due_is_delivered_by_the_next_service(
     hook = add(silent, receiver.url)
     import_lines(silent)
     assert silent.get(HOOKS).json()["webhooks"][0]["waiting"] == 1
-    with TestClient(create_app(reaching, engine)) as client:
+    app = create_app(reaching, engine)
+    with TestClient(app) as client:
         assert receiver.take(hook["secret"])[1]["data"]["counts"]["stored"] == 1
         wait_for(client, lambda hook: hook["waiting"] == 0)
+    import_lines(silent)
+    with TestClient(app):  # started again
+        receiver.take(hook["secret"])
 
 
 def test_an_import_whose_webhooks_cannot_be_told_says_so(
