@@ -1,4 +1,4 @@
-"""Settings of users: who signs in elsewhere, and what they may do here."""
+"""Settings of users with a sign-in elsewhere."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ROLES = {f"tessera-{role}": role for role in Role}
 
 
 class UserSettings(RenamedSettings):
-    """Settings of users, known by an issuer's tokens or by a proxy's headers."""
+    """Settings of users, known by tokens or by a proxy's headers."""
 
     trusted_proxies: str = Field(
         default="",

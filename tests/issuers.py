@@ -36,7 +36,7 @@ def publish(key: Any) -> dict[str, Any]:
 
 @dataclass(slots=True)
 class Issuer:
-    """Keys by their ids, and what is published of them."""
+    """Keys by their ids, and their published halves."""
 
     address: str = ""
     keys: dict[str, Any] = field(default_factory=dict)
@@ -51,7 +51,7 @@ class Issuer:
         self.published.append(publish(self.keys[kid]) | {"kid": kid} | fields)
 
     def issue(self, kid: str = "a", kind: str = "RS256", key: Any = None, **claims: Any) -> str:
-        """Issue a token, by default a valid one; None leaves a claim out."""
+        """Issue a token, by default valid; None leaves a claim out."""
         now = int(time.time())
         usual = {"iss": self.address, "aud": AUDIENCE, "sub": "anna", "exp": now + 60, "iat": now}
         all_claims = usual | {"groups": ["tessera-read"]} | claims
@@ -61,7 +61,7 @@ class Issuer:
 
 @contextmanager
 def issue() -> Iterator[Issuer]:
-    """An issuer that listens on a free port, with the key `a`."""
+    """An issuer on a free port, with the key `a`."""
     issuer = Issuer()
 
     class Handler(BaseHTTPRequestHandler):

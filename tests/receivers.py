@@ -15,7 +15,7 @@ from standardwebhooks import Webhook
 
 @dataclass(slots=True)
 class Receiver:
-    """What came, and how it is answered: the statuses in turn, then 204."""
+    """Deliveries, answered with the statuses in turn, then with 204."""
 
     url: str = ""
     statuses: list[int] = field(default_factory=list)
@@ -31,7 +31,7 @@ class Receiver:
 
 @contextmanager
 def receive(path: str = "/hook") -> Iterator[Receiver]:
-    """A receiver that listens on a free port."""
+    """A receiver on a free port."""
     receiver = Receiver()
 
     class Handler(BaseHTTPRequestHandler):

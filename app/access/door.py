@@ -117,7 +117,7 @@ class Door:
 
     @property
     def locked(self) -> bool:
-        """Whether callers have to say who they are."""
+        """Return whether callers need a key or a sign-in."""
         return self.settings.has_users or self.keyring.required
 
     async def caller(
@@ -141,7 +141,7 @@ class Door:
         )
 
     async def _identify_token(self, text: str) -> User:
-        """Return the user of a token of the settings' issuer; Unauthorized for other texts."""
+        """Return the user of a token; Unauthorized for other texts."""
         if self.tokens is None or text.count(".") != 2:
             raise Unauthorized(
                 "this key is not known here; tessera keys list shows which there are"
@@ -233,7 +233,7 @@ EngineDep = Annotated[Engine, Depends(open_engine)]
 
 
 def _open_tokens(settings: Settings) -> TokenVerifier | None:
-    """Make what checks tokens; None without an issuer."""
+    """Make the verifier of tokens; None without an issuer."""
     if settings.oidc_issuer is None:
         return None
     from app.access.tokens import TokenVerifier  # here, as it costs 0.1 s

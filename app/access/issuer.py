@@ -33,14 +33,14 @@ log = logging.getLogger("tessera")
 
 @dataclass(frozen=True, slots=True)
 class SigningKey:
-    """A public key of an issuer, and the algorithms that it may be used with."""
+    """A public key of an issuer, and its algorithms."""
 
     key: Any
     algorithms: tuple[str, ...]
 
 
 class IssuerKeys:
-    """The keys of an issuer by their ids, read again in time. For many threads."""
+    """The keys of an issuer by their ids. For many threads."""
 
     def __init__(self, issuer: str) -> None:
         self.issuer = issuer
@@ -49,7 +49,7 @@ class IssuerKeys:
         self._turn = Lock()
 
     def find(self, kid: str | None) -> SigningKey | None:
-        """Find a key; without an id the only one. Unavailable while none can be read."""
+        """Find a key, without an id the only one; Unavailable without any."""
         if monotonic() - self._read_at > LONGEST or not self._keys:
             raise Unavailable(f"the keys of {self.issuer} cannot be read now; try again later")
         if kid is None and len(self._keys) == 1:
@@ -64,7 +64,7 @@ class IssuerKeys:
         return (old or lacking) and now - self._tried_at > PAUSE
 
     def refresh(self, kid: str | None) -> None:
-        """Read the keys if that is due; a failure is logged, and those before hold."""
+        """Read the keys if due; after a failure those before hold."""
         with self._turn:
             if not self.is_due(kid):  # another thread has just done it
                 return
@@ -97,7 +97,7 @@ def read_keys(issuer: str) -> dict[str | None, SigningKey]:
 
 
 def parse_key(fields: Mapping[str, Any]) -> SigningKey | None:
-    """Parse a public key; None for one that signs no tokens, or by a secret."""
+    """Parse a public key for signatures; None for other keys."""
     algorithms = ALGORITHMS.get(fields.get("kty", ""), ())
     if fields.get("use", "sig") != "sig" or not algorithms:
         return None

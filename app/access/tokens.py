@@ -31,11 +31,11 @@ class TokenVerifier:
 
     @classmethod
     def of(cls, settings: Settings, issuer: str) -> TokenVerifier:
-        """Make what checks the tokens of an issuer."""
+        """Make the verifier of the tokens of an issuer."""
         return cls(settings, IssuerKeys(issuer))
 
     def read_key_id(self, token: str) -> str | None:
-        """Read which key has signed a token; Unauthorized for another issuer's."""
+        """Read the id of a token's key; Unauthorized for another issuer's."""
         try:
             unchecked = jwt.decode_complete(token, options={"verify_signature": False})
         except (PyJWTError, ValueError) as broken:
@@ -47,7 +47,7 @@ class TokenVerifier:
         return kid if isinstance(kid, str) else None
 
     def identify(self, token: str, kid: str | None) -> User:
-        """Return the user of a token, once its signature and its claims are checked.
+        """Return the user of a token after all checks.
 
         Raises Unauthorized or Forbidden, and Unavailable without keys of the issuer.
         """
@@ -86,7 +86,7 @@ class TokenVerifier:
 
 
 def describe_mistake(wrong: Exception, issuer: str) -> str:
-    """Describe why a token is refused."""
+    """Describe the reason for the refusal of a token."""
     if isinstance(wrong, ExpiredSignatureError):
         return f"this token has expired; get another one of {issuer}"
     if isinstance(wrong, ImmatureSignatureError):
@@ -99,7 +99,10 @@ def describe_mistake(wrong: Exception, issuer: str) -> str:
 
 
 def read_claim(claims: Mapping[str, Any], name: str) -> Any:
-    """Read a claim by its name, or by a path such as realm_access.roles; None without it."""
+    """Read a claim by its name or path; None without it.
+
+    A path is `realm_access.roles`, for instance.
+    """
     if name in claims:
         return claims[name]
     value: Any = claims

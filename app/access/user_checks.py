@@ -12,7 +12,7 @@ TAKEN = {"authorization", "cookie", "host", "x-api-key"}  # headers with another
 
 
 def check_users(settings: Settings) -> None:
-    """Raise ValueError for settings of users that contradict each other."""
+    """Raise ValueError for contradictory settings of users."""
     _check_issuer(settings)
     _check_proxy(settings)
     if settings.has_users and settings.open:
@@ -64,7 +64,7 @@ def _check_proxy(settings: Settings) -> None:
 
 
 def _check_network(proxy: str) -> None:
-    """Raise ValueError for what is no address, or the whole internet."""
+    """Raise ValueError for no address, or the whole internet."""
     try:
         network = ip_network(proxy)
     except ValueError as odd:

@@ -1,4 +1,4 @@
-"""Users that sign in elsewhere: their roles and collections by their groups."""
+"""Users with a sign-in elsewhere: roles and collections by their groups."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ EVERYONE = "*"
 
 
 class User(Caller):
-    """A caller that an issuer or a proxy has let in."""
+    """A caller let in by an issuer or a proxy."""
 
     name: Annotated[str, Field(min_length=1, max_length=255, pattern=r"^[^\x00-\x1f\x7f]+$")]
     signed_in_by: Literal["token", "proxy"]
@@ -35,7 +35,7 @@ def make_user(
     groups: Sequence[str],
     collections: Sequence[str] | None,
 ) -> User:
-    """Make a user; Unauthorized for an odd name, Forbidden without role or collections."""
+    """Make a user; Unauthorized for an odd name, Forbidden without a role."""
     roles = settings.user_roles
     granted = [roles[group] for group in (EVERYONE, *groups) if group in roles]
     try:
@@ -56,7 +56,7 @@ def make_user(
 
 
 def identify_proxied(settings: Settings, request: Request) -> User | None:
-    """Return the user that a trusted proxy names; None without the header.
+    """Return the user named by a trusted proxy; None without the header.
 
     Raises Unauthorized for the header of anyone else.
     """
@@ -83,7 +83,7 @@ def _list_values(request: Request, header: str | None) -> list[str] | None:
 
 
 def _read_header(request: Request, header: str) -> str:
-    """Read a header as UTF-8; Unauthorized if it comes twice, as a proxy replaces it."""
+    """Read a header as UTF-8; Unauthorized if it comes twice."""
     values = request.headers.getlist(header)
     if len(values) > 1:
         raise Unauthorized(f"{header} is there {len(values)} times; the proxy has to replace it")

@@ -22,7 +22,7 @@ def webhooks(engine: Engine, name: str) -> WebhooksOut:
 
 
 def add(engine: Engine, name: str, sent: WebhookIn, reach: WebhookReach) -> NewWebhookOut:
-    """Add a webhook; ValueError for an address or a secret that is not allowed."""
+    """Add a webhook; ValueError for a refused address or secret."""
     url, secret = check_url(sent.url, reach), sent.secret or make_secret()
     check_secret(secret)
     events = tuple(dict.fromkeys(sent.events))
@@ -32,7 +32,7 @@ def add(engine: Engine, name: str, sent: WebhookIn, reach: WebhookReach) -> NewW
 
 
 def remove(engine: Engine, name: str, webhook: str) -> None:
-    """Remove a webhook and what waits for it; LookupError without it."""
+    """Remove a webhook and its waiting deliveries; LookupError without it."""
     engine.write(name, lambda home: rows.remove(engine.catalog.writer, home, webhook))
 
 

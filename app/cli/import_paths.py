@@ -84,7 +84,7 @@ class PathImport:
                 watched.wait(seconds, rest=RESTING * (monotonic() - began))
 
     def run(self, paths: Sequence[Place]) -> Tally:
-        """Import paths, and store what the collection's webhooks are told."""
+        """Import paths, and announce the end to the collection's webhooks."""
         announcement = ImportAnnouncement("command", self.tally.counts)
         try:
             self._run(paths)

@@ -1,4 +1,4 @@
-"""Proxies: the addresses of clients behind those that are trusted."""
+"""Proxies: the addresses of clients behind trusted ones."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ LOCAL = "127.0.0.1"  # trusted by default, as by uvicorn
 
 
 class ProxyMiddleware:
-    """Believes trusted proxies, as uvicorn's own option does, and notes who asked.
+    """Believes trusted proxies as uvicorn does, and notes the peer.
 
     uvicorn forgets which host has connected; the headers of users count from a proxy alone.
     """

@@ -42,7 +42,7 @@ def resolve(host: str, port: int) -> list[Address]:
 
 
 def normalise(url: str, thing: str = "a photo") -> str:
-    """Normalise the address of a thing as browsers do (WHATWG); AddressRefused if not valid.
+    """Normalise an address as browsers do (WHATWG); AddressRefused if not valid.
 
     >>> normalise("http://bücher.example/ä b%20c.png")
     'http://xn--bcher-kva.example/%C3%A4%20b%20c.png'

@@ -133,7 +133,7 @@ class Import:
         return self.settings.together_bytes * 4 // 3 + self.settings.text_bytes
 
     async def announce(self, deliverer: Deliverer, request: Request) -> AsyncGenerator[bytes, None]:
-        """Yield status lines, and store what webhooks are told before the last one's end."""
+        """Yield status lines; announce the end before the answer's own."""
         announcement = ImportAnnouncement("request", self.counts)
         store = partial(announce, self.engine.catalog, self.home, announcement)
         try:

@@ -25,7 +25,7 @@ OF_CHANGE = problems(*OF_COLLECTION, *OF_WRITE)
 
 @router.get("/collections/{name}/webhooks")
 def webhooks(name: NameDep, engine: EngineDep) -> WebhooksOut:
-    """The webhooks of a collection, and how their last deliveries went."""
+    """The webhooks of a collection with their last deliveries."""
     return answers.webhooks(engine, name)
 
 
@@ -42,7 +42,7 @@ async def add_webhook(
     settings: SettingsDep,
     caller: CallerDep,
 ) -> NewWebhookOut:
-    """Add an address that is told of finished imports; the answer alone has its secret."""
+    """Add an address for finished imports; the answer alone has its secret."""
     with lanes.writes.place(caller):
         return await lanes.writes.run(answers.add, engine, name, sent, settings.webhooks)
 
@@ -55,7 +55,7 @@ async def remove_webhook(
     lanes: LanesDep,
     caller: CallerDep,
 ) -> None:
-    """Remove a webhook, and what waits to be delivered to it."""
+    """Remove a webhook and its waiting deliveries."""
     webhook = decode_part(id)
     with lanes.writes.place(caller):
         await lanes.writes.run(answers.remove, engine, name, webhook)

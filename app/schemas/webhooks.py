@@ -14,7 +14,7 @@ LONGEST_SECRET = 100  # characters
 
 
 class WebhookIn(RequestBody):
-    """An address that is told of a collection's imports."""
+    """An address for news of a collection's imports."""
 
     most_text = NAMES
 
@@ -67,6 +67,6 @@ class WebhooksOut(BaseModel):
 
 
 class NewWebhookOut(WebhookOut):
-    """A new webhook, with its secret, which is shown this once."""
+    """A new webhook with its secret, shown this once."""
 
     secret: str

@@ -20,7 +20,7 @@ LONGEST_REASON = 500  # characters
 
 @dataclass(slots=True)
 class ImportAnnouncement:
-    """What webhooks are told of an import; with a `reason` it failed."""
+    """The news of an import; with a `reason` it failed."""
 
     source: Literal["request", "command"]
     counts: Mapping[str, int] = field(default_factory=dict)  # by status
@@ -48,7 +48,7 @@ class ImportAnnouncement:
 
 
 def announce(catalog: Catalog, collection: Collection, announcement: ImportAnnouncement) -> int:
-    """Store what the webhooks of a collection are told; return their number."""
+    """Store a delivery for each webhook; return their number."""
     now, message = time.time(), f"msg_{uuid4().hex}"
     body = announcement.write(collection.name, now)
     return webhooks.enqueue(catalog.writer, collection, announcement.event, message, body, now)

@@ -27,7 +27,7 @@ log = logging.getLogger("tessera.webhooks")
 
 
 class Deliverer:
-    """Delivers what is due, from `start` to `close`."""
+    """Delivers due messages from `start` to `close`."""
 
     def __init__(self, find_engine: Callable[[], Engine | None], poster: Poster) -> None:
         self._find_engine, self._poster = find_engine, poster
@@ -46,7 +46,7 @@ class Deliverer:
         self._wake.set()
 
     def close(self) -> None:
-        """End; what is on its way is due again once its claim ends."""
+        """End; unfinished deliveries are due again after their claims."""
         self._ended.set()
         self._wake.set()
         if self._thread is None:
@@ -72,7 +72,7 @@ class Deliverer:
             self._wake.wait(POLLED)
 
     def _send_next(self, engine: Engine) -> bool:
-        """Send the next due delivery on a thread; return whether there was one."""
+        """Send the next due delivery on a thread; False without one."""
         if self._ended.is_set() or not webhooks.has_due(engine.catalog.reader, time.time()):
             return False
         if not self._places.acquire(timeout=POLLED):
@@ -126,6 +126,6 @@ def judge(result: PostResult, attempts: int) -> Status:
 
 
 def choose_wait(attempts: int, asked: float) -> float:
-    """Choose the seconds until the next attempt, up to a tenth more by chance."""
+    """Choose the seconds until the next attempt, partly by chance."""
     wait = SCHEDULE[attempts - 1] * (1 + random.random() / 10)  # noqa: S311 - no secret
     return max(wait, min(asked, SCHEDULE[-1]))

@@ -10,7 +10,7 @@ import ssl
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from ipaddress import ip_address
 from secrets import token_bytes
 from time import monotonic
@@ -31,7 +31,7 @@ SECRET_BYTES = range(24, 65)
 
 @dataclass(frozen=True, slots=True)
 class PostResult:
-    """How a receiver answered; without a status it did not."""
+    """The answer of a receiver; without a status there was none."""
 
     status: int | None
     detail: str
@@ -93,20 +93,20 @@ class Poster:
         return self._trusted
 
 
-def sign(webhook: Webhook, delivery: Delivery, now: datetime) -> dict[str, str]:
+def sign(webhook: Webhook, delivery: Delivery, now: datetime) -> list[tuple[str, str]]:
     """Return the headers of a delivery at a moment in UTC."""
     signature = Signer(webhook.secret).sign(delivery.id, now, delivery.body)
-    return {
-        "Content-Type": "application/json",
-        "User-Agent": "Tessera",
-        "webhook-id": delivery.id,
-        "webhook-timestamp": str(int(now.replace(tzinfo=UTC).timestamp())),
-        "webhook-signature": signature,
-    }
+    return [
+        ("Content-Type", "application/json"),
+        ("User-Agent", "Tessera"),
+        ("webhook-id", delivery.id),
+        ("webhook-timestamp", str(int(now.timestamp()))),
+        ("webhook-signature", signature),
+    ]
 
 
 def check_url(url: str, reach: WebhookReach) -> str:
-    """Normalise the address of a webhook; AddressRefused where the setting does not allow it."""
+    """Normalise the address of a webhook; AddressRefused if not allowed."""
     if reach == "none":
         raise AddressRefused("webhooks are switched off here; TESSERA_WEBHOOKS=public allows them")
     normal = normalise(url, "a webhook")
@@ -127,7 +127,7 @@ def check_url(url: str, reach: WebhookReach) -> str:
 
 
 def _may_be_public(host: str) -> bool:
-    """Return whether a host is a public address, or a name that may have one."""
+    """Return whether a host may have a public address."""
     try:
         return is_public(ip_address(host))
     except ValueError:
@@ -140,7 +140,7 @@ def make_secret() -> str:
 
 
 def check_secret(secret: str) -> None:
-    """Raise ValueError for a secret that is not one of Standard Webhooks."""
+    """Raise ValueError for a secret of another form or size."""
     form = f"secret: it is {SECRET} and {SECRET_BYTES.start} to {SECRET_BYTES[-1]} bytes in base64"
     if not secret.startswith(SECRET):
         raise ValueError(form)

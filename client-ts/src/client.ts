@@ -247,13 +247,13 @@ export class Client extends Searches {
     return this.#write({ method: "PUT", path, ...jsonBody({ pins: sent }) }, options);
   }
 
-  /** The webhooks of a collection, and how their last deliveries went. */
+  /** The webhooks of a collection with their last deliveries. */
   webhooks(name: string, options?: CallOptions): Promise<api.Webhooks> {
     const path = `${pathOf("collections", name)}/webhooks`;
     return this.#write({ method: "GET", path }, options);
   }
 
-  /** Add an address that is told of finished imports; the answer has its secret. */
+  /** Add an address for finished imports; the answer has its secret. */
   addWebhook(
     name: string,
     webhook: api.WebhookIn,
@@ -263,7 +263,7 @@ export class Client extends Searches {
     return this.#write({ method: "POST", path, ...jsonBody(webhook) }, options);
   }
 
-  /** Remove a webhook, and what waits to be delivered to it. */
+  /** Remove a webhook and its waiting deliveries. */
   removeWebhook(name: string, webhook: string, options?: CallOptions): Promise<void> {
     const path = `${pathOf("collections", name)}/webhooks/${encodeURIComponent(webhook)}`;
     return this.#write({ method: "DELETE", path }, options);

@@ -1081,7 +1081,7 @@ export type Models = {
 };
 
 /**
- * A new webhook, with its secret, which is shown this once.
+ * A new webhook with its secret, shown this once.
  */
 export type NewWebhook = {
     id: string;
@@ -1951,7 +1951,7 @@ export type ValueCount = {
 };
 
 /**
- * An address that is told of a collection's imports.
+ * An address for news of a collection's imports.
  */
 export type WebhookIn = {
     /**

@@ -327,7 +327,7 @@ class Models(BaseModel):
 
 
 class NewWebhook(BaseModel):
-    """A new webhook, with its secret, which is shown this once."""
+    """A new webhook with its secret, shown this once."""
 
     id: str
     url: str

@@ -53,7 +53,7 @@ class Webhook:
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """A waiting delivery; `sending` until `due` by the process that claimed it."""
+    """A waiting delivery; `sending` until `due` once a process claimed it."""
 
     id: str
     webhook: str
@@ -93,7 +93,7 @@ def list_webhooks(reader: Engine, collection: Collection) -> list[tuple[Webhook,
 
 
 def remove(writer: Engine, collection: Collection, webhook: str) -> None:
-    """Remove a webhook and what waits for it; LookupError without it."""
+    """Remove a webhook and its waiting deliveries; LookupError without it."""
     with writer.begin() as connection:
         hook = _read_hook(connection, webhook)
         if hook is None or hook.collection != collection.name:
@@ -110,7 +110,7 @@ def listens(reader: Engine, collection: Collection) -> bool:
 def enqueue(
     writer: Engine, collection: Collection, event: str, message: str, body: str, now: float
 ) -> int:
-    """Store a due delivery for each webhook of an event; return their number."""
+    """Store a due delivery for each webhook; return their number."""
     with writer.begin() as connection:
         name = _lock_name(connection, collection) or collection.name
         hooks = [hook for hook in _list_hooks(connection, name) if hook.enabled]
@@ -128,7 +128,7 @@ def has_due(reader: Engine, now: float) -> bool:
 
 
 def claim(writer: Engine, now: float, seconds: float) -> tuple[Webhook, Delivery] | None:
-    """Claim the delivery that is due first, for so many seconds.
+    """Claim the delivery due first, for so many seconds.
 
     Its webhook has no other one on its way. If the process ends meanwhile, it is due again.
     """
@@ -150,7 +150,7 @@ def claim(writer: Engine, now: float, seconds: float) -> tuple[Webhook, Delivery
 
 
 def retry(writer: Engine, delivery: Delivery, outcome: DeliveryOutcome, due: float) -> None:
-    """Store the outcome of a claimed delivery that is due again."""
+    """Store the outcome of a claimed delivery, due again."""
     with writer.begin() as connection:
         hook = _read_hook(connection, delivery.webhook)
         if hook is not None:  # it may have been removed meanwhile
@@ -194,7 +194,7 @@ def transfer(source: Connection, target: Connection) -> None:
 
 
 def _lock_name(connection: Connection, collection: Collection) -> str | None:
-    """Read a collection's name, so that changes of it follow each other."""
+    """Read a collection's name, and lock it for a change."""
     named = select(collections.c.name).where(collections.c.key == collection.key).with_for_update()
     name: str | None = connection.execute(named).scalar_one_or_none()
     return name
@@ -248,8 +248,10 @@ def _drop_oldest(connection: Connection, waiting: Sequence[Delivery], now: float
     """Give up the oldest of too many waiting deliveries."""
     for delivery in waiting[: max(0, len(waiting) - MOST_WAITING + 1)]:
         reason = f"more than {MOST_WAITING:,} deliveries waited"
-        about = delivery.id, delivery.event, now, "given_up", delivery.attempts, reason
-        _settle(connection, delivery, DeliveryOutcome(*about))
+        outcome = DeliveryOutcome(
+            delivery.id, delivery.event, now, "given_up", delivery.attempts, reason
+        )
+        _settle(connection, delivery, outcome)
 
 
 def _name_row(delivery: Delivery) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Literal
+from urllib.parse import quote
 
 from tessera_client.calls.call import Call, model_of, path_of
 from tessera_client.models import (
@@ -74,7 +75,7 @@ def put_pins(name: str, pins: Mapping[str, Sequence[str]]) -> Call[Pins]:
 
 
 def webhooks(name: str) -> Call[Webhooks]:
-    """The webhooks of a collection, and how their last deliveries went."""
+    """The webhooks of a collection with their last deliveries."""
     path = path_of("collections", name, "webhooks")
     return Call("GET", path, model_of(Webhooks), of_collection=False)
 
@@ -86,7 +87,7 @@ def add_webhook(
     events: Sequence[Literal["import.finished", "import.failed"]] | None = None,
     secret: str | None = None,
 ) -> Call[NewWebhook]:
-    """Add an address that is told of finished imports; the answer has its secret."""
+    """Add an address for finished imports; the answer has its secret."""
     sent: dict[str, object] = {"url": url}
     sent |= {} if events is None else {"events": list(events)}
     sent |= {} if secret is None else {"secret": secret}
@@ -95,8 +96,8 @@ def add_webhook(
 
 
 def remove_webhook(name: str, webhook: str) -> Call[None]:
-    """Remove a webhook, and what waits to be delivered to it."""
-    path = path_of("collections", name, "webhooks", webhook)
+    """Remove a webhook and its waiting deliveries."""
+    path = path_of("collections", name, f"webhooks/{quote(webhook, safe='')}")
     return Call("DELETE", path, lambda _: None, of_collection=False)
 
 

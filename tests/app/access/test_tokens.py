@@ -1,4 +1,4 @@
-"""Tokens of the issuer open what their groups may, and no other token does."""
+"""Tokens of the issuer let in, as far as their groups may."""
 
 from __future__ import annotations
 

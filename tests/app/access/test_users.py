@@ -1,4 +1,4 @@
-"""A trusted proxy names users, and no one else can."""
+"""A trusted proxy names users, and no one else does."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ANNA = {"x-forwarded-user": "anna", "x-forwarded-groups": "staff, tessera-write"
 
 @pytest.fixture
 def behind(settings: Settings, engine: Engine, tmp_path: Path) -> Service:
-    """A service that is asked by an address."""
+    """A service and its client at an address."""
     about = {"user_header": "X-Forwarded-User", "groups_header": "X-Forwarded-Groups"}
     about |= {"trusted_proxies": "10.0.0.5,192.168.0.0/24"}
     audit = {"audit": tmp_path / "audit.jsonl"}

@@ -1,4 +1,4 @@
-"""Trusted proxies say who the client is, as uvicorn lets them."""
+"""Trusted proxies name the client, as with uvicorn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Webhooks are told of finished imports, and the service says how that went."""
+"""Webhooks are told of finished imports, again after failures."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def receiver() -> Iterator[Receiver]:
 
 @pytest.fixture
 def told(settings: Settings, engine: Engine) -> Iterator[TestClient]:
-    """A service whose webhooks may reach this machine."""
+    """A service with webhooks to any address."""
     reaching = settings.model_copy(update={"webhooks": "any"})
     with TestClient(create_app(reaching, engine), raise_server_exceptions=False) as client:
         client.put("/collections/shop")

@@ -1,4 +1,4 @@
-"""What webhooks are told survives the end of the process."""
+"""Deliveries of webhooks survive the end of the process."""
 
 from __future__ import annotations
 

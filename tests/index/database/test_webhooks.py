@@ -114,7 +114,7 @@ def test_a_renamed_collection_keeps_webhooks_and_deliveries(
 def test_a_delivery_whose_webhook_is_gone_ends(
     shared: tuple[Catalog, Catalog], home: Collection
 ) -> None:
-    """A removal while it is on its way, and a restored snapshot without it."""
+    """A removal meanwhile, and a restored snapshot."""
     here, there = shared
     enqueue(here, home, "a")
     first = claimed(here, 10.0)
