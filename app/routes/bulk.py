@@ -139,8 +139,8 @@ class Import:
         try:
             async for status in self.statuses(request):
                 yield status
-        except asyncio.CancelledError:
-            announcement.reason = "the service ended"
+        except (asyncio.CancelledError, GeneratorExit):
+            announcement.reason = "the answer was cut off: the service ended, or the client left"
             store()
             raise
         left = "the client left before the end of its lines" if self.left else self.gone

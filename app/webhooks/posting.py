@@ -81,7 +81,7 @@ class Poster:
         except AddressRefused as refused:
             return PostResult(None, str(refused))
         except (httpcore2.TimeoutException, TimeoutError):
-            return PostResult(None, f"no answer within {self._seconds:.0f} seconds")
+            return PostResult(None, f"no answer within {self._seconds:g} seconds")
         except (httpcore2.NetworkError, httpcore2.ProtocolError, OSError, UnicodeError) as failed:
             return PostResult(None, f"not reached: {failed}")
 

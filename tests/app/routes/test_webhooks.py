@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
+from starlette.requests import Request
 from starlette.testclient import TestClient
 
 from app.engine.engine import Engine
+from app.imports.fetching import refuse
 from app.main import create_app
+from app.routes.bulk import Import
 from app.settings import Settings
 from app.webhooks import deliverer
 from index.backup import snapshots as backup
@@ -247,3 +251,30 @@ def test_snapshots_have_webhooks_with_their_secrets(
         home = catalog.names.find("shop")
         [(restored, waiting)] = webhooks.list_webhooks(catalog.reader, home)
         assert (restored.id, restored.secret, waiting) == (hook["id"], hook["secret"], 0)
+
+
+def test_an_import_whose_answer_is_cut_off_is_told_as_failed(
+    told: TestClient, engine: Engine, receiver: Receiver
+) -> None:
+    hook = add(told, receiver.url)
+    state: Any = told.app.state  # type: ignore[attr-defined]  # of FastAPI
+    home = engine.open("shop")
+    work = Import(engine, state.lanes, state.decoders, refuse, state.settings, "shop", home)
+
+    class Sending:
+        """A client in the middle of its lines."""
+
+        async def stream(self) -> AsyncIterator[bytes]:
+            yield LINES.encode()
+            await asyncio.Event().wait()
+
+    async def break_off() -> None:
+        answer = work.announce(state.deliverer, cast("Request", Sending()))
+        assert json.loads(await anext(answer))["status"] == "stored"
+        await answer.aclose()
+
+    asyncio.run(break_off())
+    state.deliverer.wake()
+    content = receiver.take(hook["secret"])[1]
+    assert (content["type"], content["data"]["counts"]) == ("import.failed", {"stored": 1})
+    assert content["data"]["reason"].startswith("the answer was cut off")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
@@ -18,9 +19,10 @@ def test_a_killed_service_delivers_when_it_is_back(tmp_path: Path, small_matcher
     site = Site(tmp_path, "", small_matcher, "")
     home = "/collections/shop/webhooks"
     try:
-        with receive() as receiver:
+        with receive() as receiver, ExitStack() as stack:
             receiver.statuses = [500]
-            process, client = site.serve(webhooks="any")
+            process, first = site.serve(webhooks="any")
+            client = stack.enter_context(closing(first))
             client.put("/collections/shop").raise_for_status()
             hook = client.post(home, json={"url": receiver.url}).json()
             lines = json.dumps({"id": "a", "sentences": ["a red bus"]})
@@ -29,7 +31,7 @@ def test_a_killed_service_delivers_when_it_is_back(tmp_path: Path, small_matcher
             message, _ = receiver.take(hook["secret"])
             process.kill()
             process.wait()
-            _, client = site.serve(webhooks="any")
+            client = stack.enter_context(closing(site.serve(webhooks="any")[1]))
             again, content = receiver.take(hook["secret"], seconds=300)
             assert again == message
             assert content["data"]["counts"] == {"stored": 1}
