@@ -32,6 +32,7 @@ from app.http.middleware import (
 )
 from app.http.observation import observe
 from app.http.openapi import describe
+from app.http.proxies import ProxyMiddleware
 from app.http.readiness import Readiness
 from app.http.timeouts import TimeoutMiddleware
 from app.imports.fetching import choose_fetch
@@ -53,11 +54,14 @@ from app.routes import (
     session,
     snapshots,
     system,
+    webhooks,
 )
 from app.settings import Settings
 from app.settings_names import list_warnings
 from app.telemetry.audit import AuditLog
 from app.telemetry.events import EventLog
+from app.webhooks.deliverer import Deliverer
+from app.webhooks.posting import Poster
 
 # What scripts of other origins may read of an answer, besides what all may.
 READABLE = ("ETag", "Location", "Retry-After", "Content-Range", REQUEST_ID)
@@ -94,8 +98,9 @@ def create_app(
     app.state.readiness, app.state.scrapes = Readiness(settings.ready_seconds), CapacityLimiter(1)
     app.state.lanes, app.state.decoders = Lanes.of(settings), Decoders.of(settings)
     app.state.events = EventLog(settings.events_folder)
+    app.state.deliverer = Deliverer(lambda: app.state.engine, Poster.of(settings))
     answering = (search, regions, products, explain, events)
-    kept = (items, originals, duplicates, edits, bulk, collections, curation, snapshots)
+    kept = (items, originals, duplicates, edits, bulk, collections, curation, webhooks, snapshots)
     for module in (*answering, *kept, system, session, page, endpoint):
         app.include_router(module.router)
     page.serve(app)
@@ -103,6 +108,7 @@ def create_app(
     app.openapi = lambda: describe(app, settings.root_path)  # type: ignore[method-assign]  # FastAPI's own way
     _add_middleware(app, settings)
     observe(app, queries=settings.log_queries, audit=AuditLog(settings.audit))
+    app.add_middleware(ProxyMiddleware, trusted=settings.trusted_proxies)
     return app
 
 
@@ -130,7 +136,10 @@ def _add_middleware(app: FastAPI, settings: Settings) -> None:
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     loading = asyncio.create_task(_load(app)) if app.state.engine is None else None
+    if app.state.settings.webhooks != "none":
+        app.state.deliverer.start()
     yield
+    await asyncio.to_thread(app.state.deliverer.close)
     app.state.lanes.close()
     app.state.readiness.close()
     app.state.decoders.close()

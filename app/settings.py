@@ -19,7 +19,7 @@ from pydantic import (
 from pydantic_settings import SettingsConfigDict
 
 from app import chosen_model
-from app.settings_names import RenamedSettings
+from app.settings_users import UserSettings
 from index.database.storage import DAY, VERIFY, WAIT, Storage
 from index.items import ITEM_TEXT
 from models import shipped
@@ -36,10 +36,11 @@ def check_rate(rate: str) -> str:
 
 DATA = Path(".tessera")
 Positions = Literal["full", "places", "none"]
+WebhookReach = Literal["public", "any", "none"]
 RateLimit = Annotated[str, AfterValidator(check_rate)]
 
 
-class Settings(RenamedSettings):
+class Settings(UserSettings):
     """Settings of this installation; the environment sets them as TESSERA_NAME."""
 
     model_config = SettingsConfigDict(env_prefix="TESSERA_", frozen=True)
@@ -208,6 +209,12 @@ class Settings(RenamedSettings):
         default=False,
         description="Whether clients may name photos by `image_url`, for the service to fetch from "
         "the public internet.",
+    )
+    webhooks: WebhookReach = Field(
+        default="public",
+        description="Where webhooks of collections may post: `public` for https:// on the public "
+        "internet, `any` for http:// and private addresses as well, or `none` "
+        "(operations.md#webhooks).",
     )
     running: PositiveInt = Field(
         default=2,

@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import Connection, Engine, Row, delete, exists, insert, or_, select, update
 
 from index.catalog.revisions import GARBAGE, LIVE, add_collection
-from index.database import curation, deleted_photos, series_rows
+from index.database import curation, deleted_photos, series_rows, webhooks
 from index.database.tables import aliases, collections, settings
 from index.items import (
     Collection,
@@ -177,6 +177,7 @@ class Names:
             deleted_photos.rename(connection, name, new)
             curation.copy(connection, name, new)
             curation.discard(connection, name)
+            webhooks.rename(connection, name, new)
             if alias:
                 connection.execute(insert(aliases), {"name": name, "collection": home.key})
 
@@ -201,6 +202,7 @@ class Names:
             release(connection, home.token)
             deleted_photos.discard(connection, name)
             curation.discard(connection, name)
+            webhooks.discard(connection, name)
 
     def point(self, alias: str, collection: str) -> bool:
         """Point an alias at a collection; return whether the alias is new.
