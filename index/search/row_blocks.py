@@ -19,7 +19,8 @@ ROUNDING = np.float32(2**-23)  # of a number in single precision, up and down
 class RowBlock:
     """Some rows' arrays, as in Rows, cut or copied out.
 
-    Codes are not copied: the rows' own are those of some `fragments` (N,), or all without these.
+    Codes and summaries are not copied: the rows' own are those of some `fragments` (N,), and
+    `summarised` rows (B,), or all without these.
     Of heads, codes, scales and reach are theirs; `rest` is, too, and `noise` is what the codes of
     the rows themselves may be off by, in any number of a fragment. Of regions, each is a row of one
     fragment, and `owners` are the places of their photos among the summaries.
@@ -32,6 +33,7 @@ class RowBlock:
     reach: Floats
     bases: Floats
     summaries: NDArray[np.float16]
+    summarised: Numbers | None = None
     rest: Floats | None = None
     noise: Floats | None = None
     owners: Numbers | None = None
@@ -54,8 +56,9 @@ class RowBlock:
         if isinstance(chosen, slice):
             offsets = rows.offsets[chosen.start : chosen.stop + 1]
             codes, fragments = coded.codes[offsets[0] : offsets[-1]], None
-            offsets = offsets - offsets[0]
+            offsets, summaries, summarised = offsets - offsets[0], rows.summaries[chosen], None
         else:
+            summaries, summarised = rows.summaries, chosen
             codes, fragments = coded.codes, fragments_of(rows.offsets, chosen)
             offsets = offsets_of(rows.offsets[chosen + 1] - rows.offsets[chosen])
         return cls(
@@ -65,7 +68,8 @@ class RowBlock:
             coded.scales[chosen],
             coded.reach[chosen],
             rows.bases[chosen],
-            rows.summaries[chosen],
+            summaries,
+            summarised,
             None if heads is None else heads.rest[chosen],
             None if heads is None else rows.scales[chosen] / np.float32(2),
         )
@@ -85,7 +89,8 @@ class RowBlock:
             coded.scales[photos],
             coded.reach[photos],
             rows.bases[photos],
-            rows.summaries[numbers],
+            rows.summaries,
+            numbers,
             None if heads is None else heads.rest[photos],
             None if heads is None else rows.scales[photos] / np.float32(2),
             owners,

@@ -9,12 +9,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import numkong
 import numpy as np
 from numpy.typing import NDArray
 
-from index.codes import LOW, split_halves, steps
 from index.segments.rows import Numbers, Rows
+from models.scores.half_dots import HalfDots
 from models.scores.kernels import Floats
 
 PAIR, BITS = 2, 4  # numbers of a summary that one code stands for, and the bits of a code
@@ -110,18 +109,14 @@ class Candidates:
         return Candidates(self.rows[mask], self.products[mask])
 
 
-def multiply_summaries(rows: Rows, numbers: Numbers, query: Floats) -> Candidates:
-    """Compute products of some rows' summaries with a query (D,).
+def multiply_summaries(rows: Rows, numbers: Numbers, query: HalfDots) -> Candidates:
+    """Compute products of some rows' summaries with a query's one vector.
 
     In row order.
     """
     numbers = np.sort(numbers)  # neighbours are read in one go
     every = len(numbers) == len(rows)
-    summaries = rows.summaries if every else rows.summaries.take(numbers, axis=0)
-    scale = steps(query[None])  # half precision has no large numbers
-    high, low = np.asarray(numkong.dots_packed(summaries, split_halves(query[None] / scale))).T
-    products: Floats = (scale * (high + low / LOW)).astype(np.float32)
-    return Candidates(numbers, products)
+    return Candidates(numbers, query(rows.summaries, None if every else numbers)[:, 0])
 
 
 def best(promising: Sequence[Candidates], count: int) -> list[Candidates]:
