@@ -109,7 +109,7 @@ class Coded:
         self.score.kernel(
             dots,
             rows.offsets,
-            rows.scales.copy(),  # of an array that is read-only, a kernel is compiled once more
+            rows.scales,
             self.scales,
             row_shifts,
             fragment_shifts,
@@ -121,7 +121,7 @@ class Coded:
 
     def errors(self, rows: RowBlock) -> Floats:
         """The bounds (B,) of the errors of rows' scores from their codes."""
-        sizes = np.diff(rows.offsets)
+        sizes = rows.offsets[1:] - rows.offsets[:-1]
         errors_by_part = rows.errors(len(self.scales), sizes), self.errors_by_row
         images = self.role is SentenceRole.QUERY_IS_SENTENCE
         return self.score.error(ProductErrors(*errors_by_part, sizes, images))
@@ -210,5 +210,7 @@ def compile_kernel(score: Score) -> None:
     vectors, role = np.ones((1, WIDE), np.float32), SentenceRole.QUERY_IS_SENTENCE
     term = QueryPart(vectors, 1.0)
     rows = of_vectors([vectors], [0], [0], "images", score, dimension=WIDE)
-    Coded(term, score, role, rows_have_base=True).estimates(RowBlock.of(rows, slice(0, 1)))
+    part = Coded(term, score, role, rows_have_base=True)
+    for chosen in (slice(0, 1), np.zeros(1, np.int64)):
+        part.estimates(RowBlock.of(rows, chosen))
     exact(score, [vectors], term, role)

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from index.search.regions import regions_of
 from index.segments.heads import Heads
-from index.segments.rows import Numbers, Rows, fragments_of, offsets_of
-from models.scores.kernels import Floats
+from index.segments.rows import Numbers, Rows, fragments_of
+from models.scores.kernels import Floats, compile_loop
 
 ROUNDING = np.float32(2**-23)  # of a number in single precision, up and down
 
@@ -42,12 +42,13 @@ class RowBlock:
         """The errors (B, E) of products of rows with a query."""
         # Sums in single precision, here and in `exact`: of D products, and of what they give.
         width = self.summaries.shape[1]
-        terms = ROUNDING * (width + fragments + sizes)
-        factors = [self.scales, self.reach, terms * (self.bases + 2 * self.reach)]
+        factors = np.empty((len(sizes), 3 if self.rest is None else 5), np.float32)
+        bound_products(self.scales, self.reach, self.bases, sizes, width + fragments, factors)
         if self.rest is not None and self.noise is not None:
             turned = self.reach + self.rest  # ‖v_i‖₂ at most; directions are rounded as well
-            factors += [self.rest, self.noise + 2 * ROUNDING * width * turned]
-        return np.stack(factors, axis=1).astype(np.float32)
+            factors[:, 3] = self.rest
+            factors[:, 4] = self.noise + 2 * ROUNDING * width * turned
+        return factors
 
     @classmethod
     def of(cls, rows: Rows, chosen: slice | Numbers, heads: Heads | None = None) -> RowBlock:
@@ -59,15 +60,16 @@ class RowBlock:
             offsets, summaries, summarised = offsets - offsets[0], rows.summaries[chosen], None
         else:
             summaries, summarised = rows.summaries, chosen
-            codes, fragments = coded.codes, fragments_of(rows.offsets, chosen)
-            offsets = offsets_of(rows.offsets[chosen + 1] - rows.offsets[chosen])
+            codes = coded.codes
+            fragments, offsets = fragments_of(rows.offsets, chosen)
         return cls(
             codes,
             fragments,
             offsets,
-            coded.scales[chosen],
-            coded.reach[chosen],
-            rows.bases[chosen],
+            # Of arrays that are read-only, as slices would be, kernels are compiled once more.
+            np.array(coded.scales[chosen]),
+            np.array(coded.reach[chosen]),
+            np.array(rows.bases[chosen]),
             summaries,
             summarised,
             None if heads is None else heads.rest[chosen],
@@ -96,3 +98,13 @@ class RowBlock:
             owners,
         )
         return block, offsets
+
+
+@compile_loop
+def bound_products(
+    scales: Floats, reach: Floats, bases: Floats, sizes: Numbers, terms: int, out: Floats
+) -> None:
+    """Write the first three factors (B, ≥ 3) of RowBlock.errors."""
+    for b in range(len(sizes)):
+        out[b, 0], out[b, 1] = scales[b], reach[b]
+        out[b, 2] = ROUNDING * (terms + sizes[b]) * (bases[b] + 2 * reach[b])

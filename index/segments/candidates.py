@@ -87,14 +87,16 @@ class Structure:
             bits = np.packbits(allowed, bitorder="little")
             parameters = faiss.SearchParametersIVF(sel=faiss.IDSelectorBitmap(bits))
         faiss.omp_set_num_threads(1)  # for this thread: requests run in parallel
-        products, rows = self.index.search(
-            _pad(query[None], self.index.d),
-            min(count, self.index.ntotal),
-            params=parameters,
-        )
+        count = min(count, self.index.ntotal)
+        products, rows = np.empty(count, np.float32), np.empty(count, np.int64)
+        padded, pointer = _pad(query[None], self.index.d), faiss.swig_ptr
+        # Not by FAISS's wrapper, which checks and copies what is right already.
+        self.index.search_c(1, pointer(padded), count, pointer(products), pointer(rows), parameters)
+        found = Candidates(rows, products)
         # FAISS pads with -1; and its file is mapped, on a disk that may fail.
-        real = (rows[0] >= 0) & (rows[0] < self.index.ntotal)
-        return Candidates(rows[0][real].astype(np.int64), products[0][real])
+        if rows.min() < 0 or rows.max() >= self.index.ntotal:
+            return found.only((rows >= 0) & (rows < self.index.ntotal))
+        return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,19 +58,26 @@ class Shorts:
     def multiply(self, stored: Bytes, numbers: Numbers, count: int) -> NDArray[np.int32]:
         """Products with `count` stored vectors, of some numbers or all of them."""
         out = np.empty((count, self._width), np.int32)
-        multiply(stored, numbers, self._shorts, out)
+        inside = multiply(stored, numbers, self._shorts, out)
+        assert inside
         return out
 
 
 @compile_loop
 def multiply(
     stored: Bytes, numbers: Numbers, shorts: NDArray[np.int16], out: NDArray[np.int32]
-) -> None:
-    """Write products of some numbered vectors, or of the first ones, into out (N, columns)."""
+) -> bool:
+    """Write products of some numbered vectors, or of the first ones, into out (N, columns).
+
+    False if there is no vector of one of the numbers.
+    """
     D, columns = stored.shape[1], out.shape[1]
     chunks = -(-D // CHUNK)
     for n in range(len(out)):
-        row = stored.ctypes.data + D * (numbers[n] if len(numbers) else n)
+        number = numbers[n] if len(numbers) else n
+        if number < 0 or number >= len(stored):
+            return False
+        row = stored.ctypes.data + D * number
         for first in range(0, columns, WIDEST):
             arguments = (
                 row,
@@ -88,21 +95,26 @@ def multiply(
                 by_8(*arguments)
             else:
                 by_12(*arguments)
+    return True
 
 
 @compile_loop
-def multiply_halves(stored: Halves, numbers: Numbers, query: Floats, out: Floats) -> None:
+def multiply_halves(stored: Halves, numbers: Numbers, query: Floats, out: Floats) -> bool:
     """Write products of some numbered vectors, or of the first ones, into out (N, T).
 
-    The query's vectors are as `spread` gives them.
+    The query's vectors are as `spread` gives them. False if there is no vector of a number.
     """
     D, T = stored.shape[1], out.shape[1]
     spans = -(-D // SPAN)
     for n in range(len(out)):
-        row = stored.ctypes.data + 2 * D * (numbers[n] if len(numbers) else n)
+        number = numbers[n] if len(numbers) else n
+        if number < 0 or number >= len(stored):
+            return False
+        row = stored.ctypes.data + 2 * D * number
         for t in range(T):
             vector = query.ctypes.data + 4 * SPAN * spans * t
             out[n, t] = multiply_half(row, vector, spans, 2 * (D - SPAN))
+    return True
 
 
 def spread(vectors: Floats) -> Floats:

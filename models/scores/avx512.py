@@ -48,6 +48,7 @@ class Quads:
 
     def multiply(self, stored: Bytes, numbers: Numbers, count: int) -> NDArray[np.int32]:
         """Products with `count` stored vectors, of some numbers or all of them."""
+        assert not len(numbers) or 0 <= numbers.min() <= numbers.max() < len(stored)
         out = np.empty((LANES * -(-count // LANES), self._width), np.int32)
         multiply(stored, numbers, count, self._starts, self._quads, self._shifts, out)
         return out[:count]

@@ -44,7 +44,6 @@ class ByteDots:
         assert stored.shape[1] == self._dimension
         listed = np.empty(0, np.int64) if numbers is None else numbers
         count = len(stored) if numbers is None else len(numbers)
-        assert not len(listed) or 0 <= listed.min() <= listed.max() < len(stored)
         return self._packed.multiply(stored, listed, count)
 
 

@@ -52,9 +52,9 @@ class HalfDots:
             scaled: Floats = ((high + low / LOW) * self._scales).astype(np.float32)
             return scaled
         listed = np.empty(0, np.int64) if numbers is None else numbers
-        assert not len(listed) or 0 <= listed.min() <= listed.max() < len(stored)
         out = np.empty((len(stored) if numbers is None else len(numbers), self._count), np.float32)
-        multiply_halves(stored.view(np.int16), listed, self._vectors, out)
+        inside = multiply_halves(stored.view(np.int16), listed, self._vectors, out)
+        assert inside
         return out
 
 
