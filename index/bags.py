@@ -65,7 +65,7 @@ def unpack_together(packed: Sequence[bytes], dimension: int) -> list[NDArray[np.
 
 
 def unpack_joined(packed: Sequence[bytes], dimension: int) -> tuple[NDArray[np.float32], list[int]]:
-    """Unpack many arrays into one (N, D); also where each begins in it, and the end."""
+    """Unpack many arrays into one (N, D), with their offsets in it."""
     long = 2 * dimension  # bytes of a vector
     if all(data[:1] == HALF and len(data) % long == 1 for data in packed):
         numbers = np.frombuffer(b"".join([memoryview(data)[1:] for data in packed]), "<f2")

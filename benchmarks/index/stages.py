@@ -1,4 +1,4 @@
-"""Stages of a search over photos: processor time, next to the time to read what they read.
+"""Stages of a search over photos: their processor time and its floor.
 
     python -m benchmarks.index.stages --real .bench/real --work .bench/work --photos 20000
 
@@ -61,7 +61,7 @@ HTTP = {
 
 @dataclass(slots=True)
 class Watch:
-    """Milliseconds of a thread's processor time in watched functions, since the last reset."""
+    """Milliseconds of processor time in watched functions."""
 
     spent: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
 
@@ -97,7 +97,7 @@ class Watch:
 
 
 def measure(ask: Callable[[Any], object], queries: Sequence[Any], watch: Watch) -> dict[str, Any]:
-    """The median milliseconds of each stage, cold and warm, and of the answer by the clock."""
+    """Ask queries cold and warm; return the median milliseconds of each stage."""
     other, taken = np.ones(OTHER), defaultdict[str, list[float]](list)
     ask(queries[0])
     for query in queries[1:]:
@@ -115,7 +115,7 @@ def measure(ask: Callable[[Any], object], queries: Sequence[Any], watch: Watch) 
 
 
 def measure_index(source: GrownCollection, asked: argparse.Namespace) -> dict[str, Any]:
-    """Stages of the index, and the bytes that each reads."""
+    """Measure stages of the index."""
     engine, watch, kinds = Tessera(), Watch(), dict[str, Any]()
     store(engine, source, asked.work, TimeLimits())
     engine.open(source, place(engine, source, asked.work))
@@ -129,7 +129,7 @@ def measure_index(source: GrownCollection, asked: argparse.Namespace) -> dict[st
 
 
 def count_bytes(engine: Tessera, source: GrownCollection, kind: str) -> dict[str, float]:
-    """The bytes that stages read, at least."""
+    """The least bytes of stages, read from memory."""
     rows, D = len(source), source.dimension
     chosen = candidates.count_candidates(rows, 10, int(kind.split()[0]))
     structures = [
@@ -184,7 +184,7 @@ def read_texts(real: Real, count: int) -> dict[str, list[str]]:
 
 
 def tabulate(measured: dict[str, Any]) -> list[str]:
-    """Rows of the page: each stage in microseconds, cold and warm, and its floor."""
+    """Rows of the page: microseconds of each stage, and its floor."""
     rows = []
     for part, stages in (("index", INDEX), ("HTTP", HTTP)):
         kinds = measured[part]
@@ -219,8 +219,8 @@ SAYS = (
     "medians: cold, after 128 MB of other memory were read, and warm, when the same query is asked "
     "again. Stages are the processor's time of one thread; a floor is the bytes that a stage reads "
     "over the bandwidth of one thread, {read_one:.1f} GB/s, for 12 and for 2 words. Over HTTP, a "
-    "warm query's vectors are remembered, and the rest is that of the process, which is the client, "
-    "too. The machine's load was {load:.0f} on {cores} cores."
+    "warm query's vectors are remembered, and the rest is that of the process, with the client. "
+    "The machine's load was {load:.0f} on {cores} cores."
 )
 
 

@@ -171,7 +171,7 @@ class Hit:
         return self.item, 0 if self.request.side == "images" else self.position, 0
 
     def by_place(self) -> tuple[float, str, int, int]:
-        """Its key as a plain tuple, which sorts sooner."""
+        """Its key as a plain tuple, to sort quickly."""
         return -self.score, self.item, self.position, self.region or 0
 
     def by_score(self) -> tuple[float, str, int]:

@@ -192,7 +192,7 @@ def join(parts: Sequence[Rows], allocate: Allocate) -> Rows:
 
 
 def fragments_of(offsets: Numbers, rows: Numbers) -> tuple[Numbers, Numbers]:
-    """List the fragments of some rows by number, row by row, and each row's offsets in the list."""
+    """List the numbers of some rows' fragments, with offsets in the list."""
     places = np.empty(len(rows) + 1, np.int64)
     fragments = np.empty(count_fragments(offsets, rows, places), np.int64)
     list_fragments(offsets, rows, places, fragments)
@@ -201,7 +201,7 @@ def fragments_of(offsets: Numbers, rows: Numbers) -> tuple[Numbers, Numbers]:
 
 @compile_loop
 def count_fragments(offsets: Numbers, rows: Numbers, places: Numbers) -> int:
-    """Write where the fragments of each row begin in a list of them all; return their number."""
+    """Write rows' offsets in a list of their fragments; return its length."""
     places[0] = 0
     for b in range(len(rows)):
         places[b + 1] = places[b] + offsets[rows[b] + 1] - offsets[rows[b]]

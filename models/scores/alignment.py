@@ -211,7 +211,10 @@ def phrase(
     similarity: Sequence[float],
     group_links: Sequence[Link],
 ) -> Phrase:
-    """One group's phrase, with its region if it earned a box; similarity is its own, (R,)."""
+    """One group's phrase, with its region if it earned a box.
+
+    similarity is that of its content words, (R,).
+    """
     places = [sentence.places[fragment] for fragment in group.fragments]
     spans = [place for place in places if isinstance(place, Span)]
     wholes = [link.whole for link in group_links if link.whole is not None]

@@ -56,7 +56,7 @@ class Shorts:
 
 @compile_loop
 def fetch(address: int, size: int) -> None:
-    """Let the processor load some bytes into its caches, whether or not they can be read."""
+    """Load some bytes into the processor's caches; any address will do."""
     for line in range(0, size, LINE):
         prefetch(address + line)
 
@@ -65,7 +65,7 @@ def fetch(address: int, size: int) -> None:
 def multiply(
     stored: Bytes, numbers: Numbers, shorts: NDArray[np.int16], out: NDArray[np.int32]
 ) -> bool:
-    """Write products of some numbered vectors, or of the first ones, into out (N, columns).
+    """Write products of some numbered vectors, or the first ones, into out.
 
     False if there is no vector of one of the numbers.
     """
@@ -100,7 +100,7 @@ def multiply(
 
 @compile_loop
 def multiply_halves(stored: Halves, numbers: Numbers, query: Floats, out: Floats) -> bool:
-    """Write products of some numbered vectors, or of the first ones, into out (N, T).
+    """Write products of some numbered vectors, or the first ones, into out.
 
     The query's vectors are as `spread` gives them. False if there is no vector of a number.
     """
@@ -120,7 +120,7 @@ def multiply_halves(stored: Halves, numbers: Numbers, query: Floats, out: Floats
 
 
 def spread(vectors: Floats) -> Floats:
-    """Pad a query's vectors (T, D) to whole spans; the last one overlaps the one before."""
+    """Pad a query's vectors (T, D) to whole spans; the last one overlaps."""
     T, D = vectors.shape
     whole = D - D % SPAN
     padded = np.zeros((T, -(-D // SPAN) * SPAN), np.float32)
@@ -152,7 +152,7 @@ def tile(columns: int) -> Any:
 
 @intrinsic
 def multiply_half(_typing, _row, _query, _spans, _last):  # type: ignore[no-untyped-def]
-    """A product of a stored vector in half precision with one in single precision.
+    """A product of vectors in half and in single precision.
 
     Its arguments are their addresses, the number of spans, and how many bytes behind the stored
     vector's address the last span begins.

@@ -1,4 +1,4 @@
-"""Dot products of vectors in 8 bits: by AVX-512's vpdpbusd or AVX2 where a processor has it.
+"""Dot products of vectors in 8 bits, by AVX-512, AVX2 or numkong.
 
 A few vectors of a query are multiplied with many stored ones, which are read in place, in any
 order. Other processors' products come from numkong, of copies. All ways give the same integers.

@@ -1,4 +1,4 @@
-"""Dot products of vectors in half precision with a query's in single precision.
+"""Dot products of vectors in half and in single precision.
 
 Stored vectors are read in place, in any order, where a processor has AVX2 and converts half
 precision. Other processors' products come from numkong, of copies, with the query's vectors as two

@@ -22,7 +22,7 @@ HALVES = ir.VectorType(ir.HalfType(), FLOATS)
 
 
 class Loop:
-    """Writes a loop over the parts of a stored vector, in which sums stay in registers."""
+    """Writes a loop over a stored vector, with sums in registers."""
 
     def __init__(self, builder: Any, row: Any, query: Any, count: Any, last: Any) -> None:
         self.builder, self.row, self.query = builder, row, query
@@ -66,14 +66,14 @@ class Loop:
         return self.write(ir.Constant(SINGLES, [0.0] * FLOATS), SPAN // FLOATS, add)
 
     def place(self, part: Any, size: int) -> Any:
-        """The address of a part of the stored vector; the last one ends with the vector."""
+        """The address of a part; the last one ends with the vector."""
         builder = self.builder
         behind = builder.mul(part, LONG(size))
         inside = builder.icmp_signed("<", behind, self.last)
         return builder.add(self.row, builder.select(inside, behind, self.last))
 
     def write(self, zero: Any, count: int, add: Any) -> list[Any]:
-        """Write the loop; `add` gets the number of a part, and the sums before."""
+        """Write the loop; `add` gets a part's number, and the sums before."""
         builder, before = self.builder, self.builder.block
         loop = builder.append_basic_block("part")
         builder.branch(loop)
@@ -93,7 +93,7 @@ class Loop:
 
 
 def store(builder: Any, sums: Sequence[Any], out: Any) -> None:
-    """Add the numbers of each register up, and write the totals behind an address."""
+    """Add up the numbers of each register, and write the totals."""
     for start in range(0, len(sums), 4):
         four = [sums[min(start + number, len(sums) - 1)] for number in range(4)]
         pairs = [add_neighbours(builder, *four[:2]), add_neighbours(builder, *four[2:])]
@@ -120,7 +120,7 @@ def shuffle(builder: Any, left: Any, right: Any, places: Sequence[int]) -> Any:
 
 
 def load(builder: Any, kind: Any, address: Any, offset: int) -> Any:
-    """The value some bytes behind an address, which need not be aligned."""
+    """The value some bytes behind an address, aligned or not."""
     return builder.load(pointer(builder, kind, address, offset), align=1)
 
 

@@ -1,4 +1,4 @@
-"""The processor that numba compiles for."""
+"""The processor, as numba compiles for it."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def word_groups(sentence: FragmentBag) -> list[Group]:
 
 @lru_cache(maxsize=64)  # all hits of a search have the same
 def group_words(labels: tuple[str, ...], places: Sequence[Box | Span]) -> tuple[Group, ...]:
-    """The groups of `word_groups`, by the labels and places of a sentence's fragments."""
+    """The groups of fragments with some labels and places."""
     groups: list[Group] = []
     waiting: tuple[int, ...] = ()
     starts = [place.start for place in places if isinstance(place, Span)]

@@ -49,7 +49,7 @@ def test_every_search_finds_its_kernel_compiled(
 
 
 def native_products(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """Let products of vectors be compiled once more: of bytes by AVX-512 and AVX2, of halves."""
+    """Compile products once more: of bytes by AVX-512 and AVX2, of halves."""
     loops = []
     for module, name in ((avx512, "multiply"), (avx2, "multiply"), (half_dots, "multiply_halves")):
         loop: Any = compile_loop(getattr(module, name).py_func)

@@ -14,7 +14,7 @@ ways = pytest.mark.parametrize("way", WAYS)
 
 
 def packed(way, query):
-    """A query for a processor's instructions; skips where it lacks them."""
+    """A query for a processor's instructions, else a skipped test."""
     kind, features = WAYS[way]
     if not has(*features):
         pytest.skip(f"this processor has no {way}")
