@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from functools import wraps
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -33,6 +33,9 @@ from benchmarks.index.race import TimeLimits, place, store
 from index.segments import candidates
 from training.markdown import line
 from training.report import measurements
+
+if TYPE_CHECKING:
+    from app.engine.engine import Engine
 
 KINDS = ("12 words", "2 words")
 OTHER = 2**24  # numbers that are read before a cold search: 128 MB
@@ -151,18 +154,11 @@ def measure_http(source: GrownCollection, asked: argparse.Namespace) -> dict[str
     """Stages of answers over HTTP, with a new text each time."""
     import httpx
 
-    from app.engine.engine import Engine
     from app.settings import Settings
     from benchmarks.service.sentence_search import serve
 
-    folder = asked.work / f"{source.key}--http"
-    settings = Settings(data=folder, captioner=None, region_captioner=None, grounder=None)
-    engine, watch, kinds = Engine.load(settings), Watch(), dict[str, Any]()
-    home = engine.open("default", create=True)
-    if engine.catalog.count(home) < len(source):
-        for batch in batches(source, BATCH):
-            engine.catalog.put_many(home, batch)
-    engine.indexes.build()
+    engine, watch, kinds = open_service(source, asked.work), Watch(), dict[str, Any]()
+    settings = Settings(captioner=None, region_captioner=None, grounder=None)
     engine.serve()
     with serve(settings, engine) as address, httpx.Client(base_url=address, timeout=60) as client:
 
@@ -174,6 +170,22 @@ def measure_http(source: GrownCollection, asked: argparse.Namespace) -> dict[str
                 kinds[kind] = measure(ask, texts, watch)
     engine.close()
     return kinds
+
+
+def open_service(source: GrownCollection, work: Path) -> Engine:
+    """Open a service's engine over the collection, stored if it is missing."""
+    from app.engine.engine import Engine
+    from app.settings import Settings
+
+    folder = work / f"{source.key}--service"
+    settings = Settings(data=folder, captioner=None, region_captioner=None, grounder=None)
+    engine = Engine.load(settings)
+    home = engine.open("default", create=True)
+    if engine.catalog.count(home) < len(source):
+        for batch in batches(source, BATCH):
+            engine.catalog.put_many(home, batch)
+    engine.indexes.build()
+    return engine
 
 
 def read_texts(real: Real, count: int) -> dict[str, list[str]]:

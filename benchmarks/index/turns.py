@@ -5,7 +5,9 @@
 
 A process of each checkout opens the same store, which this checkout builds if it is missing, and
 both answer the same queries one after the other. Prints medians of the processor's time and of the
-clock, the median ratio of the other checkout to this one, and how many answers differ.
+clock, the median ratio of the other checkout to this one, and how many answers differ. With
+--service, texts whose vectors are remembered are answered as by /search/image, with links, boxes
+and JSON, without HTTP itself.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -29,25 +31,60 @@ from benchmarks.index import questions
 from benchmarks.index.bags import Real
 from benchmarks.index.growth import GrownCollection
 from benchmarks.index.race import TimeLimits, place, store
+from models.text.queries import Query
 
 WARM = 40  # queries that are not counted
 READY = "ready"
 
 
+Ask = Callable[[Any], list[Any]]
+
+
 def answer(source: GrownCollection, asked: argparse.Namespace) -> None:
     """Answer queries by lines of their kinds and numbers."""
-    engine = Tessera()
-    engine.open(source, place(engine, source, asked.work))
-    queries = {kind: questions.read(source.real, kind, asked.queries) for kind in asked.kinds}
+    open_part = open_service if asked.service else open_index
+    search, queries = open_part(source, asked)
     print(READY, flush=True)
     for row in sys.stdin:
         kind, number = json.loads(row)
         query = queries[kind][number % len(queries[kind])]
         clock, spent = time.perf_counter(), time.thread_time()
-        found = [int(item) for item in engine.search(query, 10)]
+        found = search(query)
         spent, clock = time.thread_time() - spent, time.perf_counter() - clock
         print(json.dumps([1_000 * spent, 1_000 * clock, found]), flush=True)
-    engine.close()
+
+
+def open_index(
+    source: GrownCollection, asked: argparse.Namespace
+) -> tuple[Ask, dict[str, list[Query]]]:
+    """Open the index, for embedded queries."""
+    engine = Tessera()
+    engine.open(source, place(engine, source, asked.work))
+    queries = {kind: questions.read(source.real, kind, asked.queries) for kind in asked.kinds}
+    return lambda query: [int(item) for item in engine.search(query, 10)], queries
+
+
+def open_service(
+    source: GrownCollection, asked: argparse.Namespace
+) -> tuple[Ask, dict[str, list[str]]]:
+    """Open a service's engine, for texts; answers are whole ones, as JSON."""
+    from app.answers.photos import search_images
+    from app.engine.engine import Engine
+    from app.schemas.search import ImageSearch
+    from app.settings import Settings
+
+    folder = asked.work / f"{source.key}--service"
+    settings = Settings(data=folder, captioner=None, region_captioner=None, grounder=None)
+    engine = Engine.load(settings)
+    engine.serve()
+
+    def search(text: str) -> list[Any]:
+        found = search_images(engine, ImageSearch(text=text, limit=10), None)
+        return [found.model_dump_json(by_alias=True)]
+
+    long = [text for text in source.real.texts if len(text.split()) == questions.LONG]
+    short, _ = questions.phrases(source.real.texts[: questions.PARSED], WARM)
+    return search, {"12 words": long[:WARM], "2 words": short[:WARM]}
 
 
 @contextmanager
@@ -100,6 +137,13 @@ def compare(processes: Sequence[subprocess.Popen[str]], kind: str, count: int) -
     )
 
 
+def build_service(source: GrownCollection, work: Path) -> None:
+    """Store the collection for a service, with this checkout's code."""
+    from benchmarks.index import stages
+
+    stages.open_service(source, work).close()
+
+
 def main() -> None:
     """Compare, or answer one of the two comparing processes."""
     parser = argparse.ArgumentParser(
@@ -112,6 +156,7 @@ def main() -> None:
     parser.add_argument("--queries", type=int, default=200)
     parser.add_argument("--kinds", nargs="+", default=["12 words", "2 words", "negated"])
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--service", action="store_true", help="whole answers to texts")
     parser.add_argument("--answer", action="store_true", help=argparse.SUPPRESS)
     asked = parser.parse_args()
     machine.use(asked.threads)
@@ -119,8 +164,11 @@ def main() -> None:
     if asked.answer:
         answer(source, asked)
         return
-    engine = Tessera()
-    store(engine, source, asked.work, TimeLimits())
+    if asked.service:
+        build_service(source, asked.work)
+        asked.kinds = [kind for kind in asked.kinds if kind != "negated"]
+    else:
+        store(Tessera(), source, asked.work, TimeLimits())
     here = Path(__file__).parent.parent.parent
     with answering(asked.other.resolve()) as other, answering(here) as ours:
         for kind in asked.kinds:
