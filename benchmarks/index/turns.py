@@ -79,7 +79,7 @@ def open_service(
     engine.serve()
 
     def search(text: str) -> list[Any]:
-        found = search_images(engine, ImageSearch(text=text, limit=10), None)
+        found = search_images(engine, ImageSearch.model_validate({"text": text, "limit": 10}), None)
         return [found.model_dump_json(by_alias=True)]
 
     long = [text for text in source.real.texts if len(text.split()) == questions.LONG]

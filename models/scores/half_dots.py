@@ -13,7 +13,8 @@ import numkong
 import numpy as np
 from numpy.typing import NDArray
 
-from models.scores.avx2 import SPAN, multiply_halves, spread
+from models.scores.avx2 import multiply_halves, spread
+from models.scores.instructions import SPAN
 from models.scores.kernels import Floats
 from models.scores.processor import has
 

@@ -79,7 +79,7 @@ class Loop:
         builder.branch(loop)
         builder.position_at_end(loop)
         part, *sums = (builder.phi(kind) for kind in (LONG, *[zero.type] * count))
-        added = add(part, sums)
+        added: list[Any] = add(part, sums)
         following = builder.add(part, LONG(1))
         for phi, start, end in zip(
             (part, *sums), (LONG(0), *[zero] * count), (following, *added), strict=True
