@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from benchmarks.index import stages
 from benchmarks.index.curves import draw
 from benchmarks.index.fidelity import CANDIDATES
-from training.markdown import line, section
+from training import markdown
+from training.markdown import line
 from training.report import measurements
 
 Measurement = dict[str, Any]
+section = partial(markdown.section, level=2)
 
 NAMES = {
     "tessera": "Tessera",
