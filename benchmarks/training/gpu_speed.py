@@ -1,5 +1,7 @@
 """Photos a second on a GPU, by kind of work.
 
+Decoding, features of a matcher, and a network in training.
+
 python -m benchmarks.training.gpu_speed photos/ models/pretrained/matcher.safetensors
 """
 
@@ -8,6 +10,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from statistics import median
 
@@ -65,7 +68,7 @@ def main() -> None:
     for size in SIZES:
         for whole in (False, True):
             network = backbones.load("lite2", tuned=True, whole=whole).to(device)
-            speed = measure(lambda n=network, s=size: learn(n, photos, s, device), len(photos))
+            speed = measure(partial(learn, network, photos, size, device), len(photos))
             part = "all of Lite2" if whole else "the upper half of Lite2"
             print(f"{part} learns at {size} pixels: {speed:.0f} photos a second")
 
