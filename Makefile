@@ -126,7 +126,7 @@ $(VENV)/cuda.options: | $(VENV)/uv.stamp
 
 $(VENV)/$(TARGET).stamp: requirements.lock pyproject.toml | $(OPTIONS)
 	@echo "Installing pinned dependencies ..."
-	$(UV) --editable .
+	$(UV) --editable ".$(if $(filter cpu,$(TARGET)),[openvino])"
 	@touch $@
 
 $(VENV)/test.stamp: $(VENV)/$(TARGET).stamp

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from tests.s3_server import Store
     from tests.servers import Server
 
+os.environ.setdefault("TESSERA_INFERENCE", "torch")  # as where OpenVINO is not installed
+
 settings.register_profile("untimed", deadline=None)  # machines are shared
 settings.load_profile("untimed")
 

@@ -149,4 +149,5 @@ OPTIONS: dict[str, Any] = {
     "timeout_keep_alive": KEEP_ALIVE,
     "timeout_graceful_shutdown": 5,  # then requests that are still being answered are cut
     "access_log": False,
+    "proxy_headers": False,  # ProxyMiddleware does so
 }

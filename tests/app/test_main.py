@@ -74,6 +74,7 @@ def test_reference_describes_every_route_and_body(app: FastAPI, client: TestClie
     routes |= {"/livez", "/items/delete", "/collections/{name}", "/collections/{name}/imports"}
     routes |= {"/aliases", "/aliases/{name}", "/duplicates", "/items/{id}/original"}
     routes |= {"/collections/{name}/synonyms", "/collections/{name}/pins", "/events/clicks"}
+    routes |= {"/collections/{name}/webhooks", "/collections/{name}/webhooks/{id}"}
     assert set(document["paths"]) == routes
     referred = set(re.findall(r'"#/components/schemas/(\w+)"', client.get("/openapi.json").text))
     assert referred <= set(document["components"]["schemas"])
@@ -146,6 +147,7 @@ def test_settings_are_read_from_the_environment(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_former_name_of_a_setting_still_works(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TESSERA_INFERENCE", raising=False)  # which all tests have
     monkeypatch.setenv("TESSERA_ENGINE", "openvino")
     assert Settings().inference == "openvino"
     assert Settings(inference="torch").inference == "torch"

@@ -2,6 +2,7 @@
 
 from tessera_client.calls.call import Call, Filter
 from tessera_client.calls.collections import (
+    add_webhook,
     aliases,
     audit,
     collections,
@@ -14,8 +15,10 @@ from tessera_client.calls.collections import (
     point_alias,
     put_pins,
     put_synonyms,
+    remove_webhook,
     rename_collection,
     synonyms,
+    webhooks,
 )
 from tessera_client.calls.explanations import align, align_picture, caption, caption_picture, ground
 from tessera_client.calls.items import (
@@ -45,6 +48,7 @@ from tessera_client.calls.searches import (
 __all__ = [
     "Call",
     "Filter",
+    "add_webhook",
     "aliases",
     "align",
     "align_picture",
@@ -74,6 +78,7 @@ __all__ = [
     "put_item",
     "put_pins",
     "put_synonyms",
+    "remove_webhook",
     "rename_collection",
     "report_click",
     "search_images",
@@ -83,4 +88,5 @@ __all__ = [
     "suggest",
     "synonyms",
     "upload",
+    "webhooks",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Literal
+from urllib.parse import quote
 
 from tessera_client.calls.call import Call, model_of, path_of
 from tessera_client.models import (
@@ -14,8 +15,10 @@ from tessera_client.models import (
     Collections,
     Index,
     Models,
+    NewWebhook,
     Pins,
     Synonyms,
+    Webhooks,
 )
 
 
@@ -69,6 +72,33 @@ def put_pins(name: str, pins: Mapping[str, Sequence[str]]) -> Call[Pins]:
     path = path_of("collections", name, "pins")
     sent = {"pins": [{"text": text, "ids": list(ids)} for text, ids in pins.items()]}
     return Call("PUT", path, model_of(Pins), document=sent, of_collection=False)
+
+
+def webhooks(name: str) -> Call[Webhooks]:
+    """The webhooks of a collection with their last deliveries."""
+    path = path_of("collections", name, "webhooks")
+    return Call("GET", path, model_of(Webhooks), of_collection=False)
+
+
+def add_webhook(
+    name: str,
+    url: str,
+    *,
+    events: Sequence[Literal["import.finished", "import.failed"]] | None = None,
+    secret: str | None = None,
+) -> Call[NewWebhook]:
+    """Add an address for finished imports; the answer has its secret."""
+    sent: dict[str, object] = {"url": url}
+    sent |= {} if events is None else {"events": list(events)}
+    sent |= {} if secret is None else {"secret": secret}
+    path = path_of("collections", name, "webhooks")
+    return Call("POST", path, model_of(NewWebhook), document=sent, of_collection=False)
+
+
+def remove_webhook(name: str, webhook: str) -> Call[None]:
+    """Remove a webhook and its waiting deliveries."""
+    path = path_of("collections", name, f"webhooks/{quote(webhook, safe='')}")
+    return Call("DELETE", path, lambda _: None, of_collection=False)
 
 
 def aliases() -> Call[Aliases]:

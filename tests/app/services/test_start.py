@@ -75,6 +75,13 @@ def test_usage_errors_are_told_at_once(
 
 
 @pytest.mark.system
+def test_settings_of_users_that_contradict_each_other_are_told_before_anything_loads() -> None:
+    code, said, imported = tessera("serve", TESSERA_OIDC_ISSUER="https://login.example")
+    assert (code, imported & {"torch", "spacy", "numba"}) == (1, set())
+    assert "error: TESSERA_OIDC_ISSUER needs TESSERA_OIDC_AUDIENCE" in said
+
+
+@pytest.mark.system
 def test_a_taken_port_is_told_before_anything_loads() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
