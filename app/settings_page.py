@@ -9,6 +9,7 @@ from pathlib import Path
 from pydantic.fields import FieldInfo
 
 from app.settings import Settings
+from app.settings_limits import LimitSettings
 from app.settings_users import UserSettings
 from models import shipped
 
@@ -28,9 +29,9 @@ DOCUMENT = re.compile(r"\((\w+\.md)(#[\w-]+)?\)")  # named in a description
 
 
 def write_page() -> str:
-    """Write the page: a row for each setting, those of users last."""
-    fields = Settings.model_fields.items()
-    ordered = sorted(fields, key=lambda field: field[0] in UserSettings.model_fields)
+    """Write the page: a row for each setting, those of limits and of users last."""
+    fields, parts = Settings.model_fields.items(), (UserSettings, LimitSettings)
+    ordered = sorted(fields, key=lambda field: [field[0] in part.model_fields for part in parts])
     rows = (write_row(name, field) for name, field in ordered)
     return HEAD + "".join(rows) + FOOT
 

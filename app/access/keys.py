@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError
 
 from app.roles import Role
-from app.settings import RateLimit
+from app.settings_limits import RateLimit
 
 PREFIX = "tessera_"  # by which scanners for leaked secrets recognise a key
 
