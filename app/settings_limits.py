@@ -23,7 +23,7 @@ RateLimit = Annotated[str, AfterValidator(check_rate)]
 
 
 class LimitSettings(RenamedSettings):
-    """Settings of what a request may ask for, and how many are answered at once."""
+    """Settings of sizes, places, rates and patience."""
 
     upload_bytes: PositiveInt = Field(
         default=MOST_BYTES, description="Largest image file, in bytes."

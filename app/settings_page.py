@@ -29,7 +29,7 @@ DOCUMENT = re.compile(r"\((\w+\.md)(#[\w-]+)?\)")  # named in a description
 
 
 def write_page() -> str:
-    """Write the page: a row for each setting, those of limits and of users last."""
+    """Write the page, with settings of limits and users last."""
     fields, parts = Settings.model_fields.items(), (UserSettings, LimitSettings)
     ordered = sorted(fields, key=lambda field: [field[0] in part.model_fields for part in parts])
     rows = (write_row(name, field) for name, field in ordered)
