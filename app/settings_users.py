@@ -10,6 +10,7 @@ from pydantic import Field, model_validator
 from app.roles import Role
 from app.settings_names import RenamedSettings
 
+LOCAL = "127.0.0.1,::1"  # trusted by default, as by uvicorn
 HEADER = r"^[A-Za-z0-9-]{1,100}$"
 ROLES = {f"tessera-{role}": role for role in Role}
 
@@ -18,10 +19,10 @@ class UserSettings(RenamedSettings):
     """Settings of users, known by tokens or by a proxy's headers."""
 
     trusted_proxies: str = Field(
-        default="",
+        default=LOCAL,
         description="Addresses and networks of proxies whose `X-Forwarded-For`, "
-        "`X-Forwarded-Proto` and user headers count: `10.0.0.5,10.1.0.0/16`; `FORWARDED_ALLOW_IPS` "
-        "if not set.",
+        "`X-Forwarded-Proto` and user headers count: `10.0.0.5,10.1.0.0/16`. Without it "
+        "`FORWARDED_ALLOW_IPS` counts, as uvicorn reads it.",
     )
     user_header: str | None = Field(
         default=None,
@@ -72,8 +73,8 @@ class UserSettings(RenamedSettings):
     @classmethod
     def take_uvicorns_proxies(cls, values: dict[str, Any]) -> dict[str, Any]:
         """Add uvicorn's own variable, unless the setting is there."""
-        named = os.environ.get("FORWARDED_ALLOW_IPS", "")
-        return ({"trusted_proxies": named} if named else {}) | values
+        named = os.environ.get("FORWARDED_ALLOW_IPS")  # an empty one names no host
+        return ({} if named is None else {"trusted_proxies": named}) | values
 
     @property
     def has_users(self) -> bool:

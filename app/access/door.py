@@ -148,7 +148,8 @@ class Door:
             )
         kid = self.tokens.read_key_id(text)
         keys = self.tokens.keys
-        if keys.is_due(kid):  # others, whose key is known, do not wait for the issuer
+        # Others, whose key is known, do not wait for the issuer.
+        if keys.is_due(kid) or keys.must_wait(kid):
             await to_thread.run_sync(keys.refresh, kid, limiter=self._refreshing)
         return await to_thread.run_sync(self.tokens.identify, text, kid, limiter=self._reading)
 

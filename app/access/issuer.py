@@ -60,11 +60,18 @@ class IssuerKeys:
         """Return whether to read the keys: they are old, or lack one."""
         now = monotonic()
         old = now - self._read_at > FRESH
-        lacking = kid not in self._keys and not (kid is None and len(self._keys) == 1)
-        return (old or lacking) and now - self._tried_at > PAUSE
+        return (old or self.lacks(kid)) and now - self._tried_at > PAUSE
+
+    def must_wait(self, kid: str | None) -> bool:
+        """Return whether another thread reads the keys, which may bring a lacking one."""
+        return self.lacks(kid) and self._turn.locked()
+
+    def lacks(self, kid: str | None) -> bool:
+        """Return whether no key has an id; without an id any only one will do."""
+        return kid not in self._keys and not (kid is None and len(self._keys) == 1)
 
     def refresh(self, kid: str | None) -> None:
-        """Read the keys if due; after a failure those before hold."""
+        """Read the keys if due, or wait for who does; after a failure those before hold."""
         with self._turn:
             if not self.is_due(kid):  # another thread has just done it
                 return

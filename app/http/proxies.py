@@ -7,8 +7,6 @@ from typing import Any
 from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
-LOCAL = "127.0.0.1"  # trusted by default, as by uvicorn
-
 
 class ProxyMiddleware:
     """Believes trusted proxies as uvicorn does, and notes the peer.
@@ -17,7 +15,7 @@ class ProxyMiddleware:
     """
 
     def __init__(self, app: ASGIApp, trusted: str) -> None:
-        self._believing = ProxyHeadersMiddleware(app, trusted or LOCAL)  # type: ignore[arg-type]  # uvicorn has types of ASGI of its own
+        self._believing = ProxyHeadersMiddleware(app, trusted)  # type: ignore[arg-type]  # uvicorn has types of ASGI of its own
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on with its client's address."""

@@ -16,6 +16,9 @@ from numpy.typing import NDArray
 from models.scores.instructions import CHUNK, INTEGER, SPAN, Loop, prefetch, shuffle, store
 from models.scores.kernels import Floats, compile_loop
 
+# Digest of instructions.py: numba's cache of machine code notices changes of this file alone.
+GENERATOR = "4b4a9f1f"
+
 Bytes = NDArray[np.int8]
 Halves = NDArray[np.int16]  # numbers in half precision, whose type numba lacks
 Numbers = NDArray[np.int64]

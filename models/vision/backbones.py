@@ -105,7 +105,7 @@ def choose_inference(name: str) -> None:
     if name not in INFERENCES:
         raise ValueError(f"unknown inference {name!r}; there are: {', '.join(INFERENCES)}")
     if name == "auto":
-        name = "openvino" if openvino.is_installed() else "torch"
+        name = "openvino" if openvino.works() else "torch"
     elif name == "openvino":
         openvino.library()
     inference = name

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 import importlib.util
+import logging
 from collections.abc import Iterable
 from functools import cache, cached_property
 from threading import Lock
@@ -20,6 +21,9 @@ from models import extras
 
 if TYPE_CHECKING:
     from models.vision.lite import Lite
+
+
+log = logging.getLogger("tessera")
 
 
 class CompiledPyramid:
@@ -80,9 +84,16 @@ class SharedPyramid(DeferredPyramid):
         return self
 
 
-def is_installed() -> bool:
-    """Return whether the package openvino is installed, without an import."""
-    return importlib.util.find_spec("openvino") is not None
+def works() -> bool:
+    """Return whether the package openvino is installed, and loads."""
+    if importlib.util.find_spec("openvino") is None:
+        return False
+    try:
+        library()
+    except LookupError as broken:
+        log.warning("openvino is there, and does not load (%s): torch computes", broken.__cause__)
+        return False
+    return True
 
 
 @cache

@@ -13,6 +13,7 @@ from starlette.testclient import TestClient
 
 from app.access.key_file import add_key
 from app.access.keys import make_key
+from app.access.user_checks import check_users
 from app.access.users import identify_proxied
 from app.engine.engine import Engine
 from app.http.errors import Unauthorized
@@ -137,8 +138,17 @@ def test_settings_that_contradict_each_other_are_refused(
         behind(**chosen)
 
 
+def test_hosts_that_are_trusted_by_default_name_no_users(settings: Settings) -> None:
+    chosen = {"user_header": "X-Forwarded-User"}
+    with pytest.raises(ValueError, match="TESSERA_USER_HEADER needs TESSERA_TRUSTED_PROXIES"):
+        check_users(settings.model_copy(update=chosen))
+
+
 def test_uvicorns_variable_names_proxies_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FORWARDED_ALLOW_IPS", "10.0.0.5")
     assert Settings().trusted_proxies == "10.0.0.5"
     monkeypatch.setenv("TESSERA_TRUSTED_PROXIES", "10.0.0.6")
     assert Settings().trusted_proxies == "10.0.0.6"
+    monkeypatch.delenv("TESSERA_TRUSTED_PROXIES")
+    monkeypatch.setenv("FORWARDED_ALLOW_IPS", "")
+    assert Settings().trusted_proxies == ""

@@ -11,13 +11,16 @@ from starlette.testclient import TestClient
 from app.engine.engine import Engine
 from app.main import create_app
 from app.settings import Settings
+from app.settings_users import LOCAL
 
 
 @pytest.mark.parametrize(
     ("trusted", "peer", "address"),
     [
-        ("", "127.0.0.1", "203.0.113.9"),
-        ("", "10.0.0.5", "10.0.0.5"),
+        (LOCAL, "127.0.0.1", "203.0.113.9"),
+        (LOCAL, "::1", "203.0.113.9"),
+        (LOCAL, "10.0.0.5", "10.0.0.5"),
+        ("", "127.0.0.1", "127.0.0.1"),
         ("10.0.0.0/8", "10.0.0.5", "203.0.113.9"),
         ("10.0.0.0/8", "127.0.0.1", "127.0.0.1"),
         ("*", "198.51.100.1", "203.0.113.9"),

@@ -1,11 +1,14 @@
 """Products of stored numbers in half precision with a query."""
 
+import hashlib
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.scores import half_dots
+from models.scores import avx2, half_dots, instructions
 from models.scores.half_dots import HalfDots
 from models.scores.processor import has
 
@@ -60,3 +63,9 @@ def test_stored_vectors_may_begin_anywhere_and_are_only_read():
     stored.flags.writeable = False
     query = singles(2, 66, 1)
     assert (HalfDots(query)(stored[7:]) == HalfDots(query)(stored)[7:]).all()
+
+
+def test_cached_machine_code_is_of_the_instructions_as_they_are():
+    """Write the digest into avx2.py where instructions.py has changed."""
+    digest = hashlib.sha256(Path(instructions.__file__).read_bytes()).hexdigest()
+    assert digest.startswith(avx2.GENERATOR)
