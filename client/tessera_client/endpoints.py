@@ -79,6 +79,8 @@ class Endpoints:
     put_synonyms = Method(calls.put_synonyms)
     pins = Method(calls.pins)
     put_pins = Method(calls.put_pins)
+    language = Method(calls.language)
+    put_language = Method(calls.put_language)
     aliases = Method(calls.aliases)
     point_alias = Method(calls.point_alias)
     forget_alias = Method(calls.forget_alias)

@@ -69,6 +69,8 @@ ROLES = {
     "put /collections/{name}/synonyms": "admin",
     "get /collections/{name}/pins": "read",
     "put /collections/{name}/pins": "admin",
+    "get /collections/{name}/language": "read",
+    "put /collections/{name}/language": "admin",
     "patch /collections/{name}": "admin, unbound",
     "delete /collections/{name}": "admin, unbound",
     "get /aliases": "read, unbound",
