@@ -105,7 +105,8 @@ def language_of(stored: Sequence[str]) -> WordLanguage:
 def _fold_letters(word: str, *, dotless: bool) -> str:
     """A word in lower case, with its accents."""
     word = unicodedata.normalize("NFKC", word.translate(DOTS) if dotless else word).casefold()
-    return FORMATS.sub("", unicodedata.normalize("NFC", word))
+    letters: str = FORMATS.sub("", unicodedata.normalize("NFC", word))
+    return letters
 
 
 def _stem(code: str, folded: str) -> str:
