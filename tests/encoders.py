@@ -42,7 +42,7 @@ def folder(family: str) -> Path:
 
 @cache
 def retriever(family: str) -> Path:
-    """The folder of a retriever by token vectors; no one may change it."""
+    """The folder of a retriever; no one may change it."""
     made = Path(tempfile.mkdtemp())
     atexit.register(shutil.rmtree, made, ignore_errors=True)
     tiny_retrievers.make(family, made / family, TEXTS)

@@ -1,4 +1,4 @@
-"""Pooled patches against all of them: recall, bytes and time of exact search.
+"""Pooled patches against all: recall, bytes and time of exact search.
 
     python -m benchmarks.index.late_interaction
 
@@ -26,7 +26,7 @@ from index.items import Entry, Picture
 from index.search.index import Index
 from index.search.requests import Request
 from index.segments.follower import Follower
-from models.encoders.pooling import Patches, pool
+from models.encoders.pooling import PatchBag, pool
 from models.scores.scoring import SCORES
 from models.text.queries import Query
 from models.types import Box, FragmentBag, PaddedBags, Span
@@ -49,7 +49,7 @@ class MadePhotos:
 
 @dataclass(frozen=True, slots=True)
 class PooledSearch:
-    """What an index of pooled photos costs and finds.
+    """Cost and finds of an index of pooled photos.
 
     recall: of the best TOP by all patches. first: of queries whose own photo is the first hit.
     seconds: of a query.
@@ -81,7 +81,7 @@ def make_photos(photos: int, queries: int, seed: int = 0) -> MadePhotos:
 
 
 def find_best(made: MadePhotos) -> list[list[int]]:
-    """The best TOP photos of each query by all patches, without an index."""
+    """Find each query's best TOP photos by all patches, without index."""
     asked = PaddedBags(made.queries, torch.ones(made.queries.shape[:2], dtype=torch.bool))
     scores = torch.cat(
         [
@@ -98,7 +98,7 @@ def pool_photo(patches: Tensor, factor: int) -> FragmentBag:
     edges = torch.linspace(0, 1, PATCHES + 1)
     zeros, ones = torch.zeros(PATCHES), torch.ones(PATCHES)
     boxes = torch.stack([edges[:-1], zeros, edges[1:], ones], dim=1)
-    pooled = pool(Patches(patches, boxes), factor)
+    pooled = pool(PatchBag(patches, boxes), factor)
     places = tuple(Box(*box) for box in pooled.boxes.tolist())
     return FragmentBag(pooled.vectors, places, tuple(f"region {at}" for at in range(len(places))))
 

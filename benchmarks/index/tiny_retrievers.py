@@ -1,4 +1,4 @@
-"""Tiny untrained retrievers by token vectors of each family, in their official layout."""
+"""Tiny untrained retrievers of each family, in their official layout."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def make(name: str, folder: Path, texts: Sequence[str], seed: int = 0, spread: f
 def add_modules(
     folder: Path, *, last: str = MASK, prompts: Mapping[str, str] | None = None, **mask: Any
 ) -> None:
-    """Write the files that sentence-transformers puts next to a retriever's.
+    """Write the further files of sentence-transformers into a retriever's folder.
 
     `mask` has the options of its MultiVectorMask, which is the last module.
     """
@@ -92,7 +92,7 @@ def train_tokenizer(texts: Sequence[str], special: Sequence[str], **marks: str) 
 
 
 def colpali(texts: Sequence[str]) -> tuple[Any, Any]:
-    """ColPali: photos are squashed to a square of patches; queries end with padding."""
+    """ColPali: photos are squashed to a square; queries end with padding."""
     from transformers import (
         ColPaliConfig,
         ColPaliForRetrieval,

@@ -40,7 +40,7 @@ MOST_ENDINGS, LEAST_STEM = 5, 3  # of a word with several
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WordLanguage:
-    """How the words of a language are compared.
+    """Comparison of a language's words.
 
     fold: a written word in its letters. plain: a folded word in plain letters. stem: the term of a
     folded word. without, free: words that name the next one, or the one before, as lacking.
@@ -98,7 +98,7 @@ def find_language(code: str) -> WordLanguage:
 
 
 def language_of(stored: Sequence[str]) -> WordLanguage:
-    """The language of a collection by what is stored: its code, or nothing for English."""
+    """The language of a stored code; English without one."""
     return find_language(stored[0]) if stored else ENGLISH
 
 
@@ -110,7 +110,7 @@ def _fold_letters(word: str, *, dotless: bool) -> str:
 
 
 def _stem(code: str, folded: str) -> str:
-    """The stem of a folded word in plain letters; numbers and long words stay."""
+    """The plain stem of a folded word; numbers and long words stay."""
     if code not in NAMES or len(folded) > LONGEST_WORD or any(map(str.isdigit, folded)):
         return fold(folded)
     take_off = _stemmer(NAMES[code])

@@ -85,7 +85,7 @@ class Wording:
         return tuple(chain.from_iterable(read.values()))
 
     def _read_words(self, text: str, within: Span | None) -> list[WrittenWord]:
-        """The words of a text or of a part of it, quoted ones together."""
+        """The words of a text or a part, quoted ones together."""
         if within is None:
             return quote(text, read_words(text, self.language))
         return quote(text, words(text, within.start, within.end, self.language))

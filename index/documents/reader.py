@@ -46,7 +46,7 @@ class DocumentReader:
         self._background = True
 
     def use(self, synonyms: Synonyms, language: WordLanguage) -> None:
-        """Look words up by these synonyms, and read them in this language, from now on.
+        """Use these synonyms and this language from now on.
 
         With another language, all documents are read once more. Until then searches wait for
         PATIENCE, and use the documents as they were read before.

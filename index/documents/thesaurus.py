@@ -147,7 +147,7 @@ class Thesaurus:
         return [synonym for synonym in synonyms if self.has(synonym.term)]
 
     def _stem_plain(self, word: str) -> str:
-        """The term of a word in plain letters: that of a known word with accents."""
+        """The term of a plain word, or of a known accented one."""
         term = self._stem(word)
         accented = self.accented.get(word, ()) if term not in self._terms else ()
         return next(map(self._stem, accented), term)

@@ -214,7 +214,7 @@ def read_text(text: str, documents: Documents) -> ProductText:
 
 
 def _list_unread(text: str, language: WordLanguage) -> Iterator[str]:
-    """Yield the negating words of other languages than English, in a collection of one."""
+    """Yield the unread negating words, in a collection of another language."""
     if language is not ENGLISH:
         written = (_cut(text, word) for word in read_words(text, language))
         yield from dict.fromkeys(word for word in written if word.lower() in UNREAD)

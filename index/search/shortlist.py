@@ -183,7 +183,7 @@ def _hits(request: Request, chosen: Chosen) -> int:
 def summary(
     request: Request, terms: Sequence[QueryPart], score: Score, lengths: Measure | None = None
 ) -> SummaryQuery | None:
-    """The vector that ranks stored summaries like scores; None without one, so for all rows.
+    """The vector that ranks stored summaries like scores; None for all rows.
 
     Negated parts are left out of searches of photos: next to others they count only where a photo
     has them (`_without`).

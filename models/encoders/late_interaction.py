@@ -20,10 +20,9 @@ from torch import Tensor, nn
 from models.encoders.halves import half
 from models.encoders.library import transformers
 from models.encoders.modules import ScoredTokens
-from models.encoders.pooling import Patches, pool
+from models.encoders.pooling import PatchBag, pool
 from models.encoders.source import EncoderSource, layout
 from models.encoders.words import in_text, squeeze
-from models.towers import FragmentPlace
 from models.types import WHOLE_FRAME, WHOLE_SENTENCE, Box, ParsedSentence, Span
 
 # The classes of transformers by model_type.
@@ -34,11 +33,12 @@ KINDS = {
 }
 TOGETHER = 4  # photos of a pass: each has up to a thousand tokens in a network of billions
 AUGMENTED = 10  # marks behind a query, as in every family's processor
+TokenPlace = tuple[str, Span]  # a token as it is written, and where it is in the text
 CUTS = 6  # most rows, and columns, of squares that ColModernVBert cuts a photo into
 
 
 class Retriever(nn.Module):
-    """A frozen retriever with its processor; photos and texts to unit vectors of tokens."""
+    """A frozen retriever: photos and texts to unit vectors of tokens."""
 
     def __init__(self, folder: Path, precision: str) -> None:
         super().__init__()
@@ -69,7 +69,7 @@ class Retriever(nn.Module):
                 is_patch = ids == self.processor.image_token_id
                 boxes = torch.tensor([WHOLE_FRAME.left, WHOLE_FRAME.top, 1, 1]).repeat(len(ids), 1)
                 boxes[is_patch] = torch.tensor(self.place_patches(inputs, row))
-                patches = pool(Patches.of(vectors[row], boxes, is_patch & scored[row]), factor)
+                patches = pool(PatchBag.of(vectors[row], boxes, is_patch & scored[row]), factor)
                 prompt = ~is_patch & scored[row]
                 yield (
                     torch.cat([vectors[row][prompt], patches.vectors]),
@@ -88,7 +88,7 @@ class Retriever(nn.Module):
                 made = self.processor.process_images(images=list(images))
         return {name: value for name, value in made.items() if name != "labels"}
 
-    def read(self, sentences: Sequence[ParsedSentence]) -> list[tuple[Tensor, list[FragmentPlace]]]:
+    def read(self, sentences: Sequence[ParsedSentence]) -> list[tuple[Tensor, list[TokenPlace]]]:
         """The vectors (T, D) of each text's tokens, and their places.
 
         Marks and the prefix belong to the whole sentence, behind its tokens.
@@ -119,7 +119,7 @@ class Retriever(nn.Module):
         return read
 
     def around(self) -> tuple[str, str]:
-        """What a query has before and behind its text, as the processor writes it."""
+        """A query's beginning and end, as the processor writes them."""
         marks = self.processor.query_augmentation_token * AUGMENTED
         prefix = self.processor.query_prefix
         if self.kind == "colmodernvbert":
@@ -148,7 +148,7 @@ class Retriever(nn.Module):
         return [box for part in self.place_cuts(ids) for box in list_boxes(part, side, side)]
 
     def place_cuts(self, ids: Tensor) -> list[Box]:
-        """The squares of a photo that ColModernVBert sees, the whole one last."""
+        """The squares of a photo in ColModernVBert, the whole one last."""
         numbers = {number: at for at, number in enumerate(self.processor.row_col_ids)}
         cuts = [divmod(numbers[number], CUTS) for number in ids.tolist() if number in numbers]
         rows = max((row for row, _ in cuts), default=0) + 1
@@ -184,8 +184,8 @@ def clip(start: int, end: int, before: int, length: int) -> tuple[int, int]:
     return (first, last) if first < last else (0, 0)
 
 
-def place_of(text: str, start: int, end: int) -> FragmentPlace:
-    """The label and span of a token in a text, without spaces around it."""
+def place_of(text: str, start: int, end: int) -> TokenPlace:
+    """The label and span of a token, without spaces around it."""
     written = text[start:end]
     if not written.strip():
         return WHOLE_SENTENCE, Span(0, len(text))
@@ -195,7 +195,7 @@ def place_of(text: str, start: int, end: int) -> FragmentPlace:
 
 
 def list_boxes(part: Box, rows: int, columns: int) -> list[list[float]]:
-    """The cells of a grid over a part of a photo, row by row."""
+    """The cells of a grid over a part, row by row."""
     cells = (
         part_of(part, row, column, rows, columns)
         for row in range(rows)

@@ -1,4 +1,4 @@
-"""Modules of sentence-transformers around a retriever: which of its tokens are scored."""
+"""Modules of sentence-transformers around a retriever: the choice of scored tokens."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ READ = ("Transformer", "MultiVectorMask", "Normalize")  # a retriever's vectors 
 
 @dataclass(frozen=True, slots=True)
 class ScoredTokens:
-    """Which tokens count: all but the skipped, and of photos those to keep alone, if any."""
+    """The choice of scored tokens: all but the skipped.
+
+    Of photos those to `keep` alone, if there are any.
+    """
 
     keep: tuple[int, ...]
     skipped_in_photos: tuple[int, ...]
@@ -28,7 +31,7 @@ class ScoredTokens:
 
     @classmethod
     def of(cls, folder: Path, tokenizer: Any) -> ScoredTokens:
-        """What a folder states; ValueError for a module that is not read here."""
+        """The choice of a folder; ValueError for an unread module."""
         mask = next((read_json(file) for file in mask_files(folder)), {})
         words = [tokenizer.convert_tokens_to_ids(word) for word in mask.get("skiplist_words") or []]
         skipped = tuple(word for word in words if word not in (None, tokenizer.unk_token_id))
@@ -50,7 +53,7 @@ class ScoredTokens:
 
 
 def list_modules(folder: Path) -> list[tuple[str, str]]:
-    """The modules of a folder, each with its subfolder; empty without a list.
+    """The modules of a folder with their subfolders, perhaps none.
 
     ValueError for others than READ, and for prompts.
     """
@@ -72,7 +75,7 @@ def list_modules(folder: Path) -> list[tuple[str, str]]:
 
 
 def module_files(folder: Path) -> list[str]:
-    """The names of the files that say which tokens are scored."""
+    """The names of the files about scored tokens."""
     if not list_modules(folder):
         return []
     stated = [STATED] if (folder / STATED).is_file() else []

@@ -1,4 +1,4 @@
-"""Hierarchical pooling of a photo's patches: fewer vectors, each the mean of like ones.
+"""Hierarchical pooling of a photo's patches: means of like ones.
 
 Clusters by Ward's linkage of cosine distances (Clavié et al. 2024, "Reducing the footprint of
 multi-vector retrieval with minimal performance impact via token pooling").
@@ -17,7 +17,7 @@ from models import extras
 
 
 @dataclass(frozen=True, slots=True)
-class Patches:
+class PatchBag:
     """Unit vectors (P, D) of patches, and their boxes (P, 4)."""
 
     vectors: Tensor
@@ -29,7 +29,7 @@ class Patches:
         return cls(vectors[chosen], boxes[chosen])
 
 
-def pool(patches: Patches, factor: int) -> Patches:
+def pool(patches: PatchBag, factor: int) -> PatchBag:
     """One vector for about `factor` patches, with the box around them."""
     count = max(len(patches.vectors) // factor, 1)
     if factor == 1 or count >= len(patches.vectors):
@@ -39,7 +39,7 @@ def pool(patches: Patches, factor: int) -> Patches:
     means = torch.stack([patches.vectors[clusters == at].mean(0) for at in kept])
     around = [patches.boxes[clusters == at] for at in kept]
     boxes = torch.stack([torch.cat([box[:, :2].amin(0), box[:, 2:].amax(0)]) for box in around])
-    return Patches(F.normalize(means, dim=-1), boxes)
+    return PatchBag(F.normalize(means, dim=-1), boxes)
 
 
 def cluster(vectors: Tensor, count: int) -> Tensor:

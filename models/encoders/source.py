@@ -70,7 +70,7 @@ class EncoderSource:
 
 
 def files_of(folder: Path) -> list[str]:
-    """The names of the files that vectors depend on; errors are those of EncoderSource.of."""
+    """The names of a model's files; errors are those of EncoderSource.of."""
     names = layout(folder).files()
     return names + module_files(folder) if family(folder) == LATE else names
 

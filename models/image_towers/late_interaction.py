@@ -1,4 +1,4 @@
-"""Image tower of a retriever by late interaction: its token vectors of a photo."""
+"""Image tower of a retriever: its token vectors of a photo."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from models.types import PaddedBags
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """A source of weights (models.encoders.source), and how many patches share a vector."""
+    """A source of weights (models.encoders.source); `pool` patches share a vector."""
 
     folder: str
     files: Files

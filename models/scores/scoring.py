@@ -180,7 +180,7 @@ class SumOfMax(Score):
 
 
 class MaxSim(SumOfMax):
-    """S_kl = Σ_{t ∈ g_l} max_{i ∈ g_k} v_iᵀ s_t, where no v_i stands for the whole photo.
+    """S_kl = Σ_{t ∈ g_l} max_{i ∈ g_k} v_iᵀ s_t, without a whole photo.
 
     (Khattab & Zaharia 2020, section 3.4.) With m the mean of the v_i it is mᵀ Σ_t s_t + Σ_t max_i
     (v_i − m)ᵀ s_t, of which the first term is little: every row is scored.

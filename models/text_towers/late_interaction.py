@@ -1,4 +1,4 @@
-"""Text tower of a retriever by late interaction: its token vectors of a text."""
+"""Text tower of a retriever: its token vectors of a text."""
 
 from __future__ import annotations
 

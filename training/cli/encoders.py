@@ -71,7 +71,7 @@ def adopt(
         bool, typer.Option("--calibrate/--no-calibrate", help="Estimate probabilities.")
     ] = True,
 ) -> None:
-    """Adopt a pretrained CLIP, SigLIP or TIPSv2, or a retriever such as ColPali.
+    """Adopt a pretrained CLIP, SigLIP, TIPSv2 or ColPali.
 
     Writes a small checkpoint that names its weights, with probabilities that are estimated without
     captions. `tessera serve --model` does this and serves it.

@@ -50,7 +50,7 @@ class Sidecar:
 
 @dataclass(frozen=True, slots=True)
 class FileContent:
-    """The photos of a file, several of a video or PDF, and its metadata."""
+    """The photos of a file, several of some, and its metadata."""
 
     photos: tuple[Decoded, ...]
     metadata: Facts = field(default_factory=dict)

@@ -17,7 +17,7 @@ turn = Lock()  # PDFium is for one thread at a time
 
 @dataclass(frozen=True, slots=True)
 class Pdf:
-    """The first pages as photos, the number of all, and the title or nothing."""
+    """The first pages as photos, the number of all, a title."""
 
     photos: tuple[Decoded, ...]
     pages: int
@@ -25,7 +25,7 @@ class Pdf:
 
 
 def read_pdf(file: BinaryIO, longest: int, most: int = MOST_PAGES) -> Pdf:
-    """Draw the first `most` pages, each of `longest` pixels at its longer side.
+    """Draw the first `most` pages, with `longest` pixels a side.
 
     The last photo notes that pages were left out. ImageError for a broken PDF, or one with a
     password, and ImageTooLarge where memory is short.

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from benchmarks.index import tiny_retrievers
 from models import checkpoint
-from models.encoders.pooling import Patches, pool
+from models.encoders.pooling import PatchBag, pool
 from models.matcher import TwoTowerMatcher
 from models.scores.scoring import SCORES
 from models.types import WHOLE_FRAME, WHOLE_SENTENCE, FragmentBag, PaddedBags
@@ -54,7 +54,7 @@ def matcher(family: str) -> TwoTowerMatcher:
 
 @cache
 def calm(family: str) -> TwoTowerMatcher:
-    """A retriever whose attention mixes little, so that a patch's vector is mostly its own."""
+    """A retriever with little attention: a patch's vector is mostly its own."""
     folder = encoders.retriever(family).parent / "calm"
     tiny_retrievers.make(family, folder, encoders.TEXTS, spread=0.05)
     return adopt(folder, folder.parent / "calm.safetensors")
@@ -218,12 +218,12 @@ def test_pooled_patches_are_means_of_like_ones_with_the_box_around() -> None:
         torch.tensor([[1, 0.0], [1, 0.1], [0, 1], [0.1, 1]]), dim=1
     )
     boxes = torch.tensor([[0, 0, 0.5, 0.5], [0.5, 0, 1, 0.5], [0, 0.5, 0.5, 1], [0.5, 0.5, 1, 1]])
-    pooled = pool(Patches(vectors, boxes), 2)
+    pooled = pool(PatchBag(vectors, boxes), 2)
     order = pooled.vectors[:, 0].argsort(descending=True)
     means = torch.stack([vectors[:2].mean(0), vectors[2:].mean(0)])
     torch.testing.assert_close(pooled.vectors[order], torch.nn.functional.normalize(means, dim=1))
     assert pooled.boxes[order].tolist() == [[0, 0, 1, 0.5], [0, 0.5, 1, 1]]
-    assert pool(Patches(vectors, boxes), 1).vectors is vectors
+    assert pool(PatchBag(vectors, boxes), 1).vectors is vectors
 
 
 def test_pooling_divides_the_patches_and_keeps_the_prompt(tmp_path: Path) -> None:
