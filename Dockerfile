@@ -16,7 +16,7 @@ COPY models models
 COPY training training
 # For a GPU, the torch of the registry with CUDA, and FAISS's package for GPUs instead of the other.
 RUN if [ "$DEVICE" = cpu ]; then \
-      uv pip install --torch-backend cpu ".[tracing]"; \
+      uv pip install --torch-backend cpu ".[openvino,tracing]"; \
     else \
       echo faiss-cpu > /tmp/excluded && uv pip install --excludes /tmp/excluded --group cuda ".[tracing]"; \
     fi

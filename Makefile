@@ -13,7 +13,7 @@ UV = $(PIP) --quiet $$(cat $(OPTIONS))
 # Where this is set, every process compiles thousands of files of torch and others again.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help run install wheel test check format test-system test-cluster test-slow test-gpu test-release coverage lock client client-ts settings docs dist image clean
+.PHONY: help run install wheel test check format tests test-system test-cluster test-slow test-gpu test-release coverage lock client client-ts settings docs dist image clean
 
 help:  ## Say what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -30,6 +30,9 @@ wheel: $(VENV)/uv.stamp  ## Build the package into dist/, which can be installed
 
 test: check  ## Format, lint, types, imports and the normal tests
 	$(BIN)/pytest -m "not system and not slow and not gpu and not cluster" --numprocesses 2 --dist loadfile
+
+tests: $(VENV)/test.stamp  ## The normal and the system tests in one run, without `check`
+	$(BIN)/pytest -m "not slow and not gpu and not cluster" --numprocesses 2 --dist loadfile
 
 check: $(VENV)/test.stamp  ## Format, lint, types and import contracts
 	$(BIN)/ruff format --check
@@ -123,7 +126,7 @@ $(VENV)/cuda.options: | $(VENV)/uv.stamp
 
 $(VENV)/$(TARGET).stamp: requirements.lock pyproject.toml | $(OPTIONS)
 	@echo "Installing pinned dependencies ..."
-	$(UV) --editable .
+	$(UV) --editable ".$(if $(filter cpu,$(TARGET)),[openvino])"
 	@touch $@
 
 $(VENV)/test.stamp: $(VENV)/$(TARGET).stamp

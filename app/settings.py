@@ -19,7 +19,7 @@ from pydantic import (
 from pydantic_settings import SettingsConfigDict
 
 from app import chosen_model
-from app.settings_names import RenamedSettings
+from app.settings_users import UserSettings
 from index.database.storage import DAY, VERIFY, WAIT, Storage
 from index.items import ITEM_TEXT
 from models import shipped
@@ -36,10 +36,11 @@ def check_rate(rate: str) -> str:
 
 DATA = Path(".tessera")
 Positions = Literal["full", "places", "none"]
+WebhookReach = Literal["public", "any", "none"]
 RateLimit = Annotated[str, AfterValidator(check_rate)]
 
 
-class Settings(RenamedSettings):
+class Settings(UserSettings):
     """Settings of this installation; the environment sets them as TESSERA_NAME."""
 
     model_config = SettingsConfigDict(env_prefix="TESSERA_", frozen=True)
@@ -108,10 +109,11 @@ class Settings(RenamedSettings):
         pattern=r"^(cpu|mps|cuda(:\d+)?)$",
         description="Where models run, and searches on a GPU: `cpu`, `cuda`, `cuda:1`.",
     )
-    inference: Literal["torch", "openvino"] = Field(
-        default="torch",
-        description="What runs the networks for photos on a CPU: with `openvino` `/caption` took "
-        "317 ms instead of 452; it needs the extra `openvino`.",
+    inference: Literal["auto", "torch", "openvino"] = Field(
+        default="auto",
+        description="What runs the networks for photos on a CPU: `torch`, or `openvino`, which "
+        "takes little more than half of the time; with `auto` it runs them where its extra is "
+        "installed.",
     )
     threads: PositiveInt | None = Field(
         default=None, description="Processor threads of one inference; all cores if not set."
@@ -207,6 +209,12 @@ class Settings(RenamedSettings):
         default=False,
         description="Whether clients may name photos by `image_url`, for the service to fetch from "
         "the public internet.",
+    )
+    webhooks: WebhookReach = Field(
+        default="public",
+        description="Where webhooks of collections may post: `public` for https:// on the public "
+        "internet, `any` for http:// and private addresses as well, or `none` "
+        "(operations.md#webhooks).",
     )
     running: PositiveInt = Field(
         default=2,

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
 from pydantic.fields import FieldInfo
 
 from app.settings import Settings
+from app.settings_users import UserSettings
 from models import shipped
 
 PAGE = Path(__file__).parent.parent / "docs" / "use" / "settings.md"
@@ -26,8 +28,10 @@ DOCUMENT = re.compile(r"\((\w+\.md)(#[\w-]+)?\)")  # named in a description
 
 
 def write_page() -> str:
-    """Write the page: a row for each setting, as defined."""
-    rows = (write_row(name, field) for name, field in Settings.model_fields.items())
+    """Write the page: a row for each setting, those of users last."""
+    fields = Settings.model_fields.items()
+    ordered = sorted(fields, key=lambda field: field[0] in UserSettings.model_fields)
+    rows = (write_row(name, field) for name, field in ordered)
     return HEAD + "".join(rows) + FOOT
 
 
@@ -49,6 +53,8 @@ def describe_default(default: object) -> str:
     """Describe a default value as the environment would have it."""
     if isinstance(default, Path) and default.is_relative_to(shipped.PRETRAINED):
         return "the one that ships"
+    if isinstance(default, dict):
+        return f"`{json.dumps(default)}`"
     if default is None or default == "":
         return "none"
     if isinstance(default, bool):

@@ -60,13 +60,21 @@ def unpack_together(packed: Sequence[bytes], dimension: int) -> list[NDArray[np.
 
     It takes a third of the time of unpack_vectors on each.
     """
-    long = 2 * dimension  # bytes of a vector
-    if not packed or any(data[:1] != HALF or len(data) % long != 1 for data in packed):
-        return [unpack_vectors(data, dimension) for data in packed]
-    numbers = np.frombuffer(b"".join([memoryview(data)[1:] for data in packed]), "<f2")
-    vectors = single(numbers).reshape(-1, dimension)
-    ends = accumulate((len(data) // long for data in packed), initial=0)
+    vectors, ends = unpack_joined(packed, dimension)
     return [vectors[start:end] for start, end in pairwise(ends)]
+
+
+def unpack_joined(packed: Sequence[bytes], dimension: int) -> tuple[NDArray[np.float32], list[int]]:
+    """Unpack many arrays into one (N, D), with their offsets in it."""
+    long = 2 * dimension  # bytes of a vector
+    if all(data[:1] == HALF and len(data) % long == 1 for data in packed):
+        numbers = np.frombuffer(b"".join([memoryview(data)[1:] for data in packed]), "<f2")
+        vectors = single(numbers).reshape(-1, dimension)
+        sizes = [len(data) // long for data in packed]
+    else:
+        unpacked = [unpack_vectors(data, dimension) for data in packed]
+        vectors, sizes = np.concatenate(unpacked), [len(array) for array in unpacked]
+    return vectors, list(accumulate(sizes, initial=0))
 
 
 def as_stored(bag: FragmentBag) -> FragmentBag:

@@ -1,21 +1,15 @@
-"""Codes of vectors in 8 bits, and pairs of half-precision numbers.
-
-A pair is as precise as single precision.
-"""
+"""Codes of vectors in 8 bits."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numkong
 import numpy as np
 from numpy.typing import NDArray
 
 from models.scores.kernels import FINITE, Floats, compile_loop
-
-LOW = np.float32(2**11)  # the factor of the second half
 
 
 def steps(vectors: Floats) -> Floats:
@@ -32,16 +26,6 @@ def encode(vectors: Floats, scales: Floats) -> NDArray[np.int8]:
     """Return the nearest codes (T, D) of vectors for their steps."""
     codes: NDArray[np.int8] = np.rint(vectors / scales[:, None]).astype(np.int8)
     return codes
-
-
-def split_halves(vectors: Floats) -> Any:
-    """Pack vectors (T, D) and their rounding errors in half precision.
-
-    The errors times 2^11 are the second half of (2T, D).
-    """
-    high = vectors.astype(np.float16)
-    low = ((vectors - high.astype(np.float32)) * LOW).astype(np.float16)
-    return numkong.dots_pack(np.concatenate([high, low]))
 
 
 def single(numbers: NDArray[np.float16] | Floats) -> Floats:

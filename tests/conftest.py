@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import gc
+import os
+import shutil
+import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from io import BytesIO
@@ -24,10 +28,28 @@ if TYPE_CHECKING:
     from tests.s3_server import Store
     from tests.servers import Server
 
+os.environ.setdefault("TESSERA_INFERENCE", "torch")  # as where OpenVINO is not installed
+
 settings.register_profile("untimed", deadline=None)  # machines are shared
 settings.load_profile("untimed")
 
+MEMORY, ROOM = Path("/dev/shm"), 4 * 2**30  # noqa: S108 - where files of tests may be
 STARTED = {"browser", "forking", "object_store", "postgresql", "s3"}
+
+
+def pytest_configure() -> None:
+    """Keep temporary files in memory, and garbage until tests are collected."""
+    roomy = MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > ROOM
+    if roomy and "TMPDIR" not in os.environ:
+        os.environ["TMPDIR"] = str(MEMORY)
+        tempfile.tempdir = None
+    gc.disable()  # until all is collected, which leaves no garbage of note
+
+
+def pytest_collection_finish() -> None:
+    """Leave modules and collected tests out of garbage collections."""
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

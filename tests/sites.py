@@ -46,13 +46,14 @@ class Site:
     def start(self, *arguments: str, **settings: Any) -> subprocess.Popen[bytes]:
         """Start a command of Tessera's, with some settings of its own: `matcher=PATH`."""
         more = {f"TESSERA_{key.upper()}": str(of) for key, of in settings.items()}
-        process = subprocess.Popen(  # noqa: S603 - our own command
-            [sys.executable, "-c", COMMAND, *arguments],
-            env=self._environment | more,
-            cwd=Path(__file__).parents[1],
-            stderr=(self.folder / "log").open("ab"),
-            start_new_session=True,
-        )
+        with (self.folder / "log").open("ab") as log:
+            process = subprocess.Popen(  # noqa: S603 - our own command
+                [sys.executable, "-c", COMMAND, *arguments],
+                env=self._environment | more,
+                cwd=Path(__file__).parents[1],
+                stderr=log,
+                start_new_session=True,
+            )
         self._processes.append(process)
         return process
 

@@ -20,6 +20,8 @@ from app.access.credentials import KeyDep, SessionDep
 from app.access.keyring import Keyring, check_lock
 from app.access.keys import Caller
 from app.access.sessions import Sessions
+from app.access.user_checks import check_users
+from app.access.users import User, identify_proxied
 from app.engine.engine import Engine
 from app.http.addresses import path_in
 from app.http.errors import Forbidden, TooManyRequests, Unauthorized, Unavailable
@@ -31,11 +33,14 @@ from app.telemetry.requests import note
 if TYPE_CHECKING:
     from limits.strategies import RateLimiter
 
+    from app.access.tokens import TokenVerifier
+
 ANYONE = Caller(name="anyone", role=Role.ADMIN)  # where no key is needed
 PUBLIC_CALLER = Caller(
     name="public", role=Role.READ, collections=("",)
 )  # at routes that are public
-READING = 4  # sessions that are read from the database at the same time
+READING = 4  # sessions that are read from the database, or tokens checked, at the same time
+WITHOUT_USERS = {"oidc_issuer": None, "user_header": None}
 UNBOUND = "unbound"  # next to a role in OpenAPI: the key must not be bound to collections
 
 
@@ -87,15 +92,18 @@ class Door:
     def __init__(self, settings: Settings, keyring: Keyring) -> None:
         self.settings, self.keyring = settings, keyring
         self.quotas = Quotas()
-        self._reading = CapacityLimiter(READING)
+        self.tokens = _open_tokens(settings)
+        self._reading, self._refreshing = CapacityLimiter(READING), CapacityLimiter(1)
 
     @classmethod
     def of(cls, settings: Settings) -> Door:
         """Make the door of the settings.
 
-        ValueError where others could reach a service without keys that was not said to be open.
+        ValueError where others could reach a service without keys that was not said to be open,
+        and for settings that contradict each other.
         """
         keyring = Keyring.of(settings)
+        check_users(settings)
         check_lock(settings, keyring)
         return cls(settings, keyring)
 
@@ -105,28 +113,44 @@ class Door:
 
         They can read the data folder anyway.
         """
-        return cls(settings, Keyring(None))
+        return cls(settings.model_copy(update=WITHOUT_USERS), Keyring(None))
+
+    @property
+    def locked(self) -> bool:
+        """Return whether callers need a key or a sign-in."""
+        return self.settings.has_users or self.keyring.required
 
     async def caller(
         self, request: Request, key: str | None, session: str | None, needed: Role = Role.READ
     ) -> Caller:
-        """Return a request's sender; Unauthorized for a missing or unknown key."""
-        if not self.keyring.required or (self.settings.open_metrics and _reads_metrics(request)):
+        """Return a request's sender; Unauthorized for a missing or unknown key.
+
+        A proxy's user comes before a session, which may be of who used the browser before.
+        """
+        if not self.locked or (self.settings.open_metrics and _reads_metrics(request)):
             return ANYONE
         if key is not None:
-            match = self.keyring.find(key)
-        elif session is not None:
+            return self.keyring.find(key) or await self._identify_token(key)
+        if (user := identify_proxied(self.settings, request)) is not None:
+            return user
+        if session is not None:
             return await self._identify_session(get_engine(request), session)
-        else:
-            raise Unauthorized(
-                f"this needs a key with the role {needed}: send Authorization: Bearer KEY, or "
-                "X-API-Key: KEY"
-            )
-        if match is None:
+        raise Unauthorized(
+            f"this needs a key with the role {needed}: send Authorization: Bearer KEY, or "
+            "X-API-Key: KEY"
+        )
+
+    async def _identify_token(self, text: str) -> User:
+        """Return the user of a token; Unauthorized for other texts."""
+        if self.tokens is None or text.count(".") != 2:
             raise Unauthorized(
                 "this key is not known here; tessera keys list shows which there are"
             )
-        return match
+        kid = self.tokens.read_key_id(text)
+        keys = self.tokens.keys
+        if keys.is_due(kid):  # others, whose key is known, do not wait for the issuer
+            await to_thread.run_sync(keys.refresh, kid, limiter=self._refreshing)
+        return await to_thread.run_sync(self.tokens.identify, text, kid, limiter=self._reading)
 
     async def _identify_session(self, engine: Engine, text: str) -> Caller:
         sessions = Sessions.of(engine.catalog)
@@ -158,7 +182,7 @@ async def admit(
     request.state.needed = needed  # for the audit
     caller = await door.caller(request, key, session, needed)
     if caller is not ANYONE:
-        note(key=caller.name)
+        note(**_describe(caller))
         _check(caller, needed, unbound=UNBOUND in security_scopes.scopes)
     if request.query_params:
         _check_parameters(request)
@@ -174,7 +198,7 @@ def name_payer(request: Request) -> str:
     """Name the key or network address to count a request for."""
     caller: Caller = request.state.caller  # set by the role that the route declares
     if caller is not ANYONE and caller is not PUBLIC_CALLER:
-        return f"the key {caller.name!r}"
+        return caller.title
     return network(request.client.host) if request.client else "this client"
 
 
@@ -208,14 +232,30 @@ async def open_engine(request: Request) -> Engine:
 EngineDep = Annotated[Engine, Depends(open_engine)]
 
 
+def _open_tokens(settings: Settings) -> TokenVerifier | None:
+    """Make the verifier of tokens; None without an issuer."""
+    if settings.oidc_issuer is None:
+        return None
+    from app.access.tokens import TokenVerifier  # here, as it costs 0.1 s
+
+    return TokenVerifier.of(settings, settings.oidc_issuer)
+
+
+def _describe(caller: Caller) -> dict[str, str]:
+    """Describe a caller for the log and the audit."""
+    if isinstance(caller, User):
+        return {"user": caller.name, "signed_in_by": caller.signed_in_by}
+    return {"key": caller.name}
+
+
 def _check(caller: Caller, needed: Role, *, unbound: bool) -> None:
     if not caller.role.includes(needed):
         raise Forbidden(
-            f"the key {caller.name!r} has the role {caller.role}, and this needs the role {needed}"
+            f"{caller.title} has the role {caller.role}, and this needs the role {needed}"
         )
     if unbound and caller.collections is not None:
         raise Forbidden(
-            f"the key {caller.name!r} is bound to {', '.join(caller.collections)}, and this needs "
+            f"{caller.title} is bound to {', '.join(caller.collections)}, and this needs "
             f"a key with the role {needed} that is bound to no collection"
         )
 

@@ -160,14 +160,15 @@ def check_lock(settings: Settings, keyring: Keyring) -> None:
             f"--open would let everyone in, and there are keys in {settings.keys_file} or in "
             "the environment; remove them, or serve without --open"
         )
-    if keyring.required and not len(keyring):
+    if keyring.required and not len(keyring) and not settings.has_users:
         damage = "; ".join(describe_damage(read_lines(settings.keys_file)))
         raise ValueError(
             f"{settings.keys_file} has no keys, so no one could get in"
             + (f" ({damage})" if damage else "")
             + "; remove it, or add one: tessera keys add NAME --role admin"
         )
-    if not (keyring.required or settings.open or is_local(settings.host)):
+    locked = keyring.required or settings.has_users
+    if not (locked or settings.open or is_local(settings.host)):
         raise ValueError(
             f"others can reach {settings.host or 'this address'}, and there are no keys; add one: "
             "tessera keys add NAME --role admin, or let everyone do everything: tessera serve "

@@ -29,6 +29,11 @@ class Caller(BaseModel):
     rate_limit: RateLimit | None = None
     concurrency_limit: PositiveInt | None = None
 
+    @property
+    def title(self) -> str:
+        """The caller as messages name it."""
+        return f"the key {self.name!r}"
+
 
 class ApiKey(Caller):
     """A caller with the SHA-256 of a key, in hexadecimal."""

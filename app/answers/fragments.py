@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import astuple
 
 from app.schemas.fields import Corners
 from app.schemas.hits import FragmentOut, LinkOut, PhraseOut
@@ -64,8 +63,7 @@ def corners(place: Box | Span) -> Corners | None:
     """Left, top, right, bottom, to six digits; None for a span."""
     if isinstance(place, Span):
         return None
-    left, top, right, bottom = (round(edge, 6) for edge in astuple(place))
-    return left, top, right, bottom
+    return round(place.left, 6), round(place.top, 6), round(place.right, 6), round(place.bottom, 6)
 
 
 def ends(place: Box | Span) -> tuple[int, int] | None:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from app.cli.options import Data, plain_errors, settings_for
+from app.cli.options import Data, load_engine, plain_errors, settings_for
 
 Write = Annotated[
     bool, typer.Option("--write", help="With the tools that add, change and delete items.")
@@ -23,12 +23,10 @@ def mcp(write: Write = False, data: Data = None) -> None:
     Example: `tessera mcp --data .tessera`
     """
     settings = settings_for(data=data, agents_write=write or None)
-    with plain_errors():
+    with plain_errors(), closing(load_engine(settings)) as engine:
         import anyio
 
         from app.agents import stdio
-        from app.cli.options import load_engine
 
-        with closing(load_engine(settings)) as engine:
-            engine.serve()
-            anyio.run(stdio.serve, engine, settings)
+        engine.serve()
+        anyio.run(stdio.serve, engine, settings)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
@@ -28,6 +28,7 @@ from app.imports.photo_files import FileReading
 from app.imports.sources import ImportOutcome, ItemSource, readable
 from app.settings import Settings
 from app.unprintable import escape_unprintable
+from app.webhooks.announcing import ImportAnnouncement, announce
 from index.items import Replaced
 
 Place = Path | ObjectFolder
@@ -59,6 +60,7 @@ class PathImport:
     settings: Settings
     options: ImportOptions
     tally: Tally = field(default_factory=Tally)
+    following: bool = False  # whether an import without a change is nothing to announce
     _refusals: set[str] = field(default_factory=set)  # that are printed
 
     def follow(self, paths: Sequence[Place], seconds: float, parent: int | None = None) -> None:
@@ -75,12 +77,34 @@ class PathImport:
                 watched.start()
                 began = monotonic()
                 with log_failure():
-                    tally = replace(self, tally=Tally()).run([*map(look_again, paths)])
+                    again = replace(self, tally=Tally(), following=True)
+                    tally = again.run([*map(look_again, paths)])
                     if tally.changed:
                         tally.print()
                 watched.wait(seconds, rest=RESTING * (monotonic() - began))
 
     def run(self, paths: Sequence[Place]) -> Tally:
+        """Import paths, and announce the end to the collection's webhooks."""
+        announcement = ImportAnnouncement("command", self.tally.counts)
+        try:
+            self._run(paths)
+        except BaseException as failed:
+            interrupted = isinstance(failed, KeyboardInterrupt | SystemExit)
+            announcement.reason = "it was interrupted" if interrupted else str(failed)
+            with suppress(OSError):  # the first failure says more
+                self._announce(announcement)
+            raise
+        if self.tally.failed or self.tally.in_vain:
+            announcement.reason = self.tally.reason or "nothing could be read"
+        if not self.following or self.tally.changed or self.tally.failed:
+            self._announce(announcement)
+        return self.tally
+
+    def _announce(self, announcement: ImportAnnouncement) -> None:
+        if self.engine.knows(self.collection):
+            announce(self.engine.catalog, self.engine.find(self.collection), announcement)
+
+    def _run(self, paths: Sequence[Place]) -> None:
         """Import tables one by one, then other paths; build their index."""
         mapped = bool(self.options.mapping)
         products = [
@@ -102,7 +126,6 @@ class PathImport:
         if not self.settings.cluster:  # whose shards build what they need
             self.engine.indexes.build()
             self._group_photos()
-        return self.tally
 
     def _group_photos(self) -> None:
         """Put near-duplicates into series, and print the number of changes."""

@@ -35,7 +35,7 @@ class Tally:
 
     report: ImportReport = field(default_factory=ImportReport)
     changes: Counter[str] = field(default_factory=Counter)
-    failed: bool = False  # whether a table was not read whole, or a sync deleted nothing
+    reason: str = ""  # why a table was not read whole, or a sync deleted nothing
 
     def add(self, outcome: ImportOutcome) -> None:
         """Count an outcome."""
@@ -44,7 +44,7 @@ class Tally:
 
     def fail(self, reason: object) -> None:
         """Print the reason for a path not imported whole."""
-        self.failed = True
+        self.reason = self.reason or str(reason)
         typer.echo(f"error: {escape_unprintable(str(reason))}", err=True)
 
     def print(self) -> None:
@@ -62,6 +62,11 @@ class Tally:
             typer.echo(f"# {changes}", err=True)
         shown = [status for status in STATUSES if status != "patched" or self.counts[status]]
         typer.echo(", ".join(f"{self.counts[status]:,} {status}" for status in shown), err=True)
+
+    @property
+    def failed(self) -> bool:
+        """Whether a path was not imported whole."""
+        return bool(self.reason)
 
     @property
     def counts(self) -> Counter[str]:

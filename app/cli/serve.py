@@ -111,7 +111,9 @@ def serve(
     check_paths(photos or ())
     with plain_errors():
         from app.access.keyring import Keyring, check_lock
+        from app.access.user_checks import check_users
 
+        check_users(settings)
         check_lock(settings, Keyring.of(settings))
         check_certificate(settings)
         settings = fit_connections(offer_originals(settings, photos or ()))

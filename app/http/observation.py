@@ -92,11 +92,13 @@ class ObservationMiddleware:
         query = scope.get("query_string", b"").decode("latin-1")
         what = f"{scope['method']} {scope['path']}" + (f"?{query}" if query else "")
         host = scope["client"][0] if scope.get("client") else ""
-        names = ("collection", "tool", "item", "problem")
+        names = ("signed_in_by", "collection", "tool", "item", "problem")
         more = {name: facts[name] for name in names if name in facts}
         request_id = correlation_id.get() or ""
         about = {"role": needed, "status": status, "address": host, "request_id": request_id}
-        self.audit.add(facts.get("key", "anyone"), what[:LONGEST_WHAT], **about, **more)
+        self.audit.add(
+            facts.get("user", facts.get("key", "anyone")), what[:LONGEST_WHAT], **about, **more
+        )
 
 
 def _note(scope: Scope, status: int, seconds: float, facts: Mapping[str, str]) -> None:

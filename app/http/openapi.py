@@ -38,6 +38,7 @@ from app.schemas.regions import RegionSearch
 from app.schemas.search import ImageSearch, TextSearch
 from app.schemas.session import SessionIn
 from app.schemas.system import AuditRequest
+from app.schemas.webhooks import WebhookIn
 from index.database.errors import Busy
 from index.items import ModelMismatch, NoSpace
 from models.vision.photo_decoding import ImageError, ImageTooLarge, NotAnImage
@@ -71,6 +72,7 @@ MODELS = (
     SessionIn,
     SynonymsIn,
     TextSearch,
+    WebhookIn,
 )
 
 # What may be raised where a collection is asked for, where a body is read, where one with a photo

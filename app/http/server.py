@@ -38,16 +38,19 @@ class PatientProtocol(H11Protocol):
     """
 
     deadline: asyncio.TimerHandle | None = None
+    refused = False  # a refused connection takes no place until it is closed
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Wait for the first request; refuse it beyond the limit of connections."""
         most, self.limit_concurrency = self.limit_concurrency or sys.maxsize, None
-        others = [other.address for other in self.connections if isinstance(other, type(self))]
+        alike = (other for other in self.connections if isinstance(other, type(self)))
+        others = [other.address for other in alike if not other.refused]
         super().connection_made(transport)
         held = others.count(self.address)
         try:
             check_share("connections", most, len(others), held, self.address)
         except (TooManyRequests, Unavailable) as full:
+            self.refused = True
             self._answer(problem(KINDS[type(full)], str(full), "*", **{"Retry-After": "1"}))
         else:
             self._wait()
@@ -146,4 +149,5 @@ OPTIONS: dict[str, Any] = {
     "timeout_keep_alive": KEEP_ALIVE,
     "timeout_graceful_shutdown": 5,  # then requests that are still being answered are cut
     "access_log": False,
+    "proxy_headers": False,  # ProxyMiddleware does so
 }

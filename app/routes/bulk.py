@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from codecs import BOM_UTF8
+from collections import Counter
 from collections.abc import AsyncGenerator, Sequence
 from functools import partial
 from typing import Annotated
@@ -42,8 +43,11 @@ from app.schemas.items import ImportLine, ImportStatus
 from app.settings import Settings
 from app.telemetry.metrics import IMPORT_LINES
 from app.validation import read_json
+from app.webhooks.announcing import ImportAnnouncement, announce
+from app.webhooks.deliverer import Deliverer
+from index.database import webhooks
 from index.database.errors import Busy
-from index.items import Collection, Entry, Replaced
+from index.items import Collection, Entry, NoSpace, Replaced
 
 log = logging.getLogger(__name__)
 router = APIRouter(tags=["items"])
@@ -94,7 +98,10 @@ async def import_items(
         raise WrongMediaType(f"send lines of JSON as {NDJSON}")
     home = await lanes.writes.run(engine.open, collection, create=create)
     work = Import(engine, lanes, decode, fetch, settings, collection, home)
-    statuses = work.statuses(request)
+    told = await lanes.writes.run(webhooks.listens, engine.catalog.reader, home)
+    statuses = (
+        work.announce(request.app.state.deliverer, request) if told else work.statuses(request)
+    )
     return Duplex(statuses, media_type=NDJSON)
 
 
@@ -117,11 +124,39 @@ class Import:
         self.backlog = Backlog(settings.batch, settings.upload_bytes * 4 // 3)
         self.storing = False
         self.cut: Line | None = None  # where and why the body was not read to its end
+        self.left = False  # whether the client left before that
+        self.counts: Counter[str] = Counter()  # by status
 
     @property
     def longest(self) -> int:
         """Bytes of the longest line: an item's images in base64, and text."""
         return self.settings.together_bytes * 4 // 3 + self.settings.text_bytes
+
+    async def announce(self, deliverer: Deliverer, request: Request) -> AsyncGenerator[bytes, None]:
+        """Yield status lines; announce the end before the answer's own."""
+        announcement = ImportAnnouncement("request", self.counts)
+        store = partial(announce, self.engine.catalog, self.home, announcement)
+        try:
+            async for status in self.statuses(request):
+                yield status
+        except (asyncio.CancelledError, GeneratorExit):
+            announcement.reason = "the answer was cut off: the service ended, or the client left"
+            store()
+            raise
+        left = "the client left before the end of its lines" if self.left else self.gone
+        announcement.reason = self.cut.refused if self.cut else left
+        try:
+            await self.lanes.writes.run(store)
+        except (Busy, NoSpace, Unavailable) as failed:
+            self.cut = self.cut or Line(self.counts.total() + 1, "")
+            reason = f"webhooks are not told: {failed}; the answers to the lines above hold"
+            yield self._write(_make_status(self.cut, None, reason))
+        deliverer.wake()
+
+    def _write(self, status: ImportStatus) -> bytes:
+        self.counts[status.status] += 1
+        IMPORT_LINES.labels(status.status).inc()
+        return status.model_dump_json(exclude_none=True).encode() + b"\n"
 
     async def statuses(self, request: Request) -> AsyncGenerator[bytes, None]:
         """Yield status lines; lines during a batch form the next one."""
@@ -130,10 +165,10 @@ class Import:
             while lines := await self.backlog.take():
                 self.storing = True
                 for status in await self.store(lines):
-                    yield _write_status(status)
+                    yield self._write(status)
                 self.storing = False
             if self.cut:
-                yield _write_status(_make_status(self.cut, None, self.cut.refused or ""))
+                yield self._write(_make_status(self.cut, None, self.cut.refused or ""))
         finally:
             reading.cancel()
             self.backlog.close()
@@ -191,7 +226,7 @@ class Import:
         except TimeoutError:
             self.cut = Line(number + 1, f"nothing came for {seconds} seconds; send the rest again")
         except ClientDisconnect:
-            pass
+            self.left = True
         except Exception:  # or the body would seem to have ended
             log.exception("the body of an import could not be read")
             self.cut = Line(number + 1, "the service failed to read on; send the rest again")
@@ -261,8 +296,3 @@ def _make_status(line: Line, name: str | None, outcome: int | str) -> ImportStat
     if isinstance(outcome, str):
         return ImportStatus(line=line.number, id=name, status="refused", reason=outcome)
     return ImportStatus(line=line.number, id=name, status="stored")
-
-
-def _write_status(status: ImportStatus) -> bytes:
-    IMPORT_LINES.labels(status.status).inc()
-    return status.model_dump_json(exclude_none=True).encode() + b"\n"

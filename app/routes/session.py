@@ -10,7 +10,7 @@ from app.access.credentials import KeyDep, SessionDep, name_cookie
 from app.access.door import ANYONE, PUBLIC, Door, get_engine
 from app.access.keys import Caller
 from app.access.sessions import LONGEST, Sessions
-from app.http.errors import Unauthorized, Unavailable
+from app.http.errors import Forbidden, Unauthorized, Unavailable
 from app.http.openapi import OF_BODY, BodyRoute, problems
 from app.routes.dependencies import LanesDep
 from app.routes.uploads import JsonBody
@@ -39,7 +39,7 @@ async def session(
     """The caller's role, and whether the service needs a key."""
     try:
         return _session(await entrance.caller(request, key, cookie), entrance)
-    except Unauthorized:
+    except (Unauthorized, Forbidden):
         return SessionOut(key_needed=True, name=None, role=None, collections=None)
 
 

@@ -20,7 +20,9 @@ class SessionOut(BaseModel):
     """The rights of the caller."""
 
     key_needed: bool = Field(description="Whether this service needs a key.")
-    name: str | None = Field(description="The name of the caller's key; null without one.")
+    name: str | None = Field(
+        description="The name of the caller's key, or of the user; null without one."
+    )
     role: Role | None = Field(description="What the caller may do; null where a key is missing.")
     collections: list[str] | None = Field(
         description="The collections that the key is bound to; null if it is bound to none."

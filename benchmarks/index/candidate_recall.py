@@ -28,6 +28,7 @@ from benchmarks.index.truth import TOP, TrueAnswers
 from index.segments import candidates
 from index.segments.candidates import Structure
 from index.segments.rows import Rows, empty
+from models.scores.half_dots import HalfDots
 from models.text.queries import Query
 
 SHARES = (0.5, 0.75, 1.0, 1.5)  # of the candidates that a search takes
@@ -92,7 +93,7 @@ def choose(rows: Rows, structure: Structure, query: Query, count: int) -> Chosen
     begun = time.thread_time()
     coarse = structure.nearest(summed, candidates.count_by_codes(len(rows), count), None)
     halfway = time.thread_time()
-    fine = candidates.multiply_summaries(rows, coarse.rows, summed)
+    fine = candidates.multiply_summaries(rows, coarse.rows, HalfDots(summed[None]))
     order = fine.rows[np.argsort(-fine.products)]
     ended = time.thread_time()
     return ChosenPhotos(order, 1000 * (halfway - begun), 1000 * (ended - halfway))

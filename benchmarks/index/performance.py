@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from benchmarks.index import stages
 from benchmarks.index.curves import draw
 from benchmarks.index.fidelity import CANDIDATES
-from training.markdown import line, section
+from training import markdown
+from training.markdown import line
 from training.report import measurements
 
 Measurement = dict[str, Any]
+section = partial(markdown.section, level=2)
 
 NAMES = {
     "tessera": "Tessera",
@@ -109,6 +113,10 @@ def page(stored: Sequence[Measurement], picture: str) -> str:
         if measurement["measures"] == "living":
             says = LIVING_SAY.format(photos=measurement["photos"])
             lines += section("While it changes", says, LIVING_HEAD, living(measurement["numbers"]))
+        if measurement["measures"] == "stages":
+            says = stages.SAYS.format(**measurement, **measurement["machine"])
+            rows = stages.tabulate(measurement)
+            lines += section("Where a search's time goes", says, stages.HEAD, rows)
         if measurement["measures"] == "databases":
             says = DATABASES_SAY.format(**measurement, **measurement["machine"])
             lines += section("Databases", says, DATABASES_HEAD, databases(measurement["numbers"]))

@@ -2,6 +2,5 @@
 
 `caption_*`, `nearest_captions`, `region_support` and `snippet_alignment` are about captions;
 `box_numbers` and `proposal_recall` about boxes; `encoder_*` and `embedding_speed` about encoders,
-with `tiny_encoders` to test on; `negation`, `title_similarity` and `trained_scores` about scores.
-`training_digests` shows whether a change leaves training as it was. Each runs alone.
+with `tiny_encoders` to test on; `negation` and `title_similarity` about scores. Each runs alone.
 """

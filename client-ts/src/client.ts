@@ -259,6 +259,28 @@ export class Client extends Searches {
     return this.#write({ method: "PUT", path, ...jsonBody({ language }) }, options);
   }
 
+  /** The webhooks of a collection with their last deliveries. */
+  webhooks(name: string, options?: CallOptions): Promise<api.Webhooks> {
+    const path = `${pathOf("collections", name)}/webhooks`;
+    return this.#write({ method: "GET", path }, options);
+  }
+
+  /** Add an address for finished imports; the answer has its secret. */
+  addWebhook(
+    name: string,
+    webhook: api.WebhookIn,
+    options?: CallOptions,
+  ): Promise<api.NewWebhook> {
+    const path = `${pathOf("collections", name)}/webhooks`;
+    return this.#write({ method: "POST", path, ...jsonBody(webhook) }, options);
+  }
+
+  /** Remove a webhook and its waiting deliveries. */
+  removeWebhook(name: string, webhook: string, options?: CallOptions): Promise<void> {
+    const path = `${pathOf("collections", name)}/webhooks/${encodeURIComponent(webhook)}`;
+    return this.#write({ method: "DELETE", path }, options);
+  }
+
   /** The aliases there are. */
   aliases(options?: CallOptions): Promise<api.Aliases> {
     return this.#write({ method: "GET", path: "/aliases" }, options);

@@ -371,6 +371,30 @@ export type DeletionOut = {
 };
 
 /**
+ * The last attempt to deliver something.
+ */
+export type Delivery = {
+    /**
+     * The header webhook-id.
+     */
+    id: string;
+    event: string;
+    /**
+     * When, in UTC: 2026-05-01T12:00:00+00:00.
+     */
+    time: string;
+    /**
+     * `failed` is tried again, up to 10 times in three days.
+     */
+    status: 'delivered' | 'failed' | 'given_up';
+    attempts: number;
+    /**
+     * What the receiver answered, or why it was not reached.
+     */
+    detail: string;
+};
+
+/**
  * A photo of a series.
  */
 export type Duplicate = {
@@ -1075,6 +1099,33 @@ export type Models = {
 };
 
 /**
+ * A new webhook with its secret, shown this once.
+ */
+export type NewWebhook = {
+    id: string;
+    url: string;
+    events: Array<string>;
+    /**
+     * When, in UTC.
+     */
+    created: string;
+    /**
+     * False once the receiver has answered 410.
+     */
+    enabled: boolean;
+    /**
+     * Deliveries that are due, or will be.
+     */
+    waiting: number;
+    /**
+     * Deliveries that were given up.
+     */
+    lost: number;
+    last: Delivery | null;
+    secret: string;
+};
+
+/**
  * A part of a score: words, exact, looks, likeness, meaning, boost or pinned.
  *
  * likeness: the similarity to the photo sent with the text, times `photo_weight`. Those of
@@ -1687,7 +1738,7 @@ export type Session = {
      */
     key_needed: boolean;
     /**
-     * The name of the caller's key; null without one.
+     * The name of the caller's key, or of the user; null without one.
      */
     name: string | null;
     /**
@@ -1915,6 +1966,57 @@ export type Unread = {
 export type ValueCount = {
     value: string | number | number | boolean | null;
     count: number;
+};
+
+/**
+ * An address for news of a collection's imports.
+ */
+export type WebhookIn = {
+    /**
+     * https:// on the public internet, unless TESSERA_WEBHOOKS allows others.
+     */
+    url: string;
+    /**
+     * What it is told of.
+     */
+    events?: Array<'import.finished' | 'import.failed'>;
+    /**
+     * `whsec_` and 24 to 64 bytes in base64; one is made if there is none.
+     */
+    secret?: string | null;
+};
+
+/**
+ * A webhook, without its secret.
+ */
+export type Webhook = {
+    id: string;
+    url: string;
+    events: Array<string>;
+    /**
+     * When, in UTC.
+     */
+    created: string;
+    /**
+     * False once the receiver has answered 410.
+     */
+    enabled: boolean;
+    /**
+     * Deliveries that are due, or will be.
+     */
+    waiting: number;
+    /**
+     * Deliveries that were given up.
+     */
+    lost: number;
+    last: Delivery | null;
+};
+
+/**
+ * The webhooks of a collection, oldest first.
+ */
+export type Webhooks = {
+    webhooks: Array<Webhook>;
 };
 
 /**

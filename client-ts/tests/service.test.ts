@@ -184,3 +184,17 @@ test("a call without the key, or with a wrong field, says what is wrong", { skip
   const wrong = new Client(url, { key, timeout }).searchImages({ text: "red", limit: 0 });
   await assert.rejects(wrong, (error) => error instanceof TesseraError && error.status === 422);
 });
+
+test("webhooks are added, listed and removed", { skip }, async () => {
+  const client = new Client(url, { key, timeout });
+  await client.makeCollection("told");
+  const { id, secret } = await client.addWebhook("told", { url: "https://erp.example/a" });
+  assert.match(secret, /^whsec_/);
+  const { webhooks } = await client.webhooks("told");
+  assert.deepEqual(
+    webhooks.map((hook) => [hook.id, hook.last]),
+    [[id, null]],
+  );
+  await client.removeWebhook("told", id);
+  assert.deepEqual((await client.webhooks("told")).webhooks, []);
+});

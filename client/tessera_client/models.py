@@ -145,6 +145,22 @@ class Deletion(BaseModel):
     deleted: int
 
 
+class Delivery(BaseModel):
+    """The last attempt to deliver something."""
+
+    id: Annotated[str, Field(description="The header webhook-id.")]
+    event: str
+    time: Annotated[str, Field(description="When, in UTC: 2026-05-01T12:00:00+00:00.")]
+    status: Annotated[
+        Literal["delivered", "failed", "given_up"],
+        Field(description="`failed` is tried again, up to 10 times in three days."),
+    ]
+    attempts: int
+    detail: Annotated[
+        str, Field(description="What the receiver answered, or why it was not reached.")
+    ]
+
+
 class Duplicate(BaseModel):
     """A photo of a series."""
 
@@ -315,6 +331,20 @@ class Models(BaseModel):
     region_captioner: Model | None
     grounder: Model | None
     limits: Limits
+
+
+class NewWebhook(BaseModel):
+    """A new webhook with its secret, shown this once."""
+
+    id: str
+    url: str
+    events: list[str]
+    created: Annotated[str, Field(description="When, in UTC.")]
+    enabled: Annotated[bool, Field(description="False once the receiver has answered 410.")]
+    waiting: Annotated[int, Field(description="Deliveries that are due, or will be.")]
+    lost: Annotated[int, Field(description="Deliveries that were given up.")]
+    last: Delivery | None
+    secret: str
 
 
 class Photo(BaseModel):
@@ -513,7 +543,8 @@ class Session(BaseModel):
 
     key_needed: Annotated[bool, Field(description="Whether this service needs a key.")]
     name: Annotated[
-        str | None, Field(description="The name of the caller's key; null without one.")
+        str | None,
+        Field(description="The name of the caller's key, or of the user; null without one."),
     ]
     role: Annotated[
         Literal["read", "write", "admin"] | None,
@@ -630,6 +661,25 @@ class ValueCount(BaseModel):
 
     value: str | int | float | bool | None
     count: int
+
+
+class Webhook(BaseModel):
+    """A webhook, without its secret."""
+
+    id: str
+    url: str
+    events: list[str]
+    created: Annotated[str, Field(description="When, in UTC.")]
+    enabled: Annotated[bool, Field(description="False once the receiver has answered 410.")]
+    waiting: Annotated[int, Field(description="Deliveries that are due, or will be.")]
+    lost: Annotated[int, Field(description="Deliveries that were given up.")]
+    last: Delivery | None
+
+
+class Webhooks(BaseModel):
+    """The webhooks of a collection, oldest first."""
+
+    webhooks: list[Webhook]
 
 
 class WordBox(BaseModel):

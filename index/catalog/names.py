@@ -9,10 +9,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Engine, Row, delete, exists, insert, or_, select, update
+from sqlalchemy import (
+    Connection,
+    Engine,
+    Row,
+    bindparam,
+    delete,
+    exists,
+    insert,
+    or_,
+    select,
+    update,
+)
 
 from index.catalog.revisions import GARBAGE, LIVE, add_collection
-from index.database import curation, deleted_photos, series_rows
+from index.database import curation, deleted_photos, series_rows, webhooks
 from index.database.tables import aliases, collections, settings
 from index.items import (
     Collection,
@@ -177,6 +188,7 @@ class Names:
             deleted_photos.rename(connection, name, new)
             curation.copy(connection, name, new)
             curation.discard(connection, name)
+            webhooks.rename(connection, name, new)
             if alias:
                 connection.execute(insert(aliases), {"name": name, "collection": home.key})
 
@@ -201,6 +213,7 @@ class Names:
             release(connection, home.token)
             deleted_photos.discard(connection, name)
             curation.discard(connection, name)
+            webhooks.discard(connection, name)
 
     def point(self, alias: str, collection: str) -> bool:
         """Point an alias at a collection; return whether the alias is new.
@@ -241,11 +254,18 @@ def _check_model(collection: Collection, name: str, fingerprint: str) -> Collect
     return collection
 
 
+_OF_ALIAS = select(aliases.c.collection).where(aliases.c.name == bindparam("name"))
+_BY_NAME = select(collections).where(
+    or_(
+        collections.c.name == bindparam("name"),
+        collections.c.key == _OF_ALIAS.scalar_subquery(),
+    )
+)
+
+
 def _find(connection: Connection, name: str) -> Collection | None:
     check_name(name)
-    key = select(aliases.c.collection).where(aliases.c.name == name).scalar_subquery()
-    either = or_(collections.c.name == name, collections.c.key == key)
-    row = connection.execute(select(collections).where(either)).one_or_none()
+    row = connection.execute(_BY_NAME, {"name": name}).one_or_none()
     return None if row is None else _collection(row)
 
 

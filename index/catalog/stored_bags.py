@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,7 @@ from sqlalchemy import ARRAY, Dialect, FromClause, bindparam, column, func, sele
 from sqlalchemy.pool import PoolProxiedConnection
 from sqlalchemy.sql.compiler import SQLCompiler
 
-from index.bags import unpack_bag, unpack_together
+from index.bags import unpack_bag, unpack_joined
 from index.database.checksums import LOG, is_sound_bag
 from index.database.tables import bags, items
 from index.items import Collection
@@ -25,10 +26,15 @@ COLUMNS = ("revision", "position")  # of a key
 
 @dataclass(frozen=True, slots=True)
 class StoredBags:
-    """Sound bags by revision and position, and the items of damaged ones."""
+    """Sound bags by revision and position, and the items of damaged ones.
+
+    The sound bags' vectors are rows offsets[b : b + 2] of vectors (N, D).
+    """
 
     sound: dict[tuple[int, int], StoredBag]
     damaged: dict[tuple[int, int], str]
+    vectors: NDArray[np.float32]
+    offsets: NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +64,7 @@ def read_bags(
     work would take longer than the database's. So the driver is called directly, and the caller
     translates its errors.
     """
-    stored: dict[tuple[int, int], StoredBag] = {}
+    sound: list[Any] = []
     damaged: dict[tuple[int, int], str] = {}
     cursor = connection.cursor()
     for start in range(0, len(keys), CHUNK):
@@ -72,18 +78,21 @@ def read_bags(
             else dict(zip(COLUMNS, map(list, zip(*part, strict=True)), strict=True))
             | {"collection": collection.key},
         )
-        rows = []
         for row in cursor.fetchall():
             revision, position, vectors, details, item, checksums = row
             if is_sound_bag(checksums, item, revision, position, details, vectors):
-                rows.append(row)
+                sound.append(row)
             else:
                 LOG.add(collection.key, revision, item)
                 damaged[revision, position] = item
-        unpacked = unpack_together([row[2] for row in rows], collection.dimension)
-        for (revision, position, _, details, item, _), vectors in zip(rows, unpacked, strict=True):
-            stored[revision, position] = StoredBag(item, position, vectors, details)
-    return StoredBags(stored, damaged)
+    joined, ends = unpack_joined([row[2] for row in sound], collection.dimension)
+    stored = {
+        (revision, position): StoredBag(item, position, joined[start:end], details)
+        for (revision, position, _, details, item, _), start, end in zip(
+            sound, ends, ends[1:], strict=False
+        )
+    }
+    return StoredBags(stored, damaged, joined, np.array(ends, np.int64))
 
 
 @lru_cache(maxsize=64)

@@ -17,10 +17,12 @@ from index.search import regions
 from index.search.contenders import SPARE, Contenders
 from index.search.query import QueryPart, SentenceRole
 from index.search.requests import Hit, Request
-from index.segments.rows import Numbers, offsets_of
+from index.segments.rows import Numbers
 from models.scores.calibration import Calibration
 from models.scores.kernels import Floats
 from models.scores.scoring import Score
+
+SORTED = 4_096  # values up to which all are sorted at once
 
 # By the revisions and positions of bags: hits, best first, and the items of damaged bags. Only
 # where regions are searched, a bag may have several hits.
@@ -82,11 +84,13 @@ class ExactScores:
                 vanished += [key[0] for key in rows.keys if key not in stored]
             for hit in chain.from_iterable(scored.values()):
                 if request.least is None or (hit.probability or 0.0) >= request.least:
-                    best[hit.place] = min(best.get(hit.place, hit), hit, key=Hit.by_score)
+                    other = best.setdefault(place := hit.place, hit)
+                    if other is not hit and hit.by_score() < other.by_score():
+                        best[place] = hit
             hits = [
                 hit for hit in best.values() if request.after is None or hit.key > request.after
             ]
-            hits.sort(key=lambda hit: hit.key)
+            hits.sort(key=Hit.by_place)
         return Best(hits, vanished, damaged)
 
     def _score_rows(
@@ -98,7 +102,7 @@ class ExactScores:
         hits, refused = self.score(
             [key for key in keys if (key[1] <= IMAGE) == photos], request, terms
         )
-        for key, total, error in zip(keys, rows.total, rows.error, strict=True):
+        for key, total, error in zip(keys, rows.total.tolist(), rows.error.tolist(), strict=True):
             if key in hits and abs(hits[key][0].score - total) > error:
                 self._report(key[0])
         return hits, refused
@@ -113,9 +117,7 @@ class ExactScores:
         bags = self._catalog.look_up(self._collection, keys)
         if not bags.sound:
             return {}, bags.damaged
-        bag_vectors = [bag.vectors for bag in bags.sound.values()]
-        vectors = np.concatenate(bag_vectors)
-        offsets = offsets_of([len(fragments) for fragments in bag_vectors])
+        vectors, offsets = bags.vectors, bags.offsets
         if request.per_photo is not None:
             return self._find_regions(bags.sound, vectors, offsets, request, terms), bags.damaged
         parts = np.stack([self._score_part(vectors, offsets, term, request) for term in terms])
@@ -204,14 +206,17 @@ class ExactScores:
 
 
 def batches(values: Floats, first: int) -> Iterator[Numbers]:
-    """The places of values, the highest first, in batches that double."""
+    """The places of values, the highest first, in batches that double.
+
+    Of equal ones the first comes first, in a batch.
+    """
     remaining, size = np.arange(len(values)), first
-    while len(remaining):
-        chosen = remaining
-        if size < len(remaining):
-            places = np.argpartition(-values[remaining], size - 1)
-            chosen, remaining = remaining[places[:size]], remaining[places[size:]]
-        else:
-            remaining = remaining[:0]
+    while len(remaining) > max(size, SORTED):
+        places = np.argpartition(-values[remaining], size - 1)
+        chosen, remaining = remaining[places[:size]], remaining[places[size:]]
         yield chosen[np.argsort(-values[chosen], kind="stable")]
         size *= 2
+    remaining, start = remaining[np.argsort(-values[remaining], kind="stable")], 0
+    while start < len(remaining):
+        yield remaining[start : start + size]
+        start, size = start + size, 2 * size

@@ -138,7 +138,7 @@ class Index:
             weak_below=self._scanner.find_weak_line(request, [contending]),
         )
         if not answer.exact:
-            self._recent.append(replace(request, groups=None))
+            self._recent.append(replace(request, groups=None) if request.groups else request)
         return answer
 
     def best_at(self, request: Request, revision: int) -> ShardAnswer:

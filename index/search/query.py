@@ -97,9 +97,9 @@ def exact_rows(
     """Score bags like `exact`, of fragments offsets[b : b + 2] in (N, D)."""
     scores = np.empty(len(offsets) - 1, np.float32)
     packed = numkong.dots_pack(np.ascontiguousarray(term.vectors))
-    products = np.asarray(numkong.dots_packed(vectors, packed))  # (N, T)
+    products = np.asarray(numkong.dots_packed(vectors, packed), np.float32)  # (N, T)
     score.kernel(
-        products.astype(np.float32),
+        products,
         offsets,
         np.ones(len(scores), np.float32),
         np.ones(len(term.vectors), np.float32),
@@ -136,7 +136,8 @@ def check_query(
     shown = any(isinstance(part.places[0], Box) for part in parts)
     if side == "sentences" and query.text is not None and shown:
         raise ValueError("sentences answer a text or a photo: ask for them with one of both")
-    query = replace(query, parts=parts)
+    if any(new is not old for new, old in zip(parts, query.parts, strict=True)):
+        query = replace(query, parts=parts)
     return calibration.drop_terms(query, side == "images") if calibration else query
 
 
@@ -196,6 +197,8 @@ def _check_part(part: FragmentBag, collection: Collection) -> FragmentBag:
         )
     if not np.isfinite(vectors).all():
         raise ValueError("the query has a fragment vector that is not finite")
+    if part.vectors.data_ptr() == vectors.ctypes.data and not part.vectors.requires_grad:
+        return part  # nothing was converted or copied
     return replace(part, vectors=torch.from_numpy(vectors))
 
 

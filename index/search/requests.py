@@ -157,7 +157,7 @@ class Hit:
     @property
     def key(self) -> HitKey:
         """Its place in a list."""
-        return HitKey(-self.score, self.item, self.position, self.region or 0)
+        return HitKey(*self.by_place())
 
     @property
     def place(self) -> tuple[str, int, int]:
@@ -169,6 +169,10 @@ class Hit:
             if number < 0:
                 return "", number, 0
         return self.item, 0 if self.request.side == "images" else self.position, 0
+
+    def by_place(self) -> tuple[float, str, int, int]:
+        """Its key as a plain tuple, to sort quickly."""
+        return -self.score, self.item, self.position, self.region or 0
 
     def by_score(self) -> tuple[float, str, int]:
         """A key to sort photos of an item, or a group, by score.

@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numkong
 import numpy as np
 
-from index.codes import LOW, encode, split_halves, steps
+from index.codes import encode, steps
 from index.search.gpu import Device
 from index.search.query import QueryPart, SentenceRole, exact
 from index.search.row_blocks import RowBlock
 from index.search.threads import Workers
 from index.segments.heads import Heads
 from index.segments.rows import Numbers, Rows, of_vectors
-from models.scores.byte_dots import CHUNK, ByteDots
+from models.scores.byte_dots import ByteDots
+from models.scores.half_dots import HalfDots
 from models.scores.kernels import Floats
 from models.scores.scoring import ProductErrors, Score
 
 BLOCK = 2**10  # rows whose products lie in the processor's second cache together
 ALONE = 4  # blocks up to which another thread costs more time than it saves
-
+WIDE = 64  # numbers of vectors that a processor's own instructions multiply
 
 FINE = 254.0  # a vector's second code is of what its first leaves, which is half a step at most
 
@@ -73,10 +73,7 @@ class Coded:
         # What a row's base gives to all of the fragments together is as good, and found sooner.
         together = score.adds_shifts and role is SentenceRole.QUERY_IS_SENTENCE and not term.bounded
         base_vectors = term.vectors.sum(axis=0, keepdims=True) if together else term.vectors
-        self.base_scales = 127 * steps(base_vectors)  # half precision holds no large numbers
-        self.base = (
-            split_halves(base_vectors / self.base_scales[:, None]) if rows_have_base else None
-        )
+        self.base = HalfDots(base_vectors) if rows_have_base else None
         self.errors_by_row = self._errors_by_row(vectors, rest)  # (E, T)
 
     def _errors_by_row(self, vectors: Floats, rest: Floats | None) -> Floats:
@@ -105,15 +102,14 @@ class Coded:
             fragment_shifts = (self.common_scale * common).astype(np.float32)
         row_shifts = np.zeros((B, T), np.float32)
         if self.base is not None:
-            products = np.asarray(numkong.dots_packed(rows.summaries, self.base))  # high, then low
-            width = len(self.base_scales)
-            shifts = (products[:, :width] + products[:, width:] / LOW) * self.base_scales
+            shifts = self.base(rows.summaries, rows.summarised)
+            width = shifts.shape[1]
             row_shifts[:, :width] = shifts if rows.owners is None else shifts[rows.owners]
         scores = np.empty(B, np.float32)
         self.score.kernel(
             dots,
             rows.offsets,
-            rows.scales.copy(),  # of an array that is read-only, a kernel is compiled once more
+            rows.scales,
             self.scales,
             row_shifts,
             fragment_shifts,
@@ -125,7 +121,7 @@ class Coded:
 
     def errors(self, rows: RowBlock) -> Floats:
         """The bounds (B,) of the errors of rows' scores from their codes."""
-        sizes = np.diff(rows.offsets)
+        sizes = rows.offsets[1:] - rows.offsets[:-1]
         errors_by_part = rows.errors(len(self.scales), sizes), self.errors_by_row
         images = self.role is SentenceRole.QUERY_IS_SENTENCE
         return self.score.error(ProductErrors(*errors_by_part, sizes, images))
@@ -213,8 +209,10 @@ class Rescorer:
 
 def compile_kernel(score: Score) -> None:
     """Compile a score's kernel, or read it from numba's cache."""
-    vectors, role = np.ones((1, CHUNK), np.float32), SentenceRole.QUERY_IS_SENTENCE
+    vectors, role = np.ones((1, WIDE), np.float32), SentenceRole.QUERY_IS_SENTENCE
     term = QueryPart(vectors, 1.0)
-    rows = of_vectors([vectors], [0], [0], "images", score, dimension=CHUNK)
-    Coded(term, score, role, rows_have_base=True).estimates(RowBlock.of(rows, slice(0, 1)))
+    rows = of_vectors([vectors], [0], [0], "images", score, dimension=WIDE)
+    part = Coded(term, score, role, rows_have_base=True)
+    for chosen in (slice(0, 1), np.zeros(1, np.int64)):
+        part.estimates(RowBlock.of(rows, chosen))
     exact(score, [vectors], term, role)

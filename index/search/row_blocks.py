@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from index.search.regions import regions_of
 from index.segments.heads import Heads
-from index.segments.rows import Numbers, Rows, fragments_of, offsets_of
-from models.scores.kernels import Floats
+from index.segments.rows import Numbers, Rows, fragments_of
+from models.scores.kernels import Floats, compile_loop
 
 ROUNDING = np.float32(2**-23)  # of a number in single precision, up and down
 
@@ -19,7 +19,8 @@ ROUNDING = np.float32(2**-23)  # of a number in single precision, up and down
 class RowBlock:
     """Some rows' arrays, as in Rows, cut or copied out.
 
-    Codes are not copied: the rows' own are those of some `fragments` (N,), or all without these.
+    Codes and summaries are not copied: the rows' own are those of some `fragments` (N,), and
+    `summarised` rows (B,), or all without these.
     Of heads, codes, scales and reach are theirs; `rest` is, too, and `noise` is what the codes of
     the rows themselves may be off by, in any number of a fragment. Of regions, each is a row of one
     fragment, and `owners` are the places of their photos among the summaries.
@@ -32,6 +33,7 @@ class RowBlock:
     reach: Floats
     bases: Floats
     summaries: NDArray[np.float16]
+    summarised: Numbers | None = None
     rest: Floats | None = None
     noise: Floats | None = None
     owners: Numbers | None = None
@@ -40,12 +42,13 @@ class RowBlock:
         """The errors (B, E) of products of rows with a query."""
         # Sums in single precision, here and in `exact`: of D products, and of what they give.
         width = self.summaries.shape[1]
-        terms = ROUNDING * (width + fragments + sizes)
-        factors = [self.scales, self.reach, terms * (self.bases + 2 * self.reach)]
+        factors = np.empty((len(sizes), 3 if self.rest is None else 5), np.float32)
+        bound_products(self.scales, self.reach, self.bases, sizes, width + fragments, factors)
         if self.rest is not None and self.noise is not None:
             turned = self.reach + self.rest  # ‖v_i‖₂ at most; directions are rounded as well
-            factors += [self.rest, self.noise + 2 * ROUNDING * width * turned]
-        return np.stack(factors, axis=1).astype(np.float32)
+            factors[:, 3] = self.rest
+            factors[:, 4] = self.noise + 2 * ROUNDING * width * turned
+        return factors
 
     @classmethod
     def of(cls, rows: Rows, chosen: slice | Numbers, heads: Heads | None = None) -> RowBlock:
@@ -54,18 +57,21 @@ class RowBlock:
         if isinstance(chosen, slice):
             offsets = rows.offsets[chosen.start : chosen.stop + 1]
             codes, fragments = coded.codes[offsets[0] : offsets[-1]], None
-            offsets = offsets - offsets[0]
+            offsets, summaries, summarised = offsets - offsets[0], rows.summaries[chosen], None
         else:
-            codes, fragments = coded.codes, fragments_of(rows.offsets, chosen)
-            offsets = offsets_of(rows.offsets[chosen + 1] - rows.offsets[chosen])
+            summaries, summarised = rows.summaries, chosen
+            codes = coded.codes
+            fragments, offsets = fragments_of(rows.offsets, chosen)
         return cls(
             codes,
             fragments,
             offsets,
-            coded.scales[chosen],
-            coded.reach[chosen],
-            rows.bases[chosen],
-            rows.summaries[chosen],
+            # Of arrays that are read-only, as slices would be, kernels are compiled once more.
+            np.array(coded.scales[chosen]),
+            np.array(coded.reach[chosen]),
+            np.array(rows.bases[chosen]),
+            summaries,
+            summarised,
             None if heads is None else heads.rest[chosen],
             None if heads is None else rows.scales[chosen] / np.float32(2),
         )
@@ -85,9 +91,20 @@ class RowBlock:
             coded.scales[photos],
             coded.reach[photos],
             rows.bases[photos],
-            rows.summaries[numbers],
+            rows.summaries,
+            numbers,
             None if heads is None else heads.rest[photos],
             None if heads is None else rows.scales[photos] / np.float32(2),
             owners,
         )
         return block, offsets
+
+
+@compile_loop
+def bound_products(
+    scales: Floats, reach: Floats, bases: Floats, sizes: Numbers, terms: int, out: Floats
+) -> None:
+    """Write the first three factors (B, ≥ 3) of RowBlock.errors."""
+    for b in range(len(sizes)):
+        out[b, 0], out[b, 1] = scales[b], reach[b]
+        out[b, 2] = ROUNDING * (terms + sizes[b]) * (bases[b] + 2 * reach[b])

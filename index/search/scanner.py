@@ -66,7 +66,10 @@ class Scanner:
         groups = request.groups
         if groups is not None and groups.token != self._collection.token:
             groups = None  # of another collection's items
-        return replace(request, query=query, words=self._scale_words(request), groups=groups)
+        words = self._scale_words(request)
+        if query is request.query and words is request.words and groups is request.groups:
+            return request
+        return replace(request, query=query, words=words, groups=groups)
 
     def _scale_words(self, request: Request) -> WordGains | None:
         """The words of a request in its score.

@@ -19,6 +19,7 @@ from index.segments import candidates
 from index.segments.candidates import Candidates
 from index.segments.rows import Numbers, Rows, Side
 from index.segments.segment import Segment
+from models.scores.half_dots import HalfDots
 from models.scores.kernels import Floats
 from models.scores.scoring import Score
 
@@ -36,11 +37,17 @@ class SummaryQuery:
 
     side: Side
     vector: Floats
+    dots: HalfDots
     lengths: Measure | None = None
+
+    @classmethod
+    def of(cls, side: Side, vector: Floats, lengths: Measure | None = None) -> SummaryQuery:
+        """Pack a vector (D,) for its products."""
+        return cls(side, vector, HalfDots(vector[None]), lengths)
 
     def scan(self, rows: Rows, numbers: Numbers) -> Candidates:
         """Compute the products of some rows' summaries."""
-        return self._divide(rows, candidates.multiply_summaries(rows, numbers, self.vector))
+        return self._divide(rows, candidates.multiply_summaries(rows, numbers, self.dots))
 
     def nearest(self, segment: Segment, count: int, mask: NDArray[np.bool_]) -> Candidates:
         """Find a segment's most promising rows by codes, or all few."""
@@ -193,14 +200,14 @@ def summary(
     asked = [term for term in terms if lengths is not None or not term.negated]
     start = np.zeros(1, np.int64)
     if request.role is SentenceRole.ROWS_ARE_SENTENCES:
-        return SummaryQuery(request.side, score.image_summary(asked[0].vectors, start)[0])
+        return SummaryQuery.of(request.side, score.image_summary(asked[0].vectors, start)[0])
     if not asked:
         return None
     if lengths is None:
         parts = [t.weight * score.sentence_summary(t.vectors, start)[0] for t in asked]
     else:
         parts = [t.weight * t.vectors[0] for t in asked]
-    return SummaryQuery(request.side, np.sum(parts, axis=0, dtype=np.float32), lengths)
+    return SummaryQuery.of(request.side, np.sum(parts, axis=0, dtype=np.float32), lengths)
 
 
 def _shortlist(

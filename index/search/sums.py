@@ -18,6 +18,7 @@ from index.codes import single
 from index.search.query import QueryPart
 from index.segments import candidates
 from index.segments.rows import LARGEST, Numbers, Rows
+from models.scores.half_dots import HalfDots
 from models.scores.kernels import Floats
 
 BLOCK = 2**13  # rows that are measured at a time
@@ -94,7 +95,8 @@ def estimate(
     terms: Sequence[QueryPart], rows: Rows, numbers: Numbers, measured: RowLengths
 ) -> tuple[Floats, Floats]:
     """Estimate the cosines (P, N) of some rows with a query's parts; also the largest errors."""
-    products = (candidates.multiply_summaries(rows, numbers, t.vectors[0]).products for t in terms)
+    dots = [HalfDots(term.vectors) for term in terms]
+    products = (candidates.multiply_summaries(rows, numbers, part).products for part in dots)
     cosines = [measured.cosines(of_part, numbers) for of_part in products]
     errors = np.repeat(measured.errors[numbers][None], len(terms), axis=0)
     return np.stack(cosines), errors

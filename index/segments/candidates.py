@@ -9,12 +9,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import numkong
 import numpy as np
 from numpy.typing import NDArray
 
-from index.codes import LOW, split_halves, steps
 from index.segments.rows import Numbers, Rows
+from models.scores.half_dots import HalfDots
 from models.scores.kernels import Floats
 
 PAIR, BITS = 2, 4  # numbers of a summary that one code stands for, and the bits of a code
@@ -88,14 +87,16 @@ class Structure:
             bits = np.packbits(allowed, bitorder="little")
             parameters = faiss.SearchParametersIVF(sel=faiss.IDSelectorBitmap(bits))
         faiss.omp_set_num_threads(1)  # for this thread: requests run in parallel
-        products, rows = self.index.search(
-            _pad(query[None], self.index.d),
-            min(count, self.index.ntotal),
-            params=parameters,
-        )
+        count = min(count, self.index.ntotal)
+        products, rows = np.empty(count, np.float32), np.empty(count, np.int64)
+        padded, pointer = _pad(query[None], self.index.d), faiss.swig_ptr
+        # Not by FAISS's wrapper, which checks and copies what is right already.
+        self.index.search_c(1, pointer(padded), count, pointer(products), pointer(rows), parameters)
+        found = Candidates(rows, products)
         # FAISS pads with -1; and its file is mapped, on a disk that may fail.
-        real = (rows[0] >= 0) & (rows[0] < self.index.ntotal)
-        return Candidates(rows[0][real].astype(np.int64), products[0][real])
+        if rows.min() < 0 or rows.max() >= self.index.ntotal:
+            return found.only((rows >= 0) & (rows < self.index.ntotal))
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,18 +111,14 @@ class Candidates:
         return Candidates(self.rows[mask], self.products[mask])
 
 
-def multiply_summaries(rows: Rows, numbers: Numbers, query: Floats) -> Candidates:
-    """Compute products of some rows' summaries with a query (D,).
+def multiply_summaries(rows: Rows, numbers: Numbers, query: HalfDots) -> Candidates:
+    """Compute products of some rows' summaries with a query's one vector.
 
     In row order.
     """
     numbers = np.sort(numbers)  # neighbours are read in one go
     every = len(numbers) == len(rows)
-    summaries = rows.summaries if every else rows.summaries.take(numbers, axis=0)
-    scale = steps(query[None])  # half precision has no large numbers
-    high, low = np.asarray(numkong.dots_packed(summaries, split_halves(query[None] / scale))).T
-    products: Floats = (scale * (high + low / LOW)).astype(np.float32)
-    return Candidates(numbers, products)
+    return Candidates(numbers, query(rows.summaries, None if every else numbers)[:, 0])
 
 
 def best(promising: Sequence[Candidates], count: int) -> list[Candidates]:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from index.codes import encode_runs, single
 from index.segments.heads import Heads
-from models.scores.kernels import Floats
+from models.scores.kernels import Floats, compile_loop
 from models.scores.scoring import Score
 
 Side = Literal["images", "sentences"]
@@ -89,9 +89,11 @@ class Rows:
 
     def _cut(self, rows: slice) -> Rows:
         offsets = self.offsets[rows.start : None if rows.stop is None else rows.stop + 1]
+        shifted = offsets - offsets[0]
+        shifted.flags.writeable = False  # see freeze
         return Rows(
             codes=self.codes[offsets[0] : offsets[-1]],
-            offsets=offsets - offsets[0],
+            offsets=shifted,
             **{name: getattr(self, name)[rows] for name in (*BY_ROW, "live")},
         )
 
@@ -183,17 +185,36 @@ def join(parts: Sequence[Rows], allocate: Allocate) -> Rows:
             for name in BY_ROW:
                 arrays[name][at : at + len(block)] = getattr(part, name)[block]
             arrays["codes"][offsets[at] : offsets[at + len(block)]] = part.codes[
-                fragments_of(part.offsets, block)
+                fragments_of(part.offsets, block)[0]
             ]
             at += len(block)
     return freeze(arrays)
 
 
-def fragments_of(offsets: Numbers, rows: Numbers) -> Numbers:
-    """List the fragments of some rows by number, row by row."""
-    starts, sizes = offsets[rows], offsets[rows + 1] - offsets[rows]
-    shifts = np.repeat(starts - offsets_of(sizes)[:-1], sizes)
-    return np.arange(len(shifts)) + shifts
+def fragments_of(offsets: Numbers, rows: Numbers) -> tuple[Numbers, Numbers]:
+    """List the numbers of some rows' fragments, with offsets in the list."""
+    places = np.empty(len(rows) + 1, np.int64)
+    fragments = np.empty(count_fragments(offsets, rows, places), np.int64)
+    list_fragments(offsets, rows, places, fragments)
+    return fragments, places
+
+
+@compile_loop
+def count_fragments(offsets: Numbers, rows: Numbers, places: Numbers) -> int:
+    """Write rows' offsets in a list of their fragments; return its length."""
+    places[0] = 0
+    for b in range(len(rows)):
+        places[b + 1] = places[b] + offsets[rows[b] + 1] - offsets[rows[b]]
+    return places[len(rows)]  # type: ignore[no-any-return]
+
+
+@compile_loop
+def list_fragments(offsets: Numbers, rows: Numbers, places: Numbers, out: Numbers) -> None:
+    """Write the numbers of rows' fragments into out (N,)."""
+    for b in range(len(rows)):
+        first = offsets[rows[b]] - places[b]
+        for n in range(places[b], places[b + 1]):
+            out[n] = first + n
 
 
 def in_memory(_name: str, shape: tuple[int, ...], kind: Any) -> NDArray[Any]:

@@ -20,12 +20,13 @@ class Config:
 
     Lite0 features stand for the paper's VGG-19.
 
-    `tuned` trains the CNN as well.
+    `tuned` trains the CNN as well, and with `whole` all its weights, see models.vision.lite.
     """
 
     backbone: str = "lite0"
     sizes: tuple[int, ...] = (224, 448)
     tuned: bool = False
+    whole: bool = False
     hidden: int = 1024
     embedding: int = 512
     dropout: float = 0.2
@@ -36,7 +37,9 @@ class Model(ImageTower):
     """x of length one, by models.layers.Branch   (Wang, Li & Lazebnik 2016, section 3.1)."""
 
     def __init__(self, config: Config) -> None:
-        sight = RegionSight(config.backbone, config.sizes, "frame", config.tuned)
+        sight = RegionSight(
+            config.backbone, config.sizes, "frame", config.tuned, whole=config.whole
+        )
         super().__init__(config, sight, config.embedding)
         self.standardize = Standardize(sight.channels)
         sizes = sight.channels, config.hidden, config.embedding

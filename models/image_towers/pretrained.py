@@ -110,7 +110,7 @@ class EncoderSight(Sight):
         device = next(self.vision.parameters()).device
         if self.backbone is None:
             return [torch.empty(len(images), 0, device=device)]
-        maps: Sequence[Tensor] = self.backbone.pyramid(squash(images, MAPS[1]).to(device))
+        maps: Sequence[Tensor] = self.backbone.pyramid(squash(images, MAPS[1], device))
         return maps
 
     def weights(self, image: Tensor, boxes: Tensor) -> Tensor:

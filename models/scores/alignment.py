@@ -6,13 +6,16 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
+from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from models.scores import sentences
 from models.scores.scoring import has_whole, score_named
-from models.text.lexicon import is_enclitic, is_function_word
+from models.scores.word_groups import Group, join_neighbours, word_groups
 from models.text.queries import PLAIN, Counting, Query
 from models.types import WHOLE_FRAME, WHOLE_SENTENCE, FragmentBag, Link, Span
 
@@ -50,18 +53,6 @@ class Phrase:
     def added(self) -> float | None:
         """The part of regions, beyond the whole photo."""
         return None if self.whole is None else self.similarity - self.whole
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """Fragments of one phrase, and its content words among them."""
-
-    fragments: tuple[int, ...]
-    heads: tuple[int, ...]
-
-    def join(self, other: Group) -> Group:
-        """Both groups as one."""
-        return Group(self.fragments + other.fragments, self.heads + other.heads)
 
 
 def query_links(image: FragmentBag, query: Query, score: str = "sum_of_max") -> tuple[Link, ...]:
@@ -167,7 +158,8 @@ def phrases(
     links_of: list[list[Link]] = [[] for _ in query.parts]
     for link in links:
         number = bisect_right(starts, link.fragment) - 1
-        links_of[number].append(replace(link, fragment=link.fragment - starts[number]))
+        start = starts[number]
+        links_of[number].append(replace(link, fragment=link.fragment - start) if start else link)
     phrase_list: list[Phrase] = []
     for part, part_links in zip(query.parts, links_of, strict=True):
         if isinstance(part.places[0], Span):
@@ -182,62 +174,33 @@ def part_phrases(
     groups = word_groups(sentence)
     # A catalogue's terms are equal in all regions, so they do not choose one.
     general = image.vectors.shape[1] - max(sentence.of_terms, image.of_terms)
-    similarity = sentence.vectors[:, :general] @ image.vectors[:, :general].T  # (T, R)
-    heads = torch.stack([similarity[list(group.heads)].sum(0) for group in groups])  # (G, R)
+    # Not by torch, see SumOfMax.links.
+    vectors, regions_vectors = (
+        bag.vectors.detach().cpu().numpy()[:, :general] for bag in (sentence, image)
+    )
+    similarity = vectors @ regions_vectors.T  # (T, R)
+    heads = sum_heads(groups, similarity)
     if beta is None:
-        regions: list[int] = heads.argmax(dim=1).tolist()
+        regions: list[int] = heads.argmax(axis=1).tolist()
     else:
-        groups, regions = join_neighbours(sentence, groups, decode_chain(heads, beta))
+        chain = decode_chain(torch.from_numpy(heads), beta)
+        groups, regions = join_neighbours(sentence, groups, chain)
+        heads = sum_heads(groups, similarity)
     group_of = {at: number for number, group in enumerate(groups) for at in group.fragments}
     links_of: list[list[Link]] = [[] for _ in groups]
     for link in links:
         links_of[group_of[link.fragment]].append(link)
     return [
-        phrase(image, sentence, group, region, similarity, group_links)
-        for group, region, group_links in zip(groups, regions, links_of, strict=True)
+        phrase(image, sentence, group, region, of_group, group_links)
+        for group, region, of_group, group_links in zip(
+            groups, regions, heads.tolist(), links_of, strict=True
+        )
     ]
 
 
-def word_groups(sentence: FragmentBag) -> list[Group]:
-    """The fragments of each phrase, in the order of the text.
-
-    Function words go with the next content word, those at the end and enclitics with the one
-    before. Where there are no content words, all words are one phrase.
-    """
-    groups: list[Group] = []
-    waiting: tuple[int, ...] = ()
-    starts = [place.start for place in sentence.places if isinstance(place, Span)]
-    last = [label == WHOLE_SENTENCE for label in sentence.labels]  # behind its words
-    for _, _, fragment in sorted(zip(last, starts, range(len(sentence)), strict=True)):
-        label = sentence.labels[fragment]
-        if not is_function_word(label):
-            groups.append(Group((*waiting, fragment), (fragment,)))
-            waiting = ()
-        elif groups and not waiting and is_enclitic(label):
-            groups[-1] = groups[-1].join(Group((fragment,), ()))
-        else:
-            waiting += (fragment,)
-    if waiting and groups:
-        groups[-1] = groups[-1].join(Group(waiting, ()))
-    elif waiting:
-        groups = [Group(waiting, waiting)]
-    return groups
-
-
-def join_neighbours(
-    sentence: FragmentBag, groups: Sequence[Group], regions: Sequence[int]
-) -> tuple[list[Group], list[int]]:
-    """Neighbouring groups of one region as one; the whole sentence stays apart."""
-    long: list[Group] = []
-    joined_regions: list[int] = []
-    for group, region in zip(groups, regions, strict=True):
-        apart = sentence.labels[group.heads[0]] == WHOLE_SENTENCE
-        if joined_regions and joined_regions[-1] == region and not apart:
-            long[-1] = long[-1].join(group)
-        else:
-            long.append(group)
-            joined_regions.append(region)
-    return long, joined_regions
+def sum_heads(groups: Sequence[Group], similarity: NDArray[Any]) -> NDArray[Any]:
+    """The similarities (G, R) of groups' content words, of all fragments' (T, R)."""
+    return np.stack([similarity[list(group.heads)].sum(axis=0) for group in groups])
 
 
 def phrase(
@@ -245,10 +208,13 @@ def phrase(
     sentence: FragmentBag,
     group: Group,
     region: int,
-    similarity: Tensor,
+    similarity: Sequence[float],
     group_links: Sequence[Link],
 ) -> Phrase:
-    """One group's phrase, with its region if it earned a box; similarity is (T, R)."""
+    """One group's phrase, with its region if it earned a box.
+
+    similarity is that of its content words, (R,).
+    """
     places = [sentence.places[fragment] for fragment in group.fragments]
     spans = [place for place in places if isinstance(place, Span)]
     wholes = [link.whole for link in group_links if link.whole is not None]
@@ -261,9 +227,7 @@ def phrase(
         Span(min(span.start for span in spans), max(span.end for span in spans)),
         total,
         sum(wholes) if wholes else None,
-        region
-        if present and earns_box(image, similarity[list(group.heads)].sum(0), region)
-        else None,
+        region if present and earns_box(image, similarity, region) else None,
         negated,
         name_pairs([sentence.labels[fragment] for fragment in group.fragments]),
     )
@@ -276,12 +240,12 @@ def name_pairs(labels: Sequence[str]) -> str | None:
     return ", ".join(labels)
 
 
-def earns_box(image: FragmentBag, similarity: Tensor, region: int) -> bool:
+def earns_box(image: FragmentBag, similarity: Sequence[float], region: int) -> bool:
     """Return whether a region adds a clear share to the whole photo; similarity is (R,).
 
     Every region does where no fragment stands for the whole photo, but for the frame itself.
     """
     if not has_whole(image):
         return image.places[region] != WHOLE_FRAME
-    best, whole = float(similarity[region]), float(similarity[0])
+    best, whole = similarity[region], similarity[0]
     return region != 0 and best - whole >= EARNED * abs(best)

@@ -55,7 +55,7 @@ CLASSES = 1000  # of ImageNet, in the order of torchvision's metadata
 CLASSIFIER = "_fc."  # its name in the packages
 Shared = TypeVar("Shared", bound=nn.Module)
 
-INFERENCES = ("torch", "openvino")
+INFERENCES = ("auto", "torch", "openvino")
 inference = "torch"  # the runtime of frozen Lites on a CPU, in this process
 
 
@@ -98,21 +98,23 @@ def load_pretrained(name: str) -> Pretrained:
 def choose_inference(name: str) -> None:
     """Run later loaded frozen Lites by another library, on a CPU.
 
-    LookupError for openvino where it is not installed, ValueError for a name not in INFERENCES.
+    With "auto" by openvino where it is installed. LookupError for openvino where it is not,
+    ValueError for a name not in INFERENCES.
     """
     global inference  # of the process, as torch's number of threads is
     if name not in INFERENCES:
         raise ValueError(f"unknown inference {name!r}; there are: {', '.join(INFERENCES)}")
-    if name == "openvino":
+    if name == "auto":
+        name = "openvino" if openvino.is_installed() else "torch"
+    elif name == "openvino":
         openvino.library()
     inference = name
 
 
 @cache
-def compile_pyramid(name: str) -> openvino.CompiledPyramid:
+def defer_pyramid(name: str) -> openvino.SharedPyramid:
     """The pyramid of the EfficientNet-Lite of a name, as OpenVINO runs it."""
-    network = load_pretrained(name).network
-    return openvino.CompiledPyramid(network.layers, network.fine)
+    return openvino.SharedPyramid(load_pretrained(name).network)
 
 
 def share_weights(module: Shared) -> Shared:
@@ -134,12 +136,12 @@ def classifier(name: str) -> nn.Linear:
 Backbone = Lite | TorchvisionBackbone
 
 
-def load(name: str, tuned: bool = False) -> Backbone:
+def load(name: str, tuned: bool = False, whole: bool = False) -> Backbone:
     """A backbone with its weights: "lite0", "lite2", or "resnet50:DEFAULT" in torchvision's names.
 
     "lite2-sentences" is a tuned one in models/pretrained. A backbone to be `tuned` has its own
-    weights: all of torchvision's train, or those of Lite.tune. Others share frozen weights. Raises
-    ValueError for an unknown name.
+    weights: all of torchvision's train, or those of Lite.tune, with `whole` all. Others share
+    frozen weights. Raises ValueError for an unknown name.
     """
     by_openvino = inference == "openvino" and not tuned
     if name in shipped.BACKBONES:
@@ -148,13 +150,13 @@ def load(name: str, tuned: bool = False) -> Backbone:
     elif name in LITES:
         packaged_network = load_pretrained(name).network
         network = copy.deepcopy(packaged_network) if tuned else share_weights(packaged_network)
-        network.compiled = compile_pyramid(name) if by_openvino else None
+        network.compiled = defer_pyramid(name) if by_openvino else None
     else:
         architecture, _, weights = name.partition(":")
         return TorchvisionBackbone(architecture, weights or None).requires_grad_(tuned)
     network.requires_grad_(False)
     if tuned:
-        network.tune()
+        network.tune(whole)
     return network
 
 
@@ -201,13 +203,15 @@ def digest(network: nn.Module) -> str:
     return hashed.hexdigest()[:16]
 
 
-def squash(images: Sequence[Tensor], size: int) -> Tensor:
-    """Resize uint8 photos (3, H, W) of any shapes to one batch (B, 3, size, size), antialiased."""
-    return torch.cat(
-        [
-            F.interpolate(image[None].float(), (size, size), mode="bicubic", antialias=True).clamp(
-                0, 255
-            )
-            for image in images
-        ]
-    )
+def squash(images: Sequence[Tensor], size: int, device: torch.device | str | None = None) -> Tensor:
+    """Resize uint8 photos (3, H, W) of any shapes to one batch (B, 3, size, size), antialiased.
+
+    On a device, if one is given.
+    """
+    resized = [
+        F.interpolate(
+            image[None].to(device).float(), (size, size), mode="bicubic", antialias=True
+        ).clamp(0, 255)
+        for image in images
+    ]
+    return torch.cat(resized)

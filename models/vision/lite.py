@@ -122,17 +122,17 @@ class Lite(nn.Module):
         first = self.layers[: self.first_tuned](
             scaled.contiguous(memory_format=torch.channels_last)
         )
-        run = recompute if learning else apply
+        run = recompute if on_cpu and learning else apply
         fine = run(self.layers[self.first_tuned : self.fine], first)
         return fine, run(self.layers[self.fine :], fine)
 
-    def tune(self) -> None:
+    def tune(self, whole: bool = False) -> None:
         """Let convolutions of size 1 train, from the last stage of stride 16.
 
         They hold six sevenths of the weights. Gradients of earlier layers, and of the filters by
-        depth, take more time on a CPU than all others.
+        depth, take more time on a CPU than all others: with `whole` they train as well.
         """
-        self.requires_grad_(False)
+        self.requires_grad_(whole)
         for module in self.layers[self.first_tuned :].modules():
             if isinstance(module, nn.Conv2d) and module.groups == 1:
                 module.requires_grad_(True)

@@ -6,6 +6,7 @@ The same products and sums as torch's in another order, so maps agree to some mi
 from __future__ import annotations
 
 import copy
+import importlib.util
 from collections.abc import Iterable
 from functools import cache, cached_property
 from threading import Lock
@@ -42,10 +43,6 @@ class CompiledPyramid:
         self.request = openvino.Core().compile_model(model, "CPU", options).create_infer_request()
         self.lock = Lock()
 
-    def __deepcopy__(self, memo: object) -> CompiledPyramid:
-        """Itself: frozen weights are shared."""
-        return self
-
     def __call__(self, pixels: Tensor) -> tuple[Tensor, ...]:
         """The maps (B, C, S/16, S/16) and (B, C', S/32, S/32) of photos (B, 3, S, S)."""
         photos = pixels.float().contiguous().numpy()
@@ -73,6 +70,19 @@ class DeferredPyramid:
     def __call__(self, pixels: Tensor) -> tuple[Tensor, ...]:
         """The maps of the CompiledPyramid."""
         return self.compiled(pixels)
+
+
+class SharedPyramid(DeferredPyramid):
+    """The pyramid of a packaged network; copies share it with the weights."""
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> SharedPyramid:
+        """Itself: frozen weights are shared."""
+        return self
+
+
+def is_installed() -> bool:
+    """Return whether the package openvino is installed, without an import."""
+    return importlib.util.find_spec("openvino") is not None
 
 
 @cache

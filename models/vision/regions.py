@@ -57,7 +57,7 @@ class RegionFeatures(nn.Module):
         """Features (K, R, C · sizes) and boxes (K, R, 4) of uint8 photos (3, H, W)."""
         device = next(self.backbone.parameters()).device
         sizes = self.sizes[-1:] if self.crop_size else self.sizes
-        pyramids = [self.backbone.pyramid(squash(images, size).to(device)) for size in sizes]
+        pyramids = [self.backbone.pyramid(squash(images, size, device)) for size in sizes]
         boxes = proposer.propose(images, pyramids[-1])
         if self.crop_size:
             return torch.stack(list(map(self.look_inside, images, boxes))), boxes
@@ -66,7 +66,7 @@ class RegionFeatures(nn.Module):
     def look_inside(self, image: Tensor, boxes: Tensor) -> Tensor:
         """Features (R, C) of boxes (R, 4), each cut from the photo (3, H, W)."""
         parts = [crop(image, Box(*corners)) for corners in boxes.tolist()]
-        crops = squash(parts, self.crop_size).to(boxes.device)
+        crops = squash(parts, self.crop_size, boxes.device)
         features: Tensor = self.backbone.pyramid(crops)[-1].mean((2, 3))
         return features
 

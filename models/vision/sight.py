@@ -22,15 +22,21 @@ class RegionSight(Sight):
     """The CNN features of a photo's boxes, at several resolutions.
 
     `boxes` names the boxes, see models.vision.proposals: "frame" is the whole photo alone. With
-    `crop` each box is cut out and seen alone. With `tuned` the CNN trains as well. A trained or
-    tuned CNN is in checkpoints, others in packages.
+    `crop` each box is cut out and seen alone. With `tuned` the CNN trains as well, with `whole` all
+    of its weights. A trained or tuned CNN is in checkpoints, others in packages.
     """
 
     def __init__(
-        self, backbone: str, sizes: Sequence[int], boxes: str, tuned: bool, crop: int = 0
+        self,
+        backbone: str,
+        sizes: Sequence[int],
+        boxes: str,
+        tuned: bool,
+        crop: int = 0,
+        whole: bool = False,
     ) -> None:
         super().__init__()
-        network = backbones.load(backbone, tuned)
+        network = backbones.load(backbone, tuned, whole)
         self.features = RegionFeatures(network, network.channels, tuple(sizes), crop)
         self.channels = self.features.channels
         self.proposer = proposals.load(boxes)
@@ -158,7 +164,7 @@ class ViewSight(Sight):
 
 def maps_of(network: Backbone, images: Sequence[Tensor], size: int) -> tuple[Tensor, ...]:
     """A network's maps of photos (3, H, W), squashed to squares, fine to coarse."""
-    return network.pyramid(squash(images, size).to(next(network.parameters()).device))
+    return network.pyramid(squash(images, size, next(network.parameters()).device))
 
 
 def parse_view(view: str) -> tuple[str, int]:

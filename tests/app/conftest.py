@@ -28,6 +28,7 @@ FLAGS = (
     "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
     "--disable-component-update --disable-sync"
 )
+PATIENCE = 60_000  # milliseconds: machines are shared
 SAMPLE = {source.id: source for source in demos.PHOTOS.sources()}
 CAT = SAMPLE["chelsea"].photos[0]
 MARKUP = "a cat <img src=x onerror=alert(1)> on a log"
@@ -159,6 +160,7 @@ def watched_page(browser, site, **form) -> Iterator[SimpleNamespace]:
     """A page without foreign requests and errors; `form` describes the browser."""
     form = {"viewport": {"width": 1100, "height": 800}} | form
     context = browser.new_context(base_url=site, **form)
+    context.set_default_timeout(PATIENCE)
     opened = context.new_page()
     asked: list[str] = []
     wrong: list[str] = []

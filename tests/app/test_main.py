@@ -75,6 +75,7 @@ def test_reference_describes_every_route_and_body(app: FastAPI, client: TestClie
     routes |= {"/aliases", "/aliases/{name}", "/duplicates", "/items/{id}/original"}
     routes |= {"/collections/{name}/synonyms", "/collections/{name}/pins", "/events/clicks"}
     routes |= {"/collections/{name}/language"}
+    routes |= {"/collections/{name}/webhooks", "/collections/{name}/webhooks/{id}"}
     assert set(document["paths"]) == routes
     referred = set(re.findall(r'"#/components/schemas/(\w+)"', client.get("/openapi.json").text))
     assert referred <= set(document["components"]["schemas"])
@@ -103,13 +104,11 @@ FRAMED = """/ /docs /docs?a=b /docs/ /docs/viewer/swagger-ui.css /main.js /nothi
 /items/red/image /items/none/image /livez /metrics /openapi.json /search/image"""
 
 
-@pytest.mark.parametrize("path", FRAMED.split())
 @pytest.mark.parametrize("method", ["GET", "HEAD", "POST", "TRACE"])
-def test_no_answer_can_be_shown_in_a_frame(
-    client: TestClient, png: Png, method: str, path: str
-) -> None:
+def test_no_answer_can_be_shown_in_a_frame(client: TestClient, png: Png, method: str) -> None:
     client.put("/items/red", files={"image": png("red")})
-    check_frames(client.request(method, path).headers)
+    for path in FRAMED.split():
+        check_frames(client.request(method, path).headers)
 
 
 def test_no_answer_to_what_is_refused_or_fails_can_be_shown_in_a_frame(
@@ -149,6 +148,7 @@ def test_settings_are_read_from_the_environment(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_former_name_of_a_setting_still_works(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TESSERA_INFERENCE", raising=False)  # which all tests have
     monkeypatch.setenv("TESSERA_ENGINE", "openvino")
     assert Settings().inference == "openvino"
     assert Settings(inference="torch").inference == "torch"

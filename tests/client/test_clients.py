@@ -254,3 +254,19 @@ def test_items_are_patched_and_deleted_and_names_move(remote: Client, png: Png) 
     remote.forget_alias("shop")
     with pytest.raises(TesseraError, match="no collection 'shop'"):
         shop.list_items()
+
+
+def test_webhooks_are_added_listed_and_removed(remote: Client) -> None:
+    remote.make_collection("shop")
+    new = remote.add_webhook("shop", "https://erp.example/a", events=["import.failed"])
+    assert new.secret.startswith("whsec_")
+    listed = remote.webhooks("shop").webhooks
+    assert [(hook.id, hook.events, hook.last) for hook in listed] == [
+        (new.id, ["import.failed"], None)
+    ]
+    remote.remove_webhook("shop", new.id)
+    assert remote.webhooks("shop").webhooks == []
+    chosen = remote.add_webhook("shop", "https://erp.example/a", secret=new.secret)
+    assert (chosen.secret, len(chosen.events)) == (new.secret, 2)
+    with pytest.raises(TesseraError, match="is not an address of the public internet"):
+        remote.add_webhook("shop", "https://10.0.0.1/a")

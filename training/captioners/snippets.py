@@ -11,7 +11,8 @@ from torch import Tensor
 
 from models import checkpoint
 from models.checkpoint import Checkpoint
-from models.scores.alignment import decode_chain, join_neighbours, word_groups
+from models.scores.alignment import decode_chain
+from models.scores.word_groups import join_neighbours, word_groups
 from models.shipped import PRETRAINED
 from models.text.lexicon import DETERMINERS, is_function_word, plain
 from models.towers import Sight

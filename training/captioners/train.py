@@ -25,7 +25,7 @@ from training.data.digests import file_digest
 from training.evaluation.captions.bleu import bleu
 from training.evaluation.captions.cider import cider
 from training.evaluation.captions.treebank import treebank_words
-from training.evaluation.embedding import read_pixels
+from training.evaluation.embedding import read_photos
 from training.runs.cache import Inputs, load_or_compute
 from training.runs.folder import SILENT, Reporter, RunFolder, RunPlace, fit
 from training.runs.loop import Trainer, TrainingTask, ValidationResult
@@ -159,7 +159,7 @@ def frozen_inputs(
 
     def features(paths: Sequence[Path]) -> list[Tensor]:
         with half_precision(place.device, precision):
-            inputs: list[Tensor] = model.sight([read_pixels(path) for path in paths])[0]
+            inputs: list[Tensor] = model.sight(read_photos(paths))[0]
         return inputs
 
     return load_or_compute(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
 
@@ -25,7 +26,7 @@ def embed_photos(
 ) -> list[FragmentBag]:
     """The bag of every example's photo."""
     return embed(
-        lambda part: matcher.embed_images([read_pixels(path) for path in part]),
+        lambda part: matcher.embed_images(read_photos(part)),
         [example.image for example in examples],
         progress,
         "photos",
@@ -56,6 +57,12 @@ def embed(
     return [
         bag for at in progress(starts, len(starts), what) for bag in embed(items[at : at + BATCH])
     ]
+
+
+def read_photos(paths: Sequence[Path]) -> list[Tensor]:
+    """Read photos' pixels at once, as read_pixels does."""
+    with ThreadPoolExecutor() as pool:
+        return list(pool.map(read_pixels, paths))
 
 
 def read_pixels(path: Path) -> Tensor:

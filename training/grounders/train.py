@@ -17,7 +17,7 @@ from models.scores.correlation import Correlation
 from training.data.corpus import Corpus, Example
 from training.data.digests import digest, file_digest
 from training.data.entities import GroundedSentence, GroundTruth, digest_truth, phrase_boxes
-from training.evaluation.embedding import read_pixels
+from training.evaluation.embedding import read_photos
 from training.evaluation.localisation import Localisation, LocatedPhrase, localisation
 from training.grounders import correlation
 from training.grounders.objectives import PhraseMatch, supervised_loss, weak_loss
@@ -173,7 +173,7 @@ def compute_regions(
 
     def image_inputs(paths: Sequence[Path]) -> list[Tensor]:
         with half_precision(device, "bfloat16"):
-            return model.image_inputs([read_pixels(path) for path in paths])
+            return model.image_inputs(read_photos(paths))
 
     paths = [example.image for example in examples]
     return load_or_compute(

@@ -14,10 +14,11 @@ from training.data.corpus import Example
 from training.data.digests import digest, file_digest
 from training.data.label_texts import LabelTexts
 from training.data.truth import PairTruth
-from training.evaluation.embedding import read_pixels
+from training.evaluation.embedding import read_photos
+from training.matchers.augmentation import AS_THEY_ARE, Augmentation, SeenPhotos
 from training.matchers.label_pairs import LabelOptions, LabelPairs
 from training.matchers.matching import Pairs
-from training.runs.cache import Computed, Repeated, load_or_compute
+from training.runs.cache import Repeated, load_or_compute
 from training.runs.folder import RunPlace
 from training.runs.precision import half_precision
 from training.runs.progress import Progress, silent
@@ -37,17 +38,21 @@ class FrozenInputs:
         examples: Sequence[Example],
         split: str,
         *,
-        mirrored: bool = False,
+        augmentation: Augmentation = AS_THEY_ARE,
         labels: LabelOptions | None = None,
     ) -> Pairs:
         """Return a split's frozen inputs, and mirrored photos', through the cache.
 
-        With `labels` also those of texts of labels.
+        With `labels` also those of texts of labels. ValueError for crops of a network that does not
+        learn: it sees each photo once.
         """
+        if augmentation.cropped < 1 and not self.matcher.tuned:
+            raise ValueError("cropped is for a CNN that learns: set tuned = true in [model.image]")
         sentences = [sentence for example in examples for sentence in example.sentences]
         texts = list(dict.fromkeys(sentences))
-        images = self.photos(examples, split)
-        mirrored_images = self.photos(examples, split, mirrored=True) if mirrored else None
+        images = self.photos(examples, split, augmentation)
+        twice = augmentation.mirrored and not self.matcher.tuned
+        mirrored_images = self.photos(examples, split, mirrored=True) if twice else None
         inputs = self.texts(texts, f"{split}'s sentences")
         numbers = {text: number for number, text in enumerate(texts)}
         repeated = Repeated(inputs, [numbers[sentence] for sentence in sentences])
@@ -77,13 +82,21 @@ class FrozenInputs:
         )
 
     def photos(
-        self, examples: Sequence[Example], split: str, *, mirrored: bool = False
+        self,
+        examples: Sequence[Example],
+        split: str,
+        augmentation: Augmentation = AS_THEY_ARE,
+        *,
+        mirrored: bool = False,
     ) -> Sequence[Tensor]:
-        """Return the frozen inputs of photos, or of mirror images."""
+        """Return the frozen inputs of photos, or of mirror images.
+
+        Those of a CNN that learns are computed each time, of photos changed at random.
+        """
         paths = [example.image for example in examples]
         compute = self.mirror_inputs if mirrored else self.image_inputs
         if self.matcher.tuned:
-            return Computed(paths, compute)
+            return SeenPhotos(paths, self.inputs_of, augmentation, self.place.device)
         return load_or_compute(
             self.place.cache / "images",
             f"{self.precision} {self.matcher.image_key()}{' mirrored' * mirrored}",
@@ -96,11 +109,11 @@ class FrozenInputs:
 
     def image_inputs(self, paths: Sequence[Path]) -> list[Tensor]:
         """The frozen part of photos."""
-        return self.inputs_of([read_pixels(path) for path in paths])
+        return self.inputs_of(read_photos(paths))
 
     def mirror_inputs(self, paths: Sequence[Path]) -> list[Tensor]:
         """The frozen part of photos with left and right changed."""
-        return self.inputs_of([read_pixels(path).flip(-1) for path in paths])
+        return self.inputs_of([pixels.flip(-1) for pixels in read_photos(paths)])
 
     def inputs_of(self, photos: Sequence[Tensor]) -> list[Tensor]:
         """Compute the frozen part of uint8 photos (3, H, W), in the run's precision."""

@@ -28,7 +28,7 @@ from training.runs.presets import Options, make_options, refuse_unknown
 MOST_HELD_OUT = 4  # at most a quarter of the photos
 KEYS = {
     *("model", "objective", "optimizer", "schedule", "splits", "teachers"),
-    *("start", "catalogue", "terms", "hold_out", "mirrored", "labels", "frozen"),
+    *("start", "catalogue", "terms", "hold_out", "mirrored", "cropped", "labels", "frozen"),
 }
 
 
@@ -67,8 +67,9 @@ class Preset:
     show a catalogue's terms, and nothing else. hold_out: the number of photos that are not learned
     and choose the best epoch, so that val chooses nothing. photos: take so many of train alone, the
     first ones; None for all. mirrored: half of a batch's photos are
-    learned with left and right changed. With `labels` it learns from labels as well, of photos
-    that have them. frozen: prefixes of weights that do not learn.
+    learned with left and right changed. cropped: a CNN that learns sees a part of each photo, at
+    random, with at least this share of each side. With `labels` it learns from labels as well, of
+    photos that have them. frozen: prefixes of weights that do not learn.
     """
 
     name: str
@@ -83,6 +84,7 @@ class Preset:
     terms: TermOptions | None = None
     hold_out: int | None = None
     mirrored: bool | None = None
+    cropped: float | None = None
     photos: int | None = None
     labels: LabelOptions | None = None
     frozen: tuple[str, ...] | None = None
@@ -179,6 +181,7 @@ def parse(
         terms=parse_table(TermOptions, "terms"),
         hold_out=tables.get("hold_out"),
         mirrored=tables.get("mirrored"),
+        cropped=tables.get("cropped"),
         labels=parse_table(LabelOptions, "labels"),
         frozen=tuple(tables["frozen"]) if "frozen" in tables else None,
     )

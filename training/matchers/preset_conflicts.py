@@ -19,8 +19,12 @@ def refuse_conflicts(tables: Mapping[str, Any]) -> None:
         raise ValueError(f"hold_out is {tables['hold_out']!r}: give a number of photos")
     if not isinstance(tables.get("mirrored", True), bool):
         raise ValueError(f"mirrored is {tables['mirrored']!r}: give true or false")
-    if "terms" in tables and "mirrored" in tables:
-        raise ValueError("mirrored does not go with [terms]: leave it out")
+    for option in ("mirrored", "cropped"):
+        if "terms" in tables and option in tables:
+            raise ValueError(f"{option} does not go with [terms]: leave it out")
+    cropped = tables.get("cropped", 1.0)
+    if not isinstance(cropped, float | int) or not 0 < cropped <= 1:
+        raise ValueError(f"cropped is {cropped!r}: give a share of sides, such as 0.75")
 
 
 def refuse_labels(tables: Mapping[str, Any]) -> None:

@@ -20,6 +20,7 @@ from training.data import learned as learned_photos
 from training.data.batches import ALL, Batch
 from training.data.corpus import Corpus, Example
 from training.markdown import slashed
+from training.matchers.augmentation import Augmentation
 from training.matchers.build import build
 from training.matchers.deferral import defer_fixed, freeze
 from training.matchers.folders import explain_changes, open_folder, plan_teachers
@@ -162,9 +163,8 @@ def load_splits(run: MatcherRun, reporter: Reporter) -> Splits:
     """Load the frozen inputs of train and val, through the cache."""
     preset = run.preset
     frozen = FrozenInputs(run.model, run.place, preset.schedule.precision, reporter.progress)
-    pairs = frozen.pairs(
-        run.examples, "train", mirrored=bool(preset.mirrored), labels=preset.labels
-    )
+    augmentation = Augmentation(bool(preset.mirrored), preset.cropped or 1.0)
+    pairs = frozen.pairs(run.examples, "train", augmentation=augmentation, labels=preset.labels)
     val = frozen.pairs(run.corpus.split("val"), "val")
     if not run.held_out:
         return Splits(pairs, val, val)

@@ -204,7 +204,7 @@ class Maps:
 
     def compute(self, paths: Sequence[Path]) -> list[Tensor]:
         """The folded maps of some photos."""
-        photos = squash([read_pixels(path) for path in paths], self.config.size).to(self.device)
+        photos = squash([read_pixels(path) for path in paths], self.config.size, self.device)
         with half_precision(self.device, "bfloat16"):
             fine, coarse = self.backbone.pyramid(photos)[-2:]
         folded = torch.cat([F.pixel_unshuffle(fine.float(), 2), coarse.float()], dim=1)

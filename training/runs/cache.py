@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from itertools import accumulate
 from pathlib import Path
-from typing import Any, TypeVar, overload
+from typing import TypeVar, overload
 
 import torch
 from torch import Tensor
@@ -68,24 +68,6 @@ class Inputs(Tensors):
         start = self.starts[position]
         tensor: Tensor = rows[start : start + self.sizes[position]]
         return tensor.float() if tensor.is_floating_point() else tensor.long()
-
-
-class Computed(Tensors):
-    """Tensors computed at each request, never stored."""
-
-    def __init__(self, items: Sequence[Any], compute: Callable[[Sequence[Any]], list[Tensor]]):
-        self.items, self.compute = items, compute
-
-    def __len__(self) -> int:
-        return len(self.items)
-
-    def take(self, positions: Sequence[int]) -> list[Tensor]:
-        """Compute the tensors at positions, a batch at a time."""
-        return [
-            tensor
-            for first in range(0, len(positions), BATCH)
-            for tensor in self.compute([self.items[i] for i in positions[first : first + BATCH]])
-        ]
 
 
 class Repeated(Tensors):

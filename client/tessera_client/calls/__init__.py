@@ -2,6 +2,7 @@
 
 from tessera_client.calls.call import Call, Filter
 from tessera_client.calls.collections import (
+    add_webhook,
     aliases,
     audit,
     collections,
@@ -16,8 +17,10 @@ from tessera_client.calls.collections import (
     put_language,
     put_pins,
     put_synonyms,
+    remove_webhook,
     rename_collection,
     synonyms,
+    webhooks,
 )
 from tessera_client.calls.explanations import align, align_picture, caption, caption_picture, ground
 from tessera_client.calls.items import (
@@ -47,6 +50,7 @@ from tessera_client.calls.searches import (
 __all__ = [
     "Call",
     "Filter",
+    "add_webhook",
     "aliases",
     "align",
     "align_picture",
@@ -78,6 +82,7 @@ __all__ = [
     "put_language",
     "put_pins",
     "put_synonyms",
+    "remove_webhook",
     "rename_collection",
     "report_click",
     "search_images",
@@ -87,4 +92,5 @@ __all__ = [
     "suggest",
     "synonyms",
     "upload",
+    "webhooks",
 ]

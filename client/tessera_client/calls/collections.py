@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Literal
+from urllib.parse import quote
 
 from tessera_client.calls.call import Call, model_of, path_of
 from tessera_client.models import (
@@ -15,8 +16,10 @@ from tessera_client.models import (
     Index,
     Language,
     Models,
+    NewWebhook,
     Pins,
     Synonyms,
+    Webhooks,
 )
 
 
@@ -83,6 +86,33 @@ def put_language(name: str, language: str) -> Call[Language]:
     path = path_of("collections", name, "language")
     sent = {"language": language}
     return Call("PUT", path, model_of(Language), document=sent, of_collection=False)
+
+
+def webhooks(name: str) -> Call[Webhooks]:
+    """The webhooks of a collection with their last deliveries."""
+    path = path_of("collections", name, "webhooks")
+    return Call("GET", path, model_of(Webhooks), of_collection=False)
+
+
+def add_webhook(
+    name: str,
+    url: str,
+    *,
+    events: Sequence[Literal["import.finished", "import.failed"]] | None = None,
+    secret: str | None = None,
+) -> Call[NewWebhook]:
+    """Add an address for finished imports; the answer has its secret."""
+    sent: dict[str, object] = {"url": url}
+    sent |= {} if events is None else {"events": list(events)}
+    sent |= {} if secret is None else {"secret": secret}
+    path = path_of("collections", name, "webhooks")
+    return Call("POST", path, model_of(NewWebhook), document=sent, of_collection=False)
+
+
+def remove_webhook(name: str, webhook: str) -> Call[None]:
+    """Remove a webhook and its waiting deliveries."""
+    path = path_of("collections", name, f"webhooks/{quote(webhook, safe='')}")
+    return Call("DELETE", path, lambda _: None, of_collection=False)
 
 
 def aliases() -> Call[Aliases]:

@@ -27,39 +27,39 @@ def notes(shop: TestClient):
     return ask
 
 
+NOTED: list[tuple[dict[str, Any], str]] = [
+    (
+        {"brand": "nike"},
+        'No item has "nike" under \'brand\'; the nearest value is "Nike": case counts.',
+    ),
+    (
+        {"price": "30.5"},
+        "No item has \"30.5\" under 'price'; the nearest value is 30.5, which is no text.",
+    ),
+    (
+        {"year": 2011},
+        "No item has 2011 under 'year'; the nearest value is \"2011\", a text.",
+    ),
+    ({"tags": ["huge"]}, "No item has \"huge\" under 'tags'."),
+    (
+        {"title": {"prefix": "sof"}},
+        "No item has a text under 'title' that starts with \"sof\"; "
+        'some start with "Sof": case counts.',
+    ),
+    ({"title": {"gte": 3}}, "No item has a number under 'title': "),
+    ({"size": 3}, "Items have 'size', but filters, facets and orders compare nothing that is "),
+    ({"size.height": 3}, "send it as a key of its own, such as 'size_height'."),
+    ({"parts": "leg"}, "send it as a key of its own, such as 'parts_name'."),
+    ({"about": "x"}, "Items have 'about', but filters, facets and orders compare only "),
+    ({"none": "x"}, "Items have 'none', but filters, facets and orders compare only "),
+    ({"title.en": "x"}, "No item has 'title.en' in its metadata; the nearest key is 'title'."),
+]
+
+
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(
-    ("where", "note"),
-    [
-        (
-            {"brand": "nike"},
-            'No item has "nike" under \'brand\'; the nearest value is "Nike": case counts.',
-        ),
-        (
-            {"price": "30.5"},
-            "No item has \"30.5\" under 'price'; the nearest value is 30.5, which is no text.",
-        ),
-        (
-            {"year": 2011},
-            "No item has 2011 under 'year'; the nearest value is \"2011\", a text.",
-        ),
-        ({"tags": ["huge"]}, "No item has \"huge\" under 'tags'."),
-        (
-            {"title": {"prefix": "sof"}},
-            "No item has a text under 'title' that starts with \"sof\"; "
-            'some start with "Sof": case counts.',
-        ),
-        ({"title": {"gte": 3}}, "No item has a number under 'title': "),
-        ({"size": 3}, "Items have 'size', but filters, facets and orders compare nothing that is "),
-        ({"size.height": 3}, "send it as a key of its own, such as 'size_height'."),
-        ({"parts": "leg"}, "send it as a key of its own, such as 'parts_name'."),
-        ({"about": "x"}, "Items have 'about', but filters, facets and orders compare only "),
-        ({"none": "x"}, "Items have 'none', but filters, facets and orders compare only "),
-        ({"title.en": "x"}, "No item has 'title.en' in its metadata; the nearest key is 'title'."),
-    ],
-)
-def test_a_filter_that_no_item_meets_is_told(notes, kind: str, where: dict, note: str) -> None:
-    assert [told for told in notes(where, kind) if note in told]
+def test_a_filter_that_no_item_meets_is_told(notes, kind: str) -> None:
+    for where, note in NOTED:
+        assert [told for told in notes(where, kind) if note in told], where
 
 
 def test_each_value_is_told_once_and_those_there_are_not(notes) -> None:

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import json
+import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from app.cli import app
+from index.catalog.catalog import Catalog
+from index.database import webhooks
+from index.database.storage import Storage
+from index.database.webhooks import DeliveryOutcome, Webhook
 
 Png = Callable[..., bytes]
 Command = Callable[..., tuple[int, list[str]]]
@@ -47,6 +54,30 @@ def photos(tmp_path: Path, png: Png) -> Path:
     for colour in ("red", "blue"):
         (folder / f"{colour}.png").write_bytes(png(colour))
     return folder
+
+
+def test_webhooks_are_told_by_the_next_service(
+    index: Command, photos: Path, tmp_path: Path
+) -> None:
+    index(photos)
+    with closing(Catalog(Storage(tmp_path / "data"))) as catalog:
+        home = catalog.names.find("default")
+        url = "https://shop.example/a"
+        events = ("import.finished", "import.failed")
+        webhooks.add(catalog.writer, home, Webhook("h", "", url, events, "whsec_", 1.0))
+        index(photos)
+        (tmp_path / "broken.csv").write_text('id,title\n1,"never closed\n')
+        index(photos / "red.png", tmp_path / "broken.csv")
+        told = []
+        while claim := webhooks.claim(catalog.writer, time.time(), 60.0):
+            told.append(json.loads(claim[1].body))
+            last = DeliveryOutcome(claim[1].id, "", 1.0, "delivered", 1, "")
+            webhooks.settle(catalog.writer, claim[1], last)
+    assert [(event["type"], event["data"]["counts"]) for event in told] == [
+        ("import.finished", {"skipped": 2}),
+        ("import.failed", {"refused": 1, "skipped": 1}),
+    ]
+    assert "broken.csv" in told[1]["data"]["reason"]
 
 
 def test_a_folder_in_which_nothing_is_read_is_a_failure(index: Command, tmp_path: Path) -> None:

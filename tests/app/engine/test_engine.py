@@ -196,4 +196,6 @@ def test_settings_choose_what_runs_networks_on_cpus(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(Models, "load", lambda *_, **options: options["device"])
     Models.of(Settings(inference="openvino"))
     Models.of(Settings(inference="openvino", device="cuda"))
-    assert chosen == ["openvino", "torch"]
+    monkeypatch.delenv("TESSERA_INFERENCE")
+    Models.of(Settings())
+    assert chosen == ["openvino", "torch", "auto"]

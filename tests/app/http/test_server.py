@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import socket
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
+from typing import Any
 from urllib.parse import urlsplit
 
 import httpx2
@@ -13,6 +15,7 @@ import pytest
 
 from app.engine.engine import Engine
 from app.http import server
+from app.http.lanes import check_share
 from app.main import create_app
 from app.settings import Settings
 from tests.listening import listen
@@ -66,6 +69,32 @@ def test_an_address_that_keeps_connections_open_leaves_some_to_others(small: str
         if httpx2.get(f"{small}/livez").status_code == 200:
             return
     raise AssertionError("closed connections still count")
+
+
+def test_a_burst_of_refused_connections_takes_no_place(
+    settings: Settings, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chosen, opened = settings.model_copy(update={"connections": 40}), threading.Event()
+
+    def check_once_opened(*arguments: Any) -> None:
+        assert opened.wait(60)
+        check_share(*arguments)
+
+    monkeypatch.setattr("app.http.server.check_share", check_once_opened)
+    app = create_app(chosen, engine)
+    with listen(app, **server.options(chosen)) as address, ExitStack() as stack:
+        opened.set()
+        for _ in range(40):
+            connection = stack.enter_context(connect(address))
+            connection.sendall(GET)
+            assert connection.recv(13) in (b"HTTP/1.1 200 ", b"HTTP/1.1 429 ")
+        opened.clear()
+        burst = [stack.enter_context(connect(address)) for _ in range(20)]
+        other = stack.enter_context(connect(address, "127.0.0.2"))
+        opened.set()
+        assert {connection.recv(13) for connection in burst} == {b"HTTP/1.1 429 "}
+        other.sendall(GET)
+        assert other.recv(13) == b"HTTP/1.1 200 "
 
 
 def test_sixty_four_clients_at_once_are_answered(address: str) -> None:
@@ -135,13 +164,14 @@ def test_an_upgrade_is_no_way_around_and_no_error(address: str, path: str) -> No
 
 
 @pytest.mark.parametrize("method", ["TRACE", "CONNECT", "PROPFIND", "OPTIONS", "FOO"])
-@pytest.mark.parametrize("target", ["/livez", "/items/a", "*", "http://evil.example/", "a:1", "//"])
-def test_odd_methods_and_targets_are_refused(address: str, method: str, target: str) -> None:
-    secret = b"\r\nCookie: tessera_session=secret\r\n\r\n"
-    line = f"{method} {target} HTTP/1.1".encode()
-    answer = ask(address, GET.replace(b"GET /livez HTTP/1.1", line).replace(b"\r\n\r\n", secret))
-    assert answer[9:12] in (b"400", b"403", b"404", b"405"), answer[:100]
-    assert b"secret" not in answer
+def test_odd_methods_and_targets_are_refused(address: str, method: str) -> None:
+    cookie = b"\r\nCookie: tessera_session=secret\r\n\r\n"
+    for target in ("/livez", "/items/a", "*", "http://evil.example/", "a:1", "//"):
+        line = f"{method} {target} HTTP/1.1".encode()
+        sent = GET.replace(b"GET /livez HTTP/1.1", line).replace(b"\r\n\r\n", cookie)
+        answer = ask(address, sent)
+        assert answer[9:12] in (b"400", b"403", b"404", b"405"), (target, answer[:100])
+        assert b"secret" not in answer, target
 
 
 def test_headers_of_16_kb_are_read_and_longer_ones_are_refused_by_name(small: str) -> None:

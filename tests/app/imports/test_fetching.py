@@ -18,8 +18,9 @@ from starlette.testclient import TestClient
 
 from app.engine.engine import Engine
 from app.imports import fetching as photos
-from app.imports.fetching import Fetcher, NotFetched, get_photos, is_public, normalise
+from app.imports.fetching import Fetcher, NotFetched, get_photos
 from app.main import create_app
+from app.network.addresses import is_public, normalise
 from app.settings import Settings
 
 Png = Callable[..., bytes]

@@ -54,8 +54,10 @@ def engine(engine: Engine, png: Callable[..., bytes]) -> Engine:
     (engine.folder / FOLDER).mkdir()
     note = {"collection": empty.token, "left": 3}
     (engine.folder / FOLDER / "a.json").write_text(json.dumps(note))
-    # The first search of a process compiles kernels: longer than a page waits on a busy machine.
-    engine.search("default", Request("images", engine.models.query("a wall")))
+    # The first searches of a process compile kernels: longer than a page waits on a busy machine.
+    for per_photo in (None, 1):
+        request = Request("images", engine.models.query("a wall"), per_photo=per_photo)
+        engine.search("default", request)
     return engine
 
 

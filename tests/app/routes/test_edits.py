@@ -139,19 +139,17 @@ MALFORMED = [
 
 
 @pytest.mark.parametrize("header", ["if-match", "if-none-match"])
-@pytest.mark.parametrize("value", MALFORMED)
-def test_malformed_condition_is_refused_and_changes_nothing(
-    shop: TestClient, header: str, value: str
-) -> None:
+def test_malformed_condition_is_refused_and_changes_nothing(shop: TestClient, header: str) -> None:
     tag = shop.get("/items/a").headers["etag"]
-    answers = [
-        shop.put("/items/a", json={"sentences": ["red"]}, headers={header: value}),
-        shop.patch("/items/a", json={"metadata": {"x": 1}}, headers={header: value}),
-        shop.delete("/items/a", headers={header: value}),
-    ]
-    assert [answer.status_code for answer in answers] == [422, 422, 422]
-    assert all("in double quotes" in answer.json()["detail"] for answer in answers)
-    assert shop.get("/items/a").headers["etag"] == tag
+    for value in MALFORMED:
+        answers = [
+            shop.put("/items/a", json={"sentences": ["red"]}, headers={header: value}),
+            shop.patch("/items/a", json={"metadata": {"x": 1}}, headers={header: value}),
+            shop.delete("/items/a", headers={header: value}),
+        ]
+        assert [answer.status_code for answer in answers] == [422, 422, 422], value
+        assert all("in double quotes" in answer.json()["detail"] for answer in answers), value
+        assert shop.get("/items/a").headers["etag"] == tag, value
 
 
 def test_condition_names_tags_of_any_kind_and_in_several_headers(shop: TestClient) -> None:

@@ -18,6 +18,7 @@ import pytest
 from app import chosen_model
 from app.chosen_model import ChosenModel
 from app.cli.chosen_model import drop_former, list_former, prepare, refuse_workers
+from app.engine.drafts import Draft
 from app.engine.engine import Engine
 from app.engine.inference import Models
 from app.settings import Settings
@@ -26,6 +27,7 @@ from models import header
 from tests import encoders
 from tests.clusters import eventually
 from tests.hub import serve_hub
+from tests.stored_items import put
 
 NAME, STARTING = "google/tips", 900.0
 ROOT = Path(__file__).parents[3]
@@ -77,11 +79,11 @@ def test_one_command_fetches_adopts_calibrates_and_moves_a_collection(
     weights = shutil.copytree(encoders.folder("tipsv2"), tmp_path / "tips")
     (weights / "README.md").write_text("---\nlicense: apache-2.0\n---\n")
     old = {"TESSERA_MATCHER": str(small_matcher)}
-    with service(tmp_path, **old) as client:
-        for colour in ("red", "blue", "green"):
-            put = client.put(f"/items/{colour}", files={"image": png(colour)})
-            assert put.status_code == 201
-        assert search(client, min_probability=0.0).status_code == 422  # it is not calibrated
+    folder, colours = tmp_path / "data", ("red", "blue", "green")
+    engine = Engine(Models.load(small_matcher, None, None), Catalog.in_folder(folder), folder)
+    put(engine, "default", [Draft(colour).with_photo(png(colour)) for colour in colours])
+    assert engine.models.calibration is None  # so that no hit has a probability
+    engine.close()
     with serve_hub(google__tips=weights) as hub:
         asked = ("--model", NAME)
         with service(tmp_path, *asked, **old, HF_ENDPOINT=hub.address) as client:
@@ -93,7 +95,7 @@ def test_one_command_fetches_adopts_calibrates_and_moves_a_collection(
                 assert len(answer.json()["hits"]) == 3
                 return answer.json()["hits"][0]["probability"] is not None
 
-            eventually(moved, STARTING, every=0.2)
+            eventually(moved, STARTING, every=1.0)
             assert search(client, min_probability=0.0).status_code == 200
         commit = hub.commit(NAME)
     log = (tmp_path / "log").read_text()
@@ -159,8 +161,6 @@ def test_an_old_model_serves_until_its_collections_have_moved(
 ) -> None:
     settings = Settings(data=tmp_path, matcher=small_matcher)
     engine = Engine(Models.load(small_matcher, None, None), Catalog.in_folder(tmp_path), tmp_path)
-    from app.engine.drafts import Draft
-
     engine.put_each("default", engine.open("default"), [Draft("a", sentences=("a dog",))])
     engine.close()
     assert prepare("a/b", settings) == (settings, "a/b")

@@ -75,6 +75,13 @@ def test_usage_errors_are_told_at_once(
 
 
 @pytest.mark.system
+def test_settings_of_users_that_contradict_each_other_are_told_before_anything_loads() -> None:
+    code, said, imported = tessera("serve", TESSERA_OIDC_ISSUER="https://login.example")
+    assert (code, imported & {"torch", "spacy", "numba"}) == (1, set())
+    assert "error: TESSERA_OIDC_ISSUER needs TESSERA_OIDC_AUDIENCE" in said
+
+
+@pytest.mark.system
 def test_a_taken_port_is_told_before_anything_loads() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
@@ -95,15 +102,16 @@ def test_a_missing_or_broken_checkpoint_is_told_before_anything_loads(tmp_path: 
     broken = tmp_path / "broken.safetensors"
     broken.write_bytes(b"no weights")
     for path, expected in ((tmp_path / "gone", "no checkpoint at"), (broken, "not a safetensors")):
-        code, said, imported = tessera("search", "a dog", TESSERA_MATCHER=str(path))
-        assert (code, imported) == (1, set())
-        assert expected in said
-        assert "Traceback" not in said
+        for command in (("search", "a dog"), ("mcp",)):
+            code, said, imported = tessera(*command, TESSERA_MATCHER=str(path))
+            assert (code, imported) == (1, set())
+            assert expected in said
+            assert "Traceback" not in said
 
 
 @pytest.mark.system
 @pytest.mark.timeout(300)  # a new process imports torch
-def test_a_service_on_a_cpu_loads_no_cuda_but_torchs_own() -> None:
+def test_a_service_loads_no_cuda_but_torchs_own_and_no_compiler_and_transformers() -> None:
     script = (
         "import pathlib, re, sys\n"
         "from app import torch_import\n"
@@ -113,16 +121,6 @@ def test_a_service_on_a_cpu_loads_no_cuda_but_torchs_own() -> None:
         "loaded = set(re.findall(r'libcublasLt[.]so[.](\\d+)', maps))\n"
         "print(*sorted(loaded), *({'faiss', 'alembic'} & set(sys.modules)))\n"
         "print(*(torch.version.cuda or '').split('.')[:1])\n"
-    )
-    loaded, torchs_own = printed(script)
-    assert loaded == torchs_own
-
-
-@pytest.mark.system
-@pytest.mark.timeout(300)  # a new process imports torch
-def test_models_load_without_the_compiler_and_transformers() -> None:
-    script = (
-        "import sys\n"
         "from models import checkpoint, shipped\n"
         "for path in (shipped.MATCHER, shipped.GROUNDER): checkpoint.load(path)\n"
         "print({'torch._dynamo', 'transformers'} & set(sys.modules))\n"
@@ -130,6 +128,7 @@ def test_models_load_without_the_compiler_and_transformers() -> None:
         "from models.vision.operators import roi_align\n"
         "print(is_compile_supported('cpu'))\n"
     )
-    modules, supported = printed(script)
+    loaded, torchs_own, modules, supported = printed(script)
+    assert loaded == torchs_own
     assert modules == "set()"
     assert supported in ("True", "False")

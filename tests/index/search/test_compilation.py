@@ -13,8 +13,9 @@ from index.search.query import QueryPart, SentenceRole
 from index.search.rescorer import Coded, Rescorer, compile_kernel
 from index.search.threads import Workers
 from index.segments import rows
-from models.scores import byte_dots
+from models.scores import avx2, avx512, byte_dots, half_dots
 from models.scores.kernels import compile_loop
+from models.scores.processor import has
 from models.scores.scoring import SCORES, Score
 
 WAYS = [*product(rows.SIDES, SentenceRole, (1.0, -0.5), (None, np.array([1])))]
@@ -26,18 +27,32 @@ def test_every_search_finds_its_kernel_compiled(
 ) -> None:
     kernel = compile_loop(score.kernel.py_func)  # type: ignore[attr-defined]
     monkeypatch.setattr(type(score), "kernel", staticmethod(kernel))
-    products: Any = compile_loop(byte_dots.multiply.py_func)  # type: ignore[attr-defined]
-    monkeypatch.setattr(byte_dots, "multiply", products)
+    native = native_products(monkeypatch)
     compile_kernel(score)
-    assert len(products.signatures) == byte_dots.has_instruction()
+    compiled = [loop.signatures[:] for loop in native]
+    assert [len(signatures) for signatures in compiled] == [
+        has(*byte_dots.VNNI),
+        has(*byte_dots.AVX2) and not has(*byte_dots.VNNI),
+        has(*half_dots.FEATURES),
+    ]
     versions = list(kernel.signatures)  # type: ignore[attr-defined]
     assert len(versions) == 2  # of the products of codes, and of exact ones
-    bags = [np.full((size, 20), size, np.float32) for size in (3, 1)]
+    bags = [np.full((size, 40), size, np.float32) for size in (3, 1)]
     for side, role, weight, numbers in WAYS:
         term = QueryPart(bags[0], weight, floored=weight < 0)
         part = Coded(term, score, role, rows_have_base=side == "images")
-        stored = rows.of_vectors(bags, [1, 2], [0, 0], side, score, 20)
+        stored = rows.of_vectors(bags, [1, 2], [0, 0], side, score, 40)
         Rescorer(score, Workers(1)).estimates([part], stored, numbers)
         query_parts.exact(score, bags, term, role)
     assert versions == kernel.signatures  # type: ignore[attr-defined]
-    assert len(products.signatures) == byte_dots.has_instruction()
+    assert compiled == [loop.signatures for loop in native]
+
+
+def native_products(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """Compile products once more: of bytes by AVX-512 and AVX2, of halves."""
+    loops = []
+    for module, name in ((avx512, "multiply"), (avx2, "multiply"), (half_dots, "multiply_halves")):
+        loop: Any = compile_loop(getattr(module, name).py_func)
+        monkeypatch.setattr(module, name, loop)
+        loops.append(loop)
+    return loops

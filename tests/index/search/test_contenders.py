@@ -7,6 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from index.search import exact_scores
 from index.search.contenders import NONE, SPARE, Contenders
 from index.search.requests import HitKey, Request
 from models.text.queries import Query
@@ -69,3 +70,15 @@ def test_those_of_several_shards_are_one():
     parts = [contenders([1.0, 2.0], 0.1), NONE, contenders([3.0], 0.1)]
     assert Contenders.together(parts).total.tolist() == [1.0, 2.0, 3.0]
     assert len(Contenders.together([])) == 0
+
+
+@pytest.mark.parametrize("sorted_at_once", [2, 4_096])
+def test_places_come_in_batches_that_double_the_highest_first(
+    sorted_at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exact_scores, "SORTED", sorted_at_once)
+    values = np.array([1, 9, 3, 9, 5, 7, 2, 8], np.float32)
+    listed = [batch.tolist() for batch in exact_scores.batches(values, 3)]
+    assert [sorted(batch) for batch in listed] == [[1, 3, 7], [0, 2, 4, 5, 6]]
+    assert listed[1] == [5, 4, 2, 6, 0]
+    assert not [*exact_scores.batches(values[:0], 3)]

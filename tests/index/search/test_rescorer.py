@@ -180,3 +180,16 @@ def test_threads_share_blocks_out_without_changing_a_score(role, monkeypatch):
         assert one.errors.tolist() == many.errors.tolist()
         alone = Rescorer(score, Workers(1)).estimates(parts[1:], held, chosen)
         assert alone.scores.tolist() == one.scores[1:].tolist()
+
+
+@pytest.mark.parametrize(("score", "side", "role", "weight"), WAYS)
+@pytest.mark.parametrize("D", [8, 64, 70])  # by numkong, and by a processor's instructions
+def test_equal_rows_have_equal_scores_in_any_dimension(score, side, role, weight, D):
+    bags = bags_of([5, 1, 7, 5, 3], D)
+    bags[3] = bags[0]  # equal rows have equal scores
+    term = QueryPart(bags_of([13], D, seed=1)[0], weight, floored=weight < 0)
+    numbers = np.array([0, 1, 3, 4])  # without a deleted one
+    chosen, every = (estimated(score, side, role, term, bags, some) for some in (numbers, None))
+    np.testing.assert_allclose(chosen.scores, every.scores[numbers], rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(chosen.errors, every.errors[numbers], rtol=1e-6)
+    assert chosen.scores[0] == pytest.approx(chosen.scores[2], rel=1e-5)

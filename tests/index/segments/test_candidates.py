@@ -11,6 +11,7 @@ from index.search.requests import Request
 from index.segments import candidates, rows
 from index.segments.follower import Follower, Sizes
 from index.segments.rows import SIDES
+from models.scores.half_dots import HalfDots
 from models.scores.scoring import SCORES
 from models.text.queries import Query
 from models.types import Box, FragmentBag, Span
@@ -210,7 +211,9 @@ def test_structures_find_what_a_plain_product_finds(world, score, side):
             assert (np.diff(found.products) <= 0).all()
             truth = np.argsort(-np.where(True if passing is None else passing, products, -np.inf))
             hits += len(set(truth[:10].tolist()) & set(found.rows.tolist()))
-            (fine,) = candidates.best([candidates.multiply_summaries(held, found.rows, query)], 10)
+            (fine,) = candidates.best(
+                [candidates.multiply_summaries(held, found.rows, HalfDots(query[None]))], 10
+            )
             assert fine.products == pytest.approx(products[fine.rows], abs=1e-3)
             assert (np.diff(fine.rows) > 0).all()
     assert hits / (2 * CLUSTERS * 10) > 0.95

@@ -188,3 +188,12 @@ def test_rows_are_read_only():
     for array in arrays_of(held := made(2)):
         with pytest.raises(ValueError, match="read-only"):
             getattr(held, array)[...] = 0
+
+
+def test_fragments_of_chosen_rows_are_listed_with_their_offsets() -> None:
+    offsets = np.array([0, 3, 4, 9, 11])
+    fragments, places = rows.fragments_of(offsets, np.array([3, 0, 0]))
+    assert fragments.tolist() == [9, 10, 0, 1, 2, 0, 1, 2]
+    assert places.tolist() == [0, 2, 5, 8]
+    fragments, places = rows.fragments_of(offsets, np.empty(0, np.int64))
+    assert (fragments.tolist(), places.tolist()) == ([], [0])

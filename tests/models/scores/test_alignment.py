@@ -10,9 +10,9 @@ from models.scores.alignment import (
     phrases,
     query_links,
     region_links,
-    word_groups,
 )
 from models.scores.scoring import SCORES
+from models.scores.word_groups import word_groups
 from models.text.queries import Query
 from models.types import (
     WHOLE_FRAME,

@@ -5,12 +5,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.scores import byte_dots
-from models.scores.byte_dots import ByteDots
+from models.scores import avx2, avx512, byte_dots
+from models.scores.byte_dots import ByteDots, Copies
+from models.scores.processor import has
 
-native = pytest.mark.skipif(
-    not byte_dots.has_instruction(), reason="this processor has no AVX-512 VNNI"
-)
+WAYS = {"AVX-512 VNNI": (avx512.Quads, byte_dots.VNNI), "AVX2": (avx2.Shorts, byte_dots.AVX2)}
+ways = pytest.mark.parametrize("way", WAYS)
+
+
+def packed(way, query):
+    """A query for a processor's instructions, else a skipped test."""
+    kind, features = WAYS[way]
+    if not has(*features):
+        pytest.skip(f"this processor has no {way}")
+    return kind(query)
 
 
 def extremes(count, dimension, seed):
@@ -40,19 +48,19 @@ def test_products_are_those_of_integers(T, D, N, seed):
     assert len(dots(stored, numbers[:0])) == 0
 
 
-@native
-@pytest.mark.parametrize(("T", "D"), [(2, 64), (12, 258), (22, 258), (40, 1000)])
-def test_the_instruction_gives_what_numkong_gives(T, D, monkeypatch):
+@ways
+@pytest.mark.parametrize(
+    ("T", "D"), [(1, 16), (2, 64), (3, 65), (12, 258), (14, 31), (22, 258), (40, 1000)]
+)
+def test_instructions_give_what_numkong_gives(way, T, D):
     query, stored = extremes(T, D, 0), extremes(333, D, 1)
     numbers = np.random.default_rng(2).permutation(333)[:50]
-    ours = ByteDots(query)
-    monkeypatch.setattr(byte_dots, "has_instruction", lambda: False)
-    theirs = ByteDots(query)
-    assert (ours(stored) == theirs(stored)).all()
-    assert (ours(stored, numbers) == theirs(stored, numbers)).all()
+    ours, theirs = packed(way, query), Copies(query)
+    every = np.empty(0, np.int64)
+    assert (ours.multiply(stored, every, 333)[:, :T] == theirs.multiply(stored, every, 333)).all()
+    assert (ours.multiply(stored, numbers, 50)[:, :T] == theirs.multiply(stored, numbers, 50)).all()
 
 
-@native
 def test_stored_vectors_may_begin_anywhere_and_are_only_read():
     """As rows of a mapped segment, from a block's start."""
     stored = extremes(100, 66, 0)

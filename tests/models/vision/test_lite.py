@@ -83,5 +83,7 @@ def test_convolutions_of_size_one_train_from_the_last_stage_of_stride_16_on():
         name.rstrip(".") for name in convolutions
     }
     assert network.layers[: network.first_tuned](torch.zeros(1, 3, 64, 64)).shape[2:] == (4, 4)
+    whole = backbones.load("lite0", tuned=True, whole=True)
+    assert all(weight.requires_grad for weight in whole.parameters())
     held = sum(w.numel() for w in network.parameters() if w.requires_grad)
     assert held > 0.8 * sum(w.numel() for w in network.parameters())

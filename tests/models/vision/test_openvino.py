@@ -67,9 +67,24 @@ def test_where_gradients_are_wanted_torch_computes(by_openvino):
     assert by_openvino(torch.zeros(1, 3, 64, 64)).shape == (1, by_openvino.channels, 2, 2)
 
 
+@pytest.mark.parametrize("installed", [True, False])
+def test_it_is_chosen_by_itself_where_it_is_installed(monkeypatch, installed):
+    monkeypatch.setattr(backbones, "inference", "torch")
+    monkeypatch.setattr(backbones.openvino, "is_installed", lambda: installed)
+    backbones.choose_inference("auto")
+    assert backbones.inference == ("openvino" if installed else "torch")
+    assert bool(backbones.load("lite0").compiled) == installed
+
+
+def test_copies_of_a_packaged_network_are_compiled_once(by_openvino):
+    other = backbones.load("lite2")
+    assert other.compiled is by_openvino.compiled
+    assert copy.deepcopy(other).compiled is by_openvino.compiled
+
+
 def test_an_unknown_inference_is_named(monkeypatch):
     with pytest.raises(
-        ValueError, match="unknown inference 'tensorrt'; there are: torch, openvino"
+        ValueError, match="unknown inference 'tensorrt'; there are: auto, torch, openvino"
     ):
         backbones.choose_inference("tensorrt")
     monkeypatch.setitem(__import__("sys").modules, "openvino", None)

@@ -114,9 +114,12 @@ def test_photos_are_held_out_of_plain_trainings_alone(table):
     ("tables", "wrong"),
     [({"mirrored": 1}, "mirrored is 1: give true or false"),
      ({"mirrored": True, "terms": {}, "start": {"checkpoint": "matcher"}, "catalogue": {}},
-      r"mirrored does not go with \[terms\]")],
+      r"mirrored does not go with \[terms\]"),
+     ({"cropped": 0}, "cropped is 0: give a share of sides, such as 0.75"),
+     ({"cropped": True, "terms": {}, "start": {"checkpoint": "matcher"}, "catalogue": {}},
+      r"cropped does not go with \[terms\]")],
 )  # fmt: skip
-def test_mirrored_is_yes_or_no_and_for_what_learns_in_steps(tables, wrong):
+def test_changes_of_photos_are_of_their_kind_and_for_what_learns_in_steps(tables, wrong):
     with pytest.raises(ValueError, match=wrong):
         parse("mine", {"model": MODEL} | tables)
 
@@ -161,6 +164,15 @@ def test_an_unknown_preset_names_the_ones_that_ship():
 def test_every_preset_that_ships_is_sound():
     for name in inheritance.list_names():
         assert preset.read(name).name == name
+
+
+def test_scores_within_one_are_learned_at_a_temperature():
+    """A softmax over cosines as they are hardly tells true from false."""
+    for name in inheritance.list_names():
+        made = preset.read(name)
+        picking = [term for term in made.objectives if term.name in ("contrastive", "labels")]
+        if picking and made.model.image.name == "branch":
+            assert all(term.options["temperature"] <= 0.1 for term in picking), name
 
 
 def test_the_towers_of_every_preset_fit_together():

@@ -13,6 +13,7 @@ from training.data.corpus import Corpus
 from training.evaluation.embedding import read_pixels
 from training.evaluation.measure import measure
 from training.matchers import train as run
+from training.matchers.augmentation import Augmentation
 from training.matchers.build import build
 from training.matchers.frozen import FrozenInputs
 from training.matchers.preset import parse
@@ -144,7 +145,9 @@ def test_half_of_the_photos_are_learned_mirrored_and_a_resumed_run_equals_an_unb
 
     matcher = checkpoint.load(whole).model
     train = few.split("train")
-    pairs = FrozenInputs(matcher, broken, "float32").pairs(train, "train", mirrored=True)
+    pairs = FrozenInputs(matcher, broken, "float32").pairs(
+        train, "train", augmentation=Augmentation(mirrored=True)
+    )
     (inputs,) = matcher.image_inputs([read_pixels(train[0].image).flip(-1)])
     learned = torch.stack([pairs.draw_inputs([0])[0] for _ in range(200)])
     mirrored = (learned == pairs.mirrored[0]).flatten(1).all(1)

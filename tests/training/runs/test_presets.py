@@ -59,6 +59,17 @@ EXTENDED = {
         {IMAGE + "tuned", ".mirrored", RATE, ".optimizer.rates.image.sight", EPOCHS}
         | {".schedule.warmup", ".schedule.clip"},
     ),
+    "lite2-world": (
+        "lite2",
+        {IMAGE + "sizes", TEXT + "frozen_layers", AIMS, ".labels.photos", ".labels.pairs"}
+        | {".optimizer.rates.text.upper", EPOCHS},
+    ),
+    "lite2-world-tuned": (
+        "lite2-world",
+        {IMAGE + "tuned", IMAGE + "whole", ".mirrored", ".cropped", RATE}
+        | {".optimizer.rates.image.sight", EPOCHS, ".schedule.clip"}
+        | {".schedule.average"},
+    ),
     "tessera-windows": (
         "tessera",
         {IMAGE + "views", IMAGE + "proposals", IMAGE + "likelihood", TEXT + "prior"},

@@ -16,6 +16,7 @@ import torch
 from models import checkpoint
 from training.data.corpus import Corpus
 from training.matchers import train as run
+from training.matchers.folders import open_folder
 from training.matchers.preset import Preset, parse
 from training.runs import workers
 from training.runs.folder import RunPlace
@@ -49,7 +50,9 @@ def trained_with_a_loss(
 
         def killed(trainer: Trainer[Any], progress: Progress) -> float:
             if trainer.history:
-                time.sleep(0.5)  # the first worker has written its epoch
+                folder = open_folder(preset, corpus, place)
+                while not folder.epochs:  # until the first worker has written its epoch
+                    time.sleep(0.05)
                 os.kill(os.getpid(), signal.SIGKILL)
             return learn(trainer, progress)
 

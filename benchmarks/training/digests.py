@@ -1,6 +1,6 @@
 """Digests of tiny trainings' weights, before and after a change.
 
-    python -m benchmarks.models.training_digests            # about a minute
+    python -m benchmarks.training.digests            # about a minute
 
 A training of each part on 60 scenes: the same digest is the same weights to the bit. They depend on
 torch's build and the machine's instructions, so compare two revisions on one machine.

@@ -1,4 +1,4 @@
-"""Trained matchers under either paper's score: python -m benchmarks.models.trained_scores.
+"""Trained matchers under either paper's score: python -m benchmarks.training.scores.
 
 A matcher that was trained with one score may retrieve better by another: eq. 6 of Karpathy et al.
 (2014) with other numbers n of fragments added to a sentence's, or eq. 8 of Karpathy & Fei-Fei

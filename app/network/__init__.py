@@ -1,0 +1,4 @@
+"""Network: checked addresses, and connections to them.
+
+`addresses` normalises, resolves and judges addresses, and `connections` reaches no other ones.
+"""
