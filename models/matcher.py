@@ -232,7 +232,7 @@ class TwoTowerMatcher(nn.Module):
             FragmentBag(
                 bag,
                 tuple(Box(*box) for box in photo_boxes.tolist()),
-                region_labels(photo_boxes),
+                region_labels(photo_boxes, self.image.whole_first),
                 self.dimension - self.general,
             )
             for bag, photo_boxes in zip(vectors, boxes, strict=True)
@@ -274,6 +274,7 @@ def unpad(bags: PaddedBags) -> list[Tensor]:
     ]
 
 
-def region_labels(boxes: Tensor) -> tuple[str, ...]:
-    """The label of each region; the first is the whole photo."""
-    return (WHOLE_PHOTO, *(f"region {i}" for i in range(1, len(boxes))))
+def region_labels(boxes: Tensor, whole_first: bool = True) -> tuple[str, ...]:
+    """The label of each region; the first may be the whole photo."""
+    labels = tuple(f"region {i}" for i in range(len(boxes)))
+    return (WHOLE_PHOTO, *labels[1:]) if whole_first else labels

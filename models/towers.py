@@ -97,6 +97,7 @@ class ImageTower(nn.Module, ABC):
     """
 
     precomputes = False
+    whole_first = True  # whether the first fragment stands for the whole photo
 
     def __init__(self, config: Any, sight: Sight, dimension: int) -> None:
         super().__init__()

@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from benchmarks.index import tiny_retrievers
 from benchmarks.models import tiny_encoders
 from models.encoders.source import EncoderSource
 
@@ -36,6 +37,15 @@ def folder(family: str) -> Path:
     made = Path(tempfile.mkdtemp())
     atexit.register(shutil.rmtree, made, ignore_errors=True)
     tiny_encoders.make_untrained(family, made / family, TEXTS)
+    return made / family
+
+
+@cache
+def retriever(family: str) -> Path:
+    """The folder of a retriever; no one may change it."""
+    made = Path(tempfile.mkdtemp())
+    atexit.register(shutil.rmtree, made, ignore_errors=True)
+    tiny_retrievers.make(family, made / family, TEXTS)
     return made / family
 
 

@@ -1,4 +1,4 @@
-"""Synonyms and pinned items of collections as JSON, and changes of them."""
+"""Synonyms, pins and languages of collections as JSON, and changes of them."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from app.engine.engine import Engine
-from app.schemas.curation import PinIn, PinOut, PinsOut, SynonymsOut
+from app.schemas.curation import LanguageOut, PinIn, PinOut, PinsOut, SynonymsOut
 from index.database import curation
 from index.database.curation import Kind
+from index.documents.languages import find_language, language_of
 from index.documents.thesaurus import fold_text
 
 MOST_NAMED = 10  # ids in a note
@@ -46,6 +47,18 @@ def put_pins(engine: Engine, name: str, sent: Sequence[PinIn]) -> PinsOut:
         texts[folded] = pin.text
     _write(engine, name, "pins", [pin.model_dump() for pin in sent])
     return pins(engine, name)
+
+
+def language(engine: Engine, name: str) -> LanguageOut:
+    """The language of a collection."""
+    chosen = language_of(_read(engine, name, "language"))
+    return LanguageOut(language=chosen.code, name=chosen.name)
+
+
+def put_language(engine: Engine, name: str, code: str) -> LanguageOut:
+    """Choose the language of a collection; ValueError for an unknown one."""
+    _write(engine, name, "language", [find_language(code).code])
+    return language(engine, name)
 
 
 def _fold(text: str, field: str) -> str:

@@ -20,7 +20,7 @@ from app.validation import read_values
 if TYPE_CHECKING:
     from index.catalog.catalog import Catalog
 
-collections = typer.Typer(help="List, rename and drop collections, and move their aliases.")
+collections = typer.Typer(help="List, rename and drop collections; their aliases and languages.")
 
 Name = Annotated[str, typer.Argument(help="A collection.")]
 
@@ -107,6 +107,31 @@ def alias(
             catalog.names.forget(name)
         else:
             catalog.names.point(name, collection)
+
+
+@collections.command()
+def language(
+    name: Name,
+    code: Annotated[
+        str | None, typer.Argument(help="A code of ISO 639 such as de; none shows the language.")
+    ] = None,
+    data: Data = None,
+) -> None:
+    """Choose the language of a collection's words, or show it.
+
+    Services read all words again by themselves.
+
+    Example: `tessera collections language shop de`
+    """
+    with open_catalog(data) as catalog:
+        from index.database import curation
+        from index.documents.languages import find_language, language_of
+
+        home = catalog.names.find(name)
+        if code is not None:
+            curation.write(catalog.writer, home, "language", [find_language(code).code])
+        chosen = language_of(curation.read(catalog.reader, home, "language"))
+    typer.echo(f"{chosen.code} ({chosen.name})")
 
 
 @collections.command()

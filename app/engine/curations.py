@@ -1,4 +1,4 @@
-"""Curation of collections as searches use it: synonyms and pinned items."""
+"""Curation of collections as searches use it: synonyms, pins, a language."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from cachetools import LRUCache
 
 from index.catalog.catalog import Catalog
 from index.database import curation
+from index.documents.languages import ENGLISH, WordLanguage, language_of
 from index.documents.thesaurus import Synonyms, fold_text, group_synonyms
 from index.items import Collection
 
@@ -18,11 +19,12 @@ MOST_CACHED = 1_000  # collections
 
 @dataclass(frozen=True, slots=True)
 class Curation:
-    """Synonyms by folded words, and pinned ids by folded texts."""
+    """Synonyms by folded words, pinned ids by folded texts, and a language."""
 
     version: str | None
     synonyms: Synonyms
     pins: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    language: WordLanguage = ENGLISH
 
     def list_pinned(self, text: str | None) -> tuple[str, ...]:
         """List the ids of pinned items for a text."""
@@ -58,7 +60,8 @@ class Curations:
         pins = {
             fold_text(pin["text"]): tuple(pin["ids"]) for pin in curation.read(reader, home, "pins")
         }
-        return Curation(version, _merge(self._general, added), pins)
+        language = language_of(curation.read(reader, home, "language"))
+        return Curation(version, _merge(self._general, added), pins, language)
 
 
 def _merge(general: Synonyms, added: Synonyms) -> dict[str, Sequence[str]]:

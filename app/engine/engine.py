@@ -189,9 +189,9 @@ class Engine:
         return self.indexes.of(self.open(collection, reading=True))
 
     def curate(self, home: Collection) -> Curation:
-        """Let searches of a collection use its newest synonyms; returns its curation."""
+        """Let searches of a collection use its newest words; returns its curation."""
         curation = self.curations.of(home)
-        self.indexes.of(home).documents.use(curation.synonyms)
+        self.indexes.of(home).documents.use(curation.synonyms, curation.language)
         return curation
 
     def read(

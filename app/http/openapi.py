@@ -28,7 +28,7 @@ from app.http.errors import (
 )
 from app.http.middleware import CROSS_SITE, TWO_LENGTHS, UNKNOWN_HOST
 from app.schemas.collections import AliasTarget, Renaming
-from app.schemas.curation import PinsIn, SynonymsIn
+from app.schemas.curation import LanguageIn, PinsIn, SynonymsIn
 from app.schemas.events import ClickIn
 from app.schemas.explain import AlignRequest, CaptionRequest, GroundRequest
 from app.schemas.fields import RequestBody
@@ -63,6 +63,7 @@ MODELS = (
     ImportStatus,
     ItemBody,
     ItemPatch,
+    LanguageIn,
     PinsIn,
     Problem,
     ProductSearch,

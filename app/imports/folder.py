@@ -33,10 +33,10 @@ PHOTO_ENDINGS = {
     *(".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff", ".avif"),
     *(".mpo", ".heic", ".heif", ".hif", ".heics", ".heifs", ".avifs"),
 }
-READ_ENDINGS = PHOTO_ENDINGS | RAW_ENDINGS | VIDEO_ENDINGS
+READ_ENDINGS = PHOTO_ENDINGS | RAW_ENDINGS | VIDEO_ENDINGS | {".pdf"}
 TABLE_ENDINGS = {".jsonl", ".csv", ".tsv", ".parquet"}
 OTHER_TABLES = {".xlsx", ".xls", ".xlsm", ".ods", ".numbers", ".json", ".xml", ".gz", ".zip", ".db"}
-EXPORTED = {".jxl", ".jp2", ".psd", ".psb", ".xcf", ".svg", ".ai", ".eps", ".exr", ".tga", ".pdf"}
+EXPORTED = {".jxl", ".jp2", ".psd", ".psb", ".xcf", ".svg", ".ai", ".eps", ".exr", ".tga"}
 # Folders of thumbnails, deleted files and snapshots that storage and systems make.
 SYSTEM_FOLDERS = {
     *("@eadir", "#recycle", "#snapshot", "@recycle", "@recently-snapshot", "$recycle.bin"),
@@ -213,7 +213,7 @@ def _overlap(one: Path, other: Path) -> bool:
 
 
 def _is_read(head: bytes) -> bool:
-    """Return whether first bytes are surely of a photo or video."""
+    """Return whether first bytes are surely of a photo, video or PDF."""
     return is_photo(head) or kind_of(head) != "picture"
 
 

@@ -1,4 +1,4 @@
-"""Synonyms and pinned items: /collections/{name}/synonyms and /pins."""
+"""Curation of a collection: its /synonyms, /pins and /language."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from app.http.openapi import OF_BODY, OF_COLLECTION, OF_WRITE, BodyRoute, proble
 from app.routes.collections import NameDep
 from app.routes.dependencies import CallerDep, LanesDep
 from app.routes.uploads import JsonBody
-from app.schemas.curation import PinsIn, PinsOut, SynonymsIn, SynonymsOut
+from app.schemas.curation import LanguageIn, LanguageOut, PinsIn, PinsOut, SynonymsIn, SynonymsOut
 
 router = APIRouter(route_class=BodyRoute, tags=["collections"], responses=problems(*OF_COLLECTION))
 OF_CHANGE = problems(*OF_COLLECTION, *OF_BODY, *OF_WRITE)
@@ -54,3 +54,27 @@ async def put_pins(
     """Replace the pinned items of a collection; the next search uses them."""
     with lanes.writes.place(caller):
         return await lanes.writes.run(answers.put_pins, engine, name, sent.pins)
+
+
+@router.get("/collections/{name}/language", dependencies=[require_role("read")])
+def language(name: NameDep, engine: EngineDep) -> LanguageOut:
+    """The language of a collection's words."""
+    return answers.language(engine, name)
+
+
+@router.put(
+    "/collections/{name}/language", dependencies=[require_role("admin")], responses=OF_CHANGE
+)
+async def put_language(
+    name: NameDep,
+    sent: JsonBody[LanguageIn],
+    engine: EngineDep,
+    lanes: LanesDep,
+    caller: CallerDep,
+) -> LanguageOut:
+    """Choose the language of a collection: its letters, stems and function words.
+
+    Nothing is imported again. Searches use the former language while words are read again.
+    """
+    with lanes.writes.place(caller):
+        return await lanes.writes.run(answers.put_language, engine, name, sent.language)

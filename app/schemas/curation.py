@@ -1,4 +1,4 @@
-"""Synonyms and pinned items of collections: requests and answers."""
+"""Synonyms, pins and languages of collections: requests and answers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field
 
-from app.schemas.fields import SEARCH, ItemId, RequestBody, RequestPart
+from app.schemas.fields import NAMES, SEARCH, ItemId, RequestBody, RequestPart
 from index.documents.thesaurus import MOST_SYNONYMS
 
 MOST_LINES = 1_000
@@ -61,3 +61,25 @@ class PinsOut(BaseModel):
 
     pins: list[PinOut]
     notes: list[str] = Field([], description="Which of the items are not stored.")
+
+
+class LanguageIn(RequestBody):
+    """The language of a collection's words."""
+
+    most_text = NAMES
+    language: Annotated[
+        str,
+        Field(
+            min_length=2,
+            max_length=3,
+            description="A code of ISO 639 such as `de`; `und` for words as they are written.",
+            examples=["de"],
+        ),
+    ]
+
+
+class LanguageOut(BaseModel):
+    """The language of a collection's words, English if none was chosen."""
+
+    language: str
+    name: str

@@ -205,3 +205,11 @@ def _pack(tag: Any, places: Mapping[str, int]) -> bytes:
     if kind == 10:  # fractions with a sign
         return b"".join(struct.pack("<ii", number, 1) for number in numbers)
     return struct.pack(f"<{len(numbers)}{ {1: 'B', 3: 'H', 4: 'I'}[kind] }", *numbers)
+
+
+def write_pdf(*pages: NDArray[np.uint8], title: str = "") -> bytes:
+    """Write a PDF of pictures, a page each."""
+    file = BytesIO()
+    first, *others = map(Image.fromarray, pages)
+    first.save(file, "PDF", save_all=True, append_images=others, title=title)
+    return file.getvalue()

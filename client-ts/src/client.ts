@@ -247,6 +247,18 @@ export class Client extends Searches {
     return this.#write({ method: "PUT", path, ...jsonBody({ pins: sent }) }, options);
   }
 
+  /** The language of a collection's words. */
+  language(name: string, options?: CallOptions): Promise<api.Language> {
+    const path = `${pathOf("collections", name)}/language`;
+    return this.#write({ method: "GET", path }, options);
+  }
+
+  /** Choose the language of a collection's words, such as "de". */
+  putLanguage(name: string, language: string, options?: CallOptions): Promise<api.Language> {
+    const path = `${pathOf("collections", name)}/language`;
+    return this.#write({ method: "PUT", path, ...jsonBody({ language }) }, options);
+  }
+
   /** The webhooks of a collection with their last deliveries. */
   webhooks(name: string, options?: CallOptions): Promise<api.Webhooks> {
     const path = `${pathOf("collections", name)}/webhooks`;

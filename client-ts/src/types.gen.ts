@@ -954,6 +954,24 @@ export type Items = {
 export type JsonValue = unknown;
 
 /**
+ * The language of a collection's words.
+ */
+export type LanguageIn = {
+    /**
+     * A code of ISO 639 such as `de`; `und` for words as they are written.
+     */
+    language: string;
+};
+
+/**
+ * The language of a collection's words, English if none was chosen.
+ */
+export type Language = {
+    language: string;
+    name: string;
+};
+
+/**
  * The limits of uploads.
  */
 export type Limits = {

@@ -79,6 +79,8 @@ class Endpoints:
     put_synonyms = Method(calls.put_synonyms)
     pins = Method(calls.pins)
     put_pins = Method(calls.put_pins)
+    language = Method(calls.language)
+    put_language = Method(calls.put_language)
     webhooks = Method(calls.webhooks)
     add_webhook = Method(calls.add_webhook)
     remove_webhook = Method(calls.remove_webhook)

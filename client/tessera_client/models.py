@@ -252,6 +252,13 @@ class ImportStatus(BaseModel):
     reason: str | None = None
 
 
+class Language(BaseModel):
+    """The language of a collection's words, English if none was chosen."""
+
+    language: str
+    name: str
+
+
 class Limits(BaseModel):
     """The limits of uploads."""
 

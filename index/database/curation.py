@@ -1,4 +1,4 @@
-"""Curation of collections: synonyms and pinned items, in the table of settings.
+"""Curation of collections: synonyms, pins, a language, in the table of settings.
 
 Rows of a collection are named by its name, so that they survive a re-embedding. `version` is
 another one after every change, so that readers look at the others only then.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from hashlib import blake2b
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 from uuid import uuid4
 
 from sqlalchemy import Connection, Engine, delete, func, insert, select
@@ -17,7 +17,7 @@ from index.database import setting_rows
 from index.database.tables import collections, settings
 from index.items import Collection, Replaced
 
-Kind = Literal["synonyms", "pins"]
+Kind = Literal["synonyms", "pins", "language"]  # the last a list of its code
 PREFIX = "curation/"
 
 
@@ -52,7 +52,7 @@ def read_version(reader: Engine, collection: Collection) -> str | None:
 def copy(connection: Connection, name: str, new: str) -> None:
     """Curate another collection alike."""
     discard(connection, new)
-    for part in ("synonyms", "pins", "version"):
+    for part in (*get_args(Kind), "version"):
         value = setting_rows.read(connection, _prefix(name) + part)
         if value is not None:
             setting_rows.put(connection, _prefix(new) + part, value)

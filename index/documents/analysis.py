@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from index.documents.lacks import LACKING, MAYBE_LACKING, find_lacks
-from index.documents.stems import stem
-from index.documents.words import SIGNS, words
-from models.text.lexicon import is_function_word
+from index.documents.languages import ENGLISH, WordLanguage
+from index.documents.words import words
 
 LONGEST = 200  # characters of a text whose analysis is kept, as many items have the same
 Spellings = tuple[tuple[str, str], ...]
@@ -28,20 +27,25 @@ class Analysis:
     lacking: tuple[str, ...]
     spellings: Spellings
     content: int
+    language: WordLanguage = ENGLISH
 
     @property
     def terms(self) -> frozenset[str]:
         """Its terms."""
-        return frozenset(map(term_of, self.tokens + self.lacking))
+        return frozenset(map(self.term_of, self.tokens + self.lacking))
+
+    def term_of(self, word: str) -> str:
+        """The term of a word or lack."""
+        return word if word[0] in (LACKING, MAYBE_LACKING) else self.language.stem(word)
 
 
-def analyze(text: str) -> Analysis:
+def analyze(text: str, language: WordLanguage = ENGLISH) -> Analysis:
     """Analyze a text."""
-    return _analyze(text) if len(text) > LONGEST else _cached(text)
+    return _analyze(text, language) if len(text) > LONGEST else _cached(text, language)
 
 
-def _analyze(text: str) -> Analysis:
-    text_words = list(words(text))
+def _analyze(text: str, language: WordLanguage) -> Analysis:
+    text_words = list(words(text, language=language))
     tokens = tuple(token.folded for word in text_words for token in word.tokens)
     several = [word for word in text_words if len(word.tokens) > 1]
     written = {
@@ -49,25 +53,16 @@ def _analyze(text: str) -> Analysis:
         for word in text_words
         for token in word.tokens
     } | {word.joined: text[word.start : word.end].lower() for word in several}
-    lacks = {lack.place: lack for lack in find_lacks(text_words)}
-    content = sum(1 for token in tokens if is_content(token))
+    lacks = {lack.place: lack for lack in find_lacks(text_words, language)}
+    content = sum(1 for token in tokens if language.is_content(token))
     return Analysis(
         tokens,
         frozenset(word.joined for word in several),
-        tuple(lack.sign + stem(tokens[lack.place]) for lack in lacks.values()),
+        tuple(lack.sign + language.stem(tokens[lack.place]) for lack in lacks.values()),
         tuple((folded, spelling) for folded, spelling in written.items() if folded != spelling),
         content or len(tokens),
+        language,
     )
 
 
 _cached = lru_cache(2**12)(_analyze)
-
-
-def term_of(word: str) -> str:
-    """The term of a word or lack."""
-    return word if word[0] in (LACKING, MAYBE_LACKING) else stem(word)
-
-
-def is_content(token: str) -> bool:
-    """Return whether a token is neither a function word nor a sign."""
-    return token not in SIGNS and not is_function_word(token)

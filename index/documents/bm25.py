@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from index.documents.analysis import Analysis, analyze
 from index.documents.identifiers import is_code
 from index.documents.lacks import LACKING, MAYBE_LACKING
+from index.documents.languages import ENGLISH, WordLanguage
 from index.documents.postings import Floats, Postings, Rows, Weighed
 from index.documents.word_table import WordTable
 
@@ -68,8 +69,8 @@ class Scores:
 class Lexical:
     """Documents of fields, searched by words; added documents never change."""
 
-    def __init__(self) -> None:
-        self.vocabulary = WordTable()
+    def __init__(self, language: WordLanguage = ENGLISH) -> None:
+        self.vocabulary = WordTable(language)
         self._fields: dict[str, Postings] = {}
         self._fields_of: dict[str, list[str]] = {}  # by term, in which it is
         self._size = 0
@@ -81,7 +82,7 @@ class Lexical:
 
     def add(self, fields: Mapping[str, str]) -> int:
         """Add a document, its texts by field; gives its number."""
-        analyses = {name: analyze(text) for name, text in fields.items()}
+        analyses = {name: analyze(text, self.vocabulary.language) for name, text in fields.items()}
         for name, analysis in analyses.items():
             if analysis.tokens:
                 self._add(name, analysis)
@@ -110,8 +111,7 @@ class Lexical:
         """Count the documents with a term, in any field."""
         if " " not in alternative.term:
             return self.vocabulary.having.get(alternative.term, 0)
-        names = self._names(alternative)
-        documents = [self._frequencies(alternative, name)[0] for name in names]
+        documents = [self._frequencies(alternative, name)[0] for name in self._names(alternative)]
         return len(documents[0]) if len(documents) == 1 else len(set().union(*map(set, documents)))
 
     def mean_lengths(self) -> dict[str, float]:
@@ -251,8 +251,10 @@ class Lexical:
         term, form = alternative.term, alternative.form
         if term[0] in (LACKING, MAYBE_LACKING):
             return [(term, 1.0)]
+        plain = self.vocabulary.language.plain
+        same = None if form is None else plain(form)
         forms = [
-            (word, 1.0 if form is None or word == form else INFLECTED)
+            (word, 1.0 if same in (None, plain(word)) else INFLECTED)
             for word in self.vocabulary.list_forms(term)
         ]
         return [*forms, (LACKING + term, LACKED - 1.0)]

@@ -11,6 +11,7 @@ from models.text.lexicon import LETTERS
 
 LONGEST_WORD = 100  # letters: a longer one is no word of a language
 APOSTROPHES = "'’ʼʻ＇"
+SIGNS = frozenset("+-")  # of a number
 # What a word may be written with or without: accents, vowel points, joiners, soft hyphens. Marks of
 # Indic scripts are vowels, and those of kana make other letters.
 OPTIONAL = regex.compile(

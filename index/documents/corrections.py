@@ -12,12 +12,14 @@ from rapidfuzz import process
 from rapidfuzz.distance import OSA
 
 from index.documents.characters import LONGEST_WORD
-from models.text.lexicon import is_common, is_function_word
+from index.documents.languages import ENGLISH, WordLanguage
+from models.text.lexicon import is_common
 
 LEAST_LETTERS = 3  # of a word that is corrected
 MOST_CORRECTED = 10  # words of a text: each is compared with all words that items have
 EDITS = 2  # that are corrected in a word of LONG letters; one in a shorter word
 LONG = 8
+LEAST_UNLISTED = 5  # of a word of a language without a list of words
 OTHER_START = 1.0  # how many e-fold more documents a word with another first letter must have
 
 
@@ -38,8 +40,8 @@ UNCORRECTED = Corrections({})
 class Corrector:
     """Finds the nearest of known words; these come with their documents' number."""
 
-    def __init__(self, known: Mapping[str, int]) -> None:
-        self._known = known
+    def __init__(self, known: Mapping[str, int], language: WordLanguage = ENGLISH) -> None:
+        self._known, self._language = known, language
 
     @cached_property
     def _words(self) -> list[str]:
@@ -48,7 +50,7 @@ class Corrector:
 
     def correct(self, unknown: Iterable[str]) -> Corrections:
         """Correct the first MOST_CORRECTED of some unknown words."""
-        misspelt = list(dict.fromkeys(filter(_may_be_misspelt, unknown)))
+        misspelt = list(dict.fromkeys(filter(self._may_be_misspelt, unknown)))
         nearest = self._nearest(misspelt[:MOST_CORRECTED])
         return Corrections(nearest, complete=len(misspelt) <= MOST_CORRECTED)
 
@@ -76,15 +78,16 @@ class Corrector:
         """A sort key of equally near words: the likeliest comes first."""
         return OTHER_START * (known[0] != folded[0]) - log(self._known[known]), known
 
+    def _may_be_misspelt(self, folded: str) -> bool:
+        """Return whether an unknown word may be a misspelling.
 
-def _may_be_misspelt(folded: str) -> bool:
-    """Return whether an unknown word may be a misspelling.
-
-    Not a short English word, which near ones are other words of: "sofa" is not "soft".
-    """
-    return (
-        LEAST_LETTERS <= len(folded) <= LONGEST_WORD
-        and folded.isalpha()
-        and not is_function_word(folded)
-        and not (len(folded) < LONG and is_common(folded))
-    )
+        Not a short English word, which near ones are other words of: "sofa" is not "soft". Which
+        are words of other languages is not known here, so their short words stay.
+        """
+        if not LEAST_LETTERS <= len(folded) <= LONGEST_WORD or not folded.isalpha():
+            return False
+        if self._language.is_function_word(folded):
+            return False
+        if self._language is not ENGLISH:
+            return len(folded) >= LEAST_UNLISTED
+        return len(folded) >= LONG or not is_common(folded)

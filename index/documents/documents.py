@@ -14,11 +14,10 @@ from index.catalog.facets import facets_of
 from index.catalog.views import ItemRow
 from index.database.series_rows import is_name
 from index.documents.bm25 import Alternative, Lexical
-from index.documents.characters import fold
 from index.documents.columns import Codes, Column, Mask
 from index.documents.identifiers import is_barcode, names_by_number
+from index.documents.languages import ENGLISH, WordLanguage
 from index.documents.query_words import Wording
-from index.documents.stems import stem
 from index.documents.thesaurus import Synonyms, Thesaurus
 from index.filters import Condition, Either, Every, Not, Scalar
 from index.segments.rows import Numbers
@@ -49,11 +48,12 @@ class Documents:
     to, `mark` that of its history (see CatalogView.mark).
     """
 
-    def __init__(self, synonyms: Synonyms | None = None) -> None:
+    def __init__(self, synonyms: Synonyms | None = None, language: WordLanguage = ENGLISH) -> None:
+        self.language = language
         self.lock = RLock()
         self.ids: list[str] = []
         self.columns: dict[str, Column] = {}
-        self.lexical = Lexical()
+        self.lexical = Lexical(language)
         self._synonyms = synonyms
         self._wording: Wording | None = None
         self.revision, self.newest = 0, 0
@@ -253,7 +253,8 @@ def _tells_apart(documents: Documents, field: str) -> bool:
 
 def is_named(documents: Documents, words: Iterable[str]) -> bool:
     """Return whether an item has all of some words in a field that names it."""
-    terms = [Alternative(stem(fold(word))) for word in words]
+    language = documents.language
+    terms = [Alternative(language.stem(language.fold(word))) for word in words]
     with documents.lock:
         for field in naming_fields(documents):
             having = documents.live

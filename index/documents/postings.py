@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from index.documents.analysis import Analysis, term_of
+from index.documents.analysis import Analysis
 
 LENGTH = 0.5  # b of BM25F
 Floats = NDArray[np.float32]
@@ -66,7 +66,7 @@ class Postings:
             entry = self._words.get(word)
             if entry is None:
                 entry = self._words[word] = array("I"), array("H")
-                new.append(term_of(word))
+                new.append(analysis.term_of(word))
             entry[0].append(number)
             entry[1].append(min(count, 2**16 - 1))
         self._having.append(number)

@@ -9,12 +9,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, pairwise
 
-from index.documents.analysis import is_content
 from index.documents.bm25 import Alternative
 from index.documents.characters import APOSTROPHES
 from index.documents.corrections import Corrections, Corrector
 from index.documents.lacks import Lack, find_lacks, lacking_terms
-from index.documents.stems import stem
 from index.documents.thesaurus import Thesaurus
 from index.documents.words import Token, WrittenWord, read_words, words
 from models.types import Span
@@ -44,15 +42,18 @@ class Wording:
 
     def __init__(self, thesaurus: Thesaurus) -> None:
         self._thesaurus = thesaurus
-        self._corrector = Corrector({**thesaurus.joined, **thesaurus.counts})
+        self.language, self._stem = thesaurus.language, thesaurus.language.stem
+        self._corrector = Corrector({**thesaurus.joined, **thesaurus.counts}, self.language)
 
     @cached_property
-    def _sorted(self) -> list[str]:
-        return sorted(self._thesaurus.counts.keys() | self._thesaurus.joined.keys())
+    def _sorted(self) -> list[tuple[str, str]]:
+        """All words behind their plain letters."""
+        words = self._thesaurus.counts.keys() | self._thesaurus.joined.keys()
+        return sorted((self.language.plain(word), word) for word in words)
 
     def corrections(self, text: str) -> Corrections:
         """Correct the unknown words of a text to the nearest known ones."""
-        tokens = (token.folded for word in read_words(text) for token in word.tokens)
+        tokens = (token.folded for word in read_words(text, self.language) for token in word.tokens)
         return self._corrector.correct(
             folded for folded in tokens if not self._thesaurus.find(folded)
         )
@@ -71,17 +72,23 @@ class Wording:
         """
         if corrections is None:
             corrections = self.corrections(text)
-        typed = quote(text, words(text, within.start, within.end) if within else read_words(text))
-        content = [word for word in typed if word.start in naming or _has_content(word)]
+        typed = self._read_words(text, within)
+        content = [word for word in typed if word.start in naming or self._has_content(word)]
         if not content and within is None:
             content = typed
         read = {word.start: self._read(text, word, corrections) for word in content}
         for left, right in pairwise(typed):
             if GAP.fullmatch(text, left.end, right.start):
                 self._add_compound(read, left, right)
-        for lack in find_lacks(typed):
+        for lack in find_lacks(typed, self.language):
             self._add_lack(read, typed, lack)
         return tuple(chain.from_iterable(read.values()))
+
+    def _read_words(self, text: str, within: Span | None) -> list[WrittenWord]:
+        """The words of a text or a part, quoted ones together."""
+        if within is None:
+            return quote(text, read_words(text, self.language))
+        return quote(text, words(text, within.start, within.end, self.language))
 
     def correct(self, text: str, query_words: Sequence[QueryWord]) -> str:
         """Correct the spellings of the words in a text."""
@@ -94,10 +101,10 @@ class Wording:
         return text
 
     def beginning(self, prefix: str) -> list[str]:
-        """List the folded words with a prefix, in order."""
-        first = bisect_left(self._sorted, prefix)
-        last = bisect_left(self._sorted, prefix + "\U0010ffff")
-        return self._sorted[first:last]
+        """List the words with a prefix of plain letters, in order."""
+        first = bisect_left(self._sorted, (prefix,))
+        last = bisect_left(self._sorted, (prefix + "\U0010ffff",))
+        return [word for _, word in self._sorted[first:last]]
 
     def has(self, term: str) -> bool:
         """Return whether any document has a term."""
@@ -106,7 +113,7 @@ class Wording:
     def read_lacking(self, text: str, word: QueryWord) -> QueryWord | None:
         """Look up named lacks of a word, if documents have any."""
         terms = chain.from_iterable(
-            lacking_terms(alternative.form or alternative.term)
+            lacking_terms(alternative.form or alternative.term, self.language)
             for alternative in word.alternatives
             if " " not in alternative.term
         )
@@ -128,25 +135,25 @@ class Wording:
         if corrected != list(tokens) and (known := self._thesaurus.find_row(corrected)):
             return [QueryWord(word.start, word.end, known, _replace(text, tokens, corrected))]
         if word.quoted or not _is_read_apart(text, word):
-            term = " ".join(stem(token.folded) for token in tokens)
+            term = " ".join(self._stem(token.folded) for token in tokens)
             return [QueryWord(word.start, word.end, (Alternative(term),))]
-        content = [token for token in tokens if is_content(token.folded)] or tokens
+        content = [token for token in tokens if self.language.is_content(token.folded)] or tokens
         return [self._read_token(token, corrections) for token in content]
 
     def _read_token(self, token: Token, corrections: Corrections) -> QueryWord:
         """Look a token up as it is, otherwise spelled, parted, or corrected."""
         folded, start, end = token.folded, token.start, token.end
-        synonyms = tuple(self._thesaurus.synonyms.get(folded, ()))
+        synonyms = self._thesaurus.names(folded)
         if self._thesaurus.is_known(folded) or folded in self._thesaurus.joined:
             return QueryWord(start, end, self._thesaurus.find(folded), synonyms=synonyms)
         if alternatives := self._thesaurus.find(folded):
             variant = next(self._thesaurus.variants(folded), None)
-            names = tuple(self._thesaurus.synonyms.get(variant or folded, ()))
+            names = self._thesaurus.names(variant or folded)
             spelling = variant or " ".join(self._thesaurus.halves(folded)[0])
             return QueryWord(start, end, alternatives, spelling, names)
         nearest = corrections.spellings.get(folded)
         known = self._thesaurus.find(nearest) if nearest else ()
-        return QueryWord(start, end, known or (Alternative(stem(folded)),), nearest)
+        return QueryWord(start, end, known or (Alternative(self._stem(folded)),), nearest)
 
     def _add_compound(
         self, read: dict[int, list[QueryWord]], left: WrittenWord, right: WrittenWord
@@ -154,19 +161,25 @@ class Wording:
         """Look two words up as one, too, and by synonyms."""
         last, first = left.tokens[-1].folded, right.tokens[0].folded
         more = self._thesaurus.find_synonyms(f"{last} {first}")
-        if (last + first).isalpha() and self.has(stem(last + first)):
+        if (last + first).isalpha() and self.has(self._stem(last + first)):
             before, after = left.tokens[:-1], right.tokens[1:]
-            stems = (*_stems(before), stem(last + first), *_stems(after))
+            stems = (*self._stems(before), self._stem(last + first), *self._stems(after))
             form = None if before or after else last + first
             more.append(Alternative(" ".join(stems), form=form))
         _extend(read, left.start, right.end, tuple(more))
+
+    def _has_content(self, word: WrittenWord) -> bool:
+        return len(word.tokens) > 1 or self.language.is_content(word.tokens[0].folded)
+
+    def _stems(self, tokens: Iterable[Token]) -> Iterator[str]:
+        return (self._stem(token.folded) for token in tokens)
 
     def _add_lack(
         self, read: dict[int, list[QueryWord]], typed: Sequence[WrittenWord], lack: Lack
     ) -> None:
         """Look up other names of a lack, too."""
         tokens = [token for word in typed for token in word.tokens]
-        terms = filter(self.has, lacking_terms(tokens[lack.place].folded))
+        terms = filter(self.has, lacking_terms(tokens[lack.place].folded, self.language))
         start, end = tokens[lack.first].start, tokens[lack.last].end
         _extend(read, start, end, tuple(map(Alternative, terms)))
 
@@ -199,10 +212,6 @@ def _extend(
         ]
 
 
-def _has_content(word: WrittenWord) -> bool:
-    return len(word.tokens) > 1 or is_content(word.tokens[0].folded)
-
-
 def _is_read_apart(text: str, word: WrittenWord) -> bool:
     """Return whether a word's tokens mean something each, unlike those of codes."""
     if not set(APOSTROPHES).isdisjoint(text[word.start : word.end]):
@@ -210,10 +219,6 @@ def _is_read_apart(text: str, word: WrittenWord) -> bool:
     return not any(token.is_number for token in word.tokens) or any(
         len(token.folded) >= LEAST_LETTERS and token.folded.isalpha() for token in word.tokens
     )
-
-
-def _stems(tokens: Iterable[Token]) -> Iterator[str]:
-    return (stem(token.folded) for token in tokens)
 
 
 def _replace(text: str, tokens: Sequence[Token], corrected: Sequence[Token]) -> str:

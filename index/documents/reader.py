@@ -7,7 +7,9 @@ from threading import Condition, Event, Lock, Thread
 
 from index.catalog.catalog import Catalog
 from index.catalog.views import CatalogView
+from index.database import curation
 from index.documents.documents import Documents
+from index.documents.languages import WordLanguage, language_of
 from index.documents.thesaurus import Synonyms
 from index.items import Collection, ModelMismatch
 
@@ -32,7 +34,8 @@ class DocumentReader:
         synonyms: Synonyms | None = None,
     ) -> None:
         self._catalog, self._collection, self._synonyms = catalog, collection, synonyms
-        self._documents = Documents(synonyms)
+        self._language = _read_language(catalog, collection)
+        self._documents = Documents(synonyms, self._language)
         self._advancing, self._moved = Lock(), Condition()
         self._background, self._stopped = False, Event()
         self._complete = False  # whether all has been read once
@@ -42,8 +45,13 @@ class DocumentReader:
         """Follow the catalog in the background, once documents are asked for."""
         self._background = True
 
-    def use(self, synonyms: Synonyms) -> None:
-        """Look words up by these synonyms from now on."""
+    def use(self, synonyms: Synonyms, language: WordLanguage) -> None:
+        """Use these synonyms and this language from now on.
+
+        With another language, all documents are read once more. Until then searches wait for
+        PATIENCE, and use the documents as they were read before.
+        """
+        self._language = language
         if synonyms is not self._synonyms:
             self._synonyms = synonyms
             self._documents.use(synonyms)
@@ -70,14 +78,15 @@ class DocumentReader:
                 self._thread = Thread(target=self._follow, name="document-reader", daemon=True)
                 self._thread.start()
             patience = PATIENCE if self._complete or not partial else 0.0
-            self._moved.wait_for(lambda: self._documents.revision >= needed, patience)
+            self._moved.wait_for(lambda: self._has(needed), patience)
         return self._documents
 
     def advance(self) -> bool:
         """Read some newer items from the catalog; False if there are no more."""
         with self._advancing, self._catalog.reading(self._collection) as view:
             documents = self._documents
-            if not _same_history(documents, view) or documents.wasteful:
+            other = documents.language is not self._language
+            if other or documents.wasteful or not _same_history(documents, view):
                 documents = self._read(view)
             elif not self._take(documents, view):
                 self._complete = True
@@ -87,9 +96,14 @@ class DocumentReader:
                 self._moved.notify_all()
         return True
 
+    def _has(self, revision: int) -> bool:
+        """Return whether documents up to a revision are read in the language."""
+        documents = self._documents
+        return documents.revision >= revision and documents.language is self._language
+
     def _read(self, view: CatalogView) -> Documents:
         """All documents as of a view."""
-        fresh = Documents(self._synonyms)
+        fresh = Documents(self._synonyms, self._language)
         fresh.newest, fresh.mark = view.revision, view.mark(view.revision)
         while not self._stopped.is_set() and self._take(fresh, view):
             pass
@@ -120,6 +134,10 @@ class DocumentReader:
                 log.exception("the documents cannot follow the catalog; it is tried again")
                 wait = 1.0
             self._stopped.wait(wait)
+
+
+def _read_language(catalog: Catalog, collection: Collection) -> WordLanguage:
+    return language_of(curation.read(catalog.reader, collection, "language"))
 
 
 def _same_history(documents: Documents, view: CatalogView) -> bool:

@@ -8,13 +8,12 @@ from itertools import chain, islice, pairwise, product
 from typing import Protocol
 
 from index.documents import spellings
-from index.documents.analysis import is_content
 from index.documents.bm25 import Alternative
-from index.documents.characters import LONGEST_WORD
+from index.documents.characters import LONGEST_WORD, SIGNS
+from index.documents.languages import ENGLISH
 from index.documents.numbers import other_ways
-from index.documents.stems import stem
 from index.documents.word_table import WordTable
-from index.documents.words import SIGNS, Token, tokens, words
+from index.documents.words import Token, tokens, words
 
 SYNONYM = 0.9  # the weight of a synonym
 MOST_SYNONYMS = 100  # of a line
@@ -81,9 +80,10 @@ class Thesaurus:
     def __init__(
         self, vocabulary: WordTable, texts: Texts, synonyms: Synonyms | None = None
     ) -> None:
+        self.language, self._stem = vocabulary.language, vocabulary.language.stem
         self.counts, self.joined = dict(vocabulary.counts), dict(vocabulary.joined)
         self._terms = frozenset(vocabulary.having)
-        self._texts, self.synonyms = texts, synonyms or {}
+        self._texts, self._synonyms = texts, synonyms or {}
 
     def has(self, term: str) -> bool:
         """Return whether any document has a term."""
@@ -99,8 +99,10 @@ class Thesaurus:
     def _find(self, folded: str) -> tuple[Alternative, ...]:
         alternatives = dict[str, Alternative]()
         for word, weight in ((folded, 1.0), *((word, OTHER) for word in self.variants(folded))):
-            if self.has(stem(word)):
-                alternatives.setdefault(stem(word), Alternative(stem(word), weight, word))
+            if self.has(self._stem(word)):
+                alternatives.setdefault(
+                    self._stem(word), Alternative(self._stem(word), weight, word)
+                )
             for alternative in self.find_synonyms(word):
                 alternatives.setdefault(alternative.term, alternative)
         for term in self._part_word(folded):
@@ -111,29 +113,53 @@ class Thesaurus:
         """The known other spellings of a word or number."""
         if folded[0].isdigit():
             return filter(self.is_known, other_ways(folded))
-        ways = [spellings.variants(folded)]
+        ways: list[Iterable[str]] = [self.accented.get(self.language.plain(folded), ())]
+        if self.language is ENGLISH:
+            ways = [spellings.variants(folded)]
         if not self.is_known(folded):
             ways.append(spellings.without_umlauts(folded))
         return filter(self.is_known, chain.from_iterable(ways))
 
+    @cached_property
+    def accented(self) -> Mapping[str, Sequence[str]]:
+        """The words with accents, by their plain letters; none in English."""
+        plain = self.language.plain
+        accented: dict[str, list[str]] = {}
+        for word in self.counts if self.language is not ENGLISH else ():
+            if (letters := plain(word)) != word:
+                accented.setdefault(letters, []).append(word)
+        return accented
+
     def is_known(self, folded: str) -> bool:
         """Return whether any document has a word, or a synonym of it."""
-        return self.has(stem(folded)) or bool(self.find_synonyms(folded))
+        return self.has(self._stem(folded)) or bool(self.find_synonyms(folded))
+
+    def names(self, folded: str) -> tuple[str, ...]:
+        """The synonyms of a word, known or not."""
+        return tuple(self._synonyms.get(self.language.plain(folded), ()))
 
     def find_synonyms(self, folded: str) -> list[Alternative]:
         """The known synonyms of a word, or of several with spaces."""
         synonyms = [
-            Alternative(" ".join(map(stem, synonym.split())), SYNONYM, synonym)
-            for synonym in self.synonyms.get(folded, ())
+            Alternative(" ".join(map(self._stem_plain, synonym.split())), SYNONYM, synonym)
+            for synonym in self.names(folded)
         ]
         return [synonym for synonym in synonyms if self.has(synonym.term)]
+
+    def _stem_plain(self, word: str) -> str:
+        """The term of a plain word, or of a known accented one."""
+        term = self._stem(word)
+        accented = self.accented.get(word, ()) if term not in self._terms else ()
+        return next(map(self._stem, accented), term)
 
     def _part_word(self, folded: str) -> Iterator[str]:
         """The phrases for a word elsewhere: "t shirt" for "tshirt"."""
         if folded in self.joined:
-            written = words(self._texts.spelling(folded))
-            yield " ".join(stem(token.folded) for word in written for token in word.tokens)
-        yield from (f"{stem(left)} {stem(right)}" for left, right in self.halves(folded))
+            written = words(self._texts.spelling(folded), language=self.language)
+            yield " ".join(self._stem(token.folded) for word in written for token in word.tokens)
+        yield from (
+            f"{self._stem(left)} {self._stem(right)}" for left, right in self.halves(folded)
+        )
 
     def halves(self, folded: str) -> list[tuple[str, str]]:
         """The known pairs of words in a row of a word's letters.
@@ -148,8 +174,8 @@ class Thesaurus:
             (left, right)
             for left, right in pairs
             if left in self.counts
-            and all(is_content(half) or len(half) >= least for half in (left, right))
-            and self.has(f"{stem(left)} {stem(right)}")
+            and all(self.language.is_content(half) or len(half) >= least for half in (left, right))
+            and self.has(f"{self._stem(left)} {self._stem(right)}")
         ]
 
     def find_row(self, row: Sequence[Token]) -> tuple[Alternative, ...]:
@@ -157,10 +183,10 @@ class Thesaurus:
         ways = [[self._options(token.folded) for token in row]]
         for at, (left, right) in enumerate(pairwise(row[:MOST_JOINED])):
             joined = left.folded + right.folded
-            if joined.isalpha() and self.has(stem(joined)):
-                ways.append([*ways[0][:at], [(stem(joined), 1.0)], *ways[0][at + 2 :]])
+            if joined.isalpha() and self.has(self._stem(joined)):
+                ways.append([*ways[0][:at], [(self._stem(joined), 1.0)], *ways[0][at + 2 :]])
         if 2 < len(row) <= MOST_JOINED:
-            ways.append([[(stem("".join(token.folded for token in row)), 1.0)]])
+            ways.append([[(self._stem("".join(token.folded for token in row)), 1.0)]])
         synonyms = self.find_synonyms(_join(row))
         alternatives = {synonym.term: synonym for synonym in synonyms}
         for way in ways:
@@ -174,8 +200,12 @@ class Thesaurus:
         """The terms of a token of several, with their weights."""
         if folded in SIGNS:
             return [(folded, 1.0), ("", OTHER)]
-        variants = [(stem(variant), OTHER) for variant in self.variants(folded)]
-        return [(stem(folded), 1.0), *variants, *((term, 1.0) for term in self._part_word(folded))]
+        variants = [(self._stem(variant), OTHER) for variant in self.variants(folded)]
+        return [
+            (self._stem(folded), 1.0),
+            *variants,
+            *((term, 1.0) for term in self._part_word(folded)),
+        ]
 
 
 def _join(row: Iterable[Token]) -> str:

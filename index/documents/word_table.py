@@ -9,8 +9,8 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from index.documents.analysis import Analysis, is_content
-from index.documents.stems import stem
+from index.documents.analysis import Analysis
+from index.documents.languages import ENGLISH, WordLanguage
 
 NO_CODES = np.empty(0, np.uint32)
 
@@ -18,7 +18,8 @@ NO_CODES = np.empty(0, np.uint32)
 class WordTable:
     """Words with their codes and numbers of documents; none is ever removed."""
 
-    def __init__(self) -> None:
+    def __init__(self, language: WordLanguage = ENGLISH) -> None:
+        self.language = language
         self.counts: Counter[str] = Counter()  # words, with their documents' number
         self.joined: Counter[str] = Counter()  # words of several tokens, likewise
         self.having: Counter[str] = Counter()  # terms, likewise
@@ -39,7 +40,7 @@ class WordTable:
             terms |= analysis.terms
             spelled |= dict(analysis.spellings)
         for word in words:
-            if word not in self.counts and (term := stem(word)) != word:
+            if word not in self.counts and (term := self.language.stem(word)) != word:
                 self._forms.setdefault(term, []).append(word)
         self.counts.update(words)
         self.joined.update(joined)
@@ -58,7 +59,7 @@ class WordTable:
     def list_forms(self, term: str) -> list[str]:
         """List the words with a stem."""
         forms = self._forms.get(term, [])
-        return [term, *forms] if term in self.counts and stem(term) == term else forms
+        return [term, *forms] if term in self.counts and self.language.stem(term) == term else forms
 
     def code(self, word: str) -> int:
         """The code of a word, a new one for a new word."""
@@ -66,10 +67,10 @@ class WordTable:
         if code is None:
             code = self._codes[word] = len(self._stem_of)
             self._stem_of.append(code)
-            term = stem(word)
+            term = self.language.stem(word)
             if term != word:
                 self._stem_of[code] = self.code(term)
-            if not is_content(word):
+            if not self.language.is_content(word):
                 self._function_stems.append(self._stem_of[code])
         return code
 

@@ -15,10 +15,10 @@ from functools import lru_cache
 import regex
 
 from index.documents.characters import APOSTROPHES, fold
+from index.documents.languages import ENGLISH, WordLanguage
 from index.documents.numbers import fold_number
 from models.text.segmentation import SPACELESS
 
-SIGNS = frozenset("+-")  # of a number
 JOIN = regex.compile(rf"[-‐‑‒–—_./\\:+&*×~{APOSTROPHES}]")  # one of these goes on with a word
 MARKS = r"\p{M}\p{Cf}"
 LETTER = rf"[\p{{L}}--{SPACELESS}--[{APOSTROPHES}]]"
@@ -85,8 +85,10 @@ class WrittenWord:
         return "".join(token.folded for token in self.tokens)
 
 
-def tokens(text: str, start: int = 0, end: int | None = None) -> Iterator[Token]:
-    """The tokens of text[start:end].
+def tokens(
+    text: str, start: int = 0, end: int | None = None, language: WordLanguage = ENGLISH
+) -> Iterator[Token]:
+    """The tokens of text[start:end], in the letters of a language.
 
     >>> [token.folded for token in tokens("Women's T-Shirts, size 4.5, ½ l, 20×30cm")]
     ['women', 't', 'shirts', 'size', '4.5', '1/2', 'l', '20', 'x', '30', 'cm']
@@ -94,18 +96,20 @@ def tokens(text: str, start: int = 0, end: int | None = None) -> Iterator[Token]
     for match in TOKEN.finditer(text, start, len(text) if end is None else end):
         assert match.lastgroup is not None
         begin, stop = match.span()
-        for folded in FOLDS[match.lastgroup](match.group()):
+        for folded in _fold(match.lastgroup, match.group(), language):
             yield Token(folded, begin, stop)
 
 
-def words(text: str, start: int = 0, end: int | None = None) -> Iterator[WrittenWord]:
-    """The words of text[start:end].
+def words(
+    text: str, start: int = 0, end: int | None = None, language: WordLanguage = ENGLISH
+) -> Iterator[WrittenWord]:
+    """The words of text[start:end], in the letters of a language.
 
     >>> [[token.folded for token in word.tokens] for word in words("WH-1000XM4, red")]
     [['wh', '1000', 'xm', '4'], ['red']]
     """
     joined: list[Token] = []
-    for token in tokens(text, start, end):
+    for token in tokens(text, start, end, language):
         if joined and not _goes_on(text, joined[-1], token):
             yield WrittenWord(tuple(joined))
             joined = []
@@ -115,18 +119,21 @@ def words(text: str, start: int = 0, end: int | None = None) -> Iterator[Written
 
 
 @lru_cache(64)
-def read_words(text: str) -> tuple[WrittenWord, ...]:
+def read_words(text: str, language: WordLanguage = ENGLISH) -> tuple[WrittenWord, ...]:
     """The words of a query; it is read several times."""
-    return tuple(words(text))
+    return tuple(words(text, language=language))
 
 
 def _goes_on(text: str, before: Token, token: Token) -> bool:
     return before.end >= token.start or bool(JOIN.fullmatch(text, before.end, token.start))
 
 
-def _fold_letters(written: str) -> list[str]:
-    folded = fold(written)
-    return [folded] if folded else []
+def _fold(kind: str, written: str, language: WordLanguage) -> list[str]:
+    """The folded tokens of a match."""
+    if kind in LETTERED:
+        folded = language.fold(written)
+        return [folded] if folded else []
+    return FOLDS[kind](written)
 
 
 def _fold_code(written: str) -> list[str]:
@@ -139,15 +146,13 @@ def _fold_symbol(written: str) -> list[str]:
     return [] if compatible == written else [token.folded for token in tokens(compatible)]
 
 
+LETTERED = frozenset({"character", "initial", "letters"})
 FOLDS: Mapping[str, Callable[[str], list[str]]] = {
     "code": _fold_code,
     "acronym": lambda written: [fold(written.replace(".", ""))],
     "sign": lambda written: ["+" if written == "+" else "-"],
     "fraction": lambda written: [fold(written).replace("⁄", "/")],
     "number": lambda written: fold_number(fold(written)),
-    "character": _fold_letters,
-    "initial": _fold_letters,
-    "letters": _fold_letters,
     "possessive": lambda _: [],
     "and": lambda _: ["and"],
     "times": lambda _: ["x"],

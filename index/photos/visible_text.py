@@ -12,7 +12,7 @@ from itertools import chain, groupby
 from typing import Any
 
 from index.documents.bm25 import Alternative
-from index.documents.stems import stem
+from index.documents.languages import ENGLISH, WordLanguage
 from index.documents.words import tokens
 from models.types import Box
 from models.vision.visible_words import VisibleWord
@@ -48,7 +48,9 @@ def write_text(photos: Sequence[Sequence[VisibleWord]]) -> dict[str, Any]:
 
 
 def find_places(
-    metadata: Mapping[str, Any], alternatives: Iterable[Alternative]
+    metadata: Mapping[str, Any],
+    alternatives: Iterable[Alternative],
+    language: WordLanguage = ENGLISH,
 ) -> list[WordPlace]:
     """Find some places of a query word in an item's photos.
 
@@ -57,7 +59,11 @@ def find_places(
     texts, boxes = str(metadata.get(TEXT, "")).split(), metadata.get(BOXES)
     if not isinstance(boxes, list) or len(boxes) != len(texts):
         return []
-    stems = [(stem(token.folded), at) for at, text in enumerate(texts) for token in tokens(text)]
+    stems = [
+        (language.stem(token.folded), at)
+        for at, text in enumerate(texts)
+        for token in tokens(text, language=language)
+    ]
     rows = (_find_row(stems, alternative.stems) for alternative in alternatives)
     places = (_read_place(boxes[at]) for at in sorted(set(chain.from_iterable(rows))))
     return [place for place in places if place is not None][:MOST_PLACES]

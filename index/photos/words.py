@@ -130,7 +130,7 @@ class PhotoWords:
         if part.field != TEXT:
             return []
         same = (word.alternatives for word in self._words if self.typed(word) == part.word)
-        return find_places(metadata, chain.from_iterable(same))
+        return find_places(metadata, chain.from_iterable(same), self._documents.language)
 
     def _divide(self, word: QueryWord, place: int) -> dict[str, float]:
         """The shares of fields in a word of a document."""

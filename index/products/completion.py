@@ -18,7 +18,6 @@ from index.documents.columns import LONGEST, Column, Mask, fold_words
 from index.documents.corrections import UNCORRECTED
 from index.documents.documents import Documents, naming_fields
 from index.documents.query_words import QueryWord, Wording
-from index.documents.stems import stem
 from index.documents.words import tokens
 
 LOOKED_AT = 64  # of the words that begin alike, those that most documents have
@@ -77,13 +76,13 @@ def _complete_by_word(
     documents: Documents, typed: Typed, begun: Sequence[str], fields: Sequence[str], having: Mask
 ) -> Iterator[Completion]:
     """Complete by words, the most frequent one of each stem."""
-    lexical = documents.lexical
+    lexical, stem = documents.lexical, documents.language.stem
     counts = {word: lexical.frequency(word, fields) for word in begun}
     most = nsmallest(LOOKED_AT, filter(counts.get, counts), key=lambda word: (-counts[word], word))
     completed = set[str]()
     for word in most:
         spelling = lexical.vocabulary.spelling(word)
-        stems = [stem(token.folded) for token in tokens(spelling)]
+        stems = [stem(token.folded) for token in tokens(spelling, language=documents.language)]
         if (joined := "".join(stems)) not in completed:
             completed.add(joined)
             terms = dict.fromkeys((" ".join(stems), stem(word)))

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
-from index.documents.analysis import is_content
 from index.documents.corrections import MOST_CORRECTED
 from index.documents.documents import Documents, is_named
 from index.documents.lacks import ADDED
+from index.documents.languages import ENGLISH, WordLanguage
 from index.documents.query_words import QueryWord, Wording
-from index.documents.words import read_words, tokens
+from index.documents.words import WrittenWord, read_words, tokens
 from models.text.lexicon import is_known, plain, split_words
 from models.text.limits import MOST_WORDS, refuse_huge
-from models.text.negation import NEGATIONS, Negated, negations
+from models.text.negation import NEGATIONS, UNREAD, Negated, negations
 from models.text.parsing import parse
 from models.text.reading import blank
 from models.types import ParsedSentence, Span
@@ -64,6 +64,7 @@ class ProductText:
     unsaid: str | None = None
     names: tuple[str, ...] = ()
     checked: bool = True
+    unread: tuple[str, ...] = ()
 
     @property
     def only_refuses(self) -> bool:
@@ -94,6 +95,7 @@ class ProductText:
         if not self.checked:
             notes.append(f"No more than {MOST_CORRECTED} unknown words are corrected.")
         notes += [f'Items are named "{name}": it is searched for.' for name in self.names]
+        notes += [f'"{word}" leaves nothing out; a minus does.' for word in self.unread]
         refused = dict.fromkeys(_cut(self.text, refusal.span) for refusal in self.refused)
         return (*notes, *(f'Items with "{word}" are left out.' for word in refused))
 
@@ -114,7 +116,7 @@ class NegatedPhrase:
         ends = [
             token.end
             for token in tokens(text, self.phrase.start, self.phrase.end)
-            if is_content(token.folded) and token.folded not in ADDED
+            if ENGLISH.is_content(token.folded) and token.folded not in ADDED
         ]
         phrase = Span(self.phrase.start, ends[0] if len(ends) > 1 else self.phrase.end)
         return NegatedPhrase(
@@ -140,7 +142,8 @@ class Parts:
     def of(cls, text: str, documents: Documents) -> Parts:
         """The parts of a text, by the names of items."""
         minus = tuple(Span(match.start() + 1, match.end()) for match in MINUS.finditer(text))
-        phrases = _find_negated(_without_minus(text, minus))
+        shown, english = _without_minus(text, minus), documents.language is ENGLISH
+        phrases = _find_negated(shown) if english else []
         names = tuple(
             phrase.name
             for phrase in phrases
@@ -206,7 +209,15 @@ def read_text(text: str, documents: Documents) -> ProductText:
         unsaid=typed if unsaid else None,
         names=tuple(text[negation.start : word.end] for negation, word in parts.names),
         checked=corrections.complete,
+        unread=tuple(_list_unread(text, documents.language)),
     )
+
+
+def _list_unread(text: str, language: WordLanguage) -> Iterator[str]:
+    """Yield the unread negating words, in a collection of another language."""
+    if language is not ENGLISH:
+        written = (_cut(text, word) for word in read_words(text, language))
+        yield from dict.fromkeys(word for word in written if word.lower() in UNREAD)
 
 
 def _refuse(text: str, wording: Wording, words: tuple[QueryWord, ...]) -> Refusal:
@@ -254,7 +265,7 @@ def _without_minus(text: str, minus: Sequence[Span]) -> str:
     return blank(text, [Span(span.start - 1, span.end) for span in minus])
 
 
-def _cut(text: str, place: Span | QueryWord) -> str:
+def _cut(text: str, place: Span | QueryWord | WrittenWord) -> str:
     return text[place.start : place.end]
 
 

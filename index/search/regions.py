@@ -35,12 +35,15 @@ def join_terms(terms: Sequence[QueryPart], score: Score) -> list[QueryPart]:
     return [QueryPart(np.sum(sums, axis=0)[None].astype(np.float32), 1.0), *others]
 
 
-def regions_of(offsets: Numbers, rows: Numbers) -> tuple[Numbers, Numbers]:
-    """List the regions of some rows by fragment, (N,), and each row's offsets in that list."""
+def regions_of(offsets: Numbers, rows: Numbers, whole_first: bool) -> tuple[Numbers, Numbers]:
+    """List the regions of some rows by fragment, (N,), and each row's offsets in that list.
+
+    With `whole_first` the first of several fragments is none.
+    """
     sizes = offsets[rows + 1] - offsets[rows]
-    counts = np.maximum(sizes - 1, 1)
+    counts = np.maximum(sizes - whole_first, 1)
     places = offsets_of(counts)
-    shifts = np.repeat(offsets[rows] + (sizes > 1) - places[:-1], counts)
+    shifts = np.repeat(offsets[rows] + (sizes > counts) - places[:-1], counts)
     return np.arange(len(shifts)) + shifts, places
 
 
@@ -60,7 +63,7 @@ def find_best(
     role = SentenceRole.QUERY_IS_SENTENCE
     parts = np.stack([query_parts.exact_rows(score, vectors, alone, term, role) for term in joined])
     totals = query_parts.totals(parts, joined)
-    fragments, places = regions_of(offsets, np.arange(len(bags)))
+    fragments, places = regions_of(offsets, np.arange(len(bags)), score.whole_first)
     best = []
     for bag, start, first, end in zip(bags, offsets, places[:-1], places[1:], strict=False):
         chosen = choose(bag, fragments[first:end] - start, totals[fragments[first:end]], per_photo)

@@ -178,7 +178,9 @@ class Rescorer:
 
         def estimate(start: int) -> None:
             places = slice(start, start + BLOCK)
-            block, offsets = RowBlock.of_regions(rows, numbers[places], heads)
+            block, offsets = RowBlock.of_regions(
+                rows, numbers[places], heads, self.score.whole_first
+            )
             total, off = np.zeros((2, len(block.scales)), np.float32)
             for part in parts:
                 estimates = part.estimates(block)

@@ -78,10 +78,10 @@ class RowBlock:
 
     @classmethod
     def of_regions(
-        cls, rows: Rows, numbers: Numbers, heads: Heads | None = None
+        cls, rows: Rows, numbers: Numbers, heads: Heads | None, whole_first: bool
     ) -> tuple[RowBlock, Numbers]:
         """The regions of rows of some numbers, each as a row, and the rows' offsets among them."""
-        fragments, offsets = regions_of(rows.offsets, numbers)
+        fragments, offsets = regions_of(rows.offsets, numbers, whole_first)
         owners = np.repeat(np.arange(len(numbers)), np.diff(offsets))
         photos, coded = numbers[owners], heads or rows
         block = cls(

@@ -190,11 +190,13 @@ def _hits(request: Request, chosen: Chosen) -> int:
 def summary(
     request: Request, terms: Sequence[QueryPart], score: Score, lengths: Measure | None = None
 ) -> SummaryQuery | None:
-    """The vector that ranks stored summaries like scores; None without one.
+    """The vector that ranks stored summaries like scores; None for all rows.
 
     Negated parts are left out of searches of photos: next to others they count only where a photo
     has them (`_without`).
     """
+    if lengths is None and not score.ranked_by_summaries:
+        return None
     asked = [term for term in terms if lengths is not None or not term.negated]
     start = np.zeros(1, np.int64)
     if request.role is SentenceRole.ROWS_ARE_SENTENCES:

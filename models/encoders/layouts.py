@@ -112,6 +112,12 @@ class FolderLayout:
             self.folder, local_files_only=True, trust_remote_code=False
         )
 
+    def processor(self) -> Any:
+        """The processor of transformers for photos and texts together."""
+        return transformers().AutoProcessor.from_pretrained(
+            self.folder, local_files_only=True, trust_remote_code=False
+        )
+
 
 def read_json(file: Path) -> dict[str, Any]:
     """A file's JSON object; LookupError if it is missing, ValueError for anything else."""

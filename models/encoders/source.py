@@ -10,10 +10,13 @@ from pathlib import Path
 from safetensors import SafetensorError, safe_open
 
 from models.encoders.layouts import FolderLayout, read_json
+from models.encoders.modules import LIST, module_files
 from models.encoders.open_clip import OpenClipLayout
 
 # model_type: module; "siglip2" is NaFlex in transformers, other SigLIP 2 are "siglip"
-FAMILIES = {"clip": "clip", "siglip": "siglip", "siglip2": "siglip2_naflex", "tipsv2": "tipsv2"}
+DUAL = {"clip": "clip", "siglip": "siglip", "siglip2": "siglip2_naflex", "tipsv2": "tipsv2"}
+LATE = "late_interaction"
+FAMILIES = DUAL | dict.fromkeys(("colmodernvbert", "colpali", "colqwen2"), LATE)
 Files = tuple[tuple[str, str], ...]  # a file's name in its folder, and its SHA-256
 
 
@@ -34,8 +37,7 @@ class EncoderSource:
 
         Raises LookupError for a missing file, ValueError for pickles and unknown models.
         """
-        names = layout(folder).files()
-        family(folder)
+        names = files_of(folder)
         files = tuple((name, digest(folder / name)) for name in sorted(names))
         return cls(str(folder.resolve()), files, revision)
 
@@ -54,7 +56,7 @@ class EncoderSource:
                     f"{digest(folder / name)[:12]}…, not {sha256[:12]}…): put the old file back, "
                     "or adopt the folder as another checkpoint and re-embed"
                 )
-        if added := sorted(set(layout(folder).files()) - {name for name, _ in self.files}):
+        if added := sorted(set(files_of(folder)) - {name for name, _ in self.files}):
             raise ValueError(
                 f"{folder} has {', '.join(added)} now, which were not there when it was adopted "
                 "and would be read: remove them, or adopt the folder as another checkpoint"
@@ -65,6 +67,12 @@ class EncoderSource:
     def key(self) -> list[list[str]]:
         """The files' names and hashes: they change whenever the vectors could."""
         return [list(file) for file in self.files]
+
+
+def files_of(folder: Path) -> list[str]:
+    """The names of a model's files; errors are those of EncoderSource.of."""
+    names = layout(folder).files()
+    return names + module_files(folder) if family(folder) == LATE else names
 
 
 def layout(folder: Path) -> FolderLayout:
@@ -105,6 +113,8 @@ def family(folder: Path) -> str:
         raise ValueError(
             f"{folder} is a {kind!r} that wants to run code of its own; Tessera runs none. {hint}"
         )
+    if (folder / LIST).is_file():
+        hint = f"its vectors are of texts alone, and photos need some too. {hint}"
     raise ValueError(f"{folder} is a {kind!r}; {hint}")
 
 

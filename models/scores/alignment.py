@@ -17,7 +17,7 @@ from models.scores import sentences
 from models.scores.scoring import has_whole, score_named
 from models.scores.word_groups import Group, join_neighbours, word_groups
 from models.text.queries import PLAIN, Counting, Query
-from models.types import WHOLE_SENTENCE, FragmentBag, Link, Span
+from models.types import WHOLE_FRAME, WHOLE_SENTENCE, FragmentBag, Link, Span
 
 # β that joins neighbours whose regions differ little, with the scores of the shipped matcher.
 BETA = 0.05
@@ -243,9 +243,9 @@ def name_pairs(labels: Sequence[str]) -> str | None:
 def earns_box(image: FragmentBag, similarity: Sequence[float], region: int) -> bool:
     """Return whether a region adds a clear share to the whole photo; similarity is (R,).
 
-    Every region does where no fragment stands for the whole photo.
+    Every region does where no fragment stands for the whole photo, but for the frame itself.
     """
     if not has_whole(image):
-        return True
+        return image.places[region] != WHOLE_FRAME
     best, whole = similarity[region], similarity[0]
     return region != 0 and best - whole >= EARNED * abs(best)

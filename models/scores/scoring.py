@@ -63,6 +63,8 @@ class Score(ABC):
     adds_shifts: ClassVar[bool] = (
         False  # whether a common part of all products is a constant of the score
     )
+    whole_first: ClassVar[bool] = True  # whether an image's first fragment is no region of it
+    ranked_by_summaries: ClassVar[bool] = True  # whether rows are left out by their summaries
     linear_alone: ClassVar[bool] = (
         False  # whether an image of one fragment scores its product with the sentence's summary
     )
@@ -177,6 +179,21 @@ class SumOfMax(Score):
         return most * errors.sizes.astype(np.float32)
 
 
+class MaxSim(SumOfMax):
+    """S_kl = Σ_{t ∈ g_l} max_{i ∈ g_k} v_iᵀ s_t, without a whole photo.
+
+    (Khattab & Zaharia 2020, section 3.4.) With m the mean of the v_i it is mᵀ Σ_t s_t + Σ_t max_i
+    (v_i − m)ᵀ s_t, of which the first term is little: every row is scored.
+    """
+
+    name = "max_sim"
+    whole_first = ranked_by_summaries = False
+
+    def image_summary(self, vectors: Floats, starts: NDArray[np.int64]) -> Floats:
+        """The mean of the fragments."""
+        return means_of(vectors, starts)
+
+
 class MeanOfPositive(Score):
     """S_kl = 1 / (|g_k| (|g_l| + n)) Σ_{i ∈ g_k} Σ_{t ∈ g_l} max(0, v_iᵀ s_t), n = 5.
 
@@ -220,9 +237,7 @@ class MeanOfPositive(Score):
 
     def image_summary(self, vectors: Floats, starts: NDArray[np.int64]) -> Floats:
         """The mean of the fragments."""
-        sizes: Floats = np.diff(starts, append=len(vectors)).astype(np.float32)
-        means = np.add.reduceat(vectors, starts, axis=0) / sizes[:, None]
-        return means.astype(np.float32)
+        return means_of(vectors, starts)
 
     def sentence_summary(self, vectors: Floats, starts: NDArray[np.int64]) -> Floats:
         """Σ_t s_t / (T + n)."""
@@ -240,12 +255,19 @@ class MeanOfPositive(Score):
         return scaled
 
 
+def means_of(vectors: Floats, starts: NDArray[np.int64]) -> Floats:
+    """The means (B, D) of fragments (N, D) from `starts` (B,)."""
+    sizes: Floats = np.diff(starts, append=len(vectors)).astype(np.float32)
+    means = np.add.reduceat(vectors, starts, axis=0) / sizes[:, None]
+    return means.astype(np.float32)
+
+
 def has_whole(image: FragmentBag) -> bool:
     """Return whether the first fragment stands for the whole photo."""
     return image.labels[0] == WHOLE_PHOTO
 
 
-SCORES: dict[str, Score] = {score.name: score for score in (SumOfMax(), MeanOfPositive())}
+SCORES: dict[str, Score] = {score.name: score for score in (SumOfMax(), MeanOfPositive(), MaxSim())}
 
 
 def score_named(name: str) -> Score:

@@ -1,4 +1,5 @@
 """Text towers of the registry: sentences to bags of fragments.
 
-`minilm` ships, `pretrained` serves adopted encoders, the others are those of papers.
+`minilm` ships, `pretrained` and `late_interaction` serve adopted encoders, the
+others are those of papers.
 """

@@ -74,6 +74,7 @@ def test_reference_describes_every_route_and_body(app: FastAPI, client: TestClie
     routes |= {"/livez", "/items/delete", "/collections/{name}", "/collections/{name}/imports"}
     routes |= {"/aliases", "/aliases/{name}", "/duplicates", "/items/{id}/original"}
     routes |= {"/collections/{name}/synonyms", "/collections/{name}/pins", "/events/clicks"}
+    routes |= {"/collections/{name}/language"}
     routes |= {"/collections/{name}/webhooks", "/collections/{name}/webhooks/{id}"}
     assert set(document["paths"]) == routes
     referred = set(re.findall(r'"#/components/schemas/(\w+)"', client.get("/openapi.json").text))

@@ -92,7 +92,10 @@ def test_a_description_of_another_version_is_refused(rewritten, changes, said):
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"config": CONFIG | {"image": IMAGE | {"name": "nope"}}}, "frame, pretrained, regions"),
+        (
+            {"config": CONFIG | {"image": IMAGE | {"name": "nope"}}},
+            "frame, late_interaction, pretrained, regions",
+        ),
         ({"kind": "captioners", "name": "nope"}, "attentive, multimodal_rnn"),
         ({"kind": "poets"}, "image_towers"),
     ],

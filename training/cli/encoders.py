@@ -51,6 +51,10 @@ def adopt(
     precision: Annotated[
         str, typer.Option(help="Precision of the weights: float32 or bfloat16.")
     ] = "float32",
+    pool: Annotated[
+        int,
+        typer.Option(min=1, help="Patches that share a vector, of retrievers such as ColPali."),
+    ] = 1,
     revision: Annotated[
         str | None, typer.Option(help="A commit, tag or branch of the hub's repository.")
     ] = None,
@@ -67,7 +71,7 @@ def adopt(
         bool, typer.Option("--calibrate/--no-calibrate", help="Estimate probabilities.")
     ] = True,
 ) -> None:
-    """Adopt a pretrained CLIP, SigLIP or TIPSv2.
+    """Adopt a pretrained CLIP, SigLIP, TIPSv2 or ColPali.
 
     Writes a small checkpoint that names its weights, with probabilities that are estimated without
     captions. `tessera serve --model` does this and serves it.
@@ -90,7 +94,7 @@ def adopt(
         for warning in licence.warnings:
             console.print(f"warning: {warning}", style="yellow", markup=False)
         file = adopting.name_checkpoint(weights, out)
-        choice = adopting.Choice(regions, recipe, against, proposals, precision)
+        choice = adopting.Choice(regions, recipe, against, proposals, precision, pool)
         adopted = adopting.adopt(
             weights.folder, file, choice, licence.name, weights.name, weights.revision
         )

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from models import checkpoint, header, registry
-from models.encoders.source import EncoderSource, family, layout
+from models.encoders.source import LATE, EncoderSource, family, files_of, layout
 from models.matcher import Config, TowerOptions, TwoTowerMatcher
 from models.rooms import PREFIX
 from models.vision.proposals import REGIONS
@@ -35,6 +35,9 @@ NAMED = {
     "siglip": "SigLIP",
     "siglip2_naflex": "SigLIP 2 NaFlex",
     "tipsv2": "TIPSv2",
+    "colmodernvbert": "ColModernVBERT",
+    "colpali": "ColPali",
+    "colqwen2": "ColQwen2",
 }
 
 
@@ -42,7 +45,8 @@ NAMED = {
 class Choice:
     """Options of a model on a source of weights; see models.image_towers.pretrained.
 
-    Without a recipe, the best recipe of one pass for the family is taken.
+    Without a recipe, the best recipe of one pass for the family is taken. `pool` is of retrievers,
+    see models.image_towers.late_interaction.
     """
 
     regions: float = 0.2
@@ -50,6 +54,20 @@ class Choice:
     against: str = "boxes"
     proposals: str = "windows"
     precision: str = "float32"
+    pool: int = 1
+
+    def refuse_boxes(self) -> None:
+        """ValueError for options of boxes: patches are a retriever's own."""
+        if Choice(precision=self.precision, pool=self.pool) != self:
+            raise ValueError(
+                "a retriever has its own vectors of patches: use --pool, and leave --lambda, "
+                "--recipe, --against and --proposals out"
+            )
+
+    def refuse_pooling(self) -> None:
+        """ValueError for pooling: a dual encoder has one vector a box."""
+        if self.pool != 1:
+            raise ValueError("--pool is for retrievers of many vectors, such as ColPali")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +84,7 @@ def check_licence(folder: Path, name: str) -> licences.Licence:
 
     Errors are those of models.encoders.source.
     """
-    layout(folder).files()
-    family(folder)
+    files_of(folder)
     return licences.find_licence(folder, name)
 
 
@@ -82,11 +99,10 @@ def adopt(
     source = EncoderSource.of(folder, revision)
     if out.exists():
         return relocate(out, source)
-    module = family(folder)
     with torch.random.fork_rng([]):
         torch.manual_seed(0)  # the maps that training adds begin alike wherever a folder is adopted
         model = TwoTowerMatcher(make_config(source, choice)).eval()
-    facts = {"data": {"name": f"{NAMED[module]}, pretrained"}, "licence": licence}
+    facts = {"data": {"name": f"{name_family(folder)}, pretrained"}, "licence": licence}
     write(out, name, model, facts)
     return Adopted(out, header.fingerprint(out), describe(model, licence))
 
@@ -105,16 +121,41 @@ def name_checkpoint(weights: EncoderWeights, out: Path | None) -> Path:
 def make_config(source: EncoderSource, choice: Choice) -> Config:
     """The matcher of a source, with the encoder's own scale of scores."""
     name = family(Path(source.folder))
+    if name == LATE:
+        return make_retriever(source, choice)
+    choice.refuse_pooling()
     module = importlib.import_module(f"{PREFIX}models.encoders.{name}")
     shared = {**asdict(source), "scale": module.scale(Path(source.folder))}
     text = {**shared, "precision": choice.precision}
     recipe = choice.recipe or RECIPES.get(name, "contributed")
     return Config(
         image=TowerOptions.of(
-            "image_towers", TOWER, {**shared, **asdict(choice), "recipe": recipe}
+            "image_towers", TOWER, {**shared, **boxes_of(choice), "recipe": recipe}
         ),
         text=TowerOptions.of("text_towers", TOWER, text),
     )
+
+
+def boxes_of(choice: Choice) -> dict[str, Any]:
+    """The options of a dual encoder's image tower."""
+    return {name: value for name, value in asdict(choice).items() if name != "pool"}
+
+
+def make_retriever(source: EncoderSource, choice: Choice) -> Config:
+    """The matcher of a retriever's source: its own vectors and MaxSim."""
+    choice.refuse_boxes()
+    shared = {**asdict(source), "precision": choice.precision}
+    return Config(
+        image=TowerOptions.of("image_towers", LATE, {**shared, "pool": choice.pool}),
+        text=TowerOptions.of("text_towers", LATE, shared),
+        score="max_sim",
+    )
+
+
+def name_family(folder: Path) -> str:
+    """The name of a folder's family, as people write it."""
+    module = family(folder)
+    return NAMED[str(layout(folder).config()["model_type"]) if module == LATE else module]
 
 
 def write(path: Path, name: str, model: TwoTowerMatcher, facts: dict[str, Any]) -> None:
@@ -148,7 +189,9 @@ def relocate(out: Path, source: EncoderSource) -> Adopted:
     state, metadata = checkpoint.read(out)
     parts = [metadata["config"].get(side, {}) for side in ("image", "text")]
     files = [list(file) for file in source.files]
-    if any(part.get("name") != TOWER or part["options"]["files"] != files for part in parts):
+    if any(
+        part.get("name") not in (TOWER, LATE) or part["options"]["files"] != files for part in parts
+    ):
         raise ValueError(f"{out} exists and is of other weights; choose another --out")
     for part in parts:
         part["options"] |= {"folder": source.folder, "revision": source.revision}
@@ -159,20 +202,42 @@ def relocate(out: Path, source: EncoderSource) -> Adopted:
 
 def describe(model: TwoTowerMatcher, licence: str) -> tuple[str, ...]:
     """Describe an adopted model: licence, sizes, and the explanation of a score."""
+    if model.score == "max_sim":
+        return describe_retriever(model, licence)
     options: Any = model.config.image.options
-    numbers = sum(weight.numel() for weight in model.parameters())
-    memory = sum(weight.numel() * weight.element_size() for weight in model.parameters())
     stored = 2 * model.dimension * REGIONS
     has_remainder = family(Path(options.folder)) != "tipsv2"
     remainder = (
         "; what no word gave (marks of start and end, padding, biases) is a fragment of its own"
     )
     return (
-        f"licence: {licence or 'not said'}",
-        f"{numbers / 1e6:,.0f} million weights, {memory / 1e6:,.0f} MB in memory",
+        *describe_weights(model, licence),
         f"{model.dimension} numbers a fragment, about {stored / 1000:,.0f} KB a photo in the index",
         "exact: the links of a hit add up to its score, and with --lambda 0 that is the encoder's "
         f"own; words' parts add up to its vector of the text{remainder if has_remainder else ''}",
         f"a heuristic: vectors of boxes ({options.recipe}, against the {options.against}), "
         f"which count λ = {options.regions:g}; `tessera tune` measures them on photos of your own",
+    )
+
+
+def describe_retriever(model: TwoTowerMatcher, licence: str) -> tuple[str, ...]:
+    """Describe an adopted retriever: licence, sizes, and the explanation of a score."""
+    pooled: int = model.config.image.options.pool
+    part = f", {pooled} patches a vector" if pooled > 1 else ""
+    return (
+        *describe_weights(model, licence),
+        f"{model.dimension} numbers a token, {2 * model.dimension} bytes in the index{part}",
+        "exact: the links of a hit add up to its score, the retriever's own MaxSim"
+        + (" over pooled patches" if pooled > 1 else ""),
+    )
+
+
+def describe_weights(model: TwoTowerMatcher, licence: str) -> tuple[str, str]:
+    """Describe the licence, and the weights in memory."""
+    weights = list(model.parameters())
+    numbers = sum(weight.numel() for weight in weights)
+    memory = sum(weight.numel() * weight.element_size() for weight in weights)
+    return (
+        f"licence: {licence or 'not said'}",
+        f"{numbers / 1e6:,.0f} million weights, {memory / 1e6:,.0f} MB in memory",
     )

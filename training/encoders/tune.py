@@ -168,7 +168,9 @@ def refuse_others(loaded: Checkpoint) -> None:
     """Raise ValueError unless a checkpoint is an adopted encoder with zero maps."""
     config = getattr(loaded.model, "config", None)
     if getattr(getattr(config, "image", None), "name", None) != TOWER:
-        raise ValueError(f"{loaded.name} is no adopted encoder; `tessera adopt` makes one to tune")
+        raise ValueError(
+            f"{loaded.name} is no adopted dual encoder; `tessera adopt` makes one to tune"
+        )
     if any(weight.any() for name, weight in loaded.model.named_parameters() if "up.weight" in name):
         raise ValueError(f"{loaded.name} was trained after its adoption: tune first, then train")
 

@@ -18,6 +18,7 @@ from app.imports.file_metadata.pictures import (
 )
 from app.imports.file_metadata.regular_files import open_regular
 from app.imports.file_metadata.sidecars import read_sidecar
+from app.imports.file_metadata.texts import clean_line
 from app.imports.file_metadata.videos import read_video_tags
 from models.vision import photo_decoding
 from models.vision.formats.animations import read_animation
@@ -49,7 +50,7 @@ class Sidecar:
 
 @dataclass(frozen=True, slots=True)
 class FileContent:
-    """The photos of a file, several of a video, and its metadata."""
+    """The photos of a file, several of some, and its metadata."""
 
     photos: tuple[Decoded, ...]
     metadata: Facts = field(default_factory=dict)
@@ -69,6 +70,8 @@ def read_file(
         kind = kind_of(head, file.suffix.lower() if isinstance(file, Path) else "")
         if kind == "video":
             content = _read_video(opened, limits, 1 if sidecars is None else MOST_FRAMES)
+        elif kind == "pdf":
+            content = _read_pdf(opened, 1 if sidecars is None else None)
         elif kind == "raw":
             content = _read_raw(opened, limits)
         else:
@@ -131,6 +134,14 @@ def _read_video(file: BinaryIO, limits: FileLimits, most: int) -> FileContent:
     if most == 1:
         photos = (Decoded(photos[0].pixels, (*photos[0].notes, ONE_FRAME)),)
     return FileContent(photos, read_video_tags(video))
+
+
+def _read_pdf(file: BinaryIO, most: int | None) -> FileContent:
+    from models.vision.formats.pdf_pages import MOST_PAGES, read_pdf  # few files need its library
+
+    pdf = read_pdf(file, DISPLAY_SIDE, most or MOST_PAGES)
+    facts = {"title": clean_line(pdf.title), "pages": pdf.pages}
+    return FileContent(pdf.photos, {key: value for key, value in facts.items() if value})
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from tessera_client.models import (
     Collection,
     Collections,
     Index,
+    Language,
     Models,
     NewWebhook,
     Pins,
@@ -72,6 +73,19 @@ def put_pins(name: str, pins: Mapping[str, Sequence[str]]) -> Call[Pins]:
     path = path_of("collections", name, "pins")
     sent = {"pins": [{"text": text, "ids": list(ids)} for text, ids in pins.items()]}
     return Call("PUT", path, model_of(Pins), document=sent, of_collection=False)
+
+
+def language(name: str) -> Call[Language]:
+    """The language of a collection's words."""
+    path = path_of("collections", name, "language")
+    return Call("GET", path, model_of(Language), of_collection=False)
+
+
+def put_language(name: str, language: str) -> Call[Language]:
+    """Choose the language of a collection's words, such as "de"."""
+    path = path_of("collections", name, "language")
+    sent = {"language": language}
+    return Call("PUT", path, model_of(Language), document=sent, of_collection=False)
 
 
 def webhooks(name: str) -> Call[Webhooks]:

@@ -10,7 +10,7 @@ from PIL import Image
 from models.vision.photo_decoding import ignore_warnings
 from models.vision.upright import BROKEN
 
-Kind = Literal["picture", "raw", "video"]
+Kind = Literal["picture", "raw", "video", "pdf"]
 RAW_ENDINGS = frozenset(
     (
         *(".3fr", ".arw", ".cr2", ".cr3", ".crw", ".dcr", ".dng", ".erf", ".fff", ".gpr", ".iiq"),
@@ -24,6 +24,7 @@ VIDEO_ENDINGS = frozenset(
         *(".mts", ".m2ts"),
     )
 )
+PDF_START = b"%PDF-"
 HEAD = 2**16  # bytes by which a file's kind is known
 RAW_STARTS = (b"FUJIFILMCCD-RAW", b"IIU\0", b"IIRO", b"IIRS", b"MMOR", b"FOVb", b"\0MRM")
 CANON = (b"II*\0\x10\0\0\0CR", b"HEAPCCDR")  # at 0 and at 6
@@ -41,6 +42,8 @@ def kind_of(head: bytes, ending: str = "") -> Kind:
 
     Raw files that begin as any TIFF are known by their ending.
     """
+    if head.startswith(PDF_START):
+        return "pdf"
     if head[4:12] == b"ftypcrx " or head.startswith(RAW_STARTS) or _is_canon(head):
         return "raw"
     if head.startswith(TIFF_STARTS):

@@ -69,6 +69,8 @@ ROLES = {
     "put /collections/{name}/synonyms": "admin",
     "get /collections/{name}/pins": "read",
     "put /collections/{name}/pins": "admin",
+    "get /collections/{name}/language": "read",
+    "put /collections/{name}/language": "admin",
     "get /collections/{name}/webhooks": "write",
     "post /collections/{name}/webhooks": "write",
     "delete /collections/{name}/webhooks/{id}": "write",

@@ -17,6 +17,7 @@ from benchmarks.photos.files import (
     draw,
     write_dng,
     write_exif,
+    write_pdf,
     write_picture,
     write_video,
     write_xmp,
@@ -106,6 +107,9 @@ def test_raw_files_and_videos_are_read_by_their_paths(tmp_path: Path) -> None:
         assert len(video.copies) == len(set(video.digests)) == 4
         assert video.metadata["duration"] == 9.0
         assert raw.metadata["camera"] == "Canon EOS"
+        pages = [draw(number) for number in range(2)]
+        (tmp_path / "a.pdf").write_bytes(write_pdf(*pages))
+        assert len(decode.read(tmp_path / "a.pdf").copies) == 2
         with pytest.raises(ImageError, match="no regular file"):
             decode.read(tmp_path / "pipe.mov")
         with pytest.raises(ImageError, match="No such file"):

@@ -18,6 +18,7 @@ from benchmarks.photos.files import (
     draw,
     write_dng,
     write_exif,
+    write_pdf,
     write_picture,
     write_video,
     write_xmp,
@@ -160,6 +161,23 @@ def test_a_long_video_with_a_photos_name_is_an_item(
     assert item.metadata["seconds"] == [0.0, 2.0, 5.0, 7.0]
     assert len(item.photos) == 4
     assert len({photo.digest for photo in item.photos}) == 4
+
+
+def test_pages_of_a_pdf_are_the_photos_of_an_item(engine: Engine, tmp_path: Path) -> None:
+    pages = [draw(number, 60, 40) for number in range(3)]
+    folder = write(tmp_path / "photos", "a.pdf", write_pdf(*pages, title="Minutes"))
+    write(folder, "a.jpg", write_picture("JPEG", pages[0]))
+    assert [outcome.status for outcome in run(engine, folder)] == ["stored", "stored"]
+    item = engine.catalog.get(engine.open("default"), "photos/a.pdf")
+    assert (item.metadata["title"], item.metadata["pages"]) == ("Minutes", 3)
+    assert len({photo.digest for photo in item.photos}) == 3
+    assert [outcome.status for outcome in run(engine, folder)] == ["skipped", "skipped"]
+
+
+def test_a_broken_pdf_is_refused_with_the_reason(engine: Engine, tmp_path: Path) -> None:
+    folder = write(tmp_path / "photos", "a.pdf", write_pdf(draw(1))[:300])
+    (outcome,) = run(engine, folder)
+    assert (outcome.status, "broken or has a password" in outcome.reason) == ("refused", True)
 
 
 def test_videos_without_the_extra_are_named_with_it(

@@ -136,3 +136,51 @@ def test_snapshots_have_them(
         restored = catalog.names.find("shop")
         assert curation.read(catalog.reader, restored, "pins") == pins
         assert curation.read(catalog.reader, restored, "synonyms") == []
+
+
+def choose(client: TestClient, code: str, name: str = "shop") -> Any:
+    answer = client.put(f"/collections/{name}/language", json={"language": code})
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def test_the_language_of_a_collection_finds_its_words_in_other_forms(
+    engine: Engine, client: TestClient
+) -> None:
+    titles = {"a": "Rote Schuhe", "b": "Gelbe Hemden", "c": "Müller Becher"}
+    put(engine, "shop", [Draft(name, {"title": title}) for name, title in titles.items()])
+    assert client.get("/collections/shop/language").json() == {"language": "en", "name": "English"}
+    assert ids(search(client, "hemd")) == []
+    assert choose(client, "de") == {"language": "de", "name": "German"}
+    for text, id_ in {"hemd": "b", "roter Schuh": "a", "mueller": "c", "MÜLLER": "c"}.items():
+        assert ids(search(client, text)) == [id_]
+    hit = search(client, "gelbes Hemd")[0]
+    assert sum(part["gave"] for part in hit["parts"]) == pytest.approx(hit["score"])
+    put(engine, "shop", [Draft("d", {"title": "Gelbes Hemd"})])
+    assert sorted(ids(search(client, "hemden"))) == ["b", "d"]
+    answer = client.get("/suggest", params={"text": "mull", "collection": "shop"})
+    assert [found["text"] for found in answer.json()["suggestions"]] == ["müller becher"]
+    choose(client, "en")
+    assert ids(search(client, "hemd")) == ["d"]
+
+
+def test_the_language_stays_with_a_renamed_collection_and_is_in_snapshots(
+    shop: TestClient, engine: Engine, catalogs: Catalogs, tmp_path: Path
+) -> None:
+    choose(shop, "tr")
+    shop.patch("/collections/shop", json={"name": "store"})
+    assert shop.get("/collections/store/language").json()["name"] == "Turkish"
+    file = tmp_path / "a.tar"
+    backup.snapshot(engine.catalog, file, lambda *_: None)
+    (tmp_path / "new").mkdir()
+    with catalogs.in_folder(tmp_path / "new") as catalog:
+        backup.restore(catalog, file, tmp_path / "new", lambda *_: None, force=True)
+        restored = catalog.names.find("store")
+        assert curation.read(catalog.reader, restored, "language") == ["tr"]
+
+
+def test_an_unknown_language_is_refused_with_those_there_are(shop: TestClient) -> None:
+    answer = shop.put("/collections/shop/language", json={"language": "xx"})
+    assert answer.status_code == 422
+    assert "no language 'xx'; there are ar, ca, cs, da, de" in answer.json()["detail"]
+    assert shop.get("/collections/nowhere/language").status_code == 404

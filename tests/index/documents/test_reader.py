@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from index.database import curation
 from index.documents import reader as document_reader
+from index.documents.languages import find_language
 from index.documents.reader import DocumentReader
 from index.products.ranking import rank
 from index.products.requests import ProductRequest
@@ -90,3 +92,29 @@ def test_fields_are_metadata_texts_sentences_and_the_id(catalog, collection, rea
     vocabulary = documents.lexical.vocabulary
     assert {"oak", "chair", "big", "sentence", "ab", "1"} <= vocabulary.counts.keys()
     assert vocabulary.joined == {"ab1": 1}
+
+
+def test_documents_are_read_once_more_in_another_language(catalog, collection, reader, put):
+    put("1", title="Rote Schuhe")
+    before = reader.current()
+    assert "schuh" not in before.lexical.vocabulary.having
+    reader.use({}, find_language("de"))
+    documents = reader.current()
+    assert "schuh" in documents.lexical.vocabulary.having
+    assert there(documents) == ["1"]
+    put("2", title="Zwei Schuhe")
+    assert there(reader.current()) == ["1", "2"]
+    assert reader.current() is documents
+
+
+def test_a_reader_begins_in_the_stored_language(catalog, collection, put):
+    curation.write(catalog.writer, collection, "language", ["de"])
+    put("1", title="Rote Schuhe")
+    reader = DocumentReader(catalog, collection)
+    reader.start()
+    try:
+        assert reader.current().language.code == "de"
+        reader.use({}, find_language("fr"))
+        assert reader.current().language.code == "fr"
+    finally:
+        reader.close()

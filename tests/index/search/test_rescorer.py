@@ -43,7 +43,7 @@ def literal(score, bag, term, role):
         (bag, term.vectors) if role is SentenceRole.QUERY_IS_SENTENCE else (term.vectors, bag)
     )
     products = [[float(np.dot(v.astype(float), s.astype(float))) for v in image] for s in sentence]
-    if score == "sum_of_max":
+    if score != "mean_of_positive":
         return sum(max(float(term.least), max(row)) for row in products)
     total = sum(max(0.0, one) for row in products for one in row)
     return total / (len(image) * (len(sentence) + 5))

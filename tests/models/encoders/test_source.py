@@ -72,7 +72,10 @@ def test_pickles_are_refused(folder):
 @pytest.mark.parametrize(
     ("config", "said"),
     [
-        ({"model_type": "blip"}, "is a 'blip'; Tessera explains clip, siglip, siglip2, tipsv2"),
+        (
+            {"model_type": "blip"},
+            "is a 'blip'; Tessera explains clip, colmodernvbert, colpali, colqwen2",
+        ),
         ({"model_type": "x", "auto_map": {}}, "run code of its own; Tessera runs none"),
     ],
 )

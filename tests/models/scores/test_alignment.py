@@ -1,3 +1,4 @@
+from dataclasses import replace
 from itertools import pairwise, product
 
 import pytest
@@ -256,9 +257,12 @@ def test_a_region_earns_a_box_by_what_it_adds_for_the_content_word():
 
 
 def test_a_region_gets_its_box_where_no_fragment_stands_for_the_whole_photo():
-    image, sentence = random_pair(4, words=("dog",))
+    framed, sentence = random_pair(4, words=("dog",))
+    image = replace(framed, places=(Box(0, 0, 0.5, 1),) * len(framed))
     (found,) = phrases(image, Query.of(sentence), links(image, sentence))
     assert found.region == links(image, sentence)[0].region
+    (found,) = phrases(framed, Query.of(sentence), links(framed, sentence))
+    assert found.region is None  # the frame itself
 
 
 def test_chain_decoding_joins_phrases_that_share_a_region():

@@ -93,7 +93,7 @@ def test_the_likeliest_scale_is_where_the_softmax_is_right_as_often_as_it_says()
 
 def test_other_matchers_are_refused(corpus, adopted, small_matcher, tmp_path):
     said = tessera("tune", small_matcher, "--data", corpus, code=1)
-    assert "dvsa is no adopted encoder; `tessera adopt` makes one to tune" in said
+    assert "dvsa is no adopted dual encoder; `tessera adopt` makes one to tune" in said
     loaded = checkpoint.load(adopted)
     torch.nn.init.ones_(loaded.model.image.boxes.up.weight)
     out = shutil.copy(adopted, tmp_path / "trained.safetensors")

@@ -1,0 +1,134 @@
+"""Languages of collections: letters, stems and function words of each.
+
+A word is folded by its language to the letters of it, stemmed, and the stem folded further to plain
+letters, so that "çanta" and "canta" have one term.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache, partial
+
+import regex
+import snowballstemmer
+
+from index.documents.characters import LONGEST_WORD, SIGNS, fold
+from index.documents.function_words import FUNCTION_WORDS, WITHOUT
+from index.documents.stems import stem as stem_english
+from models.text.lexicon import is_function_word
+
+UNDETERMINED = "und"  # ISO 639's code: words as they are written
+# ISO 639-1, and the algorithm of Snowball.
+NAMES: Mapping[str, str] = {
+    "ar": "arabic", "ca": "catalan", "cs": "czech", "da": "danish", "de": "german", "el": "greek",
+    "en": "english", "eo": "esperanto", "es": "spanish", "et": "estonian", "eu": "basque",
+    "fa": "persian", "fi": "finnish", "fr": "french", "ga": "irish", "hi": "hindi",
+    "hu": "hungarian", "hy": "armenian", "id": "indonesian", "it": "italian", "lt": "lithuanian",
+    "ne": "nepali", "nl": "dutch", "no": "norwegian", "pl": "polish", "pt": "portuguese",
+    "ro": "romanian", "ru": "russian", "sr": "serbian", "st": "sesotho", "sv": "swedish",
+    "ta": "tamil", "tr": "turkish", "yi": "yiddish",
+}  # fmt: skip
+# Signs that no letter of any language has: joiners, soft hyphens, the Arabic elongation.
+FORMATS = regex.compile(r"\p{Cf}|\u0640")
+DOTS = str.maketrans({"I": "ı", "İ": "i"})  # Turkish
+# Snowball takes a further ending off what it has made: "çantalar", "çanta", "ça".
+REPEATED = frozenset({"tr"})
+MOST_ENDINGS, LEAST_STEM = 5, 3  # of a word with several
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WordLanguage:
+    """Comparison of a language's words.
+
+    fold: a written word in its letters. plain: a folded word in plain letters. stem: the term of a
+    folded word. without, free: words that name the next one, or the one before, as lacking.
+    """
+
+    code: str
+    name: str
+    fold: Callable[[str], str]
+    plain: Callable[[str], str]
+    stem: Callable[[str], str]
+    is_function_word: Callable[[str], bool]
+    without: frozenset[str]
+    free: frozenset[str] = frozenset()
+
+    def is_content(self, token: str) -> bool:
+        """Return whether a token is neither a function word nor a sign."""
+        return token not in SIGNS and not self.is_function_word(token)
+
+
+ENGLISH = WordLanguage(
+    "en",
+    "English",
+    fold=fold,
+    plain=lambda folded: folded,
+    stem=stem_english,
+    is_function_word=is_function_word,
+    without=frozenset({"no", "non", "without", "zero"}),
+    free=frozenset({"free"}),
+)
+
+
+@cache
+def find_language(code: str) -> WordLanguage:
+    """Find a language by its code; ValueError with those there are.
+
+    >>> german = find_language("de")
+    >>> [german.stem(german.fold(word)) for word in ("Schuhe", "Häuser", "Größe")]
+    ['schuh', 'haus', 'gross']
+    """
+    if code == ENGLISH.code:
+        return ENGLISH
+    if code not in NAMES and code != UNDETERMINED:
+        codes = ", ".join(sorted((*NAMES, UNDETERMINED)))
+        raise ValueError(f"there is no language {code!r}; there are {codes}")
+    function_words = frozenset(FUNCTION_WORDS.get(code, "").split())
+    return WordLanguage(
+        code,
+        NAMES[code].capitalize() if code in NAMES else "Undetermined",
+        fold=partial(_fold_letters, dotless=code == "tr"),
+        plain=fold,
+        stem=lru_cache(2**16)(partial(_stem, code)),
+        is_function_word=function_words.__contains__,
+        without=frozenset(WITHOUT.get(code, "").split()),
+    )
+
+
+def language_of(stored: Sequence[str]) -> WordLanguage:
+    """The language of a stored code; English without one."""
+    return find_language(stored[0]) if stored else ENGLISH
+
+
+def _fold_letters(word: str, *, dotless: bool) -> str:
+    """A word in lower case, with its accents."""
+    word = unicodedata.normalize("NFKC", word.translate(DOTS) if dotless else word).casefold()
+    letters: str = FORMATS.sub("", unicodedata.normalize("NFC", word))
+    return letters
+
+
+def _stem(code: str, folded: str) -> str:
+    """The plain stem of a folded word; numbers and long words stay."""
+    if code not in NAMES or len(folded) > LONGEST_WORD or any(map(str.isdigit, folded)):
+        return fold(folded)
+    take_off = _stemmer(NAMES[code])
+    stemmed = _take_off_all(folded, take_off) if code in REPEATED else take_off(folded)
+    return fold(stemmed) or fold(folded)
+
+
+def _take_off_all(word: str, take_off: Callable[[str], str]) -> str:
+    """A word without any ending, but with LEAST_STEM letters."""
+    for _ in range(MOST_ENDINGS):
+        shorter = take_off(word)
+        if shorter == word or len(shorter) < LEAST_STEM:
+            break
+        word = shorter
+    return word
+
+
+@cache
+def _stemmer(algorithm: str) -> Callable[[str], str]:
+    stem: Callable[[str], str] = snowballstemmer.stemmer(algorithm).stemWord
+    return stem
