@@ -54,9 +54,7 @@ def _check_proxy(settings: Settings) -> None:
         return
     if header.lower() in TAKEN:
         raise ValueError(f"TESSERA_USER_HEADER cannot be {header}, which has another meaning")
-    chosen = (
-        "trusted_proxies" in settings.model_fields_set
-    )  # hosts by default are trusted with addresses alone
+    chosen = "trusted_proxies" in settings.model_fields_set  # the defaults name no users
     if not chosen or not settings.trusted_proxies.strip():
         raise ValueError(
             "TESSERA_USER_HEADER needs TESSERA_TRUSTED_PROXIES: the addresses of the proxies that "

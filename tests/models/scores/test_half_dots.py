@@ -66,6 +66,6 @@ def test_stored_vectors_may_begin_anywhere_and_are_only_read():
 
 
 def test_cached_machine_code_is_of_the_instructions_as_they_are():
-    """Write the digest into avx2.py where instructions.py has changed."""
+    """After a change of instructions.py: write its digest into avx2.py."""
     digest = hashlib.sha256(Path(instructions.__file__).read_bytes()).hexdigest()
     assert digest.startswith(avx2.GENERATOR)
