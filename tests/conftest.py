@@ -37,13 +37,22 @@ MEMORY, ROOM = Path("/dev/shm"), 4 * 2**30  # noqa: S108 - where files of tests 
 STARTED = {"browser", "forking", "object_store", "postgresql", "s3"}
 
 
-def pytest_configure() -> None:
-    """Keep temporary files in memory, and garbage until tests are collected."""
-    roomy = MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > ROOM
-    if roomy and "TMPDIR" not in os.environ:
+def pytest_configure(config: pytest.Config) -> None:
+    """Keep temporary files in memory, and garbage until tests are collected.
+
+    Files of slow tests are on disk: some install gigabytes.
+    """
+    quick = "not slow" in config.option.markexpr
+    if quick and MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > ROOM:
+        keep_in_memory()
+    gc.disable()  # until all is collected, which leaves no garbage of note
+
+
+def keep_in_memory() -> None:
+    """Keep temporary files in memory, unless a place for them is chosen."""
+    if "TMPDIR" not in os.environ:
         os.environ["TMPDIR"] = str(MEMORY)
         tempfile.tempdir = None
-    gc.disable()  # until all is collected, which leaves no garbage of note
 
 
 def pytest_collection_finish() -> None:
