@@ -12,7 +12,7 @@ from threading import BoundedSemaphore, Event, Thread
 from app.engine.engine import Engine
 from app.webhooks.posting import Poster, PostResult
 from index.database import webhooks
-from index.database.webhooks import Delivery, DeliveryOutcome, Status, Webhook
+from index.database.webhook_rows import Delivery, DeliveryOutcome, Status, Webhook
 
 POLLED = 5.0  # seconds until other processes' deliveries are looked for
 FIRST = 1.0  # seconds until the first look
