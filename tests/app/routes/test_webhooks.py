@@ -284,7 +284,7 @@ def test_an_import_whose_answer_is_cut_off_is_told_as_failed(
 def test_a_cancelled_import_keeps_no_other_request_waiting(
     told: TestClient, engine: Engine, receiver: Receiver
 ) -> None:
-    """What it tells waits for the database on a thread, and may be refused."""
+    """Its announcement waits for the database on a thread."""
     add(told, receiver.url)
     state: Any = told.app.state  # type: ignore[attr-defined]  # of FastAPI
     home = engine.open("shop")

@@ -1,4 +1,4 @@
-"""Deliveries begin until the deliverer closes, which is soon."""
+"""Deliveries begin until the deliverer closes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def catalog(tmp_path: Path) -> Iterator[Catalog]:
 
 
 class Slow:
-    """Receivers that answer when they may."""
+    """Receivers without an answer until it is permitted."""
 
     def __init__(self) -> None:
         self.may, self.posted = threading.Event(), threading.Semaphore(0)
@@ -52,7 +52,7 @@ class Slow:
 def test_nothing_is_posted_once_it_closes(
     catalog: Catalog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two of six wait for a place, which comes while the deliverer closes."""
+    """Two of six wait for a place until then."""
     monkeypatch.setattr(deliverer, "FIRST", 0.0)
     slow = Slow()
     work = Deliverer(lambda: cast("Any", SimpleNamespace(catalog=catalog)), cast("Poster", slow))
