@@ -12,7 +12,7 @@ from app.settings import WebhookReach
 from app.webhooks.announcing import write_time
 from app.webhooks.posting import check_secret, check_url, make_secret
 from index.database import webhooks as rows
-from index.database.webhooks import Webhook
+from index.database.webhook_rows import Webhook
 
 
 def webhooks(engine: Engine, name: str) -> WebhooksOut:

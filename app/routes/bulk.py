@@ -43,7 +43,7 @@ from app.schemas.items import ImportLine, ImportStatus
 from app.settings import Settings
 from app.telemetry.metrics import IMPORT_LINES
 from app.validation import read_json
-from app.webhooks.announcing import ImportAnnouncement, announce
+from app.webhooks.announcing import ImportAnnouncement, announce, store_uncancelled
 from app.webhooks.deliverer import Deliverer
 from index.database import webhooks
 from index.database.errors import Busy
@@ -141,7 +141,7 @@ class Import:
                 yield status
         except (asyncio.CancelledError, GeneratorExit):
             announcement.reason = "the answer was cut off: the service ended, or the client left"
-            store()
+            await store_uncancelled(store)
             raise
         left = "the client left before the end of its lines" if self.left else self.gone
         announcement.reason = self.cut.refused if self.cut else left

@@ -12,11 +12,12 @@ from threading import BoundedSemaphore, Event, Thread
 from app.engine.engine import Engine
 from app.webhooks.posting import Poster, PostResult
 from index.database import webhooks
-from index.database.webhooks import Delivery, DeliveryOutcome, Status, Webhook
+from index.database.webhook_rows import Delivery, DeliveryOutcome, Status, Webhook
 
 POLLED = 5.0  # seconds until other processes' deliveries are looked for
 FIRST = 1.0  # seconds until the first look
 TOGETHER = 4  # deliveries on their way at a time
+STEP = 0.1  # seconds of a wait for a place, until it is seen whether this ends
 CLOSING = 3.0  # seconds in which what is on its way may still have an outcome
 CLAIMED = 60.0  # seconds of a claim, longer than a post may take
 # Seconds from an attempt to the next one: the schedule of Standard Webhooks, three days in all.
@@ -51,8 +52,8 @@ class Deliverer:
         self._wake.set()
         if self._thread is None:
             return
-        self._thread.join()
         deadline = time.monotonic() + CLOSING
+        self._thread.join(CLOSING)  # it may wait for the database
         waits = (max(0.0, deadline - time.monotonic()) for _ in range(TOGETHER))
         ended = sum(self._places.acquire(timeout=wait) for wait in waits)
         if ended:
@@ -75,18 +76,27 @@ class Deliverer:
         """Send the next due delivery on a thread; False without one."""
         if self._ended.is_set() or not webhooks.has_due(engine.catalog.reader, time.time()):
             return False
-        if not self._places.acquire(timeout=POLLED):
-            return True  # all are on their way
-        claimed = None
+        while not self._places.acquire(timeout=STEP):
+            if self._ended.is_set():
+                return False
+        sending = None
         try:
-            claimed = webhooks.claim(engine.catalog.writer, time.time(), CLAIMED)
+            sending = self._claim(engine)
         finally:
-            if claimed is None:
+            if sending is None:
                 self._places.release()
-        if claimed is None:
-            return False
-        Thread(target=self._send, args=(engine, *claimed), daemon=True).start()
-        return True
+        if sending is not None:
+            sending.start()
+        return sending is not None
+
+    def _claim(self, engine: Engine) -> Thread | None:
+        """Claim a delivery for a thread; none is begun once this ends."""
+        if self._ended.is_set():
+            return None
+        claimed = webhooks.claim(engine.catalog.writer, time.time(), CLAIMED)
+        if claimed is None or self._ended.is_set():
+            return None
+        return Thread(target=self._send, args=(engine, *claimed), daemon=True)
 
     def _send(self, engine: Engine, webhook: Webhook, delivery: Delivery) -> None:
         try:

@@ -22,7 +22,7 @@ from standardwebhooks import Webhook as Signer
 from app.network.addresses import Address, AddressRefused, is_public, normalise, resolve
 from app.network.connections import open_pool, read_header
 from app.settings import Settings, WebhookReach
-from index.database.webhooks import Delivery, Webhook
+from index.database.webhook_rows import Delivery, Webhook
 
 SECONDS = 15.0  # of a post, the resolver too
 SECRET = "whsec_"  # noqa: S105 - before a secret

@@ -210,7 +210,7 @@ def _decode_strictly(connection: Any, *_: object) -> None:
 @contextmanager
 def _begin_unjournaled(staging: Path) -> Iterator[Connection]:
     """Begin a transaction of an archive's database, without a journal."""
-    engine = create_engine(f"sqlite:///{staging / DATABASE}")
+    engine = create_engine(f"sqlite:///{staging / DATABASE}", hide_parameters=True)
     event.listen(engine, "connect", _forgo_journal)
     event.listen(engine, "handle_error", translate, retval=True)
     try:

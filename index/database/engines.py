@@ -141,6 +141,7 @@ def _open(url: str | URL, wait: float) -> Iterator[Engines]:
 
 def _make_engines(url: URL, wait: float) -> Engines:
     options: dict[str, Any] = {"poolclass": Pool, "pool_timeout": wait}
+    options["hide_parameters"] = True  # or secrets would be in messages of errors
     if url.get_backend_name() == "sqlite":
         counting = {"factory": CountingConnection}
         engine = create_engine(url, pool_size=8, max_overflow=64, connect_args=counting, **options)

@@ -15,7 +15,7 @@ from app.cli import app
 from index.catalog.catalog import Catalog
 from index.database import webhooks
 from index.database.storage import Storage
-from index.database.webhooks import DeliveryOutcome, Webhook
+from index.database.webhook_rows import DeliveryOutcome, Webhook
 
 Png = Callable[..., bytes]
 Command = Callable[..., tuple[int, list[str]]]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
@@ -278,3 +279,46 @@ def test_an_import_whose_answer_is_cut_off_is_told_as_failed(
     content = receiver.take(hook["secret"])[1]
     assert (content["type"], content["data"]["counts"]) == ("import.failed", {"stored": 1})
     assert content["data"]["reason"].startswith("the answer was cut off")
+
+
+def test_a_cancelled_import_keeps_no_other_request_waiting(
+    told: TestClient, engine: Engine, receiver: Receiver
+) -> None:
+    """Its announcement waits for the database on a thread."""
+    add(told, receiver.url)
+    state: Any = told.app.state  # type: ignore[attr-defined]  # of FastAPI
+    home = engine.open("shop")
+    work = Import(engine, state.lanes, state.decoders, refuse, state.settings, "shop", home)
+    began, released = threading.Event(), threading.Event()
+
+    def store(*_: object) -> None:
+        began.set()
+        assert released.wait(10)
+        raise Busy("another process is writing")
+
+    class Sending:
+        """A client in the middle of its lines."""
+
+        async def stream(self) -> AsyncIterator[bytes]:
+            yield LINES.encode()
+            await asyncio.Event().wait()
+
+    async def read(cut: asyncio.Event) -> None:
+        async for _ in work.announce(state.deliverer, cast("Request", Sending())):
+            cut.set()
+
+    async def cancel() -> None:
+        cut = asyncio.Event()
+        reading = asyncio.create_task(read(cut))
+        await cut.wait()
+        reading.cancel()
+        await asyncio.sleep(0)
+        while not began.is_set():
+            await asyncio.sleep(0.01)
+        released.set()  # by the same loop
+        with pytest.raises(asyncio.CancelledError):
+            await reading
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(webhooks, "enqueue", store)
+        asyncio.run(cancel())

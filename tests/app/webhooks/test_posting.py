@@ -15,7 +15,7 @@ import pytest
 
 from app.webhooks.deliverer import SCHEDULE, choose_wait, judge
 from app.webhooks.posting import Poster, PostResult, make_secret, sign
-from index.database.webhooks import Delivery, Webhook
+from index.database.webhook_rows import Delivery, Webhook
 from tests.receivers import Receiver, receive
 
 SECRET = make_secret()

@@ -6,6 +6,7 @@ from contextlib import closing
 import psycopg
 import pytest
 from sqlalchemy import make_url, text
+from sqlalchemy.exc import IntegrityError
 
 from index.catalog.catalog import Catalog
 from index.database import acknowledged
@@ -349,3 +350,12 @@ def test_log_that_grew_while_others_read_is_cut_back(tmp_path, monkeypatch):
             writer.execute(settings.insert(), {"name": f"small{number}", "value": ""})
     assert grown > 2**22 > 2**20 > log.stat().st_size
     engines.dispose()
+
+
+def test_an_unknown_failure_of_a_statement_shows_no_values(engines):
+    row = settings.insert().values(name="x", value="whsec_abc")
+    with engines.writer.begin() as connection:
+        connection.execute(row)
+    with pytest.raises(IntegrityError) as failed, engines.writer.begin() as connection:
+        connection.execute(row)
+    assert "whsec_abc" not in str(failed.value)

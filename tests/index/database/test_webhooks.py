@@ -12,7 +12,7 @@ import pytest
 from index.catalog.catalog import Catalog
 from index.database import webhooks
 from index.database.storage import Storage
-from index.database.webhooks import Delivery, DeliveryOutcome, Status, Webhook
+from index.database.webhook_rows import Delivery, DeliveryOutcome, Status, Webhook
 from index.items import Collection
 
 HOOK = Webhook("h", "", "https://shop.example/a", ("import.finished",), "whsec_", 1.0)
@@ -76,9 +76,9 @@ def test_a_webhook_has_one_delivery_on_its_way(
     assert first.id == "a"
     assert claimed(there, 20.0) is None
     webhooks.retry(here.writer, first, outcome(first, "failed"), 30.0)
-    second = claimed(there, 21.0)
+    second = claimed(there, 30.0)
     assert second is not None
-    assert second.id == "b", "it does not wait for one that failed"
+    assert second.id == "b", "the one that failed comes after it"
     [(hook, waiting)] = webhooks.list_webhooks(there.reader, home)
     assert hook.last == outcome(first, "failed")
     assert waiting == 2
@@ -141,3 +141,75 @@ def test_a_gone_receiver_ends_all_that_waits(
     assert not webhooks.has_due(here.reader, 1_000.0)
     assert not webhooks.listens(here.reader, home)
     assert enqueue(here, home, "c") == 0
+
+
+def fail(catalog: Catalog, delivery: Delivery, due: float) -> None:
+    webhooks.retry(catalog.writer, delivery, outcome(delivery, "failed"), due)
+
+
+def test_failing_webhooks_come_after_those_of_others(
+    shared: tuple[Catalog, Catalog], home: Collection
+) -> None:
+    here, _ = shared
+    webhooks.add(here.writer, home, replace(HOOK, id="dead", url="https://dead.example/a"))
+    for message in "abc":
+        enqueue(here, home, message)
+    while (claim := webhooks.claim(here.writer, 10.0, 60.0)) is not None:
+        hook, delivery = claim
+        if hook.id == "dead":
+            fail(here, delivery, 20.0)
+        else:
+            webhooks.settle(here.writer, delivery, outcome(delivery, "delivered"))
+    other = here.names.make("other", fingerprint="f", dimension=2, score="sum_of_max")
+    webhooks.add(here.writer, other, replace(HOOK, id="fresh"))
+    enqueue(here, other, "d", 30.0)
+    for webhook in ("fresh", "dead"):
+        claim = webhooks.claim(here.writer, 30.0, 60.0)
+        assert claim is not None
+        assert claim[0].id == webhook
+    assert claim[1].id == "b", "the first due"
+
+
+def test_what_waits_is_sent_no_earlier_than_what_failed(
+    shared: tuple[Catalog, Catalog], home: Collection
+) -> None:
+    here, there = shared
+    for message in "abc":
+        enqueue(here, home, message)
+    first = claimed(here, 10.0)
+    assert first is not None
+    fail(here, first, 90_000.0)
+    assert claimed(here, 89_999.0) is None
+    assert not webhooks.has_due(there.reader, 89_999.0)
+    enqueue(there, home, "d", 20.0)
+    second = claimed(here, 20.0)
+    assert second is not None, "a new delivery finds out whether the receiver is back"
+    webhooks.settle(here.writer, second, outcome(second, "delivered"))
+    assert [claimed(here, time) is not None for time in (20.0, 21.0)] == [True, False]
+
+
+def test_a_delivery_whose_outcome_is_never_stored_is_given_up(
+    shared: tuple[Catalog, Catalog], home: Collection
+) -> None:
+    here, _ = shared
+    enqueue(here, home, "a")
+    claims = [claimed(here, 60.0 * number) for number in range(1, 100)]
+    assert len([delivery for delivery in claims if delivery]) == webhooks.MOST_CLAIMS
+    [(hook, waiting)] = webhooks.list_webhooks(here.reader, home)
+    assert (waiting, hook.lost) == (0, 1)
+
+
+def test_a_restored_snapshot_ends_deliveries_of_other_webhooks(
+    shared: tuple[Catalog, Catalog], home: Collection, tmp_path: Path
+) -> None:
+    here, _ = shared
+    enqueue(here, home, "a")
+    with (
+        closing(Catalog(Storage(tmp_path / "restored"))) as restored,
+        restored.reader.begin() as source,
+        here.writer.begin() as target,
+    ):
+        webhooks.transfer(source, target)
+    assert webhooks.list_webhooks(here.reader, home) == []
+    webhooks.add(here.writer, home, HOOK)
+    assert claimed(here, 10.0) is None

@@ -1,0 +1,137 @@
+"""Rows of webhooks and of waiting deliveries, in the table of settings."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from sqlalchemy import Connection, delete, func, select
+
+from index.database import setting_rows
+from index.database.tables import settings
+
+HOOKS, DELIVERIES = "webhooks/", "deliveries/"
+
+Status = Literal["delivered", "failed", "given_up"]
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryOutcome:
+    """The outcome of an attempt to deliver."""
+
+    delivery: str
+    event: str
+    time: float  # seconds since 1970
+    status: Status
+    attempts: int
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Webhook:
+    """An address for events of a collection, with its secret."""
+
+    id: str
+    collection: str
+    url: str
+    events: tuple[str, ...]
+    secret: str
+    created: float  # seconds since 1970
+    enabled: bool = True  # until the receiver says that it is gone
+    lost: int = 0  # deliveries that were given up
+    last: DeliveryOutcome | None = None
+    rests: float = 0.0  # after a failure nothing is sent until then, seconds since 1970
+
+    @property
+    def fails(self) -> bool:
+        """Return whether the last outcome was a failure."""
+        return self.last is not None and self.last.status != "delivered"
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """A waiting delivery; `sending` until `due` once a process claimed it."""
+
+    id: str
+    webhook: str
+    event: str
+    body: str
+    due: float  # seconds since 1970
+    attempts: int = 0
+    sending: bool = False
+
+
+def list_hooks(
+    connection: Connection, name: str | None = None, *, lock: bool = False
+) -> list[Webhook]:
+    """List webhooks, of a collection or all; with `lock`, locked for a change."""
+    hooks = [hook for hook in _read_hooks(connection) if name in (None, hook.collection)]
+    if lock:
+        # In one order, and before their deliveries: or two changes could wait for each other.
+        locked = [read_hook(connection, one) for one in sorted(hook.id for hook in hooks)]
+        hooks = [hook for hook in locked if hook is not None]
+    return sorted(hooks, key=lambda hook: (hook.created, hook.id))
+
+
+def _read_hooks(connection: Connection) -> list[Webhook]:
+    rows = connection.execute(select(settings.c.value).where(begins(HOOKS))).scalars()
+    return [_parse_hook(row) for row in rows]
+
+
+def read_hook(connection: Connection, webhook: str, *, skip: bool = False) -> Webhook | None:
+    """Read a webhook, locked for a change; with `skip`, None if another process has it."""
+    row = select(settings.c.value).where(settings.c.name == HOOKS + webhook)
+    locked = row.with_for_update(skip_locked=skip)
+    value: str | None = connection.execute(locked).scalar_one_or_none()
+    return None if value is None else _parse_hook(value)
+
+
+def _parse_hook(value: str) -> Webhook:
+    fields: dict[str, Any] = json.loads(value)
+    last = fields.pop("last")
+    outcome = None if last is None else DeliveryOutcome(**last)
+    return Webhook(**fields | {"events": tuple(fields["events"]), "last": outcome})
+
+
+def put_hook(connection: Connection, hook: Webhook) -> None:
+    """Write a webhook."""
+    setting_rows.put(connection, HOOKS + hook.id, json.dumps(asdict(hook)))
+
+
+def discard_hook(connection: Connection, webhook: str) -> None:
+    """Delete a webhook and its waiting deliveries."""
+    connection.execute(delete(settings).where(settings.c.name == HOOKS + webhook))
+    connection.execute(delete(settings).where(begins(f"{DELIVERIES}{webhook}/")))
+
+
+def list_deliveries(connection: Connection, webhook: str) -> list[Delivery]:
+    """List waiting deliveries of a webhook, the first due first."""
+    rows = select(settings.c.value).where(begins(f"{DELIVERIES}{webhook}/"))
+    return sort_by_due(Delivery(**json.loads(row)) for row in connection.execute(rows).scalars())
+
+
+def sort_by_due(waiting: Iterable[Delivery]) -> list[Delivery]:
+    """Sort deliveries, the first due first."""
+    return sorted(waiting, key=lambda delivery: (delivery.due, delivery.id))
+
+
+def name_row(delivery: Delivery) -> str:
+    """Name the row of a delivery."""
+    return f"{DELIVERIES}{delivery.webhook}/{delivery.id}"
+
+
+def parse_webhook_id(row: str) -> str:
+    """Return the webhook in the name of a delivery's row."""
+    return row.split("/")[1]
+
+
+def put_delivery(connection: Connection, delivery: Delivery) -> None:
+    """Write a waiting delivery."""
+    setting_rows.put(connection, name_row(delivery), json.dumps(asdict(delivery)))
+
+
+def begins(prefix: str) -> Any:
+    """Return the condition that a row's name begins so."""
+    return func.substr(settings.c.name, 1, len(prefix)) == prefix
