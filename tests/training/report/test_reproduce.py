@@ -122,6 +122,8 @@ def test_each_preset_has_one_row_but_for_the_try_and_what_starts_from_another():
         "defrag-windows",
         "lite2",
         "lite2-tuned",
+        "lite2-world",
+        "lite2-world-tuned",
         "products",
         "products-tuned",
         "scenes",
