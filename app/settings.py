@@ -100,8 +100,7 @@ class Settings(LimitSettings, UserSettings):
     inference: Literal["auto", "torch", "openvino"] = Field(
         default="auto",
         description="What runs the networks for photos on a CPU: `torch`, or `openvino`, which "
-        "takes little more than half of the time; with `auto` it runs them where its extra is "
-        "installed.",
+        "takes two thirds of the time; with `auto` it runs them where its extra is installed.",
     )
     threads: PositiveInt | None = Field(
         default=None, description="Processor threads of one inference; all cores if not set."
@@ -174,7 +173,6 @@ class Settings(LimitSettings, UserSettings):
         "internet, `any` for http:// and private addresses as well, or `none` "
         "(operations.md#webhooks).",
     )
-    # One caller gets three quarters: a shop's backend has one key, and 64 requests at once.
     log: Literal["json", "plain"] | None = Field(
         default=None,
         description="Shape of log records, `json` or `plain` (operations.md#logs); `plain` on a "

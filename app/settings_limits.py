@@ -59,6 +59,7 @@ class LimitSettings(RenamedSettings):
         default=2,
         description="Text searches that compute at the same time; as many requests with photos.",
     )
+    # One caller gets three quarters: a shop's backend has one key, and 64 requests at once.
     waiting: int = Field(
         default=96, ge=0, description="Text searches that may wait for their turn; 503 beyond."
     )

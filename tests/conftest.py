@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from app.settings import Settings
     from models.scores.calibration import Calibration
     from tests.catalogs import Catalogs
-    from tests.s3_server import Store
+    from tests.outside.s3_server import Store
     from tests.servers import Server
 
 os.environ.setdefault("TESSERA_INFERENCE", "torch")  # as where OpenVINO is not installed
@@ -239,7 +239,7 @@ def postgresql() -> Iterator[Server]:
 @pytest.fixture(scope="session")
 def object_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     """A running server of S3."""
-    from tests.s3_server import Store
+    from tests.outside.s3_server import Store
 
     store = Store(tmp_path_factory.mktemp("buckets"))
     store.start()

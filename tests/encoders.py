@@ -12,8 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from benchmarks.index import tiny_retrievers
-from benchmarks.models import tiny_encoders
+from benchmarks.models import tiny_encoders, tiny_retrievers
 from models.encoders.source import EncoderSource
 
 OPEN_CLIP: dict[str, Any] = {

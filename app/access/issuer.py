@@ -16,7 +16,7 @@ from jwt.exceptions import PyJWTError
 
 from app.access.user_checks import is_safe
 from app.http.errors import Unavailable
-from app.network.connections import open_pool
+from app.network.connections import open_pool, read_body
 
 DISCOVERY = "/.well-known/openid-configuration"
 SECONDS = 10.0  # of a document
@@ -132,11 +132,9 @@ def fetch_document(url: str) -> dict[str, Any]:
         ):
             if answer.status != 200:
                 raise OSError(f"{url} answered {answer.status}")
-            body = b""
-            for part in answer.iter_stream():
-                body += part
-                if len(body) > LARGEST:
-                    raise ValueError(f"{url} has more than {LARGEST:,} bytes")
+            body = read_body(answer, LARGEST)
+            if body is None:
+                raise ValueError(f"{url} has more than {LARGEST:,} bytes")
     except (httpcore2.TimeoutException, httpcore2.NetworkError, httpcore2.ProtocolError) as failed:
         raise OSError(f"{url} does not answer: {failed!r}") from failed
     document = json.loads(body)

@@ -9,7 +9,7 @@ from app.engine.engine import Engine
 from app.schemas.curation import LanguageOut, PinIn, PinOut, PinsOut, SynonymsOut
 from index.database import curation
 from index.database.curation import Kind
-from index.documents.languages import find_language, language_of
+from index.documents.languages.snowball import find_language, language_of
 from index.documents.thesaurus import fold_text
 
 MOST_NAMED = 10  # ids in a note

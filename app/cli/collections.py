@@ -125,7 +125,7 @@ def language(
     """
     with open_catalog(data) as catalog:
         from index.database import curation
-        from index.documents.languages import find_language, language_of
+        from index.documents.languages.snowball import find_language, language_of
 
         home = catalog.names.find(name)
         if code is not None:

@@ -10,7 +10,9 @@ from cachetools import LRUCache
 
 from index.catalog.catalog import Catalog
 from index.database import curation
-from index.documents.languages import ENGLISH, WordLanguage, language_of
+from index.documents.languages.english import ENGLISH
+from index.documents.languages.snowball import language_of
+from index.documents.languages.word_language import WordLanguage
 from index.documents.thesaurus import Synonyms, fold_text, group_synonyms
 from index.items import Collection
 

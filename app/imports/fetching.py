@@ -18,7 +18,7 @@ import httpcore2
 from httpcore2 import Response
 
 from app.network.addresses import Address, AddressRefused, is_public, normalise, resolve
-from app.network.connections import open_pool, read_header
+from app.network.connections import open_pool, read_body, read_header
 from app.settings import Settings
 from models.vision.photo_decoding import MOST_BYTES
 
@@ -85,13 +85,10 @@ class Fetcher:
         kind = read_header(answer, "content-type").partition(";")[0].strip().lower()
         if not kind.startswith(KINDS):
             raise NotFetched(f"what is there is of type {kind or 'unknown'!r:.100}, not an image")
-        parts, size = [], 0
-        for part in answer.iter_stream():
-            parts.append(part)
-            size += len(part)
-            if size > self._most:
-                raise NotFetched(f"what is there has more than the {self._most:,} bytes allowed")
-        return b"".join(parts)
+        body = read_body(answer, self._most)
+        if body is None:
+            raise NotFetched(f"what is there has more than the {self._most:,} bytes allowed")
+        return body
 
 
 def get_photo(image: bytes | None, url: str | None, fetch: Fetch) -> bytes | None:

@@ -131,6 +131,17 @@ def seconds_left(deadline: float) -> float:
     return seconds
 
 
+def read_body(answer: Response, most: int) -> bytes | None:
+    """Read a body of at most so many bytes; None for a larger one."""
+    parts, size = [], 0
+    for part in answer.iter_stream():
+        parts.append(part)
+        size += len(part)
+        if size > most:
+            return None
+    return b"".join(parts)
+
+
 def read_header(answer: Response, name: str) -> str:
     """A header's value, empty if it is not there."""
     values = (value for key, value in answer.headers if key.lower() == name.encode())

@@ -120,21 +120,21 @@ def search(made: MadePhotos, truth: list[list[int]], factor: int, folder: Path) 
     while follower.step(flush=True):
         pass
     index = Index(catalog, home, segments)
-    found, seconds = [], []
+    answers, seconds = [], []
     for vectors in (made.queries[0], *made.queries):  # the first one warms up
         places = (Span(0, 1),) * len(vectors)
         query = Query.of(FragmentBag(vectors, places, ("word",) * len(vectors)))
         start = time.perf_counter()
         hits = index.best(Request("images", query, limit=TOP)).hits
         seconds.append(time.perf_counter() - start)
-        found.append([int(hit.item) for hit in hits])
+        answers.append([int(hit.item) for hit in hits])
     index.close()
     catalog.close()
-    hit = [len(set(best) & set(hits)) / TOP for best, hits in zip(truth, found[1:], strict=True)]
-    first = [hits[0] == at for at, hits in enumerate(found[1:])]
+    hit = [len(set(best) & set(hits)) / TOP for best, hits in zip(truth, answers[1:], strict=True)]
+    first = [hits[0] == at for at, hits in enumerate(answers[1:])]
     size = sum(file.stat().st_size for file in segments.rglob("*") if file.is_file())
-    recall, own = float(np.mean(hit)), float(np.mean(first))
-    return PooledSearch(factor, size, recall, own, float(np.median(seconds[1:])), pooling)
+    shares = float(np.mean(hit)), float(np.mean(first))
+    return PooledSearch(factor, size, *shares, float(np.median(seconds[1:])), pooling)
 
 
 def main() -> None:

@@ -89,14 +89,14 @@ class Watch:
 
     def _watch(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(function)
-        def watched(*arguments: Any, **named: Any) -> Any:
+        def time_call(*arguments: Any, **named: Any) -> Any:
             begun = time.thread_time()
             try:
                 return function(*arguments, **named)
             finally:
                 self.spent[name] += 1_000 * (time.thread_time() - begun)
 
-        return watched
+        return time_call
 
 
 def measure(ask: Callable[[Any], object], queries: Sequence[Any], watch: Watch) -> dict[str, Any]:

@@ -49,9 +49,9 @@ def answer(source: GrownCollection, asked: argparse.Namespace) -> None:
         kind, number = json.loads(row)
         query = queries[kind][number % len(queries[kind])]
         clock, spent = time.perf_counter(), time.thread_time()
-        found = search(query)
+        answered = search(query)
         spent, clock = time.thread_time() - spent, time.perf_counter() - clock
-        print(json.dumps([1_000 * spent, 1_000 * clock, found]), flush=True)
+        print(json.dumps([1_000 * spent, 1_000 * clock, answered]), flush=True)
 
 
 def open_index(
@@ -79,8 +79,8 @@ def open_service(
     engine.serve()
 
     def search(text: str) -> list[Any]:
-        found = search_images(engine, ImageSearch.model_validate({"text": text, "limit": 10}), None)
-        return [found.model_dump_json(by_alias=True)]
+        asked = ImageSearch.model_validate({"text": text, "limit": 10})
+        return [search_images(engine, asked, None).model_dump_json(by_alias=True)]
 
     long = [text for text in source.real.texts if len(text.split()) == questions.LONG]
     short, _ = questions.phrases(source.real.texts[: questions.PARSED], WARM)
@@ -169,8 +169,8 @@ def main() -> None:
         asked.kinds = [kind for kind in asked.kinds if kind != "negated"]
     else:
         store(Tessera(), source, asked.work, TimeLimits())
-    here = Path(__file__).parent.parent.parent
-    with answering(asked.other.resolve()) as other, answering(here) as ours:
+    checkout = Path(__file__).parents[2]
+    with answering(asked.other.resolve()) as other, answering(checkout) as ours:
         for kind in asked.kinds:
             print(compare([other, ours], kind, asked.queries), flush=True)
 

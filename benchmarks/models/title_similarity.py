@@ -26,7 +26,7 @@ from app.settings import Settings
 from benchmarks.service.product_search import LEAST, TOP, JudgedQuery, Row, choose, queries
 from index.catalog.views import ItemRow
 from index.documents.documents import Documents
-from index.documents.stems import stem
+from index.documents.languages.stems import stem
 from index.documents.words import tokens
 from index.products.query import read_text
 from index.products.ranking import rank

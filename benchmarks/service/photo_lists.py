@@ -62,8 +62,9 @@ def main() -> None:
         )
         files = sorted(options.folder.glob("*.jpg"))[: options.photos]
         home = engine.open("default")
-        seen = [engine.embed([Draft(file.stem).with_photo(file.read_bytes())])[0] for file in files]
-        entries = list(copy_entries(seen, options.count))
+        drafts = [Draft(file.stem).with_photo(file.read_bytes()) for file in files]
+        embedded = [engine.embed([draft])[0] for draft in drafts]
+        entries = list(copy_entries(embedded, options.count))
         for start in range(0, len(entries), PUT):
             engine.catalog.put_many(home, entries[start : start + PUT])
         engine.serve()
@@ -131,13 +132,13 @@ def report_counts(engine: Engine) -> None:
 
 def walk(best: Any, request: Request) -> Iterator[Hit]:
     """Yield all hits of a request, page by page."""
-    seen, last = 0, None
+    passed, last = 0, None
     while True:
-        answer = best(request.behind(last, seen))
+        answer = best(request.behind(last, passed))
         yield from answer.hits
-        if not answer.more or seen + len(answer.hits) >= 10_000:
+        if not answer.more or passed + len(answer.hits) >= 10_000:
             return
-        seen, last = seen + len(answer.hits), answer.hits[-1]
+        passed, last = passed + len(answer.hits), answer.hits[-1]
 
 
 if __name__ == "__main__":

@@ -91,10 +91,10 @@ def search_by_sqlite(titles: list[str]) -> Search:
         words = [
             f'"{word}"' for word in unicodedata.normalize("NFKC", query).replace('"', " ").split()
         ]
-        found = connection.execute(
+        rows = connection.execute(
             "SELECT rowid FROM texts WHERE texts MATCH ? ORDER BY rank", (" AND ".join(words),)
         )
-        return [titles[place] for (place,) in found]
+        return [titles[place] for (place,) in rows]
 
     return search
 
@@ -214,8 +214,8 @@ def list_queries(catalogue: Path) -> list[str]:
 
 def race(catalogue: Path, count: int, other: Path, rounds: int) -> None:
     """Print the times of two checkouts in turns, and their ratio."""
-    here = Path(__file__).parents[2]
-    processes = [start(checkout, catalogue, count) for checkout in (here, other)]
+    ours = Path(__file__).parents[2]
+    processes = [start(checkout, catalogue, count) for checkout in (ours, other)]
     pipes = [(process.stdin, process.stdout) for process in processes]
     seconds = [json.loads(out.readline()) for _, out in pipes if out]
     print(f"{count:,} items read in {seconds[0]:.1f} s of the processor, there {seconds[1]:.1f} s")

@@ -2,7 +2,7 @@
 
 Decoding, features of a matcher, and a network in training.
 
-python -m benchmarks.training.gpu_speed photos/ models/pretrained/matcher.safetensors
+    python -m benchmarks.training.gpu_speed photos/ models/pretrained/matcher.safetensors
 """
 
 from __future__ import annotations
@@ -21,20 +21,27 @@ from benchmarks.models.embedding_speed import PHOTOS
 from models import checkpoint
 from models.vision import backbones
 from training.evaluation.embedding import read_photos
+from training.runs.cache import BATCH
 from training.runs.precision import half_precision
 
 ROUNDS = 5  # the first two, which load kernels, are not counted
 SIZES = (288, 384)
 
 
+def wait() -> None:
+    """Wait until a GPU is done."""
+    if torch.cuda.is_available():
+        torch.cuda.synchronize()
+
+
 def measure(work: Callable[[], object], photos: int) -> float:
     """Measure photos a second, the median of the counted rounds."""
     seconds = []
     for _ in range(ROUNDS):
-        torch.cuda.synchronize()
+        wait()
         began = time.perf_counter()
         work()
-        torch.cuda.synchronize()
+        wait()
         seconds.append(time.perf_counter() - began)
     return photos / median(seconds[2:])
 
@@ -58,12 +65,13 @@ def main() -> None:
     device = chosen.device
     files = sorted(file for file in chosen.photos.rglob("*") if file.suffix.lower() in PHOTOS)
     files = (files * (chosen.batch // len(files) + 1))[: chosen.batch]
-    print(f"{torch.cuda.get_device_name(device)}, batches of {chosen.batch}")
+    name = torch.cuda.get_device_name(device) if device != "cpu" else "the processor"
+    print(f"{name}, batches of {chosen.batch}, of {BATCH} for features")
     print(f"decoded: {measure(lambda: read_photos(files), len(files)):.0f} photos a second")
     photos = [pixels.to(device) for pixels in read_photos(files)]
     matcher = checkpoint.load(chosen.checkpoint, device).model
     with torch.inference_mode(), half_precision(device, "bfloat16"):
-        speed = measure(lambda: matcher.image_inputs(photos), len(photos))
+        speed = measure(lambda: matcher.image_inputs(photos[:BATCH]), len(photos[:BATCH]))
     print(f"features of {chosen.checkpoint.name}: {speed:.0f} photos a second")
     for size in SIZES:
         for whole in (False, True):

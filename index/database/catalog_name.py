@@ -71,7 +71,7 @@ def read_heritage(reader: Engine) -> dict[str, Heritage]:
 
 def forget_heritage(exclusive: Engine) -> None:
     """Note that everything is inherited."""
-    rows = [settings.c.name.startswith(f"{kind}/", autoescape=True) for kind in Heritage]
+    rows = [setting_rows.begins(f"{kind}/") for kind in Heritage]
     with exclusive.begin() as connection:
         for row in rows:
             connection.execute(delete(settings).where(row))

@@ -11,11 +11,10 @@ from hashlib import blake2b
 from typing import Any, Literal, get_args
 from uuid import uuid4
 
-from sqlalchemy import Connection, Engine, delete, func, insert, select
+from sqlalchemy import Connection, Engine
 
 from index.database import setting_rows
-from index.database.tables import collections, settings
-from index.items import Collection, Replaced
+from index.items import Collection
 
 Kind = Literal["synonyms", "pins", "language"]  # the last a list of its code
 PREFIX = "curation/"
@@ -26,12 +25,9 @@ def write(writer: Engine, collection: Collection, kind: Kind, value: list[Any]) 
 
     Replaced if the collection was dropped or re-embedded meanwhile.
     """
-    # Locked, so that two changes at the same time follow each other.
-    named = select(collections.c.name).where(collections.c.key == collection.key).with_for_update()
     with writer.begin() as connection:
-        name = connection.execute(named).scalar_one_or_none()
-        if name is None:
-            raise Replaced(f"collection {collection.name!r} was dropped or replaced")
+        # Locked, so that two changes at the same time follow each other.
+        name = setting_rows.require_name(connection, collection)
         setting_rows.put(connection, _prefix(name) + kind, json.dumps(value))
         setting_rows.put(connection, _prefix(name) + "version", uuid4().hex)
 
@@ -60,20 +56,12 @@ def copy(connection: Connection, name: str, new: str) -> None:
 
 def discard(connection: Connection, name: str) -> None:
     """Forget the curation of a collection."""
-    connection.execute(delete(settings).where(_begins(_prefix(name))))
+    setting_rows.discard_all(connection, _prefix(name))
 
 
 def transfer(source: Connection, target: Connection) -> None:
     """Replace all curations of another database by these."""
-    connection_rows = source.execute(select(settings).where(_begins(PREFIX))).mappings()
-    rows = [dict(row) for row in connection_rows]
-    target.execute(delete(settings).where(_begins(PREFIX)))
-    if rows:
-        target.execute(insert(settings), rows)
-
-
-def _begins(prefix: str) -> Any:
-    return func.substr(settings.c.name, 1, len(prefix)) == prefix
+    setting_rows.transfer(source, target, PREFIX)
 
 
 def _prefix(name: str) -> str:

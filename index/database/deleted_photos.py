@@ -11,10 +11,9 @@ from dataclasses import asdict, dataclass
 from hashlib import blake2b
 from typing import Any
 
-from sqlalchemy import Connection, Engine, delete, func, select
+from sqlalchemy import Connection, Engine
 
 from index.database import setting_rows
-from index.database.tables import settings
 from index.items import Collection
 
 
@@ -36,20 +35,21 @@ def remember(connection: Connection, name: str, photo: DeletedPhoto) -> None:
 def list_deleted(reader: Engine, collection: Collection) -> list[DeletedPhoto]:
     """List the remembered photos by place."""
     with reader.begin() as connection:
-        rows = connection.execute(select(settings.c.value).where(_rows_of(collection.name)))
-        photos = [_read(value) for value in rows.scalars()]
+        rows = setting_rows.read_all(connection, _prefix(collection.name))
+    photos = map(_read, rows)
     return sorted(photos, key=lambda photo: photo.place)
 
 
 def forget(writer: Engine, collection: Collection, places: Sequence[str]) -> int:
     """Let imports store photos of these places again; return their number."""
     with writer.begin() as connection:
-        return sum(_delete(connection, _name(collection.name, place)) for place in places)
+        names = [_name(collection.name, place) for place in places]
+        return sum(setting_rows.discard(connection, name) for name in names)
 
 
 def rename(connection: Connection, name: str, new: str) -> None:
     """Move the deletions of a collection to its new name."""
-    rows = connection.execute(select(settings.c.value).where(_rows_of(name))).scalars().all()
+    rows = setting_rows.read_all(connection, _prefix(name))
     discard(connection, name)
     for value in rows:
         remember(connection, new, _read(value))
@@ -57,21 +57,12 @@ def rename(connection: Connection, name: str, new: str) -> None:
 
 def discard(connection: Connection, name: str) -> None:
     """Forget the deletions of a collection."""
-    connection.execute(delete(settings).where(_rows_of(name)))
-
-
-def _delete(connection: Connection, row: str) -> int:
-    return connection.execute(delete(settings).where(settings.c.name == row)).rowcount
+    setting_rows.discard_all(connection, _prefix(name))
 
 
 def _read(value: str) -> DeletedPhoto:
     fields: dict[str, Any] = json.loads(value)
     return DeletedPhoto(**fields | {"digests": tuple(fields["digests"])})
-
-
-def _rows_of(name: str) -> Any:
-    prefix = _prefix(name)
-    return func.substr(settings.c.name, 1, len(prefix)) == prefix
 
 
 def _prefix(name: str) -> str:

@@ -28,7 +28,7 @@ class EndedSessions:
         """End a session of a key; on disk when this returns."""
         with self._writer.begin() as connection:
             _forget(connection, time.time() - self._longest)
-            of_key = settings.c.name.startswith(f"{PREFIX}{key}/", autoescape=True)
+            of_key = setting_rows.begins(f"{PREFIX}{key}/")
             count = select(func.count()).select_from(settings).where(of_key)
             if connection.execute(count).scalar_one() < MOST:
                 setting_rows.put(connection, f"{PREFIX}{key}/{session}", _text(began))
@@ -46,7 +46,7 @@ class EndedSessions:
 
 def _forget(connection: Connection, before: float) -> None:
     """Delete the rows of expired sessions."""
-    ended = settings.c.name.startswith(PREFIX, autoescape=True)
+    ended = setting_rows.begins(PREFIX)
     connection.execute(delete(settings).where(ended, settings.c.value < _text(before)))
 
 

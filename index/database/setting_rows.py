@@ -1,13 +1,14 @@
-"""Rows of the table of settings, by name."""
+"""Rows of the table of settings, by name, and those of a collection's name."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import Connection, select
+from sqlalchemy import ColumnElement, Connection, delete, func, insert, select
 from sqlalchemy.dialects import postgresql, sqlite
 
-from index.database.tables import settings
+from index.database.tables import collections, settings
+from index.items import Collection, Replaced
 
 
 def read(connection: Connection, name: str) -> str | None:
@@ -23,3 +24,48 @@ def put(connection: Connection, name: str, value: str) -> None:
     row = dialect.insert(settings).values(name=name, value=value)
     newer = {"value": row.excluded.value}
     connection.execute(row.on_conflict_do_update(index_elements=[settings.c.name], set_=newer))
+
+
+def begins(prefix: str) -> ColumnElement[bool]:
+    """Return the condition that a name begins so, in the same case."""
+    return func.substr(settings.c.name, 1, len(prefix)) == prefix
+
+
+def read_all(connection: Connection, prefix: str) -> list[str]:
+    """Read the settings with a prefix, in no order."""
+    rows = connection.execute(select(settings.c.value).where(begins(prefix)))
+    return list(rows.scalars())
+
+
+def discard(connection: Connection, name: str) -> int:
+    """Delete a setting; return the number of deleted rows."""
+    return connection.execute(delete(settings).where(settings.c.name == name)).rowcount
+
+
+def discard_all(connection: Connection, prefix: str) -> None:
+    """Delete the settings with a prefix."""
+    connection.execute(delete(settings).where(begins(prefix)))
+
+
+def transfer(source: Connection, target: Connection, prefix: str) -> list[str]:
+    """Replace another database's settings with a prefix by these; return their names."""
+    rows = [dict(row) for row in source.execute(select(settings).where(begins(prefix))).mappings()]
+    discard_all(target, prefix)
+    if rows:
+        target.execute(insert(settings), rows)
+    return [row["name"] for row in rows]
+
+
+def lock_name(connection: Connection, collection: Collection) -> str | None:
+    """Read a collection's name, locked for a change; None if it is gone."""
+    named = select(collections.c.name).where(collections.c.key == collection.key).with_for_update()
+    name: str | None = connection.execute(named).scalar_one_or_none()
+    return name
+
+
+def require_name(connection: Connection, collection: Collection) -> str:
+    """Read a collection's name, locked for a change; Replaced if it is gone."""
+    name = lock_name(connection, collection)
+    if name is None:
+        raise Replaced(f"collection {collection.name!r} was dropped or replaced")
+    return name

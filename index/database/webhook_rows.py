@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from sqlalchemy import Connection, delete, func, select
+from sqlalchemy import Connection, select
 
 from index.database import setting_rows
 from index.database.tables import settings
@@ -76,8 +76,7 @@ def list_hooks(
 
 
 def _read_hooks(connection: Connection) -> list[Webhook]:
-    rows = connection.execute(select(settings.c.value).where(begins(HOOKS))).scalars()
-    return [_parse_hook(row) for row in rows]
+    return list(map(_parse_hook, setting_rows.read_all(connection, HOOKS)))
 
 
 def read_hook(connection: Connection, webhook: str, *, skip: bool = False) -> Webhook | None:
@@ -102,14 +101,19 @@ def put_hook(connection: Connection, hook: Webhook) -> None:
 
 def discard_hook(connection: Connection, webhook: str) -> None:
     """Delete a webhook and its waiting deliveries."""
-    connection.execute(delete(settings).where(settings.c.name == HOOKS + webhook))
-    connection.execute(delete(settings).where(begins(f"{DELIVERIES}{webhook}/")))
+    setting_rows.discard(connection, HOOKS + webhook)
+    discard_deliveries(connection, webhook)
 
 
 def list_deliveries(connection: Connection, webhook: str) -> list[Delivery]:
     """List waiting deliveries of a webhook, the first due first."""
-    rows = select(settings.c.value).where(begins(f"{DELIVERIES}{webhook}/"))
-    return sort_by_due(Delivery(**json.loads(row)) for row in connection.execute(rows).scalars())
+    rows = setting_rows.read_all(connection, name_deliveries(webhook))
+    return sort_by_due(Delivery(**json.loads(row)) for row in rows)
+
+
+def discard_deliveries(connection: Connection, webhook: str) -> None:
+    """Delete the waiting deliveries of a webhook."""
+    setting_rows.discard_all(connection, name_deliveries(webhook))
 
 
 def sort_by_due(waiting: Iterable[Delivery]) -> list[Delivery]:
@@ -117,9 +121,14 @@ def sort_by_due(waiting: Iterable[Delivery]) -> list[Delivery]:
     return sorted(waiting, key=lambda delivery: (delivery.due, delivery.id))
 
 
+def name_deliveries(webhook: str) -> str:
+    """Return what the rows of a webhook's deliveries begin with."""
+    return f"{DELIVERIES}{webhook}/"
+
+
 def name_row(delivery: Delivery) -> str:
     """Name the row of a delivery."""
-    return f"{DELIVERIES}{delivery.webhook}/{delivery.id}"
+    return name_deliveries(delivery.webhook) + delivery.id
 
 
 def parse_webhook_id(row: str) -> str:
@@ -130,8 +139,3 @@ def parse_webhook_id(row: str) -> str:
 def put_delivery(connection: Connection, delivery: Delivery) -> None:
     """Write a waiting delivery."""
     setting_rows.put(connection, name_row(delivery), json.dumps(asdict(delivery)))
-
-
-def begins(prefix: str) -> Any:
-    """Return the condition that a row's name begins so."""
-    return func.substr(settings.c.name, 1, len(prefix)) == prefix

@@ -10,16 +10,17 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 
-from sqlalchemy import Connection, Engine, delete, insert, select
+from sqlalchemy import Connection, Engine, select
 
-from index.database.tables import collections, settings
+from index.database import setting_rows
+from index.database.tables import settings
 from index.database.webhook_rows import (
     DELIVERIES,
     HOOKS,
     Delivery,
     DeliveryOutcome,
     Webhook,
-    begins,
+    discard_deliveries,
     discard_hook,
     list_deliveries,
     list_hooks,
@@ -30,7 +31,7 @@ from index.database.webhook_rows import (
     read_hook,
     sort_by_due,
 )
-from index.items import Collection, Replaced
+from index.items import Collection
 
 MOST_HOOKS = 10  # of a collection
 MOST_WAITING = 1_000  # deliveries of a webhook; beyond, the oldest one is given up
@@ -44,9 +45,7 @@ def add(writer: Engine, collection: Collection, webhook: Webhook) -> Webhook:
     `MOST_HOOKS`, or for an address that is there.
     """
     with writer.begin() as connection:
-        name = _lock_name(connection, collection)
-        if name is None:
-            raise Replaced(f"collection {collection.name!r} was dropped or replaced")
+        name = setting_rows.require_name(connection, collection)
         others = list_hooks(connection, name)
         if len(others) >= MOST_HOOKS:
             raise ValueError(f"{name!r} has {MOST_HOOKS} webhooks already; delete one first")
@@ -85,7 +84,7 @@ def enqueue(
 ) -> int:
     """Store a due delivery for each webhook, which ends its rest; return their number."""
     with writer.begin() as connection:
-        name = _lock_name(connection, collection) or collection.name
+        name = setting_rows.lock_name(connection, collection) or collection.name
         hooks = [hook for hook in list_hooks(connection, name, lock=True) if hook.enabled]
         hooks = [hook for hook in hooks if event in hook.events]
         for hook in hooks:
@@ -145,7 +144,7 @@ def settle(
         hook = read_hook(connection, delivery.webhook) if gone else None
         if hook is not None:
             put_hook(connection, replace(hook, enabled=False))
-            connection.execute(delete(settings).where(begins(f"{DELIVERIES}{hook.id}/")))
+            discard_deliveries(connection, hook.id)
 
 
 def rename(connection: Connection, name: str, new: str) -> None:
@@ -165,21 +164,11 @@ def transfer(source: Connection, target: Connection) -> None:
 
     Deliveries are not copied; those of the other database stay if their webhook does.
     """
-    rows = [dict(row) for row in source.execute(select(settings).where(begins(HOOKS))).mappings()]
-    target.execute(delete(settings).where(begins(HOOKS)))
-    if rows:
-        target.execute(insert(settings), rows)
-    hooks = {row["name"].removeprefix(HOOKS) for row in rows}
-    waiting = target.execute(select(settings.c.name).where(begins(DELIVERIES))).scalars().all()
+    hooks = {name.removeprefix(HOOKS) for name in setting_rows.transfer(source, target, HOOKS)}
+    begun = select(settings.c.name).where(setting_rows.begins(DELIVERIES))
+    waiting = target.execute(begun).scalars().all()
     for webhook in {parse_webhook_id(name) for name in waiting} - hooks:
-        target.execute(delete(settings).where(begins(f"{DELIVERIES}{webhook}/")))
-
-
-def _lock_name(connection: Connection, collection: Collection) -> str | None:
-    """Read a collection's name, and lock it for a change."""
-    named = select(collections.c.name).where(collections.c.key == collection.key).with_for_update()
-    name: str | None = connection.execute(named).scalar_one_or_none()
-    return name
+        discard_deliveries(target, webhook)
 
 
 def _list_ready(connection: Connection, now: float) -> list[str]:
@@ -188,13 +177,15 @@ def _list_ready(connection: Connection, now: float) -> list[str]:
     Deliveries of a resting webhook are not parsed.
     """
     ready = {hook.id: hook for hook in list_hooks(connection) if hook.rests <= now}
-    rows = connection.execute(select(settings).where(begins(DELIVERIES))) if ready else ()
+    rows = (
+        connection.execute(select(settings).where(setting_rows.begins(DELIVERIES))) if ready else ()
+    )
     waiting: dict[str, list[Delivery]] = {}
     for name, value in rows:
         if (webhook := parse_webhook_id(name)) in ready:
             waiting.setdefault(webhook, []).append(Delivery(**json.loads(value)))
-    found = {webhook: _choose(deliveries, now) for webhook, deliveries in waiting.items()}
-    due = {webhook: delivery.due for webhook, delivery in found.items() if delivery}
+    chosen = {webhook: _choose(deliveries, now) for webhook, deliveries in waiting.items()}
+    due = {webhook: delivery.due for webhook, delivery in chosen.items() if delivery}
     return sorted(due, key=lambda webhook: (ready[webhook].fails, due[webhook]))
 
 
@@ -230,4 +221,4 @@ def _settle(connection: Connection, delivery: Delivery, outcome: DeliveryOutcome
     if hook is not None:  # it may have been removed meanwhile
         lost = hook.lost + (outcome.status == "given_up")
         put_hook(connection, replace(hook, last=outcome, lost=lost, rests=0.0))
-    connection.execute(delete(settings).where(settings.c.name == name_row(delivery)))
+    setting_rows.discard(connection, name_row(delivery))

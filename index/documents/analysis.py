@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from index.documents.lacks import LACKING, MAYBE_LACKING, find_lacks
-from index.documents.languages import ENGLISH, WordLanguage
+from index.documents.languages.english import ENGLISH
+from index.documents.languages.word_language import WordLanguage
 from index.documents.words import words
 
 LONGEST = 200  # characters of a text whose analysis is kept, as many items have the same

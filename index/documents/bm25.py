@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 from index.documents.analysis import Analysis, analyze
 from index.documents.identifiers import is_code
 from index.documents.lacks import LACKING, MAYBE_LACKING
-from index.documents.languages import ENGLISH, WordLanguage
+from index.documents.languages.english import ENGLISH
+from index.documents.languages.word_language import WordLanguage
 from index.documents.postings import Floats, Postings, Rows, Weighed
 from index.documents.word_table import WordTable
 

@@ -12,14 +12,12 @@ from rapidfuzz import process
 from rapidfuzz.distance import OSA
 
 from index.documents.characters import LONGEST_WORD
-from index.documents.languages import ENGLISH, WordLanguage
-from models.text.lexicon import is_common
+from index.documents.languages.english import ENGLISH, LONG
+from index.documents.languages.word_language import WordLanguage
 
 LEAST_LETTERS = 3  # of a word that is corrected
 MOST_CORRECTED = 10  # words of a text: each is compared with all words that items have
 EDITS = 2  # that are corrected in a word of LONG letters; one in a shorter word
-LONG = 8
-LEAST_UNLISTED = 5  # of a word of a language without a list of words
 OTHER_START = 1.0  # how many e-fold more documents a word with another first letter must have
 
 
@@ -79,15 +77,10 @@ class Corrector:
         return OTHER_START * (known[0] != folded[0]) - log(self._known[known]), known
 
     def _may_be_misspelt(self, folded: str) -> bool:
-        """Return whether an unknown word may be a misspelling.
-
-        Not a short English word, which near ones are other words of: "sofa" is not "soft". Which
-        are words of other languages is not known here, so their short words stay.
-        """
-        if not LEAST_LETTERS <= len(folded) <= LONGEST_WORD or not folded.isalpha():
-            return False
-        if self._language.is_function_word(folded):
-            return False
-        if self._language is not ENGLISH:
-            return len(folded) >= LEAST_UNLISTED
-        return len(folded) >= LONG or not is_common(folded)
+        """Return whether an unknown word may be a misspelling."""
+        return (
+            LEAST_LETTERS <= len(folded) <= LONGEST_WORD
+            and folded.isalpha()
+            and not self._language.is_function_word(folded)
+            and not self._language.is_trusted(folded)
+        )

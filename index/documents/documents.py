@@ -16,7 +16,8 @@ from index.database.series_rows import is_name
 from index.documents.bm25 import Alternative, Lexical
 from index.documents.columns import Codes, Column, Mask
 from index.documents.identifiers import is_barcode, names_by_number
-from index.documents.languages import ENGLISH, WordLanguage
+from index.documents.languages.english import ENGLISH
+from index.documents.languages.word_language import WordLanguage
 from index.documents.query_words import Wording
 from index.documents.thesaurus import Synonyms, Thesaurus
 from index.filters import Condition, Either, Every, Not, Scalar

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from index.documents.languages import ENGLISH, WordLanguage
+from index.documents.languages.english import ENGLISH
+from index.documents.languages.word_language import WordLanguage
 from index.documents.words import WrittenWord
 
 # What begins the term of a word that is named as lacking. "Sugar free" says so, but "Nike Free" is
@@ -77,9 +78,8 @@ def lacking_terms(word: str, language: WordLanguage = ENGLISH) -> list[str]:
     ['¬salt', '~salt', 'saltless', 'unsalt']
     """
     stem = language.stem
-    lacking = [LACKING + stem(word), MAYBE_LACKING + stem(word)]
-    if language is not ENGLISH:
-        return lacking
-    names = [word, word.removesuffix("s")] if word.endswith("s") else [word]
-    derived = [stem(name + "less") for name in names] + [stem(f"un{name}ed") for name in names]
-    return lacking + derived
+    return [
+        LACKING + stem(word),
+        MAYBE_LACKING + stem(word),
+        *map(stem, language.name_lacking(word)),
+    ]

@@ -46,7 +46,7 @@ class Wording:
         self._corrector = Corrector({**thesaurus.joined, **thesaurus.counts}, self.language)
 
     @cached_property
-    def _sorted(self) -> list[tuple[str, str]]:
+    def _by_letters(self) -> list[tuple[str, str]]:
         """All words behind their plain letters."""
         words = self._thesaurus.counts.keys() | self._thesaurus.joined.keys()
         return sorted((self.language.plain(word), word) for word in words)
@@ -95,16 +95,16 @@ class Wording:
         for word in sorted(
             {(word.start, word.end, word.spelling) for word in query_words}, reverse=True
         ):
-            start, end, known = word
-            if known is not None:
-                text = text[:start] + known + text[end:]
+            start, end, spelling = word
+            if spelling is not None:
+                text = text[:start] + spelling + text[end:]
         return text
 
     def beginning(self, prefix: str) -> list[str]:
         """List the words with a prefix of plain letters, in order."""
-        first = bisect_left(self._sorted, (prefix,))
-        last = bisect_left(self._sorted, (prefix + "\U0010ffff",))
-        return [word for _, word in self._sorted[first:last]]
+        first = bisect_left(self._by_letters, (prefix,))
+        last = bisect_left(self._by_letters, (prefix + "\U0010ffff",))
+        return [word for _, word in self._by_letters[first:last]]
 
     def has(self, term: str) -> bool:
         """Return whether any document has a term."""
@@ -117,23 +117,23 @@ class Wording:
             for alternative in word.alternatives
             if " " not in alternative.term
         )
-        known = tuple(Alternative(term) for term in dict.fromkeys(terms) if self.has(term))
+        lacking = tuple(Alternative(term) for term in dict.fromkeys(terms) if self.has(term))
         name = word.spelling or text[word.start : word.end]
-        return QueryWord(word.start, word.end, known, f"{name}-free") if known else None
+        return QueryWord(word.start, word.end, lacking, f"{name}-free") if lacking else None
 
     def _read(self, text: str, word: WrittenWord, corrections: Corrections) -> list[QueryWord]:
         """Look a word up as its tokens in a row, or each."""
         tokens = word.tokens
         if len(tokens) == 1:
             return [self._read_token(tokens[0], corrections)]
-        if known := self._thesaurus.find_row(tokens):
-            return [QueryWord(word.start, word.end, known)]
+        if row := self._thesaurus.find_row(tokens):
+            return [QueryWord(word.start, word.end, row)]
         corrected = [
             replace(token, folded=corrections.spellings.get(token.folded, token.folded))
             for token in tokens
         ]
-        if corrected != list(tokens) and (known := self._thesaurus.find_row(corrected)):
-            return [QueryWord(word.start, word.end, known, _replace(text, tokens, corrected))]
+        if corrected != list(tokens) and (row := self._thesaurus.find_row(corrected)):
+            return [QueryWord(word.start, word.end, row, _replace(text, tokens, corrected))]
         if word.quoted or not _is_read_apart(text, word):
             term = " ".join(self._stem(token.folded) for token in tokens)
             return [QueryWord(word.start, word.end, (Alternative(term),))]
@@ -152,8 +152,8 @@ class Wording:
             spelling = variant or " ".join(self._thesaurus.halves(folded)[0])
             return QueryWord(start, end, alternatives, spelling, names)
         nearest = corrections.spellings.get(folded)
-        known = self._thesaurus.find(nearest) if nearest else ()
-        return QueryWord(start, end, known or (Alternative(self._stem(folded)),), nearest)
+        near = self._thesaurus.find(nearest) if nearest else ()
+        return QueryWord(start, end, near or (Alternative(self._stem(folded)),), nearest)
 
     def _add_compound(
         self, read: dict[int, list[QueryWord]], left: WrittenWord, right: WrittenWord

@@ -9,7 +9,8 @@ from index.catalog.catalog import Catalog
 from index.catalog.views import CatalogView
 from index.database import curation
 from index.documents.documents import Documents
-from index.documents.languages import WordLanguage, language_of
+from index.documents.languages.snowball import language_of
+from index.documents.languages.word_language import WordLanguage
 from index.documents.thesaurus import Synonyms
 from index.items import Collection, ModelMismatch
 

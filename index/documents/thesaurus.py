@@ -7,10 +7,9 @@ from functools import cached_property, lru_cache
 from itertools import chain, islice, pairwise, product
 from typing import Protocol
 
-from index.documents import spellings
 from index.documents.bm25 import Alternative
 from index.documents.characters import LONGEST_WORD, SIGNS
-from index.documents.languages import ENGLISH
+from index.documents.languages import spellings
 from index.documents.numbers import other_ways
 from index.documents.word_table import WordTable
 from index.documents.words import Token, tokens, words
@@ -113,22 +112,20 @@ class Thesaurus:
         """The known other spellings of a word or number."""
         if folded[0].isdigit():
             return filter(self.is_known, other_ways(folded))
-        ways: list[Iterable[str]] = [self.accented.get(self.language.plain(folded), ())]
-        if self.language is ENGLISH:
-            ways = [spellings.variants(folded)]
+        plain = self.language.plain(folded)
+        ways = [self.language.variants(folded), self._with_accents.get(plain, ())]
         if not self.is_known(folded):
             ways.append(spellings.without_umlauts(folded))
         return filter(self.is_known, chain.from_iterable(ways))
 
     @cached_property
-    def accented(self) -> Mapping[str, Sequence[str]]:
-        """The words with accents, by their plain letters; none in English."""
-        plain = self.language.plain
-        accented: dict[str, list[str]] = {}
-        for word in self.counts if self.language is not ENGLISH else ():
-            if (letters := plain(word)) != word:
-                accented.setdefault(letters, []).append(word)
-        return accented
+    def _with_accents(self) -> Mapping[str, Sequence[str]]:
+        """The words with accents, by their plain letters."""
+        by_letters: dict[str, list[str]] = {}
+        for word in self.counts if self.language.has_accents else ():
+            if (letters := self.language.plain(word)) != word:
+                by_letters.setdefault(letters, []).append(word)
+        return by_letters
 
     def is_known(self, folded: str) -> bool:
         """Return whether any document has a word, or a synonym of it."""
@@ -149,8 +146,8 @@ class Thesaurus:
     def _stem_plain(self, word: str) -> str:
         """The term of a plain word, or of a known accented one."""
         term = self._stem(word)
-        accented = self.accented.get(word, ()) if term not in self._terms else ()
-        return next(map(self._stem, accented), term)
+        words = self._with_accents.get(word, ()) if term not in self._terms else ()
+        return next(map(self._stem, words), term)
 
     def _part_word(self, folded: str) -> Iterator[str]:
         """The phrases for a word elsewhere: "t shirt" for "tshirt"."""

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from index.documents.analysis import Analysis
-from index.documents.languages import ENGLISH, WordLanguage
+from index.documents.languages.english import ENGLISH
+from index.documents.languages.word_language import WordLanguage
 
 NO_CODES = np.empty(0, np.uint32)
 

@@ -15,7 +15,8 @@ from functools import lru_cache
 import regex
 
 from index.documents.characters import APOSTROPHES, fold
-from index.documents.languages import ENGLISH, WordLanguage
+from index.documents.languages.english import ENGLISH
+from index.documents.languages.word_language import WordLanguage
 from index.documents.numbers import fold_number
 from models.text.segmentation import SPACELESS
 

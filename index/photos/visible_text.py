@@ -12,7 +12,8 @@ from itertools import chain, groupby
 from typing import Any
 
 from index.documents.bm25 import Alternative
-from index.documents.languages import ENGLISH, WordLanguage
+from index.documents.languages.english import ENGLISH
+from index.documents.languages.word_language import WordLanguage
 from index.documents.words import tokens
 from models.types import Box
 from models.vision.visible_words import VisibleWord

@@ -65,13 +65,13 @@ class PhotoWords:
         self.text, self._documents, self._token = text, documents, token
         asked = leave_out_negated(text)
         words = documents.wording().read(asked, UNCORRECTED)
-        self._words = [word for word in words if plain(self.typed(word)) not in EMPTY]
+        self._words = [word for word in words if plain(self.cut(word)) not in EMPTY]
         with documents.lock:
             self.behind = documents.behind
             self._shares = self._weigh(self._words)  # (W, N)
 
-    def typed(self, word: QueryWord) -> str:
-        """A word as it was typed."""
+    def cut(self, word: QueryWord) -> str:
+        """Cut a word out of the text, as it was typed."""
         return self.text[word.start : word.end]
 
     def _weigh(self, words: Sequence[QueryWord]) -> Floats:
@@ -94,7 +94,7 @@ class PhotoWords:
     def named(self) -> list[str]:
         """The words of any item."""
         return [
-            self.typed(word)
+            self.cut(word)
             for word, shares in zip(self._words, self._shares, strict=True)
             if shares.any()
         ]
@@ -119,7 +119,7 @@ class PhotoWords:
             place = int(np.searchsorted(documents.revisions, revision))
             for word, shares in zip(self._words, self._shares, strict=True):
                 parts += [
-                    WordPart(self.typed(word), field, float(shares[place]) * part)
+                    WordPart(self.cut(word), field, float(shares[place]) * part)
                     for field, part in self._divide(word, place).items()
                 ]
         whole = sum(part.gave for part in parts)
@@ -129,7 +129,7 @@ class PhotoWords:
         """Find the places of a part's word in an item's photos."""
         if part.field != TEXT:
             return []
-        same = (word.alternatives for word in self._words if self.typed(word) == part.word)
+        same = (word.alternatives for word in self._words if self.cut(word) == part.word)
         return find_places(metadata, chain.from_iterable(same), self._documents.language)
 
     def _divide(self, word: QueryWord, place: int) -> dict[str, float]:

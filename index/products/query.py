@@ -10,7 +10,8 @@ from itertools import chain
 from index.documents.corrections import MOST_CORRECTED
 from index.documents.documents import Documents, is_named
 from index.documents.lacks import ADDED
-from index.documents.languages import ENGLISH, WordLanguage
+from index.documents.languages.english import ENGLISH
+from index.documents.languages.word_language import WordLanguage
 from index.documents.query_words import QueryWord, Wording
 from index.documents.words import WrittenWord, read_words, tokens
 from models.text.lexicon import is_known, plain, split_words
@@ -142,8 +143,8 @@ class Parts:
     def of(cls, text: str, documents: Documents) -> Parts:
         """The parts of a text, by the names of items."""
         minus = tuple(Span(match.start() + 1, match.end()) for match in MINUS.finditer(text))
-        shown, english = _without_minus(text, minus), documents.language is ENGLISH
-        phrases = _find_negated(shown) if english else []
+        shown = _without_minus(text, minus)
+        phrases = _find_negated(shown) if documents.language.negates else []
         names = tuple(
             phrase.name
             for phrase in phrases
@@ -215,7 +216,7 @@ def read_text(text: str, documents: Documents) -> ProductText:
 
 def _list_unread(text: str, language: WordLanguage) -> Iterator[str]:
     """Yield the unread negating words, in a collection of another language."""
-    if language is not ENGLISH:
+    if not language.negates:
         written = (_cut(text, word) for word in read_words(text, language))
         yield from dict.fromkeys(word for word in written if word.lower() in UNREAD)
 

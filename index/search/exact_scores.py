@@ -122,10 +122,10 @@ class ExactScores:
             return self._find_regions(bags.sound, vectors, offsets, request, terms), bags.damaged
         parts = np.stack([self._score_part(vectors, offsets, term, request) for term in terms])
         total = query_parts.totals(parts, terms)
-        gains, given = None, np.zeros(len(total), np.float32)
+        gains, from_words = None, np.zeros(len(total), np.float32)
         if request.words is not None:
             revisions = np.array([revision for revision, _ in bags.sound], np.int64)
-            gains, given = request.words.of(revisions), request.words.scores_of(revisions)
+            gains, from_words = request.words.of(revisions), request.words.scores_of(revisions)
         probabilities = self._probabilities(vectors, offsets, parts, request, gains)
         name = self._collection.score
         hits = {
@@ -144,9 +144,9 @@ class ExactScores:
             )
             for (key, bag), score, probability, words in zip(
                 bags.sound.items(),
-                (total + given).tolist(),
+                (total + from_words).tolist(),
                 probabilities,
-                given.tolist(),
+                from_words.tolist(),
                 strict=True,
             )
         }

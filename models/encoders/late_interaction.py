@@ -7,11 +7,12 @@ further marks. Their score is MaxSim, the sum over the text's tokens of the best
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
 from math import isqrt
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, ClassVar
 from weakref import WeakValueDictionary
 
 import torch
@@ -25,28 +26,24 @@ from models.encoders.source import EncoderSource, layout
 from models.encoders.words import in_text, squeeze
 from models.types import WHOLE_FRAME, WHOLE_SENTENCE, Box, ParsedSentence, Span
 
-# The classes of transformers by model_type.
-KINDS = {
-    "colmodernvbert": "ColModernVBertForRetrieval",
-    "colpali": "ColPaliForRetrieval",
-    "colqwen2": "ColQwen2ForRetrieval",
-}
 TOGETHER = 4  # photos of a pass: each has up to a thousand tokens in a network of billions
 AUGMENTED = 10  # marks behind a query, as in every family's processor
 TokenPlace = tuple[str, Span]  # a token as it is written, and where it is in the text
-CUTS = 6  # most rows, and columns, of squares that ColModernVBert cuts a photo into
+CUTS = 6  # most rows, and columns, of squares that ColModernVBERT cuts a photo into
 
 
-class Retriever(nn.Module):
+class Retriever(nn.Module, ABC):
     """A frozen retriever: photos and texts to unit vectors of tokens."""
+
+    network_class: ClassVar[str]  # of transformers
+    has_types = False  # whether the network wants types of tokens
 
     def __init__(self, folder: Path, precision: str) -> None:
         super().__init__()
-        self.kind: str = layout(folder).config()["model_type"]
         self.processor = layout(folder).processor()
         if not self.processor.tokenizer.is_fast:
             raise ValueError(f"the tokenizer of {folder} does not tell where its tokens are")
-        self.network: Any = half(getattr(transformers(), KINDS[self.kind]), folder, precision)
+        self.network: Any = half(getattr(transformers(), self.network_class), folder, precision)
         self.scored = ScoredTokens.of(folder, self.processor.tokenizer)
         self.turn = Lock()  # a tokenizer's padding is set by each call
 
@@ -79,14 +76,13 @@ class Retriever(nn.Module):
     def prepare(self, images: Sequence[Tensor]) -> dict[str, Tensor]:
         """Inputs of the network for photos, by the processor of the folder."""
         with self.turn:
-            if self.kind == "colmodernvbert":
-                prompts = [self.processor.visual_prompt_prefix] * len(images)
-                made = self.processor(
-                    text=prompts, images=[[image] for image in images], return_tensors="pt"
-                )
-            else:
-                made = self.processor.process_images(images=list(images))
+            made = self.process(images)
         return {name: value for name, value in made.items() if name != "labels"}
+
+    def process(self, images: Sequence[Tensor]) -> Mapping[str, Tensor]:
+        """Process photos by the processor of the folder, in turn."""
+        made: Mapping[str, Tensor] = self.processor.process_images(images=list(images))
+        return made
 
     def read(self, sentences: Sequence[ParsedSentence]) -> list[tuple[Tensor, list[TokenPlace]]]:
         """The vectors (T, D) of each text's tokens, and their places.
@@ -100,7 +96,7 @@ class Retriever(nn.Module):
                 [f"{before}{text}{behind}" for text, _ in squeezed],
                 padding=True,
                 return_offsets_mapping=True,
-                return_token_type_ids=self.kind == "colpali",
+                return_token_type_ids=self.has_types,
                 return_tensors="pt",
             )
         offsets = encoded.pop("offset_mapping").tolist()
@@ -120,12 +116,7 @@ class Retriever(nn.Module):
 
     def around(self) -> tuple[str, str]:
         """A query's beginning and end, as the processor writes them."""
-        marks = self.processor.query_augmentation_token * AUGMENTED
-        prefix = self.processor.query_prefix
-        if self.kind == "colmodernvbert":
-            return prefix, marks
-        begin = self.processor.tokenizer.bos_token if self.kind == "colpali" else ""
-        return begin + prefix, f"{marks}\n"
+        return self.processor.query_prefix, self.processor.query_augmentation_token * AUGMENTED
 
     def embed(self, inputs: dict[str, Tensor]) -> Tensor:
         """Unit vectors (B, T, D) of all tokens, single precision."""
@@ -134,21 +125,65 @@ class Retriever(nn.Module):
         vectors: Tensor = self.network(**placed).embeddings.float()
         return vectors.cpu()
 
+    @abstractmethod
     def place_patches(self, inputs: dict[str, Tensor], row: int) -> list[list[float]]:
         """The boxes of a photo's patches, in the order of its tokens."""
-        ids = inputs["input_ids"][row]
-        count = int((ids == self.processor.image_token_id).sum())
-        if self.kind == "colqwen2":
-            _, tall, wide = inputs["image_grid_thw"][row].tolist()
-            merged = self.processor.image_processor.merge_size
-            return list_boxes(WHOLE_FRAME, tall // merged, wide // merged)
-        if self.kind == "colpali":
-            return list_boxes(WHOLE_FRAME, isqrt(count), isqrt(count))
-        side = isqrt(self.processor.image_seq_len)
-        return [box for part in self.place_cuts(ids) for box in list_boxes(part, side, side)]
+
+
+class ColPali(Retriever):
+    """ColPali: photos are squashed to a square."""
+
+    network_class = "ColPaliForRetrieval"
+    has_types = True
+
+    def around(self) -> tuple[str, str]:
+        """See Retriever."""
+        prefix, marks = super().around()
+        return self.processor.tokenizer.bos_token + prefix, f"{marks}\n"
+
+    def place_patches(self, inputs: dict[str, Tensor], row: int) -> list[list[float]]:
+        """See Retriever."""
+        count = int((inputs["input_ids"][row] == self.processor.image_token_id).sum())
+        return list_boxes(WHOLE_FRAME, isqrt(count), isqrt(count))
+
+
+class ColQwen2(Retriever):
+    """ColQwen2: photos keep their shape."""
+
+    network_class = "ColQwen2ForRetrieval"
+
+    def around(self) -> tuple[str, str]:
+        """See Retriever."""
+        prefix, marks = super().around()
+        return prefix, f"{marks}\n"
+
+    def place_patches(self, inputs: dict[str, Tensor], row: int) -> list[list[float]]:
+        """See Retriever."""
+        _, tall, wide = inputs["image_grid_thw"][row].tolist()
+        merged = self.processor.image_processor.merge_size
+        return list_boxes(WHOLE_FRAME, tall // merged, wide // merged)
+
+
+class ColModernVBert(Retriever):
+    """ColModernVBERT: photos are cut into squares, and seen whole as well."""
+
+    network_class = "ColModernVBertForRetrieval"
+
+    def process(self, images: Sequence[Tensor]) -> Mapping[str, Tensor]:
+        """See Retriever."""
+        prompts = [self.processor.visual_prompt_prefix] * len(images)
+        made: Mapping[str, Tensor] = self.processor(
+            text=prompts, images=[[image] for image in images], return_tensors="pt"
+        )
+        return made
+
+    def place_patches(self, inputs: dict[str, Tensor], row: int) -> list[list[float]]:
+        """See Retriever."""
+        side, cuts = isqrt(self.processor.image_seq_len), self.place_cuts(inputs["input_ids"][row])
+        return [box for part in cuts for box in list_boxes(part, side, side)]
 
     def place_cuts(self, ids: Tensor) -> list[Box]:
-        """The squares of a photo in ColModernVBert, the whole one last."""
+        """The squares of a photo, the whole one last."""
         numbers = {number: at for at, number in enumerate(self.processor.row_col_ids)}
         cuts = [divmod(numbers[number], CUTS) for number in ids.tolist() if number in numbers]
         rows = max((row for row, _ in cuts), default=0) + 1
@@ -159,6 +194,12 @@ class Retriever(nn.Module):
         ]
 
 
+# By model_type.
+KINDS: Mapping[str, type[Retriever]] = {
+    "colmodernvbert": ColModernVBert,
+    "colpali": ColPali,
+    "colqwen2": ColQwen2,
+}
 shared: WeakValueDictionary[tuple[Any, ...], Retriever] = WeakValueDictionary()
 loading = Lock()
 
@@ -170,7 +211,8 @@ def load(source: EncoderSource, precision: str) -> Retriever:
     with loading:
         retriever = shared.get(key)
         if retriever is None:
-            retriever = shared[key] = Retriever(folder, precision)
+            kind = KINDS[layout(folder).config()["model_type"]]
+            retriever = shared[key] = kind(folder, precision)
     return retriever
 
 

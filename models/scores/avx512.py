@@ -16,18 +16,28 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
+from models.scores.instructions import (
+    BYTE,
+    CHUNK,
+    INTEGER,
+    LONG,
+    load,
+    pointer,
+    shuffle,
+)
 from models.scores.kernels import compile_loop
+
+# Digest of instructions.py: numba's cache of machine code notices changes of this file alone.
+GENERATOR = "ff83226d"
 
 Bytes = NDArray[np.int8]
 Numbers = NDArray[np.int64]
 
 LANES = 16  # stored vectors that are multiplied at a time: 32-bit sums of a register
 QUAD = 4  # numbers that one instruction multiplies and adds up, in each lane
-CHUNK = 16  # numbers of a stored vector that are loaded at a time
 WIDEST = 16  # vectors of the query whose sums stay in registers
 INSTRUCTION = "llvm.x86.avx512.vpdpbusd.512"
 
-LONG, INTEGER, BYTE = ir.IntType(64), ir.IntType(32), ir.IntType(8)
 SUMS = ir.VectorType(INTEGER, LANES)
 QUADS = ir.VectorType(BYTE, QUAD * LANES)  # the same register
 
@@ -102,9 +112,9 @@ class Tile:
         """Write a loop over chunks, and a store of its sums."""
         builder = self.builder
         vectors = [
-            builder.add(self.stored, self.load(LONG, self.rows, 8 * lane)) for lane in range(LANES)
+            builder.add(self.stored, self.read(LONG, self.rows, 8 * lane)) for lane in range(LANES)
         ]
-        first = [self.spread(self.load(INTEGER, self.shifts, 4 * t)) for t in range(columns)]
+        first = [self.spread(self.read(INTEGER, self.shifts, 4 * t)) for t in range(columns)]
         before = builder.block
         loop = builder.append_basic_block("chunk")
         builder.branch(loop)
@@ -124,16 +134,16 @@ class Tile:
 
     def load_quads(self, vectors: Sequence[Any], chunk: Any) -> list[Any]:
         """A chunk of 16 stored vectors as four registers, with a quad a lane."""
-        start = self.load(LONG, self.starts, self.builder.shl(chunk, LONG(3)))
+        start = self.read(LONG, self.starts, self.builder.shl(chunk, LONG(3)))
         kind = ir.VectorType(BYTE, CHUNK)
-        chunks = [self.load(kind, vector, start, align=1) for vector in vectors]
+        chunks = [load(self.builder, kind, vector, start) for vector in vectors]
         registers = []
         for number in range(4):  # rows 4 m + number of m = 0, 1, 2, 3, one behind another
             low, high = (
-                self.shuffle(chunks[row], chunks[row + 4], range(2 * CHUNK))
+                shuffle(self.builder, chunks[row], chunks[row + 4], range(2 * CHUNK))
                 for row in (number, number + 8)
             )
-            signed = self.shuffle(low, high, range(4 * CHUNK))
+            signed = shuffle(self.builder, low, high, range(4 * CHUNK))
             unsigned = self.builder.xor(signed, ir.Constant(QUADS, [-128] * (QUAD * LANES)))
             registers.append(self.builder.bitcast(unsigned, SUMS))
         return self.transpose(registers)
@@ -146,7 +156,7 @@ class Tile:
             stored = builder.bitcast(register, QUADS)
             for t, before in enumerate(added):
                 place = builder.add(start, LONG(QUAD * (number * len(added) + t)))
-                quad = builder.bitcast(self.spread(self.load(INTEGER, self.quads, place)), QUADS)
+                quad = builder.bitcast(self.spread(self.read(INTEGER, self.quads, place)), QUADS)
                 added[t] = builder.call(self.instruction, [before, stored, quad])
         return added
 
@@ -156,43 +166,33 @@ class Tile:
         for start in range(0, len(sums), QUAD):
             for number, four in enumerate(self.transpose(sums[start : start + QUAD])):
                 for m in range(4):
-                    part = self.shuffle(four, four, range(QUAD * m, QUAD * m + QUAD))
+                    part = shuffle(self.builder, four, four, range(QUAD * m, QUAD * m + QUAD))
                     row = self.builder.mul(self.stride, LONG(4 * m + number))
                     place = self.builder.add(row, LONG(4 * start))
-                    self.builder.store(part, self.pointer(kind, self.out, place), align=4)
+                    self.builder.store(part, pointer(self.builder, kind, self.out, place), align=4)
 
     def transpose(self, four: Sequence[Any]) -> list[Any]:
         """Transpose four registers of 4 × 4 numbers each."""
         pairs = [
-            self.shuffle(left, right, [4 * m + n for m in range(4) for n in pattern])
+            shuffle(self.builder, left, right, [4 * m + n for m in range(4) for n in pattern])
             for left, right in (four[:2], four[2:])
             for pattern in ((0, LANES, 1, LANES + 1), (2, LANES + 2, 3, LANES + 3))
         ]
         return [
-            self.shuffle(left, right, [4 * m + n for m in range(4) for n in pattern])
+            shuffle(self.builder, left, right, [4 * m + n for m in range(4) for n in pattern])
             for left, right in ((pairs[0], pairs[2]), (pairs[1], pairs[3]))
             for pattern in ((0, 1, LANES, LANES + 1), (2, 3, LANES + 2, LANES + 3))
         ]
 
-    def shuffle(self, left: Any, right: Any, places: Sequence[int]) -> Any:
-        """Numbers of two registers, by their places in both."""
-        mask = ir.Constant(ir.VectorType(INTEGER, len(places)), list(places))
-        return self.builder.shuffle_vector(left, right, mask)
+    def read(self, kind: Any, address: Any, offset: Any) -> Any:
+        """A number some bytes behind an address, aligned."""
+        return load(self.builder, kind, address, offset, align=None)
 
     def spread(self, number: Any) -> Any:
         """A register with one number in all lanes."""
         undefined = ir.Constant(SUMS, ir.Undefined)
         single = self.builder.insert_element(undefined, number, INTEGER(0))
-        return self.shuffle(single, single, [0] * LANES)
-
-    def load(self, kind: Any, address: Any, offset: Any, align: int | None = None) -> Any:
-        """The value some bytes behind an address."""
-        return self.builder.load(self.pointer(kind, address, offset), align=align)
-
-    def pointer(self, kind: Any, address: Any, offset: Any) -> Any:
-        """A pointer to some bytes behind an address."""
-        offset = LONG(offset) if isinstance(offset, int) else offset
-        return self.builder.inttoptr(self.builder.add(address, offset), kind.as_pointer())
+        return shuffle(self.builder, single, single, [0] * LANES)
 
 
 by_4, by_8, by_12, by_16 = (tile(columns) for columns in (4, 8, 12, 16))

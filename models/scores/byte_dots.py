@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.scores import avx2, avx512
+from models.scores.instructions import CHUNK
 from models.scores.processor import has
 
 Bytes = NDArray[np.int8]
 Numbers = NDArray[np.int64]
 
-CHUNK = 16  # numbers of a stored vector that are loaded at a time
 VNNI, AVX2 = ("avx512vnni",), ("avx2",)
 
 

@@ -119,14 +119,15 @@ def shuffle(builder: Any, left: Any, right: Any, places: Sequence[int]) -> Any:
     return builder.shuffle_vector(left, right, mask)
 
 
-def load(builder: Any, kind: Any, address: Any, offset: int) -> Any:
+def load(builder: Any, kind: Any, address: Any, offset: Any, align: int | None = 1) -> Any:
     """The value some bytes behind an address, aligned or not."""
-    return builder.load(pointer(builder, kind, address, offset), align=1)
+    return builder.load(pointer(builder, kind, address, offset), align=align)
 
 
-def pointer(builder: Any, kind: Any, address: Any, offset: int) -> Any:
-    """A pointer to some bytes behind an address."""
-    return builder.inttoptr(builder.add(address, LONG(offset)), kind.as_pointer())
+def pointer(builder: Any, kind: Any, address: Any, offset: Any) -> Any:
+    """A pointer to some bytes behind an address; offset is a number or a value."""
+    behind = LONG(offset) if isinstance(offset, int) else offset
+    return builder.inttoptr(builder.add(address, behind), kind.as_pointer())
 
 
 @intrinsic

@@ -21,7 +21,7 @@ from app.engine.engine import Engine
 from app.main import create_app
 from app.roles import Role
 from app.settings import Settings
-from tests.issuers import AUDIENCE, Issuer, issue
+from tests.outside.issuers import AUDIENCE, Issuer, issue
 
 
 @pytest.fixture

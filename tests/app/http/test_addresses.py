@@ -14,7 +14,7 @@ from app.http.server import OPTIONS
 from app.main import create_app
 from app.settings import Settings
 from tests.listening import listen
-from tests.proxies import cut_off
+from tests.outside.proxies import cut_off
 from tests.stored_items import put
 
 Png = Callable[..., bytes]

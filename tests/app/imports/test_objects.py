@@ -12,7 +12,7 @@ from app.imports.departed import Departures, NothingDeleted
 from app.imports.folders.object_walk import find_objects
 from app.imports.folders.objects import ObjectFolder
 from app.imports.storing import import_sources
-from tests.s3_server import Store
+from tests.outside.s3_server import Store
 
 Png = Callable[..., bytes]
 Changes = dict[str, str]

@@ -1,6 +1,6 @@
 """The page and its manifest below a path of a proxy."""
 
-from tests.proxies import cut_off
+from tests.outside.proxies import cut_off
 
 
 def test_photos_show_behind_a_proxy_that_no_setting_names(browser, site, watched):

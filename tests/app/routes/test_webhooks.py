@@ -25,7 +25,7 @@ from index.database import webhooks
 from index.database.errors import Busy
 from index.items import Replaced
 from tests.catalogs import Catalogs
-from tests.receivers import Receiver, receive
+from tests.outside.receivers import Receiver, receive
 
 HOOKS = "/collections/shop/webhooks"
 NDJSON = {"content-type": "application/x-ndjson"}

@@ -26,7 +26,7 @@ from index.catalog.catalog import Catalog
 from models import header
 from tests import encoders
 from tests.clusters import eventually
-from tests.hub import serve_hub
+from tests.outside.hub import serve_hub
 from tests.stored_items import put
 
 NAME, STARTING = "google/tips", 900.0

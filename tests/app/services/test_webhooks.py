@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.clusters import eventually
-from tests.receivers import receive
+from tests.outside.receivers import receive
 from tests.sites import Site
 
 

@@ -16,7 +16,7 @@ import pytest
 from app.webhooks.deliverer import SCHEDULE, choose_wait, judge
 from app.webhooks.posting import Poster, PostResult, make_secret, sign
 from index.database.webhook_rows import Delivery, Webhook
-from tests.receivers import Receiver, receive
+from tests.outside.receivers import Receiver, receive
 
 SECRET = make_secret()
 HOOK = Webhook("h", "shop", "https://shop.example/a", ("import.finished",), SECRET, 1.0)

@@ -7,7 +7,7 @@ import pytest
 
 from index.database import curation
 from index.documents import reader as document_reader
-from index.documents.languages import find_language
+from index.documents.languages.snowball import find_language
 from index.documents.reader import DocumentReader
 from index.products.ranking import rank
 from index.products.requests import ProductRequest

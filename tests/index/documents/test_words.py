@@ -6,8 +6,8 @@ import pytest
 
 from index.documents.characters import fold
 from index.documents.lacks import find_lacks
+from index.documents.languages.stems import stem
 from index.documents.numbers import fold_number, other_ways
-from index.documents.stems import stem
 from index.documents.words import tokens, words
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from index.documents.bm25 import Alternative
-from index.documents.stems import stem
+from index.documents.languages.stems import stem
 from index.photos.visible_text import MOST_WORDS, WordPlace, find_places, write_text
 from models.types import Box
 from models.vision.visible_words import VisibleWord

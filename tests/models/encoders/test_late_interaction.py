@@ -13,7 +13,7 @@ import torch
 from PIL import Image
 from torch import Tensor
 
-from benchmarks.index import tiny_retrievers
+from benchmarks.models import tiny_retrievers
 from models import checkpoint
 from models.encoders.pooling import PatchBag, pool
 from models.matcher import TwoTowerMatcher

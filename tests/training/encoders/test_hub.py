@@ -6,7 +6,7 @@ import huggingface_hub
 import pytest
 
 from tests import encoders
-from tests.hub import serve_hub
+from tests.outside.hub import serve_hub
 from training.encoders import hub as hubs
 
 NAME = "google/tips"

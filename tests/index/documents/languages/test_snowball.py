@@ -6,7 +6,8 @@ import pytest
 
 from index.catalog.views import ItemRow
 from index.documents.documents import Documents
-from index.documents.languages import ENGLISH, NAMES, find_language
+from index.documents.languages.english import ENGLISH
+from index.documents.languages.snowball import NAMES, find_language
 from index.products.query import read_text
 from index.products.ranking import rank
 from index.products.requests import ProductRequest

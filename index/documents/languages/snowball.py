@@ -1,4 +1,4 @@
-"""Languages of collections: letters, stems and function words of each.
+"""Languages of collections, with stems by Snowball.
 
 A word is folded by its language to the letters of it, stemmed, and the stem folded further to plain
 letters, so that "çanta" and "canta" have one term.
@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache, partial
 
 import regex
 import snowballstemmer
 
-from index.documents.characters import LONGEST_WORD, SIGNS, fold
-from index.documents.function_words import FUNCTION_WORDS, WITHOUT
-from index.documents.stems import stem as stem_english
-from models.text.lexicon import is_function_word
+from index.documents.characters import LONGEST_WORD, fold
+from index.documents.languages.english import ENGLISH
+from index.documents.languages.function_words import FUNCTION_WORDS, WITHOUT
+from index.documents.languages.word_language import WordLanguage
 
 UNDETERMINED = "und"  # ISO 639's code: words as they are written
 # ISO 639-1, and the algorithm of Snowball.
@@ -36,39 +35,8 @@ DOTS = str.maketrans({"I": "ı", "İ": "i"})  # Turkish
 # Snowball takes a further ending off what it has made: "çantalar", "çanta", "ça".
 REPEATED = frozenset({"tr"})
 MOST_ENDINGS, LEAST_STEM = 5, 3  # of a word with several
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class WordLanguage:
-    """Comparison of a language's words.
-
-    fold: a written word in its letters. plain: a folded word in plain letters. stem: the term of a
-    folded word. without, free: words that name the next one, or the one before, as lacking.
-    """
-
-    code: str
-    name: str
-    fold: Callable[[str], str]
-    plain: Callable[[str], str]
-    stem: Callable[[str], str]
-    is_function_word: Callable[[str], bool]
-    without: frozenset[str]
-    free: frozenset[str] = frozenset()
-
-    def is_content(self, token: str) -> bool:
-        """Return whether a token is neither a function word nor a sign."""
-        return token not in SIGNS and not self.is_function_word(token)
-
-
-ENGLISH = WordLanguage(
-    "en",
-    "English",
-    fold=fold,
-    plain=lambda folded: folded,
-    stem=stem_english,
-    is_function_word=is_function_word,
-    without=frozenset({"no", "non", "without", "zero"}),
-    free=frozenset({"free"}),
+LEAST_CORRECTED = (
+    5  # letters of a word that may be misspelt: no list says which shorter ones are right
 )
 
 
@@ -94,6 +62,7 @@ def find_language(code: str) -> WordLanguage:
         stem=lru_cache(2**16)(partial(_stem, code)),
         is_function_word=function_words.__contains__,
         without=frozenset(WITHOUT.get(code, "").split()),
+        is_trusted=lambda folded: len(folded) < LEAST_CORRECTED,
     )
 
 
