@@ -20,13 +20,13 @@ class Config:
 
     Lite0 features stand for the paper's VGG-19.
 
-    `tuned` trains the CNN as well, and with `whole` all its weights, see models.vision.lite.
+    `tuned` trains the CNN as well, from the stage `first_tuned` on, see models.vision.lite.
     """
 
     backbone: str = "lite0"
     sizes: tuple[int, ...] = (224, 448)
     tuned: bool = False
-    whole: bool = False
+    first_tuned: int | None = None
     hidden: int = 1024
     embedding: int = 512
     dropout: float = 0.2
@@ -38,7 +38,7 @@ class Model(ImageTower):
 
     def __init__(self, config: Config) -> None:
         sight = RegionSight(
-            config.backbone, config.sizes, "frame", config.tuned, whole=config.whole
+            config.backbone, config.sizes, "frame", config.tuned, first_tuned=config.first_tuned
         )
         super().__init__(config, sight, config.embedding)
         self.standardize = Standardize(sight.channels)

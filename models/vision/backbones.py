@@ -136,12 +136,12 @@ def classifier(name: str) -> nn.Linear:
 Backbone = Lite | TorchvisionBackbone
 
 
-def load(name: str, tuned: bool = False, whole: bool = False) -> Backbone:
+def load(name: str, tuned: bool = False, first_tuned: int | None = None) -> Backbone:
     """A backbone with its weights: "lite0", "lite2", or "resnet50:DEFAULT" in torchvision's names.
 
     "lite2-sentences" is a tuned one in models/pretrained. A backbone to be `tuned` has its own
-    weights: all of torchvision's train, or those of Lite.tune, with `whole` all. Others share
-    frozen weights. Raises ValueError for an unknown name.
+    weights: all of torchvision's train, or those of Lite.tune, see there. Others share frozen
+    weights. Raises ValueError for an unknown name.
     """
     by_openvino = inference == "openvino" and not tuned
     if name in shipped.BACKBONES:
@@ -156,7 +156,7 @@ def load(name: str, tuned: bool = False, whole: bool = False) -> Backbone:
         return TorchvisionBackbone(architecture, weights or None).requires_grad_(tuned)
     network.requires_grad_(False)
     if tuned:
-        network.tune(whole)
+        network.tune(first_tuned)
     return network
 
 

@@ -86,10 +86,10 @@ class Lite(nn.Module):
         super().__init__()
         layers: list[nn.Module] = [*convolution(3, 32, 3, 2), nn.ReLU6(inplace=True)]
         inputs = 32
+        self.starts: list[int] = []  # the first layer of each stage
         for number, (expansion, channels, repeats, stride, kernel) in enumerate(STAGES):
             outputs = scale_channels(channels, width)
-            if number == FINE_STAGE:
-                self.first_tuned = len(layers)
+            self.starts.append(len(layers))
             # The first and the last stage are as deep in the whole family.
             count = repeats if number in (0, len(STAGES) - 1) else math.ceil(repeats * depth)
             for repeat in range(count):
@@ -100,6 +100,7 @@ class Lite(nn.Module):
                 self.fine = len(layers)
         layers += [*convolution(inputs, self.channels, 1), nn.ReLU6(inplace=True)]
         self.layers = nn.Sequential(*layers)
+        self.first_tuned = self.starts[FINE_STAGE]
         self.to(memory_format=torch.channels_last)
 
     def forward(self, pixels: Tensor) -> Tensor:
@@ -126,16 +127,24 @@ class Lite(nn.Module):
         fine = run(self.layers[self.first_tuned : self.fine], first)
         return fine, run(self.layers[self.fine :], fine)
 
-    def tune(self, whole: bool = False) -> None:
+    def tune(self, first: int | None = None) -> None:
         """Let convolutions of size 1 train, from the last stage of stride 16.
 
         They hold six sevenths of the weights. Gradients of earlier layers, and of the filters by
-        depth, take more time on a CPU than all others: with `whole` they train as well.
+        depth, take more time on a CPU than all others. With a `first` stage, 0 to 6, all weights
+        train from there on; 0 takes the stem too.
         """
-        self.requires_grad_(whole)
-        for module in self.layers[self.first_tuned :].modules():
-            if isinstance(module, nn.Conv2d) and module.groups == 1:
-                module.requires_grad_(True)
+        self.requires_grad_(False)
+        if first is None:
+            for module in self.layers[self.first_tuned :].modules():
+                if isinstance(module, nn.Conv2d) and module.groups == 1:
+                    module.requires_grad_(True)
+            return
+        if not 0 <= first < len(STAGES):
+            raise ValueError(f"first_tuned is {first}: a stage is 0 to {len(STAGES) - 1}")
+        start = self.starts[first] if first else 0
+        self.first_tuned = min(start, self.first_tuned)
+        self.layers[start:].requires_grad_(True)
 
 
 def apply(layers: nn.Sequential, x: Tensor) -> Tensor:

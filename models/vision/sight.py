@@ -22,8 +22,8 @@ class RegionSight(Sight):
     """The CNN features of a photo's boxes, at several resolutions.
 
     `boxes` names the boxes, see models.vision.proposals: "frame" is the whole photo alone. With
-    `crop` each box is cut out and seen alone. With `tuned` the CNN trains as well, with `whole` all
-    of its weights. A trained or tuned CNN is in checkpoints, others in packages.
+    `crop` each box is cut out and seen alone. With `tuned` the CNN trains as well, from the stage
+    `first_tuned` on, see models.vision.lite. A trained or tuned CNN is in checkpoints, others in packages.
     """
 
     def __init__(
@@ -33,10 +33,10 @@ class RegionSight(Sight):
         boxes: str,
         tuned: bool,
         crop: int = 0,
-        whole: bool = False,
+        first_tuned: int | None = None,
     ) -> None:
         super().__init__()
-        network = backbones.load(backbone, tuned, whole)
+        network = backbones.load(backbone, tuned, first_tuned)
         self.features = RegionFeatures(network, network.channels, tuple(sizes), crop)
         self.channels = self.features.channels
         self.proposer = proposals.load(boxes)

@@ -83,7 +83,21 @@ def test_convolutions_of_size_one_train_from_the_last_stage_of_stride_16_on():
         name.rstrip(".") for name in convolutions
     }
     assert network.layers[: network.first_tuned](torch.zeros(1, 3, 64, 64)).shape[2:] == (4, 4)
-    whole = backbones.load("lite0", tuned=True, whole=True)
-    assert all(weight.requires_grad for weight in whole.parameters())
     held = sum(w.numel() for w in network.parameters() if w.requires_grad)
     assert held > 0.8 * sum(w.numel() for w in network.parameters())
+
+
+@pytest.mark.parametrize("first", [0, 2, 6])
+def test_all_weights_train_from_a_stage_on(first):
+    network = backbones.load("lite0", tuned=True, first_tuned=first)
+    network.forward(torch.rand(2, 3, 64, 64) * 255).sum().backward()
+    learned = [weight.grad is not None for weight in network.parameters()]
+    assert learned == sorted(learned), "none after the first one is left out"
+    first_layer = min(network.starts[first] if first else 0, len(network.layers) - 1)
+    expected = sum(1 for _ in network.layers[first_layer:].parameters())
+    assert sum(learned) == expected
+
+
+def test_a_stage_that_no_network_has_is_refused():
+    with pytest.raises(ValueError, match="first_tuned is 7: a stage is 0 to 6"):
+        backbones.load("lite0", tuned=True, first_tuned=7)
