@@ -158,6 +158,10 @@ def _move(
     on_move: Callable[[Path], None],
 ) -> None:
     engine: Engine = app.state.engine
+    name = "the matcher that ships" if model == SHIPPED else model
+    logger.warning(
+        "%s is prepared, and the present model answers until the collections moved", name
+    )
     try:
         with TemporaryDirectory(dir=settings.data) as folder:
             write_references(engine, Path(folder))
@@ -168,12 +172,12 @@ def _move(
         if header.fingerprint(matcher) != engine.models.fingerprint:
             _replace(app, settings.model_copy(update={"matcher": matcher}))
         on_move(matcher)
-        logger.warning("%s answers from now on", model)
+        logger.warning("%s answers from now on", name)
         commands.ended.wait(LASTING)
         drop_former(engine.catalog, header.fingerprint(matcher))
     except (ValueError, LookupError, OSError) as failed:
         if not commands.ended.is_set():
-            logger.error("%s was not taken, and the former model goes on: %s", model, failed)
+            logger.error("%s was not taken, and the former model goes on: %s", name, failed)
 
 
 def write_references(engine: Engine, folder: Path) -> None:

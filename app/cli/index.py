@@ -254,8 +254,18 @@ def _estimate(engine: Engine, collection: str, share: float) -> str:
     began = monotonic()
     engine.embed([Draft.of(entry) for entry in entries])
     minutes = (monotonic() - began) / max(1, len(ids)) * engine.catalog.count(home) / share / 60
-    hours = f"{minutes / 60:,.1f} hours" if minutes >= HOUR else f"{minutes:,.0f} minutes"
     return (
         f"{engine.catalog.count(home):,} items of {collection} are embedded again, which takes "
-        f"about {hours} here at most; an interruption continues at the next call"
+        f"{_describe_minutes(minutes)} here at most; an interruption continues at the next call"
     )
+
+
+def _describe_minutes(minutes: float) -> str:
+    """Describe an estimated time.
+
+    >>> _describe_minutes(0.2), _describe_minutes(2.6), _describe_minutes(150)
+    ('a minute', 'about 3 minutes', 'about 2.5 hours')
+    """
+    if minutes <= 1:
+        return "a minute"
+    return f"about {minutes:,.0f} minutes" if minutes < HOUR else f"about {minutes / 60:,.1f} hours"

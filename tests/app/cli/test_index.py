@@ -269,7 +269,7 @@ def test_embedding_again_says_how_long_it_takes_and_how_many(
     assert index("--reembed") == (0, ["default is of this model already: nothing to re-embed"])
     monkeypatch.setenv("TESSERA_MATCHER", str(other_matcher))
     code, lines = index("--reembed", "--share", "0.5")
-    assert lines[0].startswith("2 items of default are embedded again, which takes about 0 minutes")
+    assert lines[0].startswith("2 items of default are embedded again, which takes a minute here")
     assert (code, lines[-1]) == (0, "default is of this model now: 2 items embedded again")
 
 

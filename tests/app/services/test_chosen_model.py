@@ -8,7 +8,7 @@ import shutil
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -33,18 +33,41 @@ NAME, STARTING = "google/tips", 900.0
 ROOT = Path(__file__).parents[3]
 
 
+def find_port() -> str:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return str(free.getsockname()[1])
+
+
 @contextmanager
 def service(folder: Path, *arguments: str, **environment: str) -> Iterator[httpx.Client]:
     """`tessera serve` on a data folder, once it is ready."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    options = ("--no-sample", "--port", str(port), "--data", str(folder / "data"))
+    port = find_port()
+    command = (sys.executable, "tessera.py", "serve", "--no-sample", "--port", port, *arguments)
+    with run(folder, port, command, **environment) as client:
+        yield client
+
+
+@contextmanager
+def make(folder: Path, *arguments: str, **environment: str) -> Iterator[httpx.Client]:
+    """`make run` with the environment of the tests, once it is ready."""
+    port = find_port()
+    installed = ("--assume-old=install", f"VENV={sys.prefix}", "UV=true")
+    command = ("make", *installed, "run", f"PORT={port}", *arguments)
+    with run(folder, port, command, **environment) as client:
+        yield client
+
+
+@contextmanager
+def run(
+    folder: Path, port: str, command: Sequence[str], **environment: str
+) -> Iterator[httpx.Client]:
     none = dict.fromkeys(("CAPTIONER", "REGION_CAPTIONER", "GROUNDER"), str(folder / "none"))
+    none["DATA"] = str(folder / "data")
     about = {f"TESSERA_{key}": value for key, value in none.items()} | environment
     with (folder / "log").open("ab") as log:
         process = subprocess.Popen(  # noqa: S603 - our own command
-            [sys.executable, "tessera.py", "serve", *options, *arguments],
+            command,
             cwd=ROOT,
             env=os.environ | about | {"HF_HOME": str(folder / "hub"), "PYTHONPATH": str(ROOT)},
             stderr=log,
@@ -106,6 +129,36 @@ def test_one_command_fetches_adopts_calibrates_and_moves_a_collection(
     assert remembered["licence"] == "apache-2.0"
     with service(tmp_path) as client:  # without the hub, and without a word about the model
         assert len(search(client, min_probability=0.0).json()["hits"]) == 3
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3000)
+def test_make_run_takes_a_model_and_returns_to_the_one_that_ships(
+    tmp_path: Path, png: Callable[..., bytes]
+) -> None:
+    weights = shutil.copytree(encoders.folder("siglip"), tmp_path / "siglip")
+    (weights / "README.md").write_text("---\nlicense: apache-2.0\n---\n")
+    (photos := tmp_path / "photos").mkdir()
+    for colour in ("red", "blue"):
+        (photos / f"{colour}.png").write_bytes(png(colour))
+    asked = (f"MODEL={NAME}", f"PHOTOS={photos}")
+    with (
+        serve_hub(google__tips=weights) as hub,
+        make(tmp_path, *asked, HF_ENDPOINT=hub.address) as client,
+    ):
+        eventually(lambda: len(search(client).json()["hits"]) == 2, STARTING, every=1.0)
+        assert search(client).json()["model"] == "tips"
+        assert search(client).json()["hits"][0]["probability"] is not None
+    log = (tmp_path / "log").read_text()
+    stated = f"{NAME} at {hub.commit(NAME)[:12]}"
+    assert log.index(stated) < log.index("Fetching") < log.index("Tessera is running")
+    assert "licence, as stated there: apache-2.0" in log
+    with make(tmp_path, "MODEL=shipped") as client:
+        assert search(client).json()["model"] == "tips"
+        eventually(lambda: search(client).json()["model"] == "tessera", STARTING, every=1.0)
+        assert len(search(client).json()["hits"]) == 2
+    assert "the matcher that ships answers from now on" in (tmp_path / "log").read_text()
+    assert not (tmp_path / "data" / "model.json").exists()
 
 
 @pytest.fixture
