@@ -87,6 +87,10 @@ class Scan:
             query_parts.total_errors(estimates.scores, estimates.errors, terms),
         )
 
+    def total(self, rows: Rows, numbers: Numbers) -> Floats:
+        """Score rows from their codes, without errors: (N,)."""
+        return self.score(rows, numbers).total
+
     def _estimate(self, rows: Rows, numbers: Numbers, heads: Heads | None) -> Estimates:
         if self._lengths is not None:
             return Estimates(*estimate(self._terms, rows, numbers, self._lengths(rows)))

@@ -148,14 +148,22 @@ class Scanner:
         """
         score = None if self._needs_every_row(request) else self._score
         lengths = self._measure_for(request)
+        scan = Scan(self._rescorer, request, terms, lengths)
         chosen, exact = choose(
-            snapshot.segments, request, terms, revisions, score, self._workers, self._share, lengths
+            snapshot.segments,
+            request,
+            terms,
+            revisions,
+            score,
+            self._workers,
+            self._share,
+            lengths,
+            scan.total,
         )
         if request.words is not None and not exact:
             chosen = add_rows(chosen, snapshot.segments, request, revisions)
         if not chosen:
             return [], exact
-        scan = Scan(self._rescorer, request, terms, lengths)
         if exact and most is not None:
             chosen = scan.narrow(chosen, most)
         few = sum(len(numbers) for _, numbers in chosen) < SHARED

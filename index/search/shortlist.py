@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -59,11 +59,37 @@ class SummaryQuery:
         allowed = None if passing == len(rows) else mask
         return self._divide(rows, structure.nearest(self.vector, count, allowed))
 
+    def refine(self, segment: Segment, coarse: Candidates) -> Candidates:
+        """Replace codes' products by those of summaries."""
+        return self.scan(segment.sides[self.side], coarse.rows)
+
     def _divide(self, rows: Rows, listed: Candidates) -> Candidates:
         if self.lengths is None:
             return listed
         cosines = self.lengths(rows).cosines(listed.products, listed.rows)
         return replace(listed, products=cosines)
+
+
+@dataclass(frozen=True, slots=True)
+class PooledQuery:
+    """A query whose scores with pooled rows rank rows like scores.
+
+    Negated parts count in these scores, as they do in rows' own.
+    """
+
+    side: Side
+    score: Callable[[Rows, Numbers], Floats]
+
+    def nearest(self, segment: Segment, _count: int, mask: NDArray[np.bool_]) -> Candidates:
+        """Score a segment's pooled rows; infinite, without these."""
+        rows, numbers = segment.sides[self.side], np.flatnonzero(mask)
+        if rows.pooled is None:
+            return Candidates(numbers, np.full(len(numbers), np.inf, np.float32))
+        return Candidates(numbers, self.score(rows.pooled, numbers))
+
+    def refine(self, _segment: Segment, coarse: Candidates) -> Candidates:
+        """The same candidates: pooled rows have no coarser codes."""
+        return coarse
 
 
 def choose(
@@ -75,17 +101,18 @@ def choose(
     workers: Workers,
     share: float = 1.0,
     lengths: Measure | None = None,
+    pooled: Callable[[Rows, Numbers], Floats] | None = None,
 ) -> tuple[Chosen, bool]:
     """Choose possible best rows; also says whether no others can be.
 
     Where `revisions` are given, no others pass; without a score every row that passes is chosen.
     Of a shard that holds a share of the items, as many as it has of those that the whole
     collection's best are among. `lengths` measures the rows of sentences that a text is compared
-    with.
+    with, and `pooled` scores pooled rows of photos.
     """
     passed = [mask_rows(segment.sides[request.side], revisions) for segment in segments]
     if score is not None:
-        query = summary(request, terms, score, lengths)
+        query = summary(request, terms, score, lengths) or _pool(request, score, pooled)
         chosen = (
             _choose_candidates(segments, passed, request, query, terms, score, workers, share)
             if query
@@ -100,7 +127,7 @@ def _choose_candidates(
     segments: Sequence[Segment],
     passed: Sequence[NDArray[np.bool_]],
     request: Request,
-    query: SummaryQuery,
+    query: SummaryQuery | PooledQuery,
     terms: Sequence[QueryPart],
     score: Score,
     workers: Workers,
@@ -113,9 +140,11 @@ def _choose_candidates(
     sides = [segment.sides[request.side] for segment in segments]
     whole = round(rows / share)
     reach = request.seen + request.limit if request.least is None else FARTHEST
-    negated = [term for term in terms if term.negated and query.lengths is None]
+    by_sums = isinstance(query, SummaryQuery) and query.lengths is not None
+    plain = isinstance(query, SummaryQuery) and not by_sums
+    negated = [term for term in terms if term.negated and plain]
     # Of a sentence, sums tell as much as its words.
-    words = candidates.LONG if query.lengths else _count_words(terms)
+    words = candidates.LONG if by_sums else _count_words(terms)
     most = candidates.count_candidates(whole, reach, words)
     needed = candidates.count_of_shard(candidates.PER_HIT * reach, share)  # items
     together = candidates.rows_per_item(sides) if share < 1 else 1.0
@@ -130,6 +159,8 @@ def _choose_candidates(
             promising = [_without(negated, rows, listed, score) for rows, listed in pairs]
         best = candidates.best(promising, count)
         chosen = _not_empty(segments, request.side, [listed.rows for listed in best])
+        if _rows(chosen) == rows:
+            return None
         if _hits(request, chosen) >= min(_rows(chosen), needed):
             return chosen
         most *= 2  # photos of the same items crowd the others out
@@ -210,9 +241,19 @@ def summary(
     return SummaryQuery.of(request.side, np.sum(parts, axis=0, dtype=np.float32), lengths)
 
 
+def _pool(
+    request: Request, score: Score, pooled: Callable[[Rows, Numbers], Floats] | None
+) -> PooledQuery | None:
+    """The query of pooled rows of photos; None for all rows."""
+    photos = request.side == "images" and request.role is SentenceRole.QUERY_IS_SENTENCE
+    if pooled is None or not photos or not score.ranked_by_pooling:
+        return None
+    return PooledQuery(request.side, pooled)
+
+
 def _shortlist(
     segments: Sequence[Segment],
-    query: SummaryQuery,
+    query: SummaryQuery | PooledQuery,
     count: int,
     passed: Sequence[NDArray[np.bool_]],
     workers: Workers,
@@ -224,7 +265,7 @@ def _shortlist(
         return query.nearest(segments[number], count, passed[number])
 
     def by_summaries(number: int) -> Candidates:
-        return query.scan(segments[number].sides[query.side], coarse[number].rows)
+        return query.refine(segments[number], coarse[number])
 
     numbers = range(len(segments))
     coarse = workers.map(by_codes, numbers, alone=alone)

@@ -122,8 +122,12 @@ def multiply_summaries(rows: Rows, numbers: Numbers, query: HalfDots) -> Candida
 
 
 def best(promising: Sequence[Candidates], count: int) -> list[Candidates]:
-    """Select the rows with the highest products over several segments."""
+    """Select the rows with the highest products over several segments.
+
+    Infinite products are of rows that are selected in addition.
+    """
     products = np.concatenate([listed.products for listed in promising])
+    count += int(np.count_nonzero(np.isposinf(products)))
     if len(products) <= count:
         return list(promising)
     least = np.partition(products, -count)[-count]

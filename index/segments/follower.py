@@ -174,7 +174,7 @@ class Follower:
     ) -> None:
         """Write parts as one segment between its neighbours, and publish it."""
         span = RevisionSpan(parts[0].span.after, parts[-1].span.until, view.seen, view.mark)
-        folder, sums = segments.write(parts, self._directory)
+        folder, sums = segments.write(parts, self._directory, self._score)
         listed = self._listed | {folder: Listed(folder.name, span, sums)}
         new = segments.map_folder(folder, span, sums)
         try:

@@ -38,7 +38,7 @@ class Rows:
     Shapes: codes (N, D) int8, offsets (B + 1,), scales, reach and bases (B,), summaries (B, D)
     float16, revisions and positions (B,). `live` (B,) is False for rows whose item has been
     replaced or deleted; it is not stored. No array is ever written to. Rows of a published segment
-    may have heads.
+    may have heads, and pooled rows of the same revisions and positions (index.segments.pooled).
     """
 
     codes: NDArray[np.int8]
@@ -51,6 +51,7 @@ class Rows:
     positions: NDArray[np.int32]
     live: NDArray[np.bool_]
     heads: Heads | None = None
+    pooled: Rows | None = None
 
     def __len__(self) -> int:
         return len(self.revisions)
@@ -59,7 +60,8 @@ class Rows:
     def size(self) -> int:
         """Bytes of the long arrays."""
         heads = self.heads.size if self.heads else 0
-        return self.codes.nbytes + self.summaries.nbytes + heads
+        pooled = self.pooled.size if self.pooled else 0
+        return self.codes.nbytes + self.summaries.nbytes + heads + pooled
 
     @property
     def sizes(self) -> Numbers:
@@ -98,7 +100,9 @@ class Rows:
         )
 
 
-STORED = tuple(field.name for field in fields(Rows) if field.name not in ("live", "heads"))
+STORED = tuple(
+    field.name for field in fields(Rows) if field.name not in ("live", "heads", "pooled")
+)
 BY_ROW = ("scales", "reach", "bases", "summaries", "revisions", "positions")
 TYPES = {
     "codes": np.int8,

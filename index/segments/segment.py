@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from index.bags import IMAGE, unpack_together
 from index.catalog.views import BagRow
 from index.disk import sync
-from index.segments import candidates, heads, rows
+from index.segments import candidates, heads, pooled, rows
 from index.segments.candidates import Structure
 from index.segments.heads import Heads
 from index.segments.rows import SIDES, STORED, Numbers, Rows, Side
@@ -178,7 +178,7 @@ def join(parts: Sequence[Segment], seen: RevisionSpan) -> Segment:
     return Segment(span, sides)
 
 
-def write(parts: Sequence[Segment], directory: Path) -> tuple[Path, Sums]:
+def write(parts: Sequence[Segment], directory: Path, score: Score) -> tuple[Path, Sums]:
     """Write the live rows of neighbours to a new folder, durably.
 
     Returns the folder and its files. Raises OSError, and leaves no files, if that fails.
@@ -193,6 +193,7 @@ def write(parts: Sequence[Segment], directory: Path) -> tuple[Path, Sums]:
                 heads.build(
                     joined.codes, joined.offsets, joined.scales, _on_disk(folder, f"{side}-heads")
                 )
+                pooled.build(joined, score, _on_disk(folder, f"{side}-pooled"))
             structure = candidates.build(joined)
             if structure is not None:
                 candidates.write(structure, folder / f"{side}.faiss")
@@ -217,16 +218,24 @@ def map_folder(folder: Path, span: RevisionSpan, sums: Sums) -> Segment:
     try:
         check(folder, sums)
         for side in SIDES:
-            arrays = {
-                name: _map(folder / f"{side}-{name}.npy", copied=name in COPIED) for name in STORED
-            }
-            sides[side] = replace(rows.freeze(arrays), heads=_map_heads(folder, side, sums, arrays))
+            arrays = _map_rows(folder, side)
+            pooled_rows = f"{side}-pooled-codes.npy" in sums
+            sides[side] = replace(
+                rows.freeze(arrays),
+                heads=_map_heads(folder, side, sums, arrays),
+                pooled=rows.freeze(_map_rows(folder, f"{side}-pooled")) if pooled_rows else None,
+            )
             if f"{side}.faiss" in sums:
                 structures[side] = candidates.read(folder / f"{side}.faiss", len(sides[side]))
     except BaseException:
         hold.close()
         raise
     return Segment(span, sides, structures, folder, hold, sums)
+
+
+def _map_rows(folder: Path, prefix: str) -> dict[str, NDArray[Any]]:
+    """Map the arrays of rows."""
+    return {name: _map(folder / f"{prefix}-{name}.npy", copied=name in COPIED) for name in STORED}
 
 
 def _map_heads(folder: Path, side: Side, sums: Sums, rows: dict[str, NDArray[Any]]) -> Heads | None:

@@ -65,6 +65,7 @@ class Score(ABC):
     )
     whole_first: ClassVar[bool] = True  # whether an image's first fragment is no region of it
     ranked_by_summaries: ClassVar[bool] = True  # whether rows are left out by their summaries
+    ranked_by_pooling: ClassVar[bool] = False  # whether by the scores of pooled fragments instead
     linear_alone: ClassVar[bool] = (
         False  # whether an image of one fragment scores its product with the sentence's summary
     )
@@ -183,11 +184,13 @@ class MaxSim(SumOfMax):
     """S_kl = Σ_{t ∈ g_l} max_{i ∈ g_k} v_iᵀ s_t, without a whole photo.
 
     (Khattab & Zaharia 2020, section 3.4.) With m the mean of the v_i it is mᵀ Σ_t s_t + Σ_t max_i
-    (v_i − m)ᵀ s_t, of which the first term is little: every row is scored.
+    (v_i − m)ᵀ s_t, of which the first term is little. So rows are ranked by their score with a few
+    means of like v_i instead (index.segments.pooled).
     """
 
     name = "max_sim"
     whole_first = ranked_by_summaries = False
+    ranked_by_pooling = True
 
     def image_summary(self, vectors: Floats, starts: NDArray[np.int64]) -> Floats:
         """The mean of the fragments."""

@@ -31,7 +31,7 @@ def in_memory(catalog, collection, entry):
 def written(in_memory, tmp_path, monkeypatch):
     """A segment's folder and its files; both sides have codes for FAISS."""
     monkeypatch.setattr(candidates, "SCANNED", 10)
-    return segments.write([in_memory], tmp_path / "here")
+    return segments.write([in_memory], tmp_path / "here", SUM_OF_MAX)
 
 
 def test_segment_comes_back_from_disk_as_it_was(in_memory, written):
@@ -48,7 +48,7 @@ def test_segment_comes_back_from_disk_as_it_was(in_memory, written):
 
 def test_segment_without_rows_is_a_segment_too(in_memory, tmp_path):
     none = in_memory.only(np.empty(0, np.int64))
-    folder, sums = segments.write([none], tmp_path / "here")
+    folder, sums = segments.write([none], tmp_path / "here", SUM_OF_MAX)
     opened = segments.map_folder(folder, SPAN, sums)
     assert (opened.count, opened.size, opened.structures) == (0, 0, {})
 
@@ -158,7 +158,7 @@ def test_write_that_fails_leaves_nothing_behind(in_memory, tmp_path, monkeypatch
         with monkeypatch.context() as patch:
             patch.setattr(os, name, lambda *_: full(0))
             with pytest.raises(OSError, match="No space left"):
-                segments.write([in_memory], tmp_path / "here")
+                segments.write([in_memory], tmp_path / "here", SUM_OF_MAX)
         assert list((tmp_path / "here").iterdir()) == []
     with pytest.raises(OSError, match="not written"):
         candidates.write(candidates.Structure(candidates.library().IndexFlatIP(4)), tmp_path)

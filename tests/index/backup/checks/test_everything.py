@@ -16,6 +16,7 @@ from index.database.tables import bags, changes, collections, facets, items, ret
 from index.items import Picture
 from index.segments import manifest
 from index.segments import segment as segments
+from models.scores.scoring import SCORES
 
 
 @pytest.fixture
@@ -187,7 +188,7 @@ def test_segment_without_a_row_of_the_catalog_is_built_again(filled, folder, col
     listed = manifest.read(directory, collection.token).segments
     first = segments.map_folder(directory / listed[0].folder, listed[0].span, listed[0].sums)
     fewer = first.without(first.sides["images"].revisions[:1])
-    written, sums = segments.write([fewer], directory)
+    written, sums = segments.write([fewer], directory, SCORES["sum_of_max"])
     replaced = manifest.Listed(written.name, listed[0].span, sums)
     manifest.publish(directory, manifest.Manifest(collection.token, (replaced, *listed[1:])))
     assert wrong(filled, folder) == [

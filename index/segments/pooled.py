@@ -1,0 +1,73 @@
+"""Pooled rows: means of like fragments, to choose candidates by.
+
+A row of many fragments has no one vector that ranks like its score. The score with a few means of
+its fragments does, and is computed as that of any row.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from index.codes import single
+from index.segments.rows import Allocate, Rows, join, of_vectors
+from models.scores.kernels import Floats
+from models.scores.scoring import Score
+
+FACTOR = 8  # fragments a mean
+LEAST = 256  # fewer rows are scored whole
+PASSES = 4  # of k-means
+BLOCK = 2**9  # rows that are pooled at a time
+
+
+def build(rows: Rows, score: Score, allocate: Allocate) -> Rows | None:
+    """Build the pooled rows of live rows of photos; None where they would not help.
+
+    `allocate` is as in index.segments.rows.join.
+    """
+    if not score.ranked_by_pooling or len(rows) < LEAST or len(rows.codes) < 2 * len(rows):
+        return None
+    blocks = []
+    for start in range(0, len(rows), BLOCK):
+        numbers = range(start, min(start + BLOCK, len(rows)))
+        blocks.append(
+            of_vectors(
+                [pool(decode(rows, number)) for number in numbers],
+                rows.revisions[start : numbers.stop].tolist(),
+                rows.positions[start : numbers.stop].tolist(),
+                "images",
+                score,
+                rows.codes.shape[1],
+            )
+        )
+    return join(blocks, allocate)
+
+
+def decode(rows: Rows, number: int) -> Floats:
+    """Decode the fragments (F, D) of a row of photos."""
+    codes = rows.codes[rows.offsets[number] : rows.offsets[number + 1]]
+    vectors: Floats = single(rows.summaries[number : number + 1]) + rows.scales[number] * codes
+    return vectors
+
+
+def pool(vectors: Floats) -> Floats:
+    """Pool vectors (F, D) to about F / FACTOR means, by spherical k-means.
+
+    A mean is as long as its vectors are on average: shorter ones would score less.
+    """
+    count = -(-len(vectors) // FACTOR)
+    lengths = np.linalg.norm(vectors, axis=1)
+    means = vectors[np.arange(count) * len(vectors) // count]
+    for _ in range(PASSES):
+        owners = (vectors @ turn_to_units(means).T).argmax(axis=1)
+        shares = (owners == np.arange(count)[:, None]).astype(np.float32)  # (M, F)
+        members = shares.sum(axis=1)
+        size = shares @ lengths / np.maximum(members, 1)
+        sums = turn_to_units(shares @ vectors) * size[:, None]
+        means = np.where(members[:, None] > 0, sums, means).astype(np.float32)
+    return means
+
+
+def turn_to_units(vectors: Floats) -> Floats:
+    """Divide vectors (N, D) by their lengths."""
+    units: Floats = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-20)
+    return units

@@ -1,0 +1,55 @@
+"""Pooled rows: means of like fragments."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from index.segments import pooled, rows
+from index.segments.rows import in_memory
+from models.scores.scoring import SCORES
+
+MAX_SIM = SCORES["max_sim"]
+
+
+def bags(count: int, size: int, seed: int = 0) -> list[np.ndarray]:
+    vectors = np.random.default_rng(seed).standard_normal((count, size, 4)).astype(np.float32)
+    return list(vectors / np.linalg.norm(vectors, axis=2, keepdims=True))
+
+
+def rows_of(vectors: list[np.ndarray]) -> rows.Rows:
+    numbers = range(1, len(vectors) + 1)
+    return rows.of_vectors(vectors, [*numbers], [-1] * len(vectors), "images", MAX_SIM, 4)
+
+
+def test_like_vectors_share_a_mean_of_their_length() -> None:
+    right, up = [[1, 0.1, 0, 0], [1, -0.1, 0, 0]] * 4, [[0.1, 2, 0, 0], [-0.1, 2, 0, 0]] * 4
+    means = pooled.pool(np.array(right + up, np.float32))
+    expected = [[np.hypot(1, 0.1), 0, 0, 0], [0, np.hypot(2, 0.1), 0, 0]]
+    np.testing.assert_allclose(means, expected, atol=1e-6)
+
+
+@pytest.mark.parametrize(("size", "count"), [(1, 1), (8, 1), (9, 2), (128, 16), (1_030, 129)])
+def test_a_mean_stands_for_eight_vectors_at_most_on_average(size: int, count: int) -> None:
+    (vectors,) = bags(1, size)
+    means = pooled.pool(vectors)
+    assert means.shape == (count, 4)
+    assert np.isfinite(means).all()
+
+
+def test_pooled_rows_are_of_the_same_items() -> None:
+    held = rows_of(bags(pooled.LEAST, 16))
+    made = pooled.build(held, MAX_SIM, in_memory)
+    assert made is not None
+    assert made.revisions.tolist() == held.revisions.tolist()
+    assert made.positions.tolist() == held.positions.tolist()
+    assert made.sizes.tolist() == [2] * len(held)
+    decoded = pooled.decode(made, 5)
+    np.testing.assert_allclose(decoded, pooled.pool(pooled.decode(held, 5)), atol=0.02)
+
+
+def test_few_rows_rows_of_one_fragment_and_other_scores_have_none() -> None:
+    assert pooled.build(rows_of(bags(pooled.LEAST - 1, 16)), MAX_SIM, in_memory) is None
+    assert pooled.build(rows_of(bags(pooled.LEAST, 1)), MAX_SIM, in_memory) is None
+    several = rows_of(bags(pooled.LEAST, 16))
+    assert pooled.build(several, SCORES["sum_of_max"], in_memory) is None
