@@ -146,9 +146,9 @@ def test_segments_merge_so_that_there_are_few_and_rows_are_seldom_rewritten(
 ):
     written, write = [], segments.write
 
-    def counted(parts, directory):
+    def counted(parts, directory, score):
         written.append(sum(part.count for part in parts))
-        return write(parts, directory)
+        return write(parts, directory, score)
 
     monkeypatch.setattr(segments, "write", counted)
     for start in range(0, 120, batch):
@@ -466,10 +466,10 @@ def test_following_goes_on_after_a_failure(
     stopped = Event()
     write, failures = segments.write, iter([True, True])
 
-    def sometimes(parts, directory):
+    def sometimes(parts, directory, score):
         if next(failures, False):
             raise OSError(28, "No space left on device")
-        return write(parts, directory)
+        return write(parts, directory, score)
 
     monkeypatch.setattr(segments, "write", sometimes)
     monkeypatch.setattr("index.segments.follower_process.RETRY", 0.0)
@@ -534,10 +534,10 @@ def test_collection_that_fails_does_not_stop_the_others(
     monkeypatch.setattr("index.segments.follower_process.monotonic", lambda: now[0])
     folder = blocked = tmp_path / "data" / "segments"
 
-    def refuse(parts, directory):
+    def refuse(parts, directory, score):
         if directory == blocked / collection.token:
             raise OSError("no room")
-        return write(parts, directory)
+        return write(parts, directory, score)
 
     monkeypatch.setattr(segments, "write", refuse)
     following = Followers(catalog, tmp_path / "data", TINY)
@@ -555,7 +555,7 @@ def test_collection_that_fails_does_not_stop_the_others(
 
 
 def test_what_fails_in_one_go_is_told(catalog, collection, entry, tmp_path, monkeypatch):
-    def refuse(parts, directory):
+    def refuse(parts, directory, score):
         raise OSError("no room")
 
     enough = [entry(f"{i}", sentences=0) for i in range(Sizes().least)]
