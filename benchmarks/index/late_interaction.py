@@ -1,12 +1,12 @@
 """Pooled patches against all, and candidates against all photos: recall, bytes and time.
 
     python -m benchmarks.index.late_interaction
-    python -m benchmarks.index.late_interaction --retriever FOLDER
+    python -m benchmarks.index.late_interaction --noise 1.8 --factors 1
 
 Made photos have 128 patches: each shows a few of many things, a thing in patches next to each other
 that differ by noise, and queries have tokens of some things of one photo and marks that say
-nothing. With a retriever of benchmarks.models.reading_retrievers they are pages of words that it
-sees, in 144 patches, and queries of three words of a page that it reads.
+nothing. So it tells what pooling and the index cost where patches are as much alike, and nothing of
+a retriever's own quality.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from benchmarks.models.reading_retrievers import embed_pages
 from index.catalog.catalog import Catalog
 from index.items import Entry, Picture
 from index.search.index import Index
@@ -68,7 +67,7 @@ class PooledSearch:
     pooling: float
 
 
-def make_photos(photos: int, queries: int, seed: int = 0) -> MadePhotos:
+def make_photos(photos: int, queries: int, strength: float = NOISE, seed: int = 0) -> MadePhotos:
     """Make photos and queries of things."""
     generator = torch.Generator().manual_seed(seed)
 
@@ -78,9 +77,9 @@ def make_photos(photos: int, queries: int, seed: int = 0) -> MadePhotos:
     things, marks = noise(THINGS), noise(MARKS)
     shown = torch.randint(THINGS, (photos, SHOWN), generator=generator)
     owners = torch.arange(PATCHES) * SHOWN // PATCHES  # (P,) the thing of each patch
-    patches = things[shown[:, owners]] + NOISE * noise(photos, PATCHES)
+    patches = things[shown[:, owners]] + strength * noise(photos, PATCHES)
     asked = shown[:queries, :ASKED].repeat_interleave(WORDS, dim=1)  # (L, T)
-    tokens = things[asked] + NOISE * noise(*asked.shape)
+    tokens = things[asked] + strength * noise(*asked.shape)
     every = torch.cat([tokens, marks.expand(queries, -1, -1)], dim=1)
     return MadePhotos(F.normalize(patches, dim=-1), F.normalize(every, dim=-1))
 
@@ -170,14 +169,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--photos", type=int, default=4_000)
     parser.add_argument("--queries", type=int, default=50)
-    parser.add_argument("--retriever", type=Path)
+    parser.add_argument("--noise", type=float, default=NOISE)
     parser.add_argument("--factors", type=int, nargs="*", default=FACTORS)
     arguments = parser.parse_args()
-    made = (
-        MadePhotos(*embed_pages(arguments.retriever, arguments.photos, arguments.queries))
-        if arguments.retriever
-        else make_photos(arguments.photos, arguments.queries)
-    )
+    made = make_photos(arguments.photos, arguments.queries, arguments.noise)
     truth = find_best(made)
     for factor in arguments.factors:
         with tempfile.TemporaryDirectory() as folder:

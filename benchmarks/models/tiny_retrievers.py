@@ -91,9 +91,7 @@ def train_tokenizer(texts: Sequence[str], special: Sequence[str], **marks: str) 
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **marks)
 
 
-def colpali(
-    texts: Sequence[str], side: int = SIDE, width: int = 32, dimension: int = DIMENSION
-) -> tuple[Any, Any]:
+def colpali(texts: Sequence[str]) -> tuple[Any, Any]:
     """ColPali: photos are squashed to a square; queries end with padding."""
     from transformers import (
         ColPaliConfig,
@@ -105,19 +103,18 @@ def colpali(
 
     marks = {"pad_token": "<pad>", "eos_token": "<eos>", "bos_token": "<bos>"}
     tokenizer = train_tokenizer(texts, list(marks.values()), **marks)
-    photos = SiglipImageProcessor(size={"height": side, "width": side})
-    photos.image_seq_length = (side // PATCH) ** 2
+    photos = SiglipImageProcessor(size={"height": SIDE, "width": SIDE})
+    photos.image_seq_length = (SIDE // PATCH) ** 2
     processor = ColPaliProcessor(photos, tokenizer)
     words = len(processor.tokenizer)
-    sizes = {"hidden_size": width, "intermediate_size": 2 * width}
     heads = {"num_key_value_heads": 1, "head_dim": 8}
     config = PaliGemmaConfig(
-        vision_config=SEEING | {"image_size": side, **sizes},
-        text_config={"model_type": "gemma", "vocab_size": words, **READING, **sizes, **heads},
+        vision_config=SEEING,
+        text_config={"model_type": "gemma", "vocab_size": words, **READING, **heads},
         image_token_index=processor.image_token_id,
-        projection_dim=width,
+        projection_dim=READING["hidden_size"],
     )
-    model = ColPaliForRetrieval(ColPaliConfig(vlm_config=config, embedding_dim=dimension))
+    model = ColPaliForRetrieval(ColPaliConfig(vlm_config=config, embedding_dim=DIMENSION))
     return model, processor
 
 

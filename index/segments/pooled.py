@@ -15,6 +15,8 @@ from models.scores.scoring import Score
 
 FACTOR = 8  # fragments a mean
 LEAST = 256  # fewer rows are scored whole
+HELD = 0.75  # least cosine of fragments and their means: with less, candidates miss hits
+SAMPLE = 128  # rows that it is measured on
 PASSES = 4  # of k-means
 BLOCK = 2**9  # rows that are pooled at a time
 
@@ -22,9 +24,14 @@ BLOCK = 2**9  # rows that are pooled at a time
 def build(rows: Rows, score: Score, allocate: Allocate) -> Rows | None:
     """Build the pooled rows of live rows of photos; None where they would not help.
 
+    That is for few rows, and where fragments of a photo are too unlike each other.
+
     `allocate` is as in index.segments.rows.join.
     """
     if not score.ranked_by_pooling or len(rows) < LEAST or len(rows.codes) < 2 * len(rows):
+        return None
+    sample = range(0, len(rows), -(-len(rows) // SAMPLE))
+    if np.mean([measure(decode(rows, number)) for number in sample]) < HELD:
         return None
     blocks = []
     for start in range(0, len(rows), BLOCK):
@@ -65,6 +72,11 @@ def pool(vectors: Floats) -> Floats:
         sums = turn_to_units(shares @ vectors) * size[:, None]
         means = np.where(members[:, None] > 0, sums, means).astype(np.float32)
     return means
+
+
+def measure(vectors: Floats) -> float:
+    """The mean cosine of vectors (F, D) and the most similar of their means."""
+    return float((turn_to_units(vectors) @ turn_to_units(pool(vectors)).T).max(axis=1).mean())
 
 
 def turn_to_units(vectors: Floats) -> Floats:

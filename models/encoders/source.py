@@ -6,6 +6,7 @@ import hashlib
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from safetensors import SafetensorError, safe_open
 
@@ -17,6 +18,7 @@ from models.encoders.open_clip import OpenClipLayout
 DUAL = {"clip": "clip", "siglip": "siglip", "siglip2": "siglip2_naflex", "tipsv2": "tipsv2"}
 LATE = "late_interaction"
 FAMILIES = DUAL | dict.fromkeys(("colmodernvbert", "colpali", "colqwen2"), LATE)
+ADAPTER = "adapter_config.json"  # of the library peft
 Files = tuple[tuple[str, str], ...]  # a file's name in its folder, and its SHA-256
 
 
@@ -80,7 +82,7 @@ def layout(folder: Path) -> FolderLayout:
 
     transformers' if its weights are there, else open_clip's.
 
-    Raises LookupError where there is no folder.
+    Raises LookupError where there is no folder, ValueError for an adapter.
     """
     open_clip, standard = OpenClipLayout(folder), FolderLayout(folder)
     if not folder.is_dir():
@@ -88,9 +90,23 @@ def layout(folder: Path) -> FolderLayout:
             f"{choice.config_file} and {choice.weights_file}" for choice in (standard, open_clip)
         )
         raise LookupError(f"no folder {folder}; name one with {', or '.join(names)}")
+    refuse_adapter(folder)
     if not (folder / open_clip.config_file).is_file() or is_of_transformers(standard):
         return standard
     return open_clip
+
+
+def refuse_adapter(folder: Path) -> None:
+    """Refuse an adapter, whose network is elsewhere; ValueError says what to take."""
+    if not (folder / ADAPTER).is_file():
+        return
+    network = read_json(folder / ADAPTER).get("base_model_name_or_path") or "another network"
+    raise ValueError(
+        f"{folder} has {ADAPTER}: it is an adapter (LoRA) of {network}. Take the same model with "
+        "merged weights in the layout of transformers (repositories of such are often named …-hf "
+        "or …-merged), or merge it with peft: `model.merge_and_unload().save_pretrained(FOLDER)`, "
+        "and put the tokenizer and the processor next to it"
+    )
 
 
 def is_of_transformers(standard: FolderLayout) -> bool:
@@ -113,9 +129,23 @@ def family(folder: Path) -> str:
         raise ValueError(
             f"{folder} is a {kind!r} that wants to run code of its own; Tessera runs none. {hint}"
         )
-    if (folder / LIST).is_file():
-        hint = f"its vectors are of texts alone, and photos need some too. {hint}"
-    raise ValueError(f"{folder} is a {kind!r}; {hint}")
+    raise ValueError(f"{folder} is a {kind!r}; {describe_retriever(folder, config)}{hint}")
+
+
+def describe_retriever(folder: Path, config: dict[str, Any]) -> str:
+    """Describe why a retriever of many vectors is not read; "" for other models."""
+    named = next((name for name in config.get("architectures") or () if "Col" in name), None)
+    if "vision_config" in config and named:
+        return (
+            f"it is a {named} in the layout of colpali-engine, which transformers does not "
+            "compute: take a retriever whose config.json has one of the following types. "
+        )
+    if named or (folder / LIST).is_file():
+        return (
+            "its vectors are of texts alone, and photos need some too; sentences are compared by "
+            "the matcher that ships and by any model that reads photos. "
+        )
+    return ""
 
 
 def number(folder: Path, name: str) -> float:

@@ -17,6 +17,11 @@ def bags(count: int, size: int, seed: int = 0) -> list[np.ndarray]:
     return list(vectors / np.linalg.norm(vectors, axis=2, keepdims=True))
 
 
+def alike(count: int, size: int) -> list[np.ndarray]:
+    """Bags of two different vectors, repeated."""
+    return [vectors.repeat(size // 2, 0) for vectors in bags(count, 2)]
+
+
 def rows_of(vectors: list[np.ndarray]) -> rows.Rows:
     numbers = range(1, len(vectors) + 1)
     return rows.of_vectors(vectors, [*numbers], [-1] * len(vectors), "images", MAX_SIM, 4)
@@ -38,7 +43,7 @@ def test_a_mean_stands_for_eight_vectors_at_most_on_average(size: int, count: in
 
 
 def test_pooled_rows_are_of_the_same_items() -> None:
-    held = rows_of(bags(pooled.LEAST, 16))
+    held = rows_of(alike(pooled.LEAST, 16))
     made = pooled.build(held, MAX_SIM, in_memory)
     assert made is not None
     assert made.revisions.tolist() == held.revisions.tolist()
@@ -49,7 +54,15 @@ def test_pooled_rows_are_of_the_same_items() -> None:
 
 
 def test_few_rows_rows_of_one_fragment_and_other_scores_have_none() -> None:
-    assert pooled.build(rows_of(bags(pooled.LEAST - 1, 16)), MAX_SIM, in_memory) is None
+    assert pooled.build(rows_of(alike(pooled.LEAST - 1, 16)), MAX_SIM, in_memory) is None
     assert pooled.build(rows_of(bags(pooled.LEAST, 1)), MAX_SIM, in_memory) is None
-    several = rows_of(bags(pooled.LEAST, 16))
+    several = rows_of(alike(pooled.LEAST, 16))
     assert pooled.build(several, SCORES["sum_of_max"], in_memory) is None
+
+
+def test_fragments_unlike_each_other_are_not_pooled() -> None:
+    wide = np.random.default_rng(0).standard_normal((pooled.LEAST, 16, 32)).astype(np.float32)
+    numbers = range(pooled.LEAST)
+    held = rows.of_vectors(list(wide), [*numbers], [-1] * pooled.LEAST, "images", MAX_SIM, 32)
+    assert pooled.measure(wide[0]) < pooled.HELD
+    assert pooled.build(held, MAX_SIM, in_memory) is None

@@ -77,11 +77,28 @@ def test_pickles_are_refused(folder):
             "is a 'blip'; Tessera explains clip, colmodernvbert, colpali, colqwen2",
         ),
         ({"model_type": "x", "auto_map": {}}, "run code of its own; Tessera runs none"),
+        (
+            {"model_type": "idefics3", "architectures": ["ColIdefics3"], "vision_config": {}},
+            "a ColIdefics3 in the layout of colpali-engine.* colmodernvbert, colpali, colqwen2",
+        ),
+        (
+            {"model_type": "bert", "architectures": ["HF_ColBERT"]},
+            "of texts alone, and photos need some too; sentences are compared by the matcher that",
+        ),
     ],
 )
 def test_another_model_is_refused(folder, config, said):
     (folder / "config.json").write_text(json.dumps(config))
     with pytest.raises(ValueError, match=said):
+        EncoderSource.of(folder)
+
+
+def test_an_adapter_is_refused_with_the_way_to_merge_it(folder):
+    """Also next to weights: transformers would load it."""
+    stated = {"base_model_name_or_path": "vidore/colpaligemma-3b-pt-448-base"}
+    (folder / "adapter_config.json").write_text(json.dumps(stated))
+    merging = r"\(LoRA\) of vidore/colpaligemma-3b-pt-448-base.*merge_and_unload"
+    with pytest.raises(ValueError, match=merging):
         EncoderSource.of(folder)
 
 
