@@ -261,7 +261,7 @@ def test_sqlite_is_locked_for_no_longer_than_asked(tmp_path):
     started = time.monotonic()
     with pytest.raises(Busy, match="another process is writing"), engines.writer.begin():
         pass
-    assert 0.2 < time.monotonic() - started < 3
+    assert 0.2 < time.monotonic() - started < 15, "sooner than by default"
     other.close()
     engines.dispose()
 
