@@ -147,7 +147,7 @@ def test_the_light_matcher_answers_most_examples(tmp_path: Path) -> None:
             for example in PHOTOS.examples()
         }
     hits = {right: answer["hits"][0] for right, answer in answers.items()}
-    assert sum(hit["id"] == right for right, hit in hits.items()) >= 18  # of 20
+    assert sum(hit["id"] == right for right, hit in hits.items()) >= 18  # of 19
     assert all(0 < hit["probability"] < 1 for hit in hits.values())
 
 
