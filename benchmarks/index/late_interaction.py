@@ -1,4 +1,4 @@
-"""Pooled patches against all, and candidates against all photos: recall, bytes and time.
+"""Pooled patches and candidates against all: recall, bytes and time.
 
     python -m benchmarks.index.late_interaction
     python -m benchmarks.index.late_interaction --noise 1.8 --factors 1
@@ -146,7 +146,7 @@ def search(made: MadePhotos, truth: list[list[int]], factor: int, folder: Path) 
 
 
 def ask(index: Index, queries: Tensor, *, exact: bool) -> tuple[list[list[int]], float]:
-    """Search for queries (L, T, D): the hits of each, and the median of seconds."""
+    """Search for queries (L, T, D); return hits and the median of seconds."""
     answers, seconds = [], []
     for vectors in (queries[0], *queries):  # the first one warms up
         places = (Span(0, 1),) * len(vectors)

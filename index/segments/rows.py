@@ -247,7 +247,7 @@ def freeze(arrays: dict[str, NDArray[Any]]) -> Rows:
     )
     if not consistent:
         raise ValueError("the arrays do not belong together")
-    return Rows(**arrays, live=np.ones(rows, np.bool_), heads=None)
+    return Rows(**arrays, live=np.ones(rows, np.bool_), heads=None, pooled=None)
 
 
 def offsets_of(lengths: Sequence[int] | Numbers) -> Numbers:

@@ -133,7 +133,7 @@ def family(folder: Path) -> str:
 
 
 def describe_retriever(folder: Path, config: dict[str, Any]) -> str:
-    """Describe why a retriever of many vectors is not read; "" for other models."""
+    """Describe the reason against a retriever of another layout; "" for others."""
     named = next((name for name in config.get("architectures") or () if "Col" in name), None)
     if "vision_config" in config and named:
         return (

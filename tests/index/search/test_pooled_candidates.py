@@ -1,4 +1,4 @@
-"""Photos of many vectors are chosen by means of these, and scored by all."""
+"""Candidates of photos by means of their vectors."""
 
 from __future__ import annotations
 
