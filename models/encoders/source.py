@@ -97,7 +97,7 @@ def layout(folder: Path) -> FolderLayout:
 
 
 def refuse_adapter(folder: Path) -> None:
-    """Refuse an adapter, whose network is elsewhere; ValueError says what to take."""
+    """Refuse an adapter without its network; ValueError names a way."""
     if not (folder / ADAPTER).is_file():
         return
     network = read_json(folder / ADAPTER).get("base_model_name_or_path") or "another network"
