@@ -74,10 +74,10 @@ def main() -> None:
         speed = measure(lambda: matcher.image_inputs(photos[:BATCH]), len(photos[:BATCH]))
     print(f"features of {chosen.checkpoint.name}: {speed:.0f} photos a second")
     for size in SIZES:
-        for whole in (False, True):
-            network = backbones.load("lite2", tuned=True, whole=whole).to(device)
+        for first in (None, 0):
+            network = backbones.load("lite2", tuned=True, first_tuned=first).to(device)
             speed = measure(partial(learn, network, photos, size, device), len(photos))
-            part = "all of Lite2" if whole else "the upper half of Lite2"
+            part = "the upper half of Lite2" if first is None else "all of Lite2"
             print(f"{part} learns at {size} pixels: {speed:.0f} photos a second")
 
 
