@@ -99,9 +99,8 @@ class Settings(LimitSettings, UserSettings):
     )
     inference: Literal["auto", "torch", "openvino"] = Field(
         default="auto",
-        description="What runs the networks for photos and texts on a CPU: `torch`, or `openvino`, "
-        "which takes two thirds of the time; with `auto` it runs them where its extra is "
-        "installed.",
+        description="What runs the networks for photos on a CPU: `torch`, or `openvino`, which "
+        "takes two thirds of the time; with `auto` it runs them where its extra is installed.",
     )
     threads: PositiveInt | None = Field(
         default=None, description="Processor threads of one inference; all cores if not set."

@@ -14,7 +14,7 @@ import torch
 from app.settings import Settings
 from app.telemetry.requests import stage
 from index.bags import as_stored
-from models import checkpoint, inference
+from models import checkpoint
 from models.captions import region_captions
 from models.captions.forms import keep_well_formed
 from models.captions.region_captions import RegionCaption
@@ -29,7 +29,7 @@ from models.text.noun_phrases import noun_phrases
 from models.text.queries import Query
 from models.text.query_drafts import Reader
 from models.types import Box, FragmentBag, Link, Span
-from models.vision import images
+from models.vision import backbones, images
 from models.vision.images import Photo
 from models.vision.sight import Look, share_sight
 
@@ -148,7 +148,7 @@ class Models:
             parsing.choose(settings.parser)
         if settings.threads:
             torch.set_num_threads(settings.threads)
-        inference.choose(settings.inference if settings.device == "cpu" else "torch")
+        backbones.choose_inference(settings.inference if settings.device == "cpu" else "torch")
         return cls.load(
             settings.matcher,
             settings.captioner,
@@ -175,7 +175,7 @@ class Models:
         return cls(checkpoint.load(matcher, device), *optional)
 
     def warm_up(self) -> None:
-        """Load what the first query would wait for: spaCy, and networks that are compiled."""
+        """Load what the first query would wait for: spaCy, and the pages of weights."""
         with suppress(ValueError):  # a matcher may know neither word
             self.matcher.embed_sentences(["a photo"])
 

@@ -66,6 +66,10 @@ LIVING = {
         "p50_busy": ("search while another process stores items, p50", "{:.1f} ms"),
         "p99_busy": ("the same, p99", "{:.1f} ms"),
         "p99_ratio": ("p99 while storing ÷ idle", "{:.2f}"),
+        "slow_busy": ("the slowest twentieth of them while storing, mean", "{:.1f} ms"),
+        "slow_in_queue_busy": ("of that, ready to run while others have the cores", "{:.1f} ms"),
+        "slow_computing_busy": ("of that, computing", "{:.1f} ms"),
+        "slow_waiting_busy": ("of that, for the GIL, the database and the disk", "{:.1f} ms"),
     },
     "elsewhere": {
         "p50": ("from a put's return to a hit in another process, p50", "{:.2f} s"),

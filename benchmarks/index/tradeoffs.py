@@ -15,7 +15,7 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import mean, median
-from typing import Any
+from typing import Any, cast
 
 from benchmarks import machine
 from benchmarks.engines.engine import EffortEngine, Unable
@@ -147,7 +147,7 @@ def measure(source: GrownCollection, asked: argparse.Namespace) -> dict[str, Any
         for kind in KINDS:
             queries = questions.read(source.real, kind, asked.queries)
             best = truth.find(source, queries, asked.work)
-            measured["kinds"][kind] = race(engines, queries, best)
+            measured["kinds"][kind] = race(cast("dict[str, EffortEngine]", engines), queries, best)
             print("\n".join([kind, line(HEAD), *tabulate(measured, kind)]), flush=True)
     return measured
 

@@ -36,7 +36,7 @@ class Sizes:
     `quiet` seconds. Neighbours merge while the newer has over half the rows of the older and both
     together at most `largest`: so there are few segments, a row is rewritten a few times at
     most, and the threads of a search share segments of similar size. Once nothing has changed for
-    `rest` seconds, over an eighth is enough: each segment costs a search a quarter as much again.
+    `rest` seconds, over an eighth is enough: each segment costs a search steps of its own.
     While changes wait, only a `pile` of neighbours merges.
     """
 

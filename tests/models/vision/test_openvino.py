@@ -4,18 +4,17 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import torch
 
-from models import inference
 from models.vision import backbones
 
 
 @pytest.fixture
 def by_openvino():
     pytest.importorskip("openvino")
-    inference.choose("openvino")
+    backbones.choose_inference("openvino")
     try:
         yield backbones.load("lite2")
     finally:
-        inference.choose("torch")
+        backbones.choose_inference("torch")
 
 
 @pytest.mark.parametrize("size", [64, 97])
@@ -70,13 +69,13 @@ def test_where_gradients_are_wanted_torch_computes(by_openvino):
 
 @pytest.mark.parametrize("installed", [True, False])
 def test_it_is_chosen_by_itself_where_it_is_installed(monkeypatch, installed):
-    monkeypatch.setattr(inference, "chosen", "torch")
+    monkeypatch.setattr(backbones, "inference", "torch")
     if not installed:  # a folder that is left of it
         monkeypatch.setitem(__import__("sys").modules, "openvino.opset15", None)
-    inference.library.cache_clear()
-    inference.choose("auto")
-    inference.library.cache_clear()
-    assert inference.chosen == ("openvino" if installed else "torch")
+    backbones.openvino.library.cache_clear()
+    backbones.choose_inference("auto")
+    backbones.openvino.library.cache_clear()
+    assert backbones.inference == ("openvino" if installed else "torch")
     assert bool(backbones.load("lite0").compiled) == installed
 
 
@@ -90,8 +89,8 @@ def test_an_unknown_inference_is_named(monkeypatch):
     with pytest.raises(
         ValueError, match="unknown inference 'tensorrt'; there are: auto, torch, openvino"
     ):
-        inference.choose("tensorrt")
+        backbones.choose_inference("tensorrt")
     monkeypatch.setitem(__import__("sys").modules, "openvino", None)
-    inference.library.cache_clear()
+    backbones.openvino.library.cache_clear()
     with pytest.raises(LookupError, match="pip install 'tessera-search\\[openvino\\]'"):
-        inference.choose("openvino")
+        backbones.choose_inference("openvino")
