@@ -13,7 +13,7 @@ from pathlib import Path
 from index.catalog.catalog import Catalog
 from index.catalog.ownership import LOOK
 from index.database.storage import Storage
-from tests.servers import Server
+from tests.processes.servers import Server
 
 FILE = "catalog.sqlite"
 

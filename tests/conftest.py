@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from models.scores.calibration import Calibration
     from tests.catalogs import Catalogs
     from tests.outside.s3_server import Store
-    from tests.servers import Server
+    from tests.processes.servers import Server
 
 os.environ.setdefault("TESSERA_INFERENCE", "torch")  # as where OpenVINO is not installed
 
@@ -186,7 +186,7 @@ def client(app: FastAPI) -> Iterator[TestClient]:
 def address(app: FastAPI) -> Iterator[str]:
     """A real server's address, on a free port."""
     from app.http.server import OPTIONS
-    from tests.listening import listen
+    from tests.processes.listening import listen
 
     with listen(app, **OPTIONS) as listening:
         yield listening
@@ -228,7 +228,7 @@ def small_matcher(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def postgresql() -> Iterator[Server]:
     """A running PostgreSQL server."""
-    from tests.servers import server
+    from tests.processes.servers import server
 
     with server() as running:
         if running is None:

@@ -187,6 +187,7 @@ async def admit(
         _check(caller, needed, unbound=UNBOUND in security_scopes.scopes)
     if request.query_params:
         _check_parameters(request)
+    _check_body(request)
     request.state.caller = caller
     name = name_payer(request)
     rate = caller.rate_limit or door.settings.rate_limit
@@ -272,6 +273,18 @@ def _check_parameters(request: Request) -> None:
         if name not in takes:
             listed = ", ".join(sorted(takes)) or "none"
             raise ValueError(f"{name!r:.50} is no parameter of this address; it takes {listed}")
+
+
+def _check_body(request: Request) -> None:
+    """Raise ValueError for a body that the route would pass over; an empty {} says nothing."""
+    route, headers = request.scope["route"], request.headers
+    if route.body_field or "requestBody" in (route.openapi_extra or {}):
+        return
+    if int(headers.get("content-length", 0)) > len("{}") or "transfer-encoding" in headers:
+        raise ValueError(
+            f"{request.method} {request.url.path} takes no body, so what this one says would be "
+            "passed over; /docs lists what each address takes"
+        )
 
 
 def _reads_metrics(request: Request) -> bool:

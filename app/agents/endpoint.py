@@ -22,7 +22,7 @@ from models.rooms import PREFIX
 router = APIRouter(include_in_schema=False)  # JSON-RPC is described by the protocol
 
 
-@router.post("/mcp", dependencies=[require_role("read")])
+@router.post("/mcp", dependencies=[require_role("read")], openapi_extra={"requestBody": {}})
 async def mcp(request: Request, engine: EngineDep, caller: CallerDep) -> Response:
     """Answer a message of the Model Context Protocol."""
     body = await _read_body(request, caller)

@@ -47,6 +47,7 @@ def settings_for(**options: object) -> Settings:
     An invalid value is a usage error. Settings with a former name are read with a warning.
     """
     from pydantic import ValidationError
+    from pydantic_settings import SettingsError
 
     from app.settings import Settings
     from app.settings_names import list_warnings
@@ -59,6 +60,10 @@ def settings_for(**options: object) -> Settings:
     }
     try:
         return Settings(**overrides)
+    except SettingsError as unread:  # names the setting
+        raise typer.BadParameter(
+            f'{unread}: it is written as JSON, such as {{"*": "read"}} or ["a"]: {unread.__cause__}'
+        ) from unread
     except ValidationError as invalid:
         problem = invalid.errors()[0]
         if not problem["loc"]:  # of no setting alone, such as the chosen model's file

@@ -60,17 +60,23 @@ class Deliverer:
             self._places.release(ended)
 
     def _run(self) -> None:
-        self._wake.wait(FIRST)
+        failure, wait = "", FIRST
         while not self._ended.is_set():
+            self._wake.wait(wait)
             self._wake.clear()
+            before, failure, wait = failure, self._send_due(), POLLED
+            if failure != before and not self._ended.is_set():  # not a line each time
+                log.warning(f"webhooks wait: {failure}" if failure else "webhooks go on")
+
+    def _send_due(self) -> str:
+        """Send what is due; why that failed, empty if it did not."""
+        try:
             engine = self._find_engine()
-            try:
-                while engine is not None and self._send_next(engine):
-                    pass
-            except Exception as failed:  # noqa: BLE001 - the database may be away; the next look may fare better
-                if not self._ended.is_set():
-                    log.warning("webhooks wait: %s: %s", type(failed).__name__, failed)
-            self._wake.wait(POLLED)
+            while engine is not None and self._send_next(engine):
+                pass
+        except Exception as failed:  # noqa: BLE001 - the database may be away; the next look may fare better
+            return f"{type(failed).__name__}: {failed}"
+        return ""
 
     def _send_next(self, engine: Engine) -> bool:
         """Send the next due delivery on a thread; False without one."""

@@ -43,7 +43,8 @@ from index.search.index import Index
 from index.search.indexes import Indexes
 from index.search.requests import Request
 from models.text.queries import Query
-from tests.clusters import actors, eventually, running
+from tests.processes.clusters import actors, running
+from tests.processes.waiting import eventually
 from training.report import measurements
 
 ACTORS = (1, 2, 4)

@@ -17,8 +17,9 @@ from typing import Any
 from benchmarks import machine
 from index.catalog.catalog import Catalog
 from index.database.storage import Storage
-from tests.clusters import eventually, running
-from tests.servers import server
+from tests.processes.clusters import running
+from tests.processes.servers import server
+from tests.processes.waiting import eventually
 from training.report import measurements
 
 WAIT = 900.0  # seconds

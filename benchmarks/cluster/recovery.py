@@ -6,7 +6,8 @@ from typing import Any
 
 from index.cluster.merged import ShardedIndex
 from index.search.requests import Request
-from tests.clusters import actors, eventually, kill
+from tests.processes.clusters import actors, kill
+from tests.processes.waiting import eventually
 
 WAIT = 900.0  # seconds
 

@@ -36,7 +36,7 @@ from index.catalog.edits import Change, ItemSelection
 from index.items import Collection, Entry
 from index.segments import follower_process as following
 from models.types import FragmentBag, Span
-from tests.servers import server
+from tests.processes.servers import server
 from training.report import measurements
 
 WORDS = 10  # of a title

@@ -4,7 +4,8 @@
 
 Of the W content words of a text, x_w is the BM25F frequency of a word in the item's fields
 (index.documents.bm25): its term is 1 for a word that a field of mean length has once, and no more
-than that counts. So a photo that has all words somewhere gains NAMED, as log odds.
+than that counts. So a photo that has all words somewhere gains NAMED, as log odds. A colour counts
+only where the word behind it is named, too: the title "Oranges" says nothing of an orange flower.
 """
 
 from __future__ import annotations
@@ -41,6 +42,13 @@ EMPTY = frozenset(
     {
         *("image", "images", "photo", "photos", "picture", "pictures", "jpg", "jpeg"),
         *("camera", "dcim", "download", "downloads", "roll", "upload", "uploads"),
+    }
+)
+# The basic terms for colours (Berlin & Kay 1969).
+COLOURS = frozenset(
+    {
+        *("black", "white", "red", "green", "yellow", "blue"),
+        *("brown", "purple", "pink", "orange", "grey", "gray"),
     }
 )
 
@@ -84,7 +92,15 @@ class PhotoWords:
         most = [max(map(lexical.idf, word.alternatives), default=0.0) or 1.0 for word in words]
         frequent = (SATURATION + 1) * gains / np.array(most, np.float32).reshape(-1, 1)
         shares: Floats = np.minimum(frequent, 1).astype(np.float32)
+        for number in reversed(range(len(words) - 1)):  # of "red orange dress" the last one first
+            if self._qualifies(words[number], words[number + 1]):
+                shares[number, shares[number + 1] == 0] = 0
         return shares
+
+    def _qualifies(self, word: QueryWord, following: QueryWord) -> bool:
+        """Return whether a word is the colour of the following one."""
+        adjacent = self.text[word.end : following.start].isspace()
+        return adjacent and self.cut(word).lower() in COLOURS
 
     @cached_property
     def _weights(self) -> dict[str, float]:

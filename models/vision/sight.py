@@ -23,7 +23,8 @@ class RegionSight(Sight):
 
     `boxes` names the boxes, see models.vision.proposals: "frame" is the whole photo alone. With
     `crop` each box is cut out and seen alone. With `tuned` the CNN trains as well, from the stage
-    `first_tuned` on, see models.vision.lite. A trained or tuned CNN is in checkpoints, others in packages.
+    `first_tuned` on, see models.vision.lite. A trained or tuned CNN is in checkpoints, others in
+    packages.
     """
 
     def __init__(

@@ -20,7 +20,7 @@ from app.http.server import OPTIONS
 from app.main import create_app
 from app.settings import Settings
 from tests import shops
-from tests.listening import listen
+from tests.processes.listening import listen
 from tests.stored_items import put
 
 CHROMIUM = Path("/usr/bin/chromium")
@@ -173,6 +173,15 @@ def watched_page(browser, site, **form) -> Iterator[SimpleNamespace]:
     assert [url for url in asked if not url.startswith((site, f"blob:{site}"))] == []
     # A refused request is logged by the browser itself; the page's own mistakes are not excused.
     assert [line for line in wrong if "Failed to load resource" not in line] == []
+
+
+@pytest.fixture
+def receiver() -> Iterator[Any]:
+    """A receiver of webhooks."""
+    from tests.outside.receivers import receive
+
+    with receive() as listening:
+        yield listening
 
 
 @pytest.fixture

@@ -37,9 +37,14 @@ WORDS = {
     "bananas": "bananas",
     "pineapple": "pineapples",
     "a bunch of bananas": "bananas",
+    "an astronaut": "astronaut",
+    "a woman in an orange space suit": "astronaut",
+    "a rocket at night": "rocket",
+    "a red coffee cup on a table": "coffee",
+    "stars and galaxies": "hubble_deep_field",
 }
 # Texts whose photo the shipped matcher does not find first: its card says so.
-MISSED = ("astronaut", "a bunch of bananas")
+MISSED = ("a woman in an orange space suit", "a rocket at night")
 QUERIES = {example.text: example.id for example in PHOTOS.examples()} | WORDS
 PRODUCTS = demos.ALL["products"]
 
@@ -142,7 +147,7 @@ def test_the_light_matcher_answers_most_examples(tmp_path: Path) -> None:
             for example in PHOTOS.examples()
         }
     hits = {right: answer["hits"][0] for right, answer in answers.items()}
-    assert sum(hit["id"] == right for right, hit in hits.items()) >= 18  # of 20
+    assert sum(hit["id"] == right for right, hit in hits.items()) >= 18  # of 19
     assert all(0 < hit["probability"] < 1 for hit in hits.values())
 
 

@@ -96,8 +96,8 @@ def test_page_and_reference_load_from_this_host_alone(client: TestClient) -> Non
 def test_every_answer_keeps_browsers_from_guessing(client: TestClient) -> None:
     for path in ("/", "/healthz", "/nothing", "/openapi.json"):
         headers = client.get(path).headers
-        assert headers["x-content-type-options"] == "nosniff"
-        assert "access-control-allow-origin" not in headers
+        assert headers["x-content-type-options"] == "nosniff", path
+        assert "access-control-allow-origin" not in headers, path
 
 
 FRAMED = """/ /docs /docs?a=b /docs/ /docs/viewer/swagger-ui.css /main.js /nothing /items /items/red

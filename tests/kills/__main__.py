@@ -24,7 +24,7 @@ from models import checkpoint
 from models.matcher import Config, TowerOptions, TwoTowerMatcher
 from tests.kills.rounds import SHARES, Rounds
 from tests.kills.service import Site
-from tests.servers import server
+from tests.processes.servers import server
 
 
 def matchers(folder: Path) -> list[Path]:

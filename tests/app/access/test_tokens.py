@@ -238,7 +238,7 @@ def test_scopes_are_divided_by_spaces_and_other_texts_are_not(
     assert get(TestClient(create_app(chosen, engine)), token)[0] == 403
 
 
-def test_the_audit_and_the_log_name_the_user(
+def test_the_audit_names_the_user_and_not_the_token(
     service: TestClient, issuer: Issuer, chosen: Settings
 ) -> None:
     token = issuer.issue(groups=["tessera-write"])
@@ -250,11 +250,15 @@ def test_the_audit_and_the_log_name_the_user(
 
 
 def test_clocks_may_differ_a_little(service: TestClient, issuer: Issuer) -> None:
-    assert get(service, issuer.issue(exp=int(time.time()) - 10))[0] == 200
+    now = int(time.time())
+    assert get(service, issuer.issue(exp=now - 10))[0] == 200
+    assert get(service, issuer.issue(nbf=now + 10))[0] == 200
+    for claims in ({"exp": now - 60}, {"nbf": now + 60}):
+        assert get(service, issuer.issue(**claims))[0] == 401
 
 
 @pytest.mark.parametrize(
-    ("chosen_", "mistake"),
+    ("given", "mistake"),
     [
         ({"oidc_issuer": "https://a.example"}, "TESSERA_OIDC_ISSUER needs TESSERA_OIDC_AUDIENCE"),
         ({"oidc_audience": "t"}, "TESSERA_OIDC_AUDIENCE needs TESSERA_OIDC_ISSUER"),
@@ -277,10 +281,10 @@ def test_clocks_may_differ_a_little(service: TestClient, issuer: Issuer) -> None
     ],
 )
 def test_settings_that_contradict_each_other_are_refused(
-    settings: Settings, chosen_: dict[str, Any], mistake: str
+    settings: Settings, given: dict[str, Any], mistake: str
 ) -> None:
     with pytest.raises(ValueError, match=mistake):
-        create_app(settings.model_copy(update=chosen_))
+        create_app(settings.model_copy(update=given))
 
 
 def test_users_are_enough_for_an_address_that_others_reach(settings: Settings) -> None:

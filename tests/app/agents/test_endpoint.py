@@ -25,7 +25,7 @@ from app.http.server import OPTIONS
 from app.main import create_app
 from app.roles import Role
 from app.settings import Settings
-from tests.listening import listen
+from tests.processes.listening import listen
 from tests.stored_items import put
 
 if TYPE_CHECKING:

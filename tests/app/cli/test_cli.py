@@ -61,6 +61,28 @@ def test_commands_warn_of_former_names_of_settings(
     assert output.startswith("warning: TESSERA_ENGINE is now TESSERA_INFERENCE: rename it")
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "mistake"),
+    [
+        ("TESSERA_WEBHOOKS", "all", "Input should be 'public', 'any' or 'none'"),
+        ("TESSERA_USER_ROLES", "readers", "it is written as JSON"),
+    ],
+)
+def test_a_setting_of_another_kind_is_named(
+    command: Callable[..., tuple[int, str]],
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    value: str,
+    mistake: str,
+) -> None:
+    monkeypatch.setenv(name, value)
+    code, output = command("search", "red")
+    assert code == 2
+    plain = " ".join(output.replace("│", " ").split())
+    assert name.removeprefix("TESSERA_").lower() in plain.lower()
+    assert mistake in plain
+
+
 def test_indexed_photos_are_found_with_reasons(
     command: Callable[..., tuple[int, str]], photos: Path
 ) -> None:

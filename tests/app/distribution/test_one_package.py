@@ -71,8 +71,16 @@ def run(*command: str | Path, folder: Path, **environment: str) -> str:
 
 @pytest.mark.system
 @pytest.mark.timeout(900)
+@pytest.mark.parametrize(
+    "kernels",
+    [
+        # Scores of one photo need no kernel, which takes long to compile.
+        pytest.param({"NUMBA_DISABLE_JIT": "1"}, id="kernels not compiled"),
+        pytest.param({}, id="kernels compiled", marks=pytest.mark.slow),
+    ],
+)
 def test_the_wheel_works_in_a_process_with_other_packages_of_the_rooms_names(
-    tmp_path: Path,
+    tmp_path: Path, kernels: dict[str, str]
 ) -> None:
     pip = (sys.executable, "-m", "pip")
     quickly = ("--no-build-isolation", "--config-settings=--build-option=--compression=stored")
@@ -96,6 +104,5 @@ def test_the_wheel_works_in_a_process_with_other_packages_of_the_rooms_names(
     folder = tmp_path / "mine"
     assert "index" in run(environment / "bin" / "tessera", "--help", folder=folder)
     script = OTHERS.replace("PHOTO", json.dumps(str(PHOTO)))
-    # Scores of one photo need no kernel, which takes long to compile.
-    told = run(python, "-c", script, folder=folder, NUMBA_DISABLE_JIT="1")
-    assert told.splitlines() == ["['stored']", "['cup']"]
+    answers = run(python, "-c", script, folder=folder, **kernels)
+    assert answers.splitlines() == ["['stored']", "['cup']"]

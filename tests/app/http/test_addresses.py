@@ -13,8 +13,8 @@ from app.engine.engine import Engine
 from app.http.server import OPTIONS
 from app.main import create_app
 from app.settings import Settings
-from tests.listening import listen
 from tests.outside.proxies import cut_off
+from tests.processes.listening import listen
 from tests.stored_items import put
 
 Png = Callable[..., bytes]

@@ -130,6 +130,28 @@ def test_body_of_another_kind_is_refused(client: TestClient) -> None:
 
 
 @pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("PUT", "/collections/shop"),
+        ("GET", "/items"),
+        ("DELETE", "/items/a"),
+        ("POST", "/snapshots"),
+    ],
+)
+def test_body_that_would_be_passed_over_is_refused(
+    client: TestClient, method: str, path: str
+) -> None:
+    client.put("/items/a", json={"sentences": ["red"]})
+    for content in (b'{"language": "de"}', iter([b"{}"])):
+        json = {"content-type": "application/json"}
+        answer = client.request(method, path, content=content, headers=json)
+        check(answer, 422, f"{method} {path} takes no body")
+    assert client.get("/collections/shop").status_code == 404
+    assert client.get("/items/a").status_code == 200
+    assert client.request(method, path, json={}).status_code < 300
+
+
+@pytest.mark.parametrize(
     ("method", "path", "takes"),
     [
         ("DELETE", "/items/a?colection=b", "it takes collection"),

@@ -56,6 +56,7 @@ def checked() -> list[Any]:
 def send(app: FastAPI, method: str, path: str, checked: list[Any], requests: int) -> None:
     """Send generated requests to an operation, and check its answers."""
     import schemathesis
+    from schemathesis.python import asgi
 
     operation = schemathesis.openapi.from_asgi("/openapi.json", app)[path][method]
     unhurried = list(HealthCheck)
@@ -66,7 +67,10 @@ def send(app: FastAPI, method: str, path: str, checked: list[Any], requests: int
         headers = {"Authorization": f"Bearer {KEY}"}
         case.call_and_validate(checks=checked, headers=headers, timeout=WAIT)
 
-    answer()
+    try:
+        answer()
+    finally:
+        asgi.shutdown_lifespans()  # else it serves until the process ends
 
 
 @pytest.mark.system

@@ -19,7 +19,7 @@ from app.http import server
 from app.http.lanes import check_share
 from app.main import create_app
 from app.settings import Settings
-from tests.listening import listen
+from tests.processes.listening import listen
 
 GET = b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n"
 CLOSE = (b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")

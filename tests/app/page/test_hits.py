@@ -2,6 +2,8 @@
 
 import pytest
 
+from tests.processes.waiting import eventually
+
 
 def test_a_query_shows_every_photo_best_first_and_what_each_phrase_gave(page, search):
     search(page, "cat log")
@@ -219,7 +221,7 @@ def test_lists_show_thumbnails_and_the_viewer_the_stored_photo(page, search):
     search(page, "cat log")
     first = page.locator(".hit img").first
     assert all(f"size={size}" in first.get_attribute("srcset") for size in ("small", "medium"))
-    page.wait_for_function("document.querySelector('.hit img').currentSrc.includes('size=')")
+    eventually(lambda: "size=" in first.evaluate("image => image.currentSrc"), 60)
     page.locator(".hit .title button").first.click()
     shown = page.locator("dialog img").first
     assert "size=" not in shown.get_attribute("src")

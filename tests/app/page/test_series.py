@@ -18,7 +18,7 @@ from app.imports.storing import import_sources
 from app.main import create_app
 from app.settings import Settings
 from tests.app.conftest import CAT
-from tests.listening import listen
+from tests.processes.listening import listen
 
 
 @pytest.fixture(scope="module")

@@ -9,6 +9,7 @@ import pytest
 from app.engine.engine import Engine
 from app.main import create_app
 from app.settings import Settings
+from tests.processes.waiting import eventually
 
 
 @pytest.fixture
@@ -95,11 +96,9 @@ def test_the_rail_jumps_to_a_month_and_newer_photos_follow(
 def test_a_month_that_is_shown_is_scrolled_to(timeline: Any) -> None:
     rail = timeline.get_by_role("slider", name="Go to a month")
     rail.fill("10")
-    timeline.wait_for_function("window.scrollY > 0")
+    eventually(lambda: timeline.evaluate("window.scrollY") > 0, 60)
     assert "from=" not in timeline.url
-    timeline.wait_for_function(
-        "document.querySelector('#rail input').ariaValueText !== 'June 2021'"
-    )
+    eventually(lambda: rail.get_attribute("aria-valuetext") != "June 2021", 60)
 
 
 def test_few_photos_have_no_rail_and_undated_ones_no_filters(page: Any, settled: Any) -> None:

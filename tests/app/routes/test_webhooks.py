@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
 import threading
-import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any, cast
@@ -25,7 +25,8 @@ from index.database import webhooks
 from index.database.errors import Busy
 from index.items import Replaced
 from tests.catalogs import Catalogs
-from tests.outside.receivers import Receiver, receive
+from tests.outside.receivers import Receiver
+from tests.processes.waiting import eventually
 
 HOOKS = "/collections/shop/webhooks"
 NDJSON = {"content-type": "application/x-ndjson"}
@@ -33,13 +34,7 @@ LINES = '{"id": "a", "sentences": ["a red bus"]}\n{"id": "b"}\n'
 
 
 @pytest.fixture
-def receiver() -> Iterator[Receiver]:
-    with receive() as listening:
-        yield listening
-
-
-@pytest.fixture
-def told(settings: Settings, engine: Engine) -> Iterator[TestClient]:
+def delivering(settings: Settings, engine: Engine) -> Iterator[TestClient]:
     """A service with webhooks to any address."""
     reaching = settings.model_copy(update={"webhooks": "any"})
     with TestClient(create_app(reaching, engine), raise_server_exceptions=False) as client:
@@ -61,23 +56,31 @@ def import_lines(client: TestClient, lines: str = LINES) -> list[dict[str, Any]]
 
 def wait_for(client: TestClient, holds: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
     """The one webhook once something holds of it."""
-    for _ in range(3_000):
-        hook = client.get(HOOKS).json()["webhooks"][0]
-        if holds(hook):
-            return dict(hook)
-        time.sleep(0.01)
-    raise AssertionError(hook)
+
+    def show() -> dict[str, Any]:
+        return dict(client.get(HOOKS).json()["webhooks"][0])
+
+    eventually(lambda: holds(show()), 60, every=0.01)
+    return show()
 
 
-def test_a_finished_import_is_told_signed(told: TestClient, receiver: Receiver) -> None:
-    hook = add(told, receiver.url)
-    assert [line["status"] for line in import_lines(told)] == ["stored", "refused"]
+class Sending:
+    """A client in the middle of its lines."""
+
+    async def stream(self) -> AsyncIterator[bytes]:
+        yield LINES.encode()
+        await asyncio.Event().wait()
+
+
+def test_a_finished_import_is_told_signed(delivering: TestClient, receiver: Receiver) -> None:
+    hook = add(delivering, receiver.url)
+    assert [line["status"] for line in import_lines(delivering)] == ["stored", "refused"]
     message, content = receiver.take(hook["secret"])
     assert message.startswith("msg_")
     assert content["type"] == "import.finished"
     assert content["data"]["collection"] == "shop"
     assert content["data"]["counts"] == {"stored": 1, "refused": 1}
-    shown = wait_for(told, lambda hook: hook["last"] is not None)
+    shown = wait_for(delivering, lambda hook: hook["last"] is not None)
     assert "secret" not in shown
     assert shown["last"] | {"time": ""} == {
         "id": message,
@@ -91,16 +94,16 @@ def test_a_finished_import_is_told_signed(told: TestClient, receiver: Receiver) 
 
 
 def test_an_import_that_breaks_off_is_told_as_failed(
-    told: TestClient, engine: Engine, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+    delivering: TestClient, engine: Engine, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    hook = add(told, receiver.url, events=["import.failed"])
-    import_lines(told)  # which is finished
+    hook = add(delivering, receiver.url, events=["import.failed"])
+    import_lines(delivering)  # which is finished
 
     def refuse(*_: object) -> None:
         raise Replaced("collection 'shop' is not the one that it was when this began")
 
     monkeypatch.setattr(engine.catalog.names, "check", refuse)
-    import_lines(told)
+    import_lines(delivering)
     content = receiver.take(hook["secret"])[1]
     assert (content["type"], content["data"]["counts"]) == ("import.failed", {"refused": 2})
     assert content["data"]["reason"].startswith("collection 'shop' is not the one")
@@ -108,29 +111,31 @@ def test_an_import_that_breaks_off_is_told_as_failed(
 
 
 def test_a_failure_is_tried_again_with_the_same_id(
-    told: TestClient, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+    delivering: TestClient, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(deliverer, "SCHEDULE", (0, 0, 86_400))
     monkeypatch.setattr(deliverer, "POLLED", 0.05)
     receiver.statuses = [500, 429, 302]
-    hook = add(told, receiver.url)
-    import_lines(told)
+    hook = add(delivering, receiver.url)
+    import_lines(delivering)
     messages = {receiver.take(hook["secret"])[0] for _ in range(3)}
     assert len(messages) == 1
-    shown = wait_for(told, lambda hook: hook["last"] and hook["last"]["attempts"] == 3)
+    shown = wait_for(delivering, lambda hook: hook["last"] and hook["last"]["attempts"] == 3)
     assert shown["waiting"] == 1
     assert (shown["last"]["status"], shown["last"]["detail"]) == ("failed", "answered 302")
 
 
-def test_a_receiver_that_is_gone_is_told_nothing_more(told: TestClient, receiver: Receiver) -> None:
+def test_a_receiver_that_is_gone_is_told_nothing_more(
+    delivering: TestClient, receiver: Receiver
+) -> None:
     receiver.statuses = [410]
-    hook = add(told, receiver.url)
-    import_lines(told)
+    hook = add(delivering, receiver.url)
+    import_lines(delivering)
     receiver.take(hook["secret"])
-    shown = wait_for(told, lambda hook: not hook["enabled"])
+    shown = wait_for(delivering, lambda hook: not hook["enabled"])
     assert (shown["last"]["status"], shown["waiting"], shown["lost"]) == ("given_up", 0, 1)
-    import_lines(told)
-    assert told.get(HOOKS).json()["webhooks"][0]["waiting"] == 0
+    import_lines(delivering)
+    assert delivering.get(HOOKS).json()["webhooks"][0]["waiting"] == 0
 
 
 def test_what_is_due_is_delivered_by_the_next_service(
@@ -152,15 +157,15 @@ def test_what_is_due_is_delivered_by_the_next_service(
 
 
 def test_an_import_whose_webhooks_cannot_be_told_says_so(
-    told: TestClient, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+    delivering: TestClient, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    add(told, receiver.url)
+    add(delivering, receiver.url)
 
     def refuse(*_: object) -> None:
         raise Busy("another process is writing")
 
     monkeypatch.setattr(webhooks, "enqueue", refuse)
-    last = import_lines(told)[-1]
+    last = import_lines(delivering)[-1]
     assert (last["line"], last["status"]) == (3, "refused")
     assert last["reason"].startswith("webhooks are not told: another process is writing")
 
@@ -184,14 +189,24 @@ def test_other_services_of_this_network_are_refused_by_default(client: TestClien
 
 
 def test_a_name_of_this_network_is_refused_when_it_is_posted_to(
-    client: TestClient, receiver: Receiver
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its addresses are known only then, and may have changed."""
+    asked: list[str] = []
+
+    def resolve(host: str, *_: Any, **__: Any) -> list[Any]:
+        asked.append(host)
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", 443))]
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
     client.put("/collections/shop")
-    add(client, "https://shop.invalid/hook")
+    add(client, "https://shop.example/hook")
+    assert asked == []
     import_lines(client)
     shown = wait_for(client, lambda hook: hook["last"] is not None)
     assert shown["last"]["status"] == "failed"
+    assert "'shop.example' is not an address of the public internet" in shown["last"]["detail"]
+    assert asked == ["shop.example"]
 
 
 @pytest.mark.parametrize(
@@ -241,9 +256,9 @@ def test_they_may_be_switched_off(settings: Settings, engine: Engine) -> None:
 
 
 def test_snapshots_have_webhooks_with_their_secrets(
-    told: TestClient, engine: Engine, catalogs: Catalogs, tmp_path: Path
+    delivering: TestClient, engine: Engine, catalogs: Catalogs, tmp_path: Path
 ) -> None:
-    hook = add(told, "https://shop.example/a")
+    hook = add(delivering, "https://shop.example/a")
     file = tmp_path / "a.tar"
     backup.snapshot(engine.catalog, file, lambda *_: None)
     (tmp_path / "new").mkdir()
@@ -255,19 +270,12 @@ def test_snapshots_have_webhooks_with_their_secrets(
 
 
 def test_an_import_whose_answer_is_cut_off_is_told_as_failed(
-    told: TestClient, engine: Engine, receiver: Receiver
+    delivering: TestClient, engine: Engine, receiver: Receiver
 ) -> None:
-    hook = add(told, receiver.url)
-    state: Any = told.app.state  # type: ignore[attr-defined]  # of FastAPI
+    hook = add(delivering, receiver.url)
+    state: Any = delivering.app.state  # type: ignore[attr-defined]  # of FastAPI
     home = engine.open("shop")
     work = Import(engine, state.lanes, state.decoders, refuse, state.settings, "shop", home)
-
-    class Sending:
-        """A client in the middle of its lines."""
-
-        async def stream(self) -> AsyncIterator[bytes]:
-            yield LINES.encode()
-            await asyncio.Event().wait()
 
     async def break_off() -> None:
         answer = work.announce(state.deliverer, cast("Request", Sending()))
@@ -282,26 +290,21 @@ def test_an_import_whose_answer_is_cut_off_is_told_as_failed(
 
 
 def test_a_cancelled_import_keeps_no_other_request_waiting(
-    told: TestClient, engine: Engine, receiver: Receiver
+    delivering: TestClient, engine: Engine, receiver: Receiver
 ) -> None:
     """Its announcement waits for the database on a thread."""
-    add(told, receiver.url)
-    state: Any = told.app.state  # type: ignore[attr-defined]  # of FastAPI
+    add(delivering, receiver.url)
+    state: Any = delivering.app.state  # type: ignore[attr-defined]  # of FastAPI
     home = engine.open("shop")
     work = Import(engine, state.lanes, state.decoders, refuse, state.settings, "shop", home)
     began, released = threading.Event(), threading.Event()
 
+    answered: list[bool] = []
+
     def store(*_: object) -> None:
         began.set()
-        assert released.wait(10)
+        answered.append(released.wait(10))
         raise Busy("another process is writing")
-
-    class Sending:
-        """A client in the middle of its lines."""
-
-        async def stream(self) -> AsyncIterator[bytes]:
-            yield LINES.encode()
-            await asyncio.Event().wait()
 
     async def read(cut: asyncio.Event) -> None:
         async for _ in work.announce(state.deliverer, cast("Request", Sending())):
@@ -313,8 +316,9 @@ def test_a_cancelled_import_keeps_no_other_request_waiting(
         await cut.wait()
         reading.cancel()
         await asyncio.sleep(0)
-        while not began.is_set():
-            await asyncio.sleep(0.01)
+        async with asyncio.timeout(60):
+            while not began.is_set():
+                await asyncio.sleep(0.01)
         released.set()  # by the same loop
         with pytest.raises(asyncio.CancelledError):
             await reading
@@ -322,3 +326,4 @@ def test_a_cancelled_import_keeps_no_other_request_waiting(
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(webhooks, "enqueue", store)
         asyncio.run(cancel())
+    assert answered == [True], "the loop went on while it waited"

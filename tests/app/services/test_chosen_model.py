@@ -25,8 +25,8 @@ from app.settings import Settings
 from index.catalog.catalog import Catalog
 from models import header
 from tests import encoders
-from tests.clusters import eventually
 from tests.outside.hub import serve_hub
+from tests.processes.waiting import eventually
 from tests.stored_items import put
 
 NAME, STARTING = "google/tips", 900.0

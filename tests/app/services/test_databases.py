@@ -19,7 +19,7 @@ from app.engine.engine import Engine
 from app.main import create_app
 from index.catalog.catalog import Catalog
 from index.database.storage import Storage
-from tests.hosts import Host
+from tests.processes.hosts import Host
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import pytest
 from app.cli.listening import FILES, fit_connections
 from app.http.server import options
 from app.settings import Settings
-from tests.hosts import Host
+from tests.processes.hosts import Host
 
 FEW = 96
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from models import checkpoint
-from tests import servers
 from tests.kills.__main__ import matchers, run
+from tests.processes import servers
 
 
 @pytest.mark.slow

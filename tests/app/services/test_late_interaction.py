@@ -72,7 +72,9 @@ def test_every_kind_of_search_answers(client, png):
     ):
         answer = client.post("/search/image", json=sent)
         assert answer.status_code == 200, answer.text
-        for hit in answer.json()["hits"]:
+        hits = answer.json()["hits"]
+        assert hits
+        for hit in hits:
             added = sum(link["similarity"] for link in hit["links"])
             assert added == pytest.approx(hit["score"], abs=1e-2)
     answer = client.post("/search/regions", json={"text": "a red dog"})

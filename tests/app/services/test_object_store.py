@@ -19,7 +19,7 @@ from index.catalog.catalog import Catalog
 from index.catalog.object_store import ObjectPictures
 from index.catalog.pictures import name_of
 from index.database.storage import Storage
-from tests.hosts import Host
+from tests.processes.hosts import Host
 
 AWAY = "urn:tessera:problem:picture-store-away"
 NO_ONE = "http://127.0.0.1:9"

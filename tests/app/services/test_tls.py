@@ -15,7 +15,7 @@ from app.engine.engine import Engine
 from app.http.server import OPTIONS
 from app.main import create_app
 from app.settings import Settings
-from tests.listening import listen
+from tests.processes.listening import listen
 
 OPENSSL = shutil.which("openssl")
 MAKE = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=localhost"

@@ -21,7 +21,7 @@ from app.engine.engine import Engine
 from app.http.server import OPTIONS
 from app.main import create_app
 from app.settings import Settings
-from tests.listening import listen
+from tests.processes.listening import listen
 
 pytestmark = [pytest.mark.system, pytest.mark.timeout(600)]  # npm may have to install first
 ROOT = Path(__file__).parent.parent.parent.parent

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.clusters import eventually
 from tests.outside.receivers import receive
-from tests.sites import Site
+from tests.processes.sites import Site
+from tests.processes.waiting import eventually
 
 
 @pytest.mark.system

@@ -18,8 +18,10 @@ from app.webhooks.deliverer import Deliverer
 from app.webhooks.posting import Poster, PostResult
 from index.catalog.catalog import Catalog
 from index.database import webhooks
+from index.database.errors import Busy
 from index.database.storage import Storage
 from index.database.webhook_rows import Delivery, Webhook
+from tests.processes.waiting import eventually
 
 
 @pytest.fixture
@@ -61,8 +63,7 @@ def test_nothing_is_posted_once_it_closes(
         assert slow.posted.acquire(timeout=60)
     ending = threading.Thread(target=work.close)
     ending.start()
-    while not work._ended.is_set():
-        time.sleep(0.01)
+    assert work._ended.wait(60)
     slow.may.set()
     ending.join(60)
     assert not ending.is_alive()
@@ -88,3 +89,25 @@ def test_it_closes_in_time_while_receivers_are_slow(
     slow.may.set()
     assert ended
     ending.join(60)
+
+
+def test_a_database_that_is_away_is_told_once(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(deliverer, "FIRST", 0.0)
+    monkeypatch.setattr(deliverer, "POLLED", 0.0)
+    looks: list[str] = []
+
+    def find() -> None:
+        looks.append("")
+        if len(looks) < 5:
+            raise Busy("another process is writing")
+
+    with closing(Deliverer(find, cast("Poster", Slow()))) as work:
+        work.start()
+        eventually(lambda: len(looks) > 6, 60)
+    of_webhooks = [record for record in caplog.records if record.name == "tessera.webhooks"]
+    assert [record.getMessage() for record in of_webhooks] == [
+        "webhooks wait: Busy: another process is writing",
+        "webhooks go on",
+    ]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hmac
 import socket
 from base64 import b64decode, b64encode
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -16,18 +15,12 @@ import pytest
 from app.webhooks.deliverer import SCHEDULE, choose_wait, judge
 from app.webhooks.posting import Poster, PostResult, make_secret, sign
 from index.database.webhook_rows import Delivery, Webhook
-from tests.outside.receivers import Receiver, receive
+from tests.outside.receivers import Receiver
 
 SECRET = make_secret()
 HOOK = Webhook("h", "shop", "https://shop.example/a", ("import.finished",), SECRET, 1.0)
 DELIVERY = Delivery("msg_a", "h", "import.finished", '{"type":"import.finished","ü":1}', 1.0)
 NOW = datetime(2026, 11, 26, 12, 0, 0, 900_000, tzinfo=UTC)
-
-
-@pytest.fixture
-def receiver() -> Iterator[Receiver]:
-    with receive() as listening:
-        yield listening
 
 
 def test_a_signature_is_the_hmac_of_id_time_and_body() -> None:
@@ -84,6 +77,7 @@ def test_attempts_are_those_of_standard_webhooks() -> None:
     assert statuses == ["failed"] * 9 + ["given_up"]
     assert judge(PostResult(410, "answered 410"), 1) == "given_up"
     assert judge(PostResult(204, "answered 204"), 10) == "delivered"
+    assert SCHEDULE == (5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400)
     for attempt, seconds in enumerate(SCHEDULE, start=1):
         assert seconds <= choose_wait(attempt, 0.0) <= seconds * 1.1
     assert choose_wait(1, 600.0) == 600.0, "as the receiver asks"

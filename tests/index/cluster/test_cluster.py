@@ -17,8 +17,9 @@ from index.database.storage import Storage
 from index.search.index import Index
 from index.search.requests import Request
 from models.text.queries import Query
-from tests.clusters import actors, eventually, kill, running
 from tests.index.searches import CALIBRATION, pages, requests_of, stored
+from tests.processes.clusters import actors, kill, running
+from tests.processes.waiting import eventually
 
 pytestmark = [pytest.mark.cluster, pytest.mark.filterwarnings("ignore::ResourceWarning")]
 STARTING = 240.0  # seconds, of a machine that does other work too

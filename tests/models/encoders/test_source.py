@@ -74,7 +74,8 @@ def test_pickles_are_refused(folder):
     [
         (
             {"model_type": "blip"},
-            "is a 'blip'; Tessera explains clip, colmodernvbert, colpali, colqwen2",
+            "is a 'blip'; Tessera explains clip, colmodernvbert, colpali, colqwen2, "
+            "siglip, siglip2, tipsv2",
         ),
         ({"model_type": "x", "auto_map": {}}, "run code of its own; Tessera runs none"),
     ],

@@ -74,6 +74,27 @@ def test_names_alone_are_found(photos: TestClient, text: str, first: str) -> Non
     assert ids(ask(photos, text=text))[0] == first
 
 
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("an orange flower", []),
+        ("Orange flowers", []),
+        ("an orange", ["orange"]),
+        ("orange, flower", ["orange"]),
+        ("orange and blue", ["orange"]),
+        ("a bright orange juice", ["orange", "juice"]),
+        ("lime juice", ["juice"]),
+        ("oranges flower", ["oranges"]),
+    ],
+)
+def test_a_colour_counts_where_its_thing_is_named(
+    photos: TestClient, text: str, named: list[str]
+) -> None:
+    photos.patch("/items/c", json={"metadata": {"title": "Oranges and their juice"}})
+    hits = {hit["id"]: hit for hit in ask(photos, text=text)["hits"]}
+    assert [part["word"] for part in hits["c"]["words"]] == named
+
+
 def test_negated_words_are_not_looked_up(photos: TestClient) -> None:
     answer = ask(photos, text="red without Lisbon")
     assert all(part["word"] != "Lisbon" for hit in answer["hits"] for part in hit["words"])

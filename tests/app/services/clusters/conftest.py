@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from app.engine.engine import Engine
-from tests.clusters import running
-from tests.sites import COLOURS, Site
+from tests.processes.clusters import running
+from tests.processes.sites import COLOURS, Site
 
 
 @pytest.fixture(scope="module")

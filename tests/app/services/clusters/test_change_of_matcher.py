@@ -14,9 +14,10 @@ import pytest
 from app.engine.engine import Engine
 from app.imports import folder, storing
 from index.search.requests import Request
-from tests.clusters import actors, eventually, kill
 from tests.kills.__main__ import matchers
-from tests.sites import STARTING
+from tests.processes.clusters import actors, kill
+from tests.processes.sites import STARTING
+from tests.processes.waiting import eventually
 
 pytestmark = [pytest.mark.cluster, pytest.mark.filterwarnings("ignore::ResourceWarning")]
 TEXT = "red blue"

@@ -14,8 +14,9 @@ from app.cli import app as command
 from app.engine.engine import Engine
 from app.imports import folder, storing
 from index.search.requests import Request
-from tests.clusters import eventually, kill
-from tests.sites import STARTING
+from tests.processes.clusters import kill
+from tests.processes.sites import STARTING
+from tests.processes.waiting import eventually
 
 pytestmark = [pytest.mark.cluster, pytest.mark.filterwarnings("ignore::ResourceWarning")]
 WANTED = {f"photos/{number:02}.png" for number in range(40)}

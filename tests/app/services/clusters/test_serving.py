@@ -9,8 +9,8 @@ import httpx2 as httpx
 import pytest
 
 from app.engine.engine import Engine
-from tests.clusters import actors, kill
-from tests.sites import COLOURS, STARTING
+from tests.processes.clusters import actors, kill
+from tests.processes.sites import COLOURS, STARTING
 
 pytestmark = [pytest.mark.cluster, pytest.mark.filterwarnings("ignore::ResourceWarning")]
 

@@ -90,7 +90,7 @@ def test_a_portuguese_article_negates_nothing() -> None:
     assert search(documents, "bolsa no ombro")[0] == "Bolsa no ombro"
 
 
-def test_a_named_lack_is_no_hit_for_the_thing() -> None:
+def test_a_named_lack_comes_last_and_is_kept_by_a_minus() -> None:
     documents = documents_of("de", "Joghurt mit Zucker", "Joghurt ohne Zucker")
     assert search(documents, "Zucker") == ["Joghurt mit Zucker", "Joghurt ohne Zucker"]
     assert search(documents, "Joghurt -Zucker") == ["Joghurt ohne Zucker"]
@@ -102,7 +102,7 @@ def test_long_misspelt_words_are_corrected() -> None:
     assert search(documents, "Hose") == []
 
 
-def test_every_language_of_the_list_stems_and_english_stays_as_it_is() -> None:
+def test_every_language_of_the_list_leaves_names_of_models_as_they_are() -> None:
     for code in NAMES:
         language = find_language(code)
         assert language.stem(language.fold("a1")) == "a1"

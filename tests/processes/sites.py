@@ -12,7 +12,7 @@ from typing import Any
 import httpx2 as httpx
 
 from app.settings import Settings
-from tests.clusters import eventually
+from tests.processes.waiting import eventually
 
 STARTING = 600.0  # seconds, of a machine that does other work too
 COMMAND = "import tessera; tessera.main()"  # as the installed command does
@@ -50,7 +50,7 @@ class Site:
             process = subprocess.Popen(  # noqa: S603 - our own command
                 [sys.executable, "-c", COMMAND, *arguments],
                 env=self._environment | more,
-                cwd=Path(__file__).parents[1],
+                cwd=Path(__file__).parents[2],
                 stderr=log,
                 start_new_session=True,
             )

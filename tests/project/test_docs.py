@@ -18,7 +18,7 @@ from app.settings_page import write_page
 from models import registry
 from training.runs import presets as inheritance
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 SETTINGS, COMMANDS_PAGE, TRAINING = (
     (ROOT / "docs" / name).read_text("utf-8")
     for name in ("use/settings.md", "use/commands.md", "research/training.md")

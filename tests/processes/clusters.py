@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import os
 import signal
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ray.cluster_utils import Cluster as Nodes
@@ -24,7 +23,7 @@ SYSTEM = {
     "health_check_failure_threshold": 4,
     "worker_niceness": 0,
 }
-SEARCHED_BY = Path(__file__).parents[1]
+SEARCHED_BY = Path(__file__).parents[2]
 
 
 @contextmanager
@@ -49,15 +48,6 @@ def running(nodes: int = 3, cpus: float = 4) -> Iterator[Nodes]:
         cluster.shutdown()
         os.environ.clear()
         os.environ.update(before)
-
-
-def eventually(true: Callable[[], Any], seconds: float, every: float = 0.05) -> float:
-    """Wait until something is true; the seconds it took."""
-    began = time.monotonic()
-    while not true():
-        assert time.monotonic() - began < seconds, f"not within {seconds} seconds"
-        time.sleep(every)
-    return time.monotonic() - began
 
 
 def kill(process: int) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 ROOMS = (
     *("app/*.py", "app/cli", "app/drawing", "app/imports", "app/schemas"),
     *("models/*.py", "models/captioners", "models/captions", "models/encoders"),

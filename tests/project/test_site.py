@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from tessera_client import Client
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 CONFIGURATION = tomllib.loads((ROOT / "zensical.toml").read_text("utf-8"))["project"]
 PAGES = [ROOT / "README.md", *ROOT.glob("docs/use/*.md"), *ROOT.glob("docs/research/*.md")]
 SMALL = '[project]\nsite_name = "small"\nnav = ["index.md"]\n'

@@ -12,7 +12,7 @@ import pytest
 
 from models import extras
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 DOCUMENTS = [*ROOT.glob("*.md"), *ROOT.glob("client/*.md"), *ROOT.glob("docs/**/*.md")]
 BLOCK = re.compile(r"^```(?:sh|bash|console)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 INSTALLING = re.compile(r"make (?:install|wheel)|uv |pip install")
