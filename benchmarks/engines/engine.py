@@ -54,7 +54,7 @@ class SearchEngine(Protocol):
 
 
 class EffortEngine(SearchEngine, Protocol):
-    """An engine whose searches may look at fewer or more candidates."""
+    """An engine with a choice of fewer or more candidates."""
 
     def try_hard(self, effort: float) -> None:
         """Search with an effort from now on."""

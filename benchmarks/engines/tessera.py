@@ -107,7 +107,7 @@ class Tessera:
         self.opened.index.start()
 
     def try_hard(self, effort: float) -> None:
-        """Take a share of the default's candidates from now on, in this process."""
+        """Take a share of the default's candidates from now on."""
         candidates.count_candidates = lambda *sizes: max(TOP, round(effort * DEFAULT(*sizes)))
 
     def search(self, query: Query, limit: int) -> Sequence[int]:

@@ -132,7 +132,7 @@ def during_ingest(setting: Setting) -> Numbers:
 
 
 def time_searches(opened: Opened, setting: Setting) -> Numbers:
-    """Quantiles of searches during the setting's seconds, and what the slowest wait for."""
+    """Quantiles of the setting's searches, and the waits of the slowest."""
     taken: list[tuple[float, float, float]] = []
     queries, end = setting.queries, time.monotonic() + setting.seconds
     while time.monotonic() < end:
@@ -158,7 +158,7 @@ def time_searches(opened: Opened, setting: Setting) -> Numbers:
 
 
 def time_in_queue() -> float:
-    """Seconds that this thread has been ready to run while others had the processors."""
+    """This thread's seconds in the queue for a processor."""
     queued = Path(f"/proc/self/task/{get_native_id()}/schedstat").read_text().split()[1]
     return int(queued) / 1e9
 

@@ -49,7 +49,7 @@ def race(
     best: TrueAnswers,
     efforts: Mapping[str, Sequence[float]] = EFFORTS,
 ) -> list[Row]:
-    """Ask every engine every query with every effort; return a row of each."""
+    """Ask every engine every query with every effort."""
     pairs = [(name, effort) for name in engines for effort in efforts[name]]
     rows: dict[tuple[str, float], Row] = {
         pair: {"engine": pair[0], "effort": pair[1], "clock": [], "processor": [], "recall": []}
@@ -71,13 +71,13 @@ def race(
 
 
 def quickest(rows: Sequence[Row], engine: str, recall: float) -> Row | None:
-    """The row of an engine's least effort with a recall; None without one."""
+    """The row of an engine's least effort with a recall."""
     enough = [row for row in rows if row["engine"] == engine and mean(row["recall"]) >= recall]
     return min(enough, key=lambda row: float(row["effort"]), default=None)
 
 
 def compare(rows: Sequence[Row], recall: float) -> list[str]:
-    """Cells of a table: both engines' efforts and times at a recall, and their ratios."""
+    """Cells of a table: both engines at a recall, and their ratios."""
     ours, theirs = (quickest(rows, name, recall) for name in ("tessera", "qdrant-two-stages"))
     cells = [f"≥ {recall:g}"]
     for row in (ours, theirs):
@@ -117,7 +117,7 @@ def tabulate(measured: Mapping[str, Any], kind: str) -> list[str]:
 
 
 def picture(raced: Sequence[Mapping[str, Any]]) -> str:
-    """Median milliseconds by the recall that is missed, as an SVG: a panel for each kind."""
+    """Median milliseconds by the recall missed, as an SVG."""
     panels: dict[str, dict[str, list[tuple[float, float]]]] = {}
     for kind in KINDS:
         curves = panels.setdefault(f"text → image, {kind}", {})
