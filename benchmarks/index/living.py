@@ -158,7 +158,7 @@ def time_searches(opened: Opened, setting: Setting) -> Numbers:
 
 
 def time_in_queue() -> float:
-    """This thread's seconds in the queue for a processor."""
+    """Seconds of the calling thread in the queue for a processor."""
     queued = Path(f"/proc/self/task/{get_native_id()}/schedstat").read_text().split()[1]
     return int(queued) / 1e9
 
