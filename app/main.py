@@ -166,6 +166,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
 async def _load(app: FastAPI) -> None:
     try:
         app.state.engine = await asyncio.to_thread(_serving, app.state.settings)
+        await asyncio.to_thread(_warm_up, app.state.engine)
     except (ValueError, LookupError, OSError) as failure:
         app.state.failure = str(failure)
         logger.error("the service cannot be started: %s", failure)
@@ -174,7 +175,12 @@ async def _load(app: FastAPI) -> None:
 def _serving(settings: Settings) -> Engine:
     engine = Engine.load(settings)
     engine.serve()
+    return engine
+
+
+def _warm_up(engine: Engine) -> None:
+    """Load the rest, while searches are answered already."""
+    engine.models.warm_up()
     # What is loaded now stays: to look through it for garbage would stop searches for 0.3 s.
     gc.collect()
     gc.freeze()
-    return engine

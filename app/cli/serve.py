@@ -191,7 +191,7 @@ def _serve(
         **options(settings),
     )
     with chosen_model.move_meanwhile(app, model, settings, follower.start):
-        AnnouncedServer(config).run(sockets=[listener])
+        AnnouncedServer(config, engine.models.warm_up).run(sockets=[listener])
 
 
 def _serve_by_workers(settings: Settings, listener: socket.socket) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
@@ -148,7 +149,6 @@ class Models:
         if settings.threads:
             torch.set_num_threads(settings.threads)
         backbones.choose_inference(settings.inference if settings.device == "cpu" else "torch")
-        parsing.tokenizer()  # imports spaCy, which the first query would wait for
         return cls.load(
             settings.matcher,
             settings.captioner,
@@ -173,6 +173,11 @@ class Models:
             for path in (captioner, grounder, region_captioner)
         ]
         return cls(checkpoint.load(matcher, device), *optional)
+
+    def warm_up(self) -> None:
+        """Load what the first query would wait for: spaCy, and the pages of weights."""
+        with suppress(ValueError):  # a matcher may know neither word
+            self.matcher.embed_sentences(["a photo"])
 
     @property
     def makes(self) -> dict[str, Any]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import sys
+from collections.abc import Callable
 from http import HTTPStatus
 from socket import socket
+from threading import Thread
 from typing import Any
 
 import h11
@@ -114,12 +116,18 @@ class PatientProtocol(H11Protocol):
 class AnnouncedServer(Server):
     """A server with its addresses in the log once it answers.
 
-    uvicorn does not for a given socket.
+    uvicorn does not for a given socket. From then on a thread does what can wait until then.
     """
+
+    def __init__(self, config: Config, afterwards: Callable[[], object] | None = None) -> None:
+        super().__init__(config)
+        self._afterwards = afterwards
 
     async def startup(self, sockets: list[socket] | None = None) -> None:
         """Start to answer, and log the address of each socket."""
         await super().startup(sockets)
+        if self._afterwards is not None:
+            Thread(target=self._afterwards, name="afterwards", daemon=True).start()
         for listener in sockets or []:
             logger.info("Tessera is running on %s (Ctrl+C ends it)", address(listener, self.config))
 

@@ -53,6 +53,14 @@ class SearchEngine(Protocol):
         ...
 
 
+class EffortEngine(SearchEngine, Protocol):
+    """An engine with a choice of fewer or more candidates."""
+
+    def try_hard(self, effort: float) -> None:
+        """Search with an effort from now on."""
+        ...
+
+
 @lru_cache(maxsize=1)
 def everything(source: BagSource) -> tuple[Floats, NDArray[np.int64]]:
     """All fragments (N, D) in single precision, and the bags' offsets (B + 1,).

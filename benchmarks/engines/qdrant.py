@@ -127,12 +127,17 @@ class QdrantTwoStages(Qdrant):
     """Tessera's two stages in qdrant: candidates by one vector, then MaxSim."""
 
     name = "qdrant-edge, one vector, then exact"
+    candidates = CANDIDATES
+
+    def try_hard(self, effort: float) -> None:
+        """Take so many candidates from now on."""
+        self.candidates = round(effort)
 
     def search(self, query: Query, limit: int) -> Sequence[int]:
         """MaxSim of the best by summary."""
         if self.source.side == "sentences":
             raise Unable("its MaxSim cannot sum over the stored side")
         by_summary = qdrant.Query.Nearest(summary(query, self.source.side), using=SUMMARY)
-        candidates = qdrant.Prefetch(limit=CANDIDATES, query=by_summary)
-        request = qdrant.QueryRequest(limit, query=self.nearest(query), prefetches=[candidates])
+        prefetch = qdrant.Prefetch(limit=self.candidates, query=by_summary)
+        request = qdrant.QueryRequest(limit, query=self.nearest(query), prefetches=[prefetch])
         return self.ask(request)

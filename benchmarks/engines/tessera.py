@@ -16,17 +16,20 @@ import numpy as np
 
 from benchmarks.index.bags import Bags, BagSource, Side
 from benchmarks.index.questions import of_photo, of_sentence
+from benchmarks.index.truth import TOP
 from index.catalog.catalog import Catalog
 from index.items import Entry, Picture
 from index.search import scan
 from index.search.index import Index
 from index.search.requests import Request
+from index.segments import candidates
 from index.segments import follower_process as following
 from models.text.queries import Query
 from models.types import Box, FragmentBag
 
 BATCH = 256
 NAME = "default"
+DEFAULT = candidates.count_candidates
 
 
 class Opened:
@@ -103,12 +106,17 @@ class Tessera:
         self.opened = Opened(folder, source.dimension, source.side)
         self.opened.index.start()
 
+    def try_hard(self, effort: float) -> None:
+        """Take a share of the default's candidates from now on."""
+        candidates.count_candidates = lambda *sizes: max(TOP, round(effort * DEFAULT(*sizes)))
+
     def search(self, query: Query, limit: int) -> Sequence[int]:
         """The best items, without their links."""
         return [int(item) for item in self.opened.search(query, limit, exact=self.exact)]
 
     def close(self) -> None:
         """Close the data folder."""
+        candidates.count_candidates = DEFAULT
         self.opened.close()
 
 

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from threading import get_native_id
 
 import numpy as np
 
@@ -31,6 +32,7 @@ TOP = 10
 PUT_AT = 10**7  # ids of what is put while others search
 MARKED = 3.0  # how many times as long a photo's vectors are made, so that it comes first
 STARTING = 10.0  # seconds until the follower's process has imported what it needs
+SLOW = 0.95  # the quantile from which on searches count as slow
 PATIENCE = 120.0  # seconds until an item has to be found
 
 Numbers = dict[str, float]
@@ -130,17 +132,35 @@ def during_ingest(setting: Setting) -> Numbers:
 
 
 def time_searches(opened: Opened, setting: Setting) -> Numbers:
-    """Quantiles of searches during the setting's seconds."""
-    taken: list[float] = []
+    """Quantiles of the setting's searches, and the waits of the slowest."""
+    taken: list[tuple[float, float, float]] = []
     queries, end = setting.queries, time.monotonic() + setting.seconds
     while time.monotonic() < end:
-        begun = time.perf_counter()
+        begun, computed, queued = time.perf_counter(), time.thread_time(), time_in_queue()
         opened.search(queries[len(taken) % len(queries)], TOP)
-        taken.append(1000 * (time.perf_counter() - begun))
+        queued, computed = time_in_queue() - queued, time.thread_time() - computed
+        taken.append((1000 * (time.perf_counter() - begun), 1000 * computed, 1000 * queued))
         time.sleep(setting.waiting)
-    p50, p99 = np.quantile(taken, (0.5, 0.99))
-    most = float(max(taken))
-    return {"p50": float(p50), "p99": float(p99), "longest": most, "searches": float(len(taken))}
+    clock, computed_each, queued_each = np.array(taken).T
+    p50, p99 = np.quantile(clock, (0.5, 0.99))
+    slow = clock >= np.quantile(clock, SLOW)
+    waited = clock - computed_each - queued_each
+    return {
+        "p50": float(p50),
+        "p99": float(p99),
+        "longest": float(clock.max()),
+        "searches": float(len(taken)),
+        "slow": float(clock[slow].mean()),
+        "slow_computing": float(computed_each[slow].mean()),
+        "slow_in_queue": float(queued_each[slow].mean()),
+        "slow_waiting": float(waited[slow].mean()),
+    }
+
+
+def time_in_queue() -> float:
+    """Seconds of the calling thread in the queue for a processor."""
+    queued = Path(f"/proc/self/task/{get_native_id()}/schedstat").read_text().split()[1]
+    return int(queued) / 1e9
 
 
 def elsewhere(setting: Setting) -> Numbers:

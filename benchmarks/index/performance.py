@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from benchmarks.index import stages
+from benchmarks.index import stages, tradeoffs
 from benchmarks.index.curves import draw
 from benchmarks.index.fidelity import CANDIDATES
 from training import markdown
@@ -66,6 +66,10 @@ LIVING = {
         "p50_busy": ("search while another process stores items, p50", "{:.1f} ms"),
         "p99_busy": ("the same, p99", "{:.1f} ms"),
         "p99_ratio": ("p99 while storing ÷ idle", "{:.2f}"),
+        "slow_busy": ("the slowest twentieth of them while storing, mean", "{:.1f} ms"),
+        "slow_in_queue_busy": ("of that, ready to run while others have the cores", "{:.1f} ms"),
+        "slow_computing_busy": ("of that, computing", "{:.1f} ms"),
+        "slow_waiting_busy": ("of that, for the GIL, the database and the disk", "{:.1f} ms"),
     },
     "elsewhere": {
         "p50": ("from a put's return to a hit in another process, p50", "{:.2f} s"),
@@ -105,6 +109,7 @@ def page(stored: Sequence[Measurement], picture: str) -> str:
     lines += [
         row for (side, kind), group in by_kind(races).items() for row in speed(side, kind, group)
     ]
+    lines += list_tradeoffs(stored)
     lines += section(
         "Stores", STORES_SAY, STORES_HEAD, [row for race in races for row in stores(race)]
     )
@@ -158,6 +163,24 @@ def by_kind(races: Sequence[Measurement]) -> dict[tuple[str, str], list[Measurem
         for kind in race["kinds"]:
             groups.setdefault((race["side"], kind), []).append(race)
     return groups
+
+
+def list_tradeoffs(stored: Sequence[Measurement]) -> list[str]:
+    """The tables of engines at equal recall."""
+    raced = [measured for measured in stored if measured["measures"] == "tradeoffs"]
+    if not raced:
+        return []
+    facts = raced[0]["machine"] | {"load": max(row["machine"]["load"] for row in raced)}
+    lines = section(
+        f"Equal recall, {tradeoffs.KINDS[0]}",
+        tradeoffs.SAYS.format(**raced[0] | facts),
+        tradeoffs.HEAD,
+        [row for measured in raced for row in tradeoffs.tabulate(measured, tradeoffs.KINDS[0])],
+    )
+    for kind in tradeoffs.KINDS[1:]:
+        rows = [row for measured in raced for row in tradeoffs.tabulate(measured, kind)]
+        lines += section(f"Equal recall, {kind}", "", tradeoffs.HEAD, rows)
+    return [*lines, f"![Recall against time]({tradeoffs.PICTURE})", ""]
 
 
 def speed(side: str, kind: str, races: Sequence[Measurement]) -> list[str]:

@@ -27,7 +27,7 @@ import numpy as np
 
 from benchmarks import machine
 from benchmarks.engines.engine import SINGLE
-from benchmarks.index import fidelity, living, performance, questions, truth
+from benchmarks.index import fidelity, living, performance, questions, tradeoffs, truth
 from benchmarks.index.bags import Real, Side, add_sentences, embed, lines
 from benchmarks.index.growth import GrownCollection
 from benchmarks.index.race import (
@@ -186,6 +186,9 @@ def report(asked: Options) -> None:
     stored = performance.read(asked.out)
     asked.picture.write_text(performance.picture(stored), "utf-8")
     relative = os.path.relpath(asked.picture, asked.page.parent)
+    raced = [measured for measured in stored if measured["measures"] == "tradeoffs"]
+    if raced:
+        (asked.page.parent / tradeoffs.PICTURE).write_text(tradeoffs.picture(raced), "utf-8")
     asked.page.write_text(performance.page(stored, relative), "utf-8")
     print(f"{asked.page}, {asked.picture}")
 

@@ -22,6 +22,7 @@ from index.segments.manifest import Listed, Manifest, choose_valid, open_chain
 from index.segments.segment import RevisionSpan, Segment
 from models.scores.scoring import score_named
 
+ALIKE, ALIKE_AT_REST = 2, 8  # times as many rows as its neighbour has, up to which both merge
 GROWN = 0.2  # the growth of a collection after which its statistics are renewed
 
 log = logging.getLogger(__name__)
@@ -34,7 +35,8 @@ class Sizes:
     A segment is written from `chunk` revisions, or from `least` once nothing has changed for
     `quiet` seconds. Neighbours merge while the newer has over half the rows of the older and both
     together at most `largest`: so there are few segments, a row is rewritten a few times at
-    most, and the threads of a search share segments of similar size.
+    most, and the threads of a search share segments of similar size. Once nothing has changed for
+    `rest` seconds, over an eighth is enough: each segment costs a search steps of its own.
     While changes wait, only a `pile` of neighbours merges.
     """
 
@@ -42,6 +44,7 @@ class Sizes:
     pile: int = 8
     least: int = 256
     quiet: float = 2.0
+    rest: float = 60.0
     largest: int = 2**18
 
 
@@ -70,7 +73,8 @@ class Follower:
             chain = self._check_chain(view)
             after = chain[-1].span.until if chain else 0
             end = self._choose_end(after, view.revision, flush)
-            merging = self._choose_merge(chain)
+            resting = end == after and monotonic() - self._since >= self._sizes.rest
+            merging = self._choose_merge(chain, ALIKE_AT_REST if resting else ALIKE)
             piled = merging is not None and merging[1] - merging[0] >= self._sizes.pile
             writing = end > after and not piled
             if writing:
@@ -144,8 +148,8 @@ class Follower:
             return min(after + self._sizes.chunk, newest)
         return after
 
-    def _choose_merge(self, chain: Sequence[Segment]) -> tuple[int, int] | None:
-        """Choose the neighbours to merge next.
+    def _choose_merge(self, chain: Sequence[Segment], alike: int) -> tuple[int, int] | None:
+        """Choose the neighbours to merge next, of up to `alike` times as many rows.
 
         It is a single segment if most of it is waste.
         Takes as many of similar size as possible, the newest first, so that a bulk is written
@@ -154,7 +158,7 @@ class Follower:
         stop = len(chain)
         while stop:
             start, count = stop - 1, chain[stop - 1].count
-            while start and self._is_alike(chain[start - 1].count, count):
+            while start and self._merges(chain[start - 1].count, count, alike):
                 start -= 1
                 count += chain[start].count
             if stop - start > 1:
@@ -165,9 +169,9 @@ class Follower:
                 return at, at + 1
         return None
 
-    def _is_alike(self, older: int, newer: int) -> bool:
+    def _merges(self, older: int, newer: int, alike: int) -> bool:
         """Return whether neighbours of so many rows merge."""
-        return older <= 2 * newer and older + newer <= self._sizes.largest
+        return older <= alike * newer and older + newer <= self._sizes.largest
 
     def _put(
         self, before: list[Segment], parts: list[Segment], behind: list[Segment], view: RevisionSpan

@@ -160,7 +160,7 @@ def catch_up(catalog: Catalog, folder: Path) -> None:
     if lock is None:
         return
     try:
-        following = Followers(catalog, folder, Sizes(quiet=0.0))
+        following = Followers(catalog, folder, Sizes(quiet=0.0, rest=0.0))
         while following.step():
             pass
         if following.failure is not None:

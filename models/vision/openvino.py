@@ -106,6 +106,8 @@ def library() -> Any:
         raise LookupError(
             f"openvino is not installed: {extras.install('openvino')}, or choose torch"
         ) from missing
+    # Its binding to numpy is made at first use: two threads at once would stop the process forever.
+    assert openvino.Tensor(np.zeros(1, np.float32)).data is not None
     return openvino
 
 

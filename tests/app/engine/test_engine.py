@@ -190,6 +190,20 @@ def test_engine_loads_from_files_and_does_without_a_captioner(
     engine.catalog.close()
 
 
+def test_texts_are_embedded_ahead_even_if_no_word_is_known(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = list[str]()
+
+    def refuse(texts: list[str]) -> None:
+        asked.extend(texts)
+        raise ValueError("no known word")
+
+    monkeypatch.setattr(engine.models.matcher, "embed_sentences", refuse)
+    engine.models.warm_up()
+    assert asked
+
+
 def test_settings_choose_what_runs_networks_on_cpus(monkeypatch: pytest.MonkeyPatch) -> None:
     chosen = list[str]()
     monkeypatch.setattr(backbones, "choose_inference", chosen.append)

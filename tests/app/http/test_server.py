@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 import httpx2
 import pytest
+from uvicorn import Config
 
 from app.engine.engine import Engine
 from app.http import server
@@ -31,6 +32,20 @@ def small(settings: Settings, engine: Engine) -> Iterator[str]:
     app = create_app(chosen, engine)
     with listen(app, **server.options(chosen)) as address:
         yield address
+
+
+def test_what_can_wait_is_done_once_it_answers(settings: Settings, engine: Engine) -> None:
+    answered = threading.Event()
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        config = Config(create_app(settings, engine), log_config=None, **server.options(settings))
+        serving = server.AnnouncedServer(config, lambda: serving.started and answered.set())
+        thread = threading.Thread(target=serving.run, kwargs={"sockets": [listener]})
+        thread.start()
+        try:
+            assert answered.wait(30)
+        finally:
+            serving.should_exit = True
+            thread.join()
 
 
 def connect(address: str, source: str = "127.0.0.1") -> socket.socket:

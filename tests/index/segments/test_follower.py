@@ -181,6 +181,28 @@ def test_few_changes_wait_until_it_is_quiet(catalog, collection, directory, fill
     assert following.step()  # enough, however busy
 
 
+def test_neighbours_less_alike_merge_once_nothing_changes(
+    catalog, collection, directory, fill, published, complete, monkeypatch
+):
+    now = [100.0]
+    monkeypatch.setattr("index.segments.follower.monotonic", lambda: now[0])
+    following = Follower(
+        catalog, collection, directory, Sizes(chunk=8, least=1, quiet=0.0, rest=60.0)
+    )
+    fill(8)
+    work(following)
+    fill(2, 8)
+    work(following)
+    assert [part.count for part in published()] == [16, 4]
+    now[0] += 59
+    work(following)
+    assert len(published()) == 2
+    now[0] += 2
+    work(following)
+    assert [part.count for part in published()] == [20]
+    assert complete()
+
+
 def test_waste_is_given_back(catalog, collection, follow, fill, published, complete):
     fill(32)
     follow()
