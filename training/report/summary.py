@@ -36,9 +36,10 @@ UNTESTED = (
 
 
 NOT_RUN = (  # what computing time did not allow, and the command
-    ("DeFrag with β = 0.001 on all 6,000 photos", "rows marked § have β = 0.1; those with 0.001, "
-     "whose terms both fall, learn from 1,024 photos: `tessera reproduce --only defrag --only "
-     "defrag-dense --only defrag-frame --only defrag-words --only defrag-bigrams`."),
+    ("Further seeds of DeFrag with β = 0.001, with which both its terms fall",
+     "one learned from all 6,000 photos; the command does what is missing: `tessera reproduce "
+     "--only defrag --only defrag-dense --only defrag-frame --only defrag-words --only "
+     "defrag-bigrams`."),
     ("Boxes cut from the photo", "twenty looks of a CNN a photo: `tessera reproduce --only "
      "defrag-crops --only defrag-dense-crops --only sdtrnn-regions-crops`."),
     ("SDT-RNN with DeFrag's batches, SDT-RNN with tanh, DVSA with dropout, on all photos",
