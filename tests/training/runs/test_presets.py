@@ -66,7 +66,7 @@ EXTENDED = {
     ),
     "lite2-world-tuned": (
         "lite2-world",
-        {IMAGE + "tuned", IMAGE + "whole", ".mirrored", ".cropped", RATE}
+        {IMAGE + "tuned", IMAGE + "first_tuned", ".mirrored", ".cropped", RATE}
         | {".optimizer.rates.image.sight", EPOCHS, ".schedule.clip"}
         | {".schedule.average"},
     ),
