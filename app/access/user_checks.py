@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from ipaddress import ip_network
 from urllib.parse import urlsplit
 
 from app.access.keyring import is_local
 from app.settings import Settings
 
-SOCKETS = ("/", "unix:")  # names of sockets, for uvicorn
 TAKEN = {"authorization", "cookie", "host", "x-api-key"}  # headers with another meaning
 
 
 def check_users(settings: Settings) -> None:
     """Raise ValueError for contradictory settings of users."""
     _check_issuer(settings)
+    if settings.trusted_proxies not in ("*", os.environ.get("FORWARDED_ALLOW_IPS")):
+        _check_trusted(settings.trusted_proxies)
     _check_proxy(settings)
     if settings.has_users and settings.open:
         raise ValueError(
@@ -48,9 +50,6 @@ def _check_issuer(settings: Settings) -> None:
 
 def _check_proxy(settings: Settings) -> None:
     header = settings.user_header
-    proxies = [proxy.strip() for proxy in settings.trusted_proxies.split(",")]
-    for proxy in filter(None, proxies):
-        _check_trusted(proxy)
     if header is None:
         for name in ("groups_header", "collections_header"):
             if getattr(settings, name) is not None:
@@ -64,21 +63,20 @@ def _check_proxy(settings: Settings) -> None:
             "TESSERA_USER_HEADER needs TESSERA_TRUSTED_PROXIES: the addresses of the proxies that "
             "set it, such as 10.0.0.5"
         )
-    for proxy in proxies:
-        _check_network(proxy)
+    for proxy in settings.trusted_proxies.split(","):
+        _check_network(proxy.strip())
 
 
-def _check_trusted(proxy: str) -> None:
+def _check_trusted(proxies: str) -> None:
     """Raise ValueError for what uvicorn would compare with no peer."""
-    if proxy == "*" or proxy.startswith(SOCKETS):
-        return
-    try:
-        ip_network(proxy)
-    except ValueError as odd:
-        raise ValueError(
-            f"TESSERA_TRUSTED_PROXIES is addresses and networks such as 10.0.0.5,10.1.0.0/16, or * "
-            f"for all, got {proxy!r:.100}: {odd}"
-        ) from odd
+    for proxy in filter(None, map(str.strip, proxies.split(","))):
+        try:
+            ip_network(proxy)
+        except ValueError as odd:
+            raise ValueError(
+                f"TESSERA_TRUSTED_PROXIES is addresses and networks such as 10.0.0.5,10.1.0.0/16, "
+                f"or * alone for all, got {proxy!r:.100}: {odd}"
+            ) from odd
 
 
 def _check_network(proxy: str) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
@@ -40,6 +40,7 @@ REMEMBERED_LENGTH = 100  # characters: what is longer is hardly asked twice
 Asked = str | Iterable[tuple[str, float]]  # a text, or phrases with weights
 
 
+log = logging.getLogger("tessera")
 NOTHING_SAID = SupportedCaption(Caption((), 0.0), 0.0, None, None, ())
 
 
@@ -176,8 +177,12 @@ class Models:
 
     def warm_up(self) -> None:
         """Load what the first query would wait for: spaCy, and the pages of weights."""
-        with suppress(ValueError):  # a matcher may know neither word
+        try:
             self.matcher.embed_sentences(["a photo"])
+        except ValueError:
+            pass  # it may know neither word
+        except Exception as failed:  # noqa: BLE001 - searches go on, and say what is wrong
+            log.warning("the first search may take longer: %s", failed)
 
     @property
     def makes(self) -> dict[str, Any]:

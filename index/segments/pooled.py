@@ -6,6 +6,9 @@ its fragments does, and is computed as that of any row.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 import numpy as np
 
 from index.codes import single
@@ -15,23 +18,27 @@ from models.scores.scoring import Score
 
 FACTOR = 8  # fragments a mean
 LEAST = 256  # fewer rows are scored whole
-HELD = 0.75  # least cosine of fragments and their means: with less, candidates miss hits
-SAMPLE = 128  # rows that it is measured on
+HELD = 0.75  # least cosine of a fragment and its mean: with less, candidates miss hits
+MOST = 0.25  # means a fragment, on average; with more, rows are scored whole
+SAMPLE = 128  # rows that this is measured on
 PASSES = 4  # of k-means
 BLOCK = 2**9  # rows that are pooled at a time
 
 
-def build(rows: Rows, score: Score, allocate: Allocate) -> Rows | None:
+def build(rows: Rows, score: Score, allocate: Allocate, parts: Sequence[Rows] = ()) -> Rows | None:
     """Build the pooled rows of live rows of photos; None where they would not help.
 
-    That is for few rows, and where fragments of a photo are too unlike each other.
-
-    `allocate` is as in index.segments.rows.join.
+    That is for few rows, and where fragments of a photo are too unlike each other. Those of the
+    parts that the rows are joined from are taken over. `allocate` is as in
+    index.segments.rows.join.
     """
     if not score.ranked_by_pooling or len(rows) < LEAST or len(rows.codes) < 2 * len(rows):
         return None
-    sample = range(0, len(rows), -(-len(rows) // SAMPLE))
-    if np.mean([measure(decode(rows, number)) for number in sample]) < HELD:
+    former = [replace(part.pooled, live=part.live) for part in parts if part.pooled]
+    if parts and len(former) == len(parts):
+        return join(former, allocate)
+    sample = [decode(rows, number) for number in range(0, len(rows), -(-len(rows) // SAMPLE))]
+    if np.mean([len(pool(vectors)) / len(vectors) for vectors in sample]) > MOST:
         return None
     blocks = []
     for start in range(0, len(rows), BLOCK):
@@ -59,7 +66,8 @@ def decode(rows: Rows, number: int) -> Floats:
 def pool(vectors: Floats) -> Floats:
     """Pool vectors (F, D) to about F / FACTOR means, by spherical k-means.
 
-    A mean is as long as its vectors are on average: shorter ones would score less.
+    A mean is as long as its vectors are on average: shorter ones would score less. A vector unlike
+    its mean is one of its own, or a small thing of a photo could not be found.
     """
     count = -(-len(vectors) // FACTOR)
     lengths = np.linalg.norm(vectors, axis=1)
@@ -71,12 +79,8 @@ def pool(vectors: Floats) -> Floats:
         size = shares @ lengths / np.maximum(members, 1)
         sums = turn_to_units(shares @ vectors) * size[:, None]
         means = np.where(members[:, None] > 0, sums, means).astype(np.float32)
-    return means
-
-
-def measure(vectors: Floats) -> float:
-    """The mean cosine of vectors (F, D) and the most similar of their means."""
-    return float((turn_to_units(vectors) @ turn_to_units(pool(vectors)).T).max(axis=1).mean())
+    cosines = (turn_to_units(vectors) @ turn_to_units(means).T).max(axis=1)
+    return np.concatenate([means, vectors[cosines < HELD]])
 
 
 def turn_to_units(vectors: Floats) -> Floats:

@@ -188,12 +188,13 @@ def write(parts: Sequence[Segment], directory: Path, score: Score) -> tuple[Path
     try:
         (folder / LOCK).touch()
         for side in SIDES:
-            joined = rows.join([part.sides[side] for part in parts], _on_disk(folder, side))
+            sides = [part.sides[side] for part in parts]
+            joined = rows.join(sides, _on_disk(folder, side))
             if side == "images":
                 heads.build(
                     joined.codes, joined.offsets, joined.scales, _on_disk(folder, f"{side}-heads")
                 )
-                pooled.build(joined, score, _on_disk(folder, f"{side}-pooled"))
+                pooled.build(joined, score, _on_disk(folder, f"{side}-pooled"), sides)
             structure = candidates.build(joined)
             if structure is not None:
                 candidates.write(structure, folder / f"{side}.faiss")

@@ -107,7 +107,7 @@ def library() -> Any:
             f"openvino is not installed: {extras.install('openvino')}, or choose torch"
         ) from missing
     # Its binding to numpy is made at first use: two threads at once would stop the process forever.
-    assert openvino.Tensor(np.zeros(1, np.float32)).data is not None
+    np.asarray(openvino.Tensor(np.zeros(1, np.float32)).data)
     return openvino
 
 

@@ -124,10 +124,14 @@ def test_a_header_in_another_encoding_is_refused(settings: Settings) -> None:
     [
         ({"trusted_proxies": ""}, "TESSERA_USER_HEADER needs TESSERA_TRUSTED_PROXIES"),
         ({"trusted_proxies": "*"}, "names addresses and networks"),
-        ({"trusted_proxies": "/run/proxy.sock"}, "names addresses and networks"),
-        ({"trusted_proxies": "10.0.0.5,proxy.example"}, "or \\* for all, got 'proxy.example'"),
-        ({"trusted_proxies": "10.0.0.0/33"}, "or \\* for all, got '10.0.0.0/33'"),
-        ({"trusted_proxies": "proxy", "user_header": None}, "or \\* for all, got 'proxy'"),
+        ({"trusted_proxies": "/run/proxy.sock"}, "for all, got '/run/proxy.sock'"),
+        ({"trusted_proxies": "*,10.0.0.5"}, r"for all, got '\*'"),
+        (
+            {"trusted_proxies": "10.0.0.5,proxy.example"},
+            "or \\* alone for all, got 'proxy.example'",
+        ),
+        ({"trusted_proxies": "10.0.0.0/33"}, "or \\* alone for all, got '10.0.0.0/33'"),
+        ({"trusted_proxies": "proxy", "user_header": None}, "or \\* alone for all, got 'proxy'"),
         ({"trusted_proxies": "10.0.0.5,0.0.0.0/0"}, "everyone could say who they are"),
         ({"user_header": None}, "TESSERA_GROUPS_HEADER needs TESSERA_USER_HEADER"),
         ({"user_header": "Authorization"}, "cannot be Authorization"),

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+from statistics import median
 
 import pytest
 import torch
@@ -253,7 +254,7 @@ def test_item_of_another_process_is_found_within_a_second(
         when = float(forking.ask("write", tmp_path / "data", number))
         until(lambda: len(index.best(asked).hits) == number + 1)  # noqa: B023 - called at once
         took.append(time.monotonic() - when)
-    assert min(took) < 1, "the machine may be busy for some of them"
+    assert median(took) < 1, "the machine may be busy for some of them"
 
 
 @pytest.mark.system

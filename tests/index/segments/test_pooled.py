@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -22,8 +24,8 @@ def alike(count: int, size: int) -> list[np.ndarray]:
     return [vectors.repeat(size // 2, 0) for vectors in bags(count, 2)]
 
 
-def rows_of(vectors: list[np.ndarray]) -> rows.Rows:
-    numbers = range(1, len(vectors) + 1)
+def rows_of(vectors: list[np.ndarray], first: int = 1) -> rows.Rows:
+    numbers = range(first, first + len(vectors))
     return rows.of_vectors(vectors, [*numbers], [-1] * len(vectors), "images", MAX_SIM, 4)
 
 
@@ -36,7 +38,7 @@ def test_like_vectors_share_a_mean_of_their_length() -> None:
 
 @pytest.mark.parametrize(("size", "count"), [(1, 1), (8, 1), (9, 2), (128, 16), (1_030, 129)])
 def test_a_mean_stands_for_eight_vectors_at_most_on_average(size: int, count: int) -> None:
-    (vectors,) = bags(1, size)
+    vectors = bags(1, count)[0].repeat(8, 0)[-size:]
     means = pooled.pool(vectors)
     assert means.shape == (count, 4)
     assert np.isfinite(means).all()
@@ -64,5 +66,28 @@ def test_fragments_unlike_each_other_are_not_pooled() -> None:
     wide = np.random.default_rng(0).standard_normal((pooled.LEAST, 16, 32)).astype(np.float32)
     numbers = range(pooled.LEAST)
     held = rows.of_vectors(list(wide), [*numbers], [-1] * pooled.LEAST, "images", MAX_SIM, 32)
-    assert pooled.measure(wide[0]) < pooled.HELD
     assert pooled.build(held, MAX_SIM, in_memory) is None
+
+
+def test_a_fragment_unlike_its_mean_is_one_of_its_own() -> None:
+    vectors = np.tile(np.float32([1, 0, 0, 0]), (64, 1))
+    vectors[40] = [0, 0, 3, 0]
+    means = pooled.pool(vectors)
+    assert (means @ np.float32([0, 0, 1, 0])).max() == 3
+
+
+def test_pooled_rows_of_parts_are_taken_over() -> None:
+    parts = []
+    for seed in range(2):
+        vectors = [bag.repeat(8, 0) for bag in bags(pooled.LEAST, 2, seed)]
+        held = rows_of(vectors, 1 + 1_000 * seed)
+        parts.append(replace(held, pooled=pooled.build(held, MAX_SIM, in_memory)))
+    parts[1].live[3] = False
+    joined = rows.join(parts, in_memory)
+    taken = pooled.build(joined, MAX_SIM, in_memory, parts)
+    expected = pooled.build(joined, MAX_SIM, in_memory)
+    assert taken is not None
+    assert expected is not None
+    assert len(taken) == 2 * pooled.LEAST - 1
+    for name in ("codes", "offsets", "revisions", "positions"):
+        np.testing.assert_array_equal(getattr(taken, name), getattr(expected, name))
