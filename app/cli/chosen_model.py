@@ -103,8 +103,8 @@ def prepare(model: str, settings: Settings) -> tuple[Settings, str | None]:
     with closing(Catalog(settings.storage)) as catalog:
         made_by = {home.fingerprint for home in catalog.names.all() if catalog.count(home)}
     former = chosen_model.read(settings.data)
-    known = settings.matcher.is_file() and header.fingerprint(settings.matcher) in made_by
-    if known and not (former and former.model == model and made_by == {_print_of(settings)}):
+    is_adopted = settings.matcher.is_file() and header.fingerprint(settings.matcher) in made_by
+    if is_adopted and not (former and former.model == model and made_by == {_print_of(settings)}):
         return settings, model
     chosen = choose(model, settings.data, Commands())
     chosen_model.write(settings.data, chosen if model != SHIPPED else None)
@@ -201,9 +201,9 @@ def write_references(engine: Engine, folder: Path) -> None:
 def reembed(engine: Engine, matcher: Path, data: Path, commands: Commands) -> None:
     """Re-embed every collection of another model, and keep the former ones."""
     new = header.fingerprint(matcher)
-    kept = list_former(engine.catalog, new)
+    former = list_former(engine.catalog, new)
     for home in engine.catalog.names.all():
-        if home.fingerprint != new and home.name not in kept:
+        if home.fingerprint != new and home.name not in former:
             command = ("index", "--reembed", "--keep", "--collection", home.name)
             commands.run(*command, "--data", str(data), matcher=matcher)
 

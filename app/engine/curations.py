@@ -49,12 +49,12 @@ class Curations:
         if version is None:
             return self._nothing
         with self._turn:
-            known = self._read.get(home.token)
-        if known is None or known.version != version:
-            known = self._load(home, version)
+            remembered = self._read.get(home.token)
+        if remembered is None or remembered.version != version:
+            remembered = self._load(home, version)
             with self._turn:
-                self._read[home.token] = known
-        return known
+                self._read[home.token] = remembered
+        return remembered
 
     def _load(self, home: Collection, version: str) -> Curation:
         reader = self._catalog.reader

@@ -33,6 +33,8 @@ from models.vision import backbones, images
 from models.vision.images import Photo
 from models.vision.sight import Look, share_sight
 
+log = logging.getLogger("tessera")
+
 REMEMBERED = 500  # queries, of up to 50 KB each
 REMEMBERED_LENGTH = 100  # characters: what is longer is hardly asked twice
 
@@ -40,7 +42,6 @@ REMEMBERED_LENGTH = 100  # characters: what is longer is hardly asked twice
 Asked = str | Iterable[tuple[str, float]]  # a text, or phrases with weights
 
 
-log = logging.getLogger("tessera")
 NOTHING_SAID = SupportedCaption(Caption((), 0.0), 0.0, None, None, ())
 
 

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from benchmarks.index import questions, truth
 from benchmarks.index.bags import Bags, BagSource, Floats, Halves, Real
-from benchmarks.index.growth import GrownCollection
+from benchmarks.index.growth import GrownCollection, add_places
 from benchmarks.index.truth import TOP, TrueAnswers
 from index.segments import candidates
 from index.segments.candidates import Structure
@@ -123,8 +123,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("--real", type=Path, default=Path(".bench/real"))
-    parser.add_argument("--work", type=Path, default=Path(".bench/work"))
+    add_places(parser)
     parser.add_argument("--photos", type=int, default=20_000)
     parser.add_argument("--queries", type=int, default=60, help="of each kind")
     asked = parser.parse_args()

@@ -11,9 +11,11 @@ what meets the offsets of sentences.
 from __future__ import annotations
 
 import hashlib
+from argparse import ArgumentParser
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from pathlib import Path
 
 import faiss
 import numkong
@@ -236,3 +238,9 @@ class SentenceGrower:
         with torch.inference_mode():
             offsets: Floats = self.offsets.of(torch.from_numpy(sums)).numpy()
         return offsets
+
+
+def add_places(parser: ArgumentParser) -> None:
+    """Add the options for the folders of real bags and of stores."""
+    parser.add_argument("--real", type=Path, default=Path(".bench/real"), help="real bags")
+    parser.add_argument("--work", type=Path, default=Path(".bench/work"), help="stores, truth")

@@ -2,6 +2,7 @@
 
     python -m benchmarks.index.late_interaction
     python -m benchmarks.index.late_interaction --noise 1.8 --factors 1
+    python -m benchmarks.index.late_interaction --small 12 --factors 1
 
 Made photos have 128 patches: each shows a few of many things, a thing in patches next to each other
 that differ by noise, and queries have tokens of some things of one photo and marks that say
@@ -67,8 +68,10 @@ class PooledSearch:
     pooling: float
 
 
-def make_photos(photos: int, queries: int, strength: float = NOISE, seed: int = 0) -> MadePhotos:
-    """Make photos and queries of things."""
+def make_photos(
+    photos: int, queries: int, strength: float = NOISE, small: int = 0, seed: int = 0
+) -> MadePhotos:
+    """Make photos and queries of things, `small` ones of one patch each."""
     generator = torch.Generator().manual_seed(seed)
 
     def noise(*shape: int) -> Tensor:
@@ -77,7 +80,11 @@ def make_photos(photos: int, queries: int, strength: float = NOISE, seed: int = 
     things, marks = noise(THINGS), noise(MARKS)
     shown = torch.randint(THINGS, (photos, SHOWN), generator=generator)
     owners = torch.arange(PATCHES) * SHOWN // PATCHES  # (P,) the thing of each patch
-    patches = things[shown[:, owners]] + strength * noise(photos, PATCHES)
+    placed = shown[:, owners]  # (K, P)
+    if small:
+        shown = torch.randint(THINGS, (photos, small), generator=generator)
+        placed[:, -small:] = shown
+    patches = things[placed] + strength * noise(photos, PATCHES)
     asked = shown[:queries, :ASKED].repeat_interleave(WORDS, dim=1)  # (L, T)
     tokens = things[asked] + strength * noise(*asked.shape)
     every = torch.cat([tokens, marks.expand(queries, -1, -1)], dim=1)
@@ -170,9 +177,10 @@ def main() -> None:
     parser.add_argument("--photos", type=int, default=4_000)
     parser.add_argument("--queries", type=int, default=50)
     parser.add_argument("--noise", type=float, default=NOISE)
+    parser.add_argument("--small", type=int, default=0, help="things of one patch, asked for")
     parser.add_argument("--factors", type=int, nargs="*", default=FACTORS)
     arguments = parser.parse_args()
-    made = make_photos(arguments.photos, arguments.queries, arguments.noise)
+    made = make_photos(arguments.photos, arguments.queries, arguments.noise, arguments.small)
     truth = find_best(made)
     for factor in arguments.factors:
         with tempfile.TemporaryDirectory() as folder:

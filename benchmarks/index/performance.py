@@ -83,7 +83,7 @@ LIVING = {
 DATABASES_HEAD = ("work", "SQLite, ms", "PostgreSQL, ms", "ratio", "ratios of the rounds")
 DATABASES_SAY = (
     "Milliseconds of the catalog's work for each item, search or wait, in turns: by "
-    "`python -m benchmarks.index.databases`, {rounds} rounds with {rows:,} rows, PostgreSQL on the "
+    "`python -m benchmarks.databases`, {rounds} rounds with {rows:,} rows, PostgreSQL on the "
     "same machine with the settings it comes with. The ratios compare: the machine's load was "
     "{load:.0f} on {cores} cores, so the milliseconds are of this table alone."
 )

@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from statistics import median
 from time import perf_counter
 from typing import Any
@@ -21,7 +20,7 @@ from typing import Any
 from benchmarks.engines.tessera import Opened, Tessera
 from benchmarks.index import questions
 from benchmarks.index.bags import Real
-from benchmarks.index.growth import GrownCollection
+from benchmarks.index.growth import GrownCollection, add_places
 from benchmarks.index.race import place
 from index.search.audit import audit
 from index.search.requests import Request
@@ -40,8 +39,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--photos", type=int, default=100_000)
     parser.add_argument("--queries", type=int, default=50, help="of each kind")
-    parser.add_argument("--real", type=Path, default=Path(".bench/real"), help="real bags")
-    parser.add_argument("--work", type=Path, default=Path(".bench/work"), help="stores")
+    add_places(parser)
     options = parser.parse_args()
     source = GrownCollection(Real(options.real), "images", options.photos)
     made = Tessera()

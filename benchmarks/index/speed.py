@@ -29,7 +29,7 @@ from benchmarks import machine
 from benchmarks.engines.engine import SINGLE
 from benchmarks.index import fidelity, living, performance, questions, tradeoffs, truth
 from benchmarks.index.bags import Real, Side, add_sentences, embed, lines
-from benchmarks.index.growth import GrownCollection
+from benchmarks.index.growth import GrownCollection, add_places
 from benchmarks.index.race import (
     ENGINES,
     TimeLimits,
@@ -204,8 +204,7 @@ def options() -> argparse.ArgumentParser:
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     shared = argparse.ArgumentParser(add_help=False)
-    shared.add_argument("--real", type=Path, default=Path(".bench/real"), help="real bags")
-    shared.add_argument("--work", type=Path, default=Path(".bench/work"), help="stores, truth")
+    add_places(shared)
     shared.add_argument("--out", type=Path, default=measurements.FILE)
     shared.add_argument("--threads", type=int, default=2)
     shared.add_argument("--again", action="store_true", help="measure what is there, too")

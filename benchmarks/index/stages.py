@@ -28,7 +28,7 @@ from benchmarks import machine
 from benchmarks.engines.tessera import BATCH, Tessera, batches
 from benchmarks.index import questions
 from benchmarks.index.bags import Real
-from benchmarks.index.growth import GrownCollection
+from benchmarks.index.growth import GrownCollection, add_places
 from benchmarks.index.race import TimeLimits, place, store
 from index.segments import candidates
 from training.markdown import line
@@ -241,8 +241,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("--real", type=Path, default=Path(".bench/real"))
-    parser.add_argument("--work", type=Path, default=Path(".bench/work"))
+    add_places(parser)
     parser.add_argument("--out", type=Path, default=measurements.FILE)
     parser.add_argument("--photos", type=int, default=20_000)
     parser.add_argument("--queries", type=int, default=100)

@@ -22,7 +22,7 @@ from benchmarks.engines.engine import EffortEngine, Unable
 from benchmarks.index import questions, truth
 from benchmarks.index.bags import Real
 from benchmarks.index.curves import draw
-from benchmarks.index.growth import GrownCollection
+from benchmarks.index.growth import GrownCollection, add_places
 from benchmarks.index.race import OURS, TimeLimits, open_engines
 from benchmarks.index.truth import TOP, TrueAnswers
 from models.text.queries import Query
@@ -157,8 +157,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("--real", type=Path, default=Path(".bench/real"))
-    parser.add_argument("--work", type=Path, default=Path(".bench/work"))
+    add_places(parser)
     parser.add_argument("--out", type=Path, default=measurements.FILE)
     parser.add_argument("--sizes", type=int, nargs="+", default=[20_000, 100_000, 1_000_000])
     parser.add_argument("--queries", type=int, default=100)

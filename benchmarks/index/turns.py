@@ -29,7 +29,7 @@ from benchmarks import machine
 from benchmarks.engines.tessera import Tessera
 from benchmarks.index import questions
 from benchmarks.index.bags import Real
-from benchmarks.index.growth import GrownCollection
+from benchmarks.index.growth import GrownCollection, add_places
 from benchmarks.index.race import TimeLimits, place, store
 from models.text.queries import Query
 
@@ -150,8 +150,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("other", type=Path, help="the folder of another checkout")
-    parser.add_argument("--real", type=Path, default=Path(".bench/real"))
-    parser.add_argument("--work", type=Path, default=Path(".bench/work"))
+    add_places(parser)
     parser.add_argument("--photos", type=int, default=20_000)
     parser.add_argument("--queries", type=int, default=200)
     parser.add_argument("--kinds", nargs="+", default=["12 words", "2 words", "negated"])

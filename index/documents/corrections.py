@@ -38,13 +38,13 @@ UNCORRECTED = Corrections({})
 class Corrector:
     """Finds the nearest of known words; these come with their documents' number."""
 
-    def __init__(self, known: Mapping[str, int], language: WordLanguage = ENGLISH) -> None:
-        self._known, self._language = known, language
+    def __init__(self, counts: Mapping[str, int], language: WordLanguage = ENGLISH) -> None:
+        self._counts, self._language = counts, language
 
     @cached_property
     def _words(self) -> list[str]:
         """The known words without digits, long enough for a correction."""
-        return [word for word in self._known if len(word) >= LEAST_LETTERS and word.isalpha()]
+        return [word for word in self._counts if len(word) >= LEAST_LETTERS and word.isalpha()]
 
     def correct(self, unknown: Iterable[str]) -> Corrections:
         """Correct the first MOST_CORRECTED of some unknown words."""
@@ -58,23 +58,23 @@ class Corrector:
         That with fewest edits, then with the same start, then with most documents. One call that
         compares all words takes a seventh of the time of a call a word.
         """
-        known = self._words
-        if not misspelt or not known:
+        words = self._words
+        if not misspelt or not words:
             return {}
         distances = process.cdist(
-            misspelt, known, scorer=OSA.distance, score_cutoff=EDITS, dtype=np.uint8
+            misspelt, words, scorer=OSA.distance, score_cutoff=EDITS, dtype=np.uint8
         )
         nearest = {}
         for folded, row in zip(misspelt, distances, strict=True):
             near = np.flatnonzero(row <= (EDITS if len(folded) >= LONG else 1)).tolist()
-            ranked = [(row[at], *self._unlikeliness(folded, known[at])) for at in near]
+            ranked = [(row[at], *self._unlikeliness(folded, words[at])) for at in near]
             if ranked:
                 nearest[folded] = min(ranked)[-1]
         return nearest
 
-    def _unlikeliness(self, folded: str, known: str) -> tuple[float, str]:
+    def _unlikeliness(self, folded: str, word: str) -> tuple[float, str]:
         """A sort key of equally near words: the likeliest comes first."""
-        return OTHER_START * (known[0] != folded[0]) - log(self._known[known]), known
+        return OTHER_START * (word[0] != folded[0]) - log(self._counts[word]), word
 
     def _may_be_misspelt(self, folded: str) -> bool:
         """Return whether an unknown word may be a misspelling."""

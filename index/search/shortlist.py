@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,6 +60,16 @@ class SummaryQuery:
         allowed = None if passing == len(rows) else mask
         return self._divide(rows, structure.nearest(self.vector, count, allowed))
 
+    @property
+    def by_sums(self) -> bool:
+        """Whether sentences are compared by the sums of their words."""
+        return self.lengths is not None
+
+    @property
+    def counts_negated(self) -> bool:
+        """Whether negated parts count in products already."""
+        return self.by_sums
+
     def refine(self, segment: Segment, coarse: Candidates) -> Candidates:
         """Replace codes' products by those of summaries."""
         return self.scan(segment.sides[self.side], coarse.rows)
@@ -79,6 +90,8 @@ class PooledQuery:
 
     side: Side
     score: Callable[[Rows, Numbers], Floats]
+    by_sums: ClassVar[bool] = False
+    counts_negated: ClassVar[bool] = True
 
     def nearest(self, segment: Segment, _count: int, mask: NDArray[np.bool_]) -> Candidates:
         """Score a segment's pooled rows; infinite, without these."""
@@ -140,11 +153,9 @@ def _choose_candidates(
     sides = [segment.sides[request.side] for segment in segments]
     whole = round(rows / share)
     reach = request.seen + request.limit if request.least is None else FARTHEST
-    by_sums = isinstance(query, SummaryQuery) and query.lengths is not None
-    plain = isinstance(query, SummaryQuery) and not by_sums
-    negated = [term for term in terms if term.negated and plain]
+    negated = [term for term in terms if term.negated and not query.counts_negated]
     # Of a sentence, sums tell as much as its words.
-    words = candidates.LONG if by_sums else _count_words(terms)
+    words = candidates.LONG if query.by_sums else _count_words(terms)
     most = candidates.count_candidates(whole, reach, words)
     needed = candidates.count_of_shard(candidates.PER_HIT * reach, share)  # items
     together = candidates.rows_per_item(sides) if share < 1 else 1.0

@@ -92,11 +92,11 @@ class Structure:
         padded, pointer = _pad(query[None], self.index.d), faiss.swig_ptr
         # Not by FAISS's wrapper, which checks and copies what is right already.
         self.index.search_c(1, pointer(padded), count, pointer(products), pointer(rows), parameters)
-        found = Candidates(rows, products)
+        nearest = Candidates(rows, products)
         # FAISS pads with -1; and its file is mapped, on a disk that may fail.
         if rows.min() < 0 or rows.max() >= self.index.ntotal:
-            return found.only((rows >= 0) & (rows < self.index.ntotal))
-        return found
+            return nearest.only((rows >= 0) & (rows < self.index.ntotal))
+        return nearest
 
 
 @dataclass(frozen=True, slots=True)

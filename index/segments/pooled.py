@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from index.codes import single
-from index.segments.rows import Allocate, Rows, join, of_vectors
+from index.segments.rows import Allocate, Rows, in_memory, join, of_vectors
 from models.scores.kernels import Floats
 from models.scores.scoring import Score
 
@@ -25,21 +25,32 @@ PASSES = 4  # of k-means
 BLOCK = 2**9  # rows that are pooled at a time
 
 
-def build(rows: Rows, score: Score, allocate: Allocate, parts: Sequence[Rows] = ()) -> Rows | None:
-    """Build the pooled rows of live rows of photos; None where they would not help.
+def build(parts: Sequence[Rows], score: Score, allocate: Allocate) -> Rows | None:
+    """Build the pooled rows of the live rows of photos of parts; None where they would not help.
 
-    That is for few rows, and where fragments of a photo are too unlike each other. Those of the
-    parts that the rows are joined from are taken over. `allocate` is as in
-    index.segments.rows.join.
+    That is for few rows, and where fragments of a photo are too unlike each other. What a part has
+    is taken over. `allocate` is as in index.segments.rows.join.
     """
-    if not score.ranked_by_pooling or len(rows) < LEAST or len(rows.codes) < 2 * len(rows):
+    count = sum(int(part.live.sum()) for part in parts)
+    fragments = sum(len(part.codes) for part in parts)
+    if not score.ranked_by_pooling or count < LEAST or fragments < 2 * sum(map(len, parts)):
         return None
-    former = [replace(part.pooled, live=part.live) for part in parts if part.pooled]
-    if parts and len(former) == len(parts):
-        return join(former, allocate)
-    sample = [decode(rows, number) for number in range(0, len(rows), -(-len(rows) // SAMPLE))]
-    if np.mean([len(pool(vectors)) / len(vectors) for vectors in sample]) > MOST:
+    if not any(part.pooled for part in parts) and measure_means(parts) > MOST:
         return None
+    return join(
+        [replace(part.pooled or pool_rows(part, score), live=part.live) for part in parts], allocate
+    )
+
+
+def measure_means(parts: Sequence[Rows]) -> float:
+    """The means a fragment, on average, of some rows of parts."""
+    step = -(-sum(map(len, parts)) // SAMPLE)
+    sample = [decode(part, number) for part in parts for number in range(0, len(part), step)]
+    return float(np.mean([len(pool(vectors)) / len(vectors) for vectors in sample]))
+
+
+def pool_rows(rows: Rows, score: Score) -> Rows:
+    """Pool the fragments of each row, a block at a time."""
     blocks = []
     for start in range(0, len(rows), BLOCK):
         numbers = range(start, min(start + BLOCK, len(rows)))
@@ -53,7 +64,7 @@ def build(rows: Rows, score: Score, allocate: Allocate, parts: Sequence[Rows] = 
                 rows.codes.shape[1],
             )
         )
-    return join(blocks, allocate)
+    return join(blocks, in_memory)
 
 
 def decode(rows: Rows, number: int) -> Floats:

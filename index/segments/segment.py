@@ -194,7 +194,7 @@ def write(parts: Sequence[Segment], directory: Path, score: Score) -> tuple[Path
                 heads.build(
                     joined.codes, joined.offsets, joined.scales, _on_disk(folder, f"{side}-heads")
                 )
-                pooled.build(joined, score, _on_disk(folder, f"{side}-pooled"), sides)
+                pooled.build(sides, score, _on_disk(folder, f"{side}-pooled"))
             structure = candidates.build(joined)
             if structure is not None:
                 candidates.write(structure, folder / f"{side}.faiss")

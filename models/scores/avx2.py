@@ -17,7 +17,7 @@ from models.scores.instructions import CHUNK, INTEGER, SPAN, Loop, prefetch, shu
 from models.scores.kernels import Floats, compile_loop
 
 # Digest of instructions.py: numba's cache of machine code notices changes of this file alone.
-GENERATOR = "ff83226d"
+GENERATOR = "1fb9542f"
 
 Bytes = NDArray[np.int8]
 Halves = NDArray[np.int16]  # numbers in half precision, whose type numba lacks

@@ -28,7 +28,7 @@ from models.scores.instructions import (
 from models.scores.kernels import compile_loop
 
 # Digest of instructions.py: numba's cache of machine code notices changes of this file alone.
-GENERATOR = "ff83226d"
+GENERATOR = "1fb9542f"
 
 Bytes = NDArray[np.int8]
 Numbers = NDArray[np.int64]

@@ -100,9 +100,9 @@ def store(builder: Any, sums: Sequence[Any], out: Any) -> None:
         both = add_neighbours(builder, *pairs)
         low, high = (shuffle(builder, both, both, part) for part in (range(4), range(4, 8)))
         totals, many = builder.add(low, high), min(4, len(sums) - start)
-        kept = shuffle(builder, totals, totals, range(many))
+        first = shuffle(builder, totals, totals, range(many))
         kind = ir.VectorType(INTEGER, many)
-        builder.store(kept, pointer(builder, kind, out, 4 * start), align=4)
+        builder.store(first, pointer(builder, kind, out, 4 * start), align=4)
 
 
 def add_neighbours(builder: Any, left: Any, right: Any) -> Any:

@@ -7,10 +7,10 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 from urllib.parse import unquote, urlsplit
+
+from tests.outside.serving import QuietHandler, serve
 
 MAIN = "main"
 
@@ -39,7 +39,7 @@ class Hub:
         return {path.rpartition("/")[2] for path in resolved}
 
 
-class HubHandler(BaseHTTPRequestHandler):
+class HubHandler(QuietHandler):
     """Answers the questions of huggingface_hub about a model's repository."""
 
     protocol_version = "HTTP/1.1"
@@ -103,9 +103,6 @@ class HubHandler(BaseHTTPRequestHandler):
             self.wfile.write(body)
         return True
 
-    def log_message(self, *_: object) -> None:
-        """Stay quiet."""
-
 
 @contextmanager
 def serve_hub(**repositories: Path) -> Iterator[Hub]:
@@ -113,13 +110,5 @@ def serve_hub(**repositories: Path) -> Iterator[Hub]:
     named = {name.replace("__", "/"): folder for name, folder in repositories.items()}
     hub = Hub(repositories=named)
     handler = type("Handler", (HubHandler,), {"hub": hub})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    hub.address = f"http://127.0.0.1:{server.server_port}"
-    thread = Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
+    with serve(handler) as hub.address:
         yield hub
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()

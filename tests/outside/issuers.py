@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import jwt
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from jwt.algorithms import ECAlgorithm, OKPAlgorithm, RSAAlgorithm
+
+from tests.outside.serving import QuietHandler, serve
 
 AUDIENCE = "tessera"
 
@@ -64,7 +64,7 @@ def issue() -> Iterator[Issuer]:
     """An issuer on a free port, with the key `a`."""
     issuer = Issuer()
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(QuietHandler):
         def do_GET(self) -> None:
             issuer.asked.append(self.path)
             documents: dict[str, Any] = {
@@ -79,18 +79,6 @@ def issue() -> Iterator[Issuer]:
             self.end_headers()
             self.wfile.write(json.dumps(documents[self.path]).encode())
 
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    issuer.address = f"http://127.0.0.1:{server.server_port}"
     issuer.add("a")
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    try:
+    with serve(Handler) as issuer.address:
         yield issuer
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.client import HTTPConnection
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from tests.outside.serving import QuietHandler, serve
 
 HOP = {"connection", "transfer-encoding", "content-length", "server", "date"}
 
@@ -19,7 +19,7 @@ def cut_off(prefix: str, service: str) -> Iterator[str]:
     """
     host = service.removeprefix("http://")
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(QuietHandler):
         protocol_version = "HTTP/1.1"
 
         def forward(self) -> None:
@@ -35,7 +35,7 @@ def cut_off(prefix: str, service: str) -> Iterator[str]:
                 self.answer(404, [], b"the shop's own page")
             upstream.close()
 
-        do_GET = do_HEAD = do_POST = do_PUT = do_DELETE = forward  # noqa: N815 - their names
+        do_GET = do_HEAD = do_POST = do_PUT = do_DELETE = forward
 
         def answer(self, status: int, headers: list[tuple[str, str]], body: bytes) -> None:
             self.send_response(status)
@@ -46,15 +46,5 @@ def cut_off(prefix: str, service: str) -> Iterator[str]:
             self.end_headers()
             self.wfile.write(body)
 
-        def log_message(self, *_: object) -> None:
-            """Log nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}{prefix}"
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with serve(Handler) as address:
+        yield address + prefix

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from queue import Queue
 from typing import Any
 
 from standardwebhooks import Webhook
+
+from tests.outside.serving import QuietHandler, serve
 
 
 @dataclass(slots=True)
@@ -34,7 +34,7 @@ def receive(path: str = "/hook") -> Iterator[Receiver]:
     """A receiver on a free port."""
     receiver = Receiver()
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(QuietHandler):
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["content-length"]))
             receiver.came.put(({key.lower(): of for key, of in self.headers.items()}, body))
@@ -43,17 +43,6 @@ def receive(path: str = "/hook") -> Iterator[Receiver]:
                 self.send_header(name, value)
             self.end_headers()
 
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    receiver.url = f"http://127.0.0.1:{server.server_port}{path}"
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    try:
+    with serve(Handler) as address:
+        receiver.url = address + path
         yield receiver
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()

@@ -35,9 +35,8 @@ DOTS = str.maketrans({"I": "ı", "İ": "i"})  # Turkish
 # Snowball takes a further ending off what it has made: "çantalar", "çanta", "ça".
 REPEATED = frozenset({"tr"})
 MOST_ENDINGS, LEAST_STEM = 5, 3  # of a word with several
-LEAST_CORRECTED = (
-    5  # letters of a word that may be misspelt: no list says which shorter ones are right
-)
+# Letters of a word that may be misspelt: no list says which shorter ones are right.
+LEAST_CORRECTED = 5
 
 
 @cache

@@ -7,7 +7,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from ipaddress import ip_address
 
 import pytest
@@ -22,6 +22,7 @@ from app.imports.fetching import Fetcher, NotFetched, get_photos
 from app.main import create_app
 from app.network.addresses import is_public, normalise
 from app.settings import Settings
+from tests.outside.serving import QuietHandler, serve
 
 Png = Callable[..., bytes]
 Answer = Callable[[BaseHTTPRequestHandler], None]
@@ -64,23 +65,15 @@ def page(body: bytes, kind: str | None = "image/png", status: int = 200, **heade
 
 @pytest.fixture
 def site() -> Iterator[Site]:
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(QuietHandler):
         def do_GET(self) -> None:
             there.asked.append(f"{self.headers['host']} {self.path}")
             there.answers[self.path](self)
 
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    there = Site(server.server_port, {})
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    yield there
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    there = Site(0, {})
+    with serve(Handler) as address:
+        there.port = int(address.rpartition(":")[2])
+        yield there
 
 
 @pytest.mark.parametrize(

@@ -5,12 +5,12 @@ import json
 import os
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
+from tests.outside.serving import QuietHandler, serve
 
 TRACE, CALLER = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 SERVE = f"""
@@ -46,22 +46,15 @@ def collector() -> Iterator[tuple[str, list[ExportTraceServiceRequest]]]:
     """The address of an OTLP receiver, and its messages."""
     came = list[ExportTraceServiceRequest]()
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(QuietHandler):
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["content-length"]))
             came.append(ExportTraceServiceRequest.FromString(gunzip(self.headers, body)))
             self.send_response(200)
             self.end_headers()
 
-        def log_message(self, *_: object) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}", came
-        server.shutdown()
-        thread.join()
+    with serve(Handler) as address:
+        yield address, came
 
 
 def gunzip(headers, body: bytes) -> bytes:

@@ -46,7 +46,7 @@ def test_a_mean_stands_for_eight_vectors_at_most_on_average(size: int, count: in
 
 def test_pooled_rows_are_of_the_same_items() -> None:
     held = rows_of(alike(pooled.LEAST, 16))
-    made = pooled.build(held, MAX_SIM, in_memory)
+    made = pooled.build([held], MAX_SIM, in_memory)
     assert made is not None
     assert made.revisions.tolist() == held.revisions.tolist()
     assert made.positions.tolist() == held.positions.tolist()
@@ -56,17 +56,17 @@ def test_pooled_rows_are_of_the_same_items() -> None:
 
 
 def test_few_rows_rows_of_one_fragment_and_other_scores_have_none() -> None:
-    assert pooled.build(rows_of(alike(pooled.LEAST - 1, 16)), MAX_SIM, in_memory) is None
-    assert pooled.build(rows_of(bags(pooled.LEAST, 1)), MAX_SIM, in_memory) is None
+    assert pooled.build([rows_of(alike(pooled.LEAST - 1, 16))], MAX_SIM, in_memory) is None
+    assert pooled.build([rows_of(bags(pooled.LEAST, 1))], MAX_SIM, in_memory) is None
     several = rows_of(alike(pooled.LEAST, 16))
-    assert pooled.build(several, SCORES["sum_of_max"], in_memory) is None
+    assert pooled.build([several], SCORES["sum_of_max"], in_memory) is None
 
 
 def test_fragments_unlike_each_other_are_not_pooled() -> None:
     wide = np.random.default_rng(0).standard_normal((pooled.LEAST, 16, 32)).astype(np.float32)
     numbers = range(pooled.LEAST)
     held = rows.of_vectors(list(wide), [*numbers], [-1] * pooled.LEAST, "images", MAX_SIM, 32)
-    assert pooled.build(held, MAX_SIM, in_memory) is None
+    assert pooled.build([held], MAX_SIM, in_memory) is None
 
 
 def test_a_fragment_unlike_its_mean_is_one_of_its_own() -> None:
@@ -81,13 +81,13 @@ def test_pooled_rows_of_parts_are_taken_over() -> None:
     for seed in range(2):
         vectors = [bag.repeat(8, 0) for bag in bags(pooled.LEAST, 2, seed)]
         held = rows_of(vectors, 1 + 1_000 * seed)
-        parts.append(replace(held, pooled=pooled.build(held, MAX_SIM, in_memory)))
+        parts.append(replace(held, pooled=pooled.build([held], MAX_SIM, in_memory)))
     parts[1].live[3] = False
-    joined = rows.join(parts, in_memory)
-    taken = pooled.build(joined, MAX_SIM, in_memory, parts)
-    expected = pooled.build(joined, MAX_SIM, in_memory)
-    assert taken is not None
-    assert expected is not None
-    assert len(taken) == 2 * pooled.LEAST - 1
-    for name in ("codes", "offsets", "revisions", "positions"):
-        np.testing.assert_array_equal(getattr(taken, name), getattr(expected, name))
+    expected = pooled.build([rows.join(parts, in_memory)], MAX_SIM, in_memory)
+    some = [parts[0], replace(parts[1], pooled=None)]
+    for joined in (pooled.build(parts, MAX_SIM, in_memory), pooled.build(some, MAX_SIM, in_memory)):
+        assert joined is not None
+        assert expected is not None
+        assert len(joined) == 2 * pooled.LEAST - 1
+        for name in ("codes", "offsets", "revisions", "positions"):
+            np.testing.assert_array_equal(getattr(joined, name), getattr(expected, name))

@@ -1,4 +1,4 @@
-"""Work in PostgreSQL and SQLite: python -m benchmarks.index.databases.
+"""Work in PostgreSQL and SQLite: python -m benchmarks.databases.
 
 Both keep acknowledged changes through a power cut. Pictures are left out, as they are not in the
 database. Bags are random, as large as the default matcher's. PostgreSQL is Debian's, on this
@@ -21,7 +21,8 @@ from typing import Any
 import torch
 
 from benchmarks import machine
-from benchmarks.index.database_searches import (
+from benchmarks.databases.editing_speed import entry
+from benchmarks.databases.searches import (
     SINGLE,
     DatabasePlace,
     Taken,
@@ -29,7 +30,6 @@ from benchmarks.index.database_searches import (
     time_searches,
     write,
 )
-from benchmarks.index.editing_speed import entry
 from index.catalog import edits as editing
 from index.catalog.catalog import Catalog
 from index.catalog.edits import Change, ItemSelection

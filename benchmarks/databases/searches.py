@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.index.editing_speed import MODEL, entry
+from benchmarks.databases.editing_speed import MODEL, entry
 from benchmarks.index.questions import of_sentence
 from index.catalog.catalog import Catalog
 from index.database.storage import Storage
@@ -191,7 +191,7 @@ def writer(place: DatabasePlace) -> Iterator[subprocess.Popen[str]]:
 
     Each line of its input is a count.
     """
-    command = [sys.executable, "-m", "benchmarks.index.databases", "--write", place.name, place.url]
+    command = [sys.executable, "-m", "benchmarks.databases", "--write", place.name, place.url]
     with subprocess.Popen(  # noqa: S603 - our own command
         [*command, str(place.folder)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:

@@ -1,6 +1,6 @@
 """Duration of snapshots, restores and checks, and the latency of searches meanwhile.
 
-    python -m benchmarks.index.snapshot_speed --work /tmp/speed --items 20000
+    python -m benchmarks.databases.snapshot_speed --work /tmp/speed --items 20000
 
 Items have random vectors in the shape of the default matcher's (20 regions, five sentences of 11
 words, 257 numbers) and pictures of 60 kB that no compression makes smaller.

@@ -1,4 +1,4 @@
-"""Speed of patching metadata and of deleting items: python -m benchmarks.index.editing_speed.
+"""Speed of patching metadata and of deleting items: python -m benchmarks.databases.editing_speed.
 
 Photos of random bags, as large as the default matcher's: 20 regions of 257 numbers.
 """
