@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, bindparam, select
+from sqlalchemy import BindParameter, Connection, Row, Select, bindparam, select
 
 from index.bags import IMAGE, position_of, unpack_bag, unpack_vectors
 from index.catalog.pictures import PictureLost, Pictures
@@ -24,7 +24,7 @@ _ITEMS = select(items).where(
     items.c.collection == key_if_live(bindparam("collection", type_=items.c.collection.type)),
     items.c.id.in_(bindparam("ids", expanding=True)),
 )
-_REVISIONS = bindparam("revisions", expanding=True)
+_REVISIONS: BindParameter[Sequence[int]] = bindparam("revisions", expanding=True)
 _PICTURES = (
     select(*(column for column in pictures.c if column is not pictures.c.collection))
     .where(pictures.c.collection == bindparam("collection"), pictures.c.revision.in_(_REVISIONS))

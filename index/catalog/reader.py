@@ -26,11 +26,11 @@ from index.catalog.read_rows import (
 from index.catalog.revisions import check_not_gone, key_if_live, read_revision, state_of
 from index.catalog.stored_bags import StoredBag, StoredBags, read_bags
 from index.catalog.views import CatalogView
+from index.conditions import Scalar
 from index.database.checksums import ItemDamaged
 from index.database.errors import translate_errors
 from index.database.storage import Storage
 from index.database.tables import items
-from index.filters import Scalar
 from index.items import Collection, Entry, Item, Picture, check_photo
 from models.types import FragmentBag
 

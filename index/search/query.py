@@ -225,7 +225,7 @@ def probabilities(
             query, parts, in_photos, None if gains is None else torch.from_numpy(gains)
         )
     else:
-        long = torch.from_numpy(sums().astype(np.float32))
+        long = torch.from_numpy(sums())
         counts = torch.from_numpy(sizes)
         calibrated = calibration.probabilities(PairKind.TEXT_IN_PHOTO, parts[0], long, counts)
     listed: list[float] = calibrated.tolist()
