@@ -36,14 +36,14 @@ UNTESTED = (
 
 
 NOT_RUN = (  # what computing time did not allow, and the command
-    ("Further seeds of DeFrag with β = 0.001, with which both its terms fall",
-     "one learned from all 6,000 photos; the command does what is missing: `tessera reproduce "
-     "--only defrag --only defrag-dense --only defrag-frame --only defrag-words --only "
-     "defrag-bigrams`."),
-    ("Boxes cut from the photo", "twenty looks of a CNN a photo: `tessera reproduce --only "
-     "defrag-crops --only defrag-dense-crops --only sdtrnn-regions-crops`."),
-    ("SDT-RNN with DeFrag's batches, SDT-RNN with tanh, DVSA with dropout, on all photos",
-     "`tessera reproduce --only sdtrnn-regions-100 --only sdtrnn-tanh --only dvsa-dropout`."),
+    ("A fourth and fifth seed of DeFrag with β = 0.001, with which both its terms fall",
+     "the command does what is missing: `tessera reproduce --only defrag --only defrag-dense "
+     "--only defrag-frame --only defrag-words --only defrag-bigrams`."),
+    ("Further seeds with boxes cut from the photo", "twenty looks of a CNN a photo: `tessera "
+     "reproduce --only defrag-crops --only defrag-dense-crops --only sdtrnn-regions-crops`."),
+    ("SDT-RNN with tanh on all photos, further seeds with DeFrag's batches and of DVSA with "
+     "dropout", "`tessera reproduce --only sdtrnn-tanh --only sdtrnn-regions-100 --only "
+     "dvsa-dropout`."),
     ("Sentences of one photo", "runs of earlier days have no such ranks; a run of today has them: "
      "`tessera reproduce --only sdtrnn --only dtrnn --only rnn --only bow --only cca`."),
     ("CCA of phrases, `mined-regions`, five seeds of grounders",
