@@ -17,7 +17,7 @@ from models.encoders.blocks import TransformerBlock
 from models.encoders.contributions import contributions, held
 from models.encoders.occlusion import mean_size, occlude, spread, veil_pixels
 from models.encoders.photos import Preparation
-from models.encoders.rollout import Attention, TokenParts
+from models.encoders.rollout import SelfAttention, TokenParts
 from models.encoders.source import layout
 from models.encoders.words import Spelling
 from models.types import ParsedSentence
@@ -226,7 +226,7 @@ class ClassToken(PhotoHalf):
         return parts.sum(1), parts[:, :-1]
 
     def roll(self, h: Tensor, shares: Tensor) -> tuple[Tensor, Tensor]:
-        """Vectors of photos (K, D), and what attention reads of shares of patches (K, R, D).
+        """Vectors of photos (K, D), and readings of shares of patches (K, R, D).
 
         The direct effects of all blocks' attention on the class token (Gandelsman et al. 2024,
         section 3), with the deviation of the last norm held.
@@ -234,9 +234,9 @@ class ClassToken(PhotoHalf):
         parts = TokenParts(F.pad(shares, (self.before, 0)), h)
         read = h.new_zeros(*shares.shape[:2], h.shape[-1])  # (K, R, H)
         for block in self.blocks():
-            attention = Attention.of(block, h, None)
+            attention = SelfAttention.of(block, h, None)
             read = read + parts.read(block, block.norm1, h, attention.weights[:, :, 0])
-            h, parts = parts.through(attention, h, None)
+            h, parts = parts.through(attention, h)
         norm, project = self.end()
         read = held(norm, h[:, 0], read)
         return self.finish(h[:, 0]), read if project is None else project(read)

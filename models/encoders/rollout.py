@@ -1,4 +1,4 @@
-"""Rollout: parts of groups of tokens in what a pooling attention reads.
+"""Rollout: parts of groups of tokens in pooled states.
 
 The states of tokens are mixed: that of a patch shows other patches too. What a query reads of them
 is split in two steps. The last block's additions are exact, as attention is a sum over tokens
@@ -18,11 +18,9 @@ from torch import Tensor, nn
 
 from models.encoders.blocks import TransformerBlock
 
-LEAST_LENGTH = 1e-12  # of a sum of lengths that is divided by
-
 
 @dataclass(frozen=True, slots=True)
-class Attention:
+class SelfAttention:
     """A block's attention α (B, heads, Q, T) and values (B, heads, T, d), of normed states."""
 
     block: TransformerBlock
@@ -38,36 +36,39 @@ class Attention:
         return cls(block, (logits if bias is None else logits + bias).softmax(-1), value)
 
     def output(self) -> Tensor:
-        """What attention adds to the states, (B, Q, H)."""
+        """The addition of attention to the states, (B, Q, H)."""
         return self.block.scale1(self.block.join_heads(self.weights @ self.values))
 
     def brought(self) -> Tensor:
-        """What each head brings of a token if it attends to it alone, (B, T, heads, H)."""
+        """The additions of single tokens by each head, (B, T, heads, H)."""
         by_head = self.block.out.weight.unflatten(1, (self.block.heads, -1))  # (H, heads, d)
         return self.block.scale1(torch.einsum("bhtd,ohd->btho", self.values, by_head))
 
 
 @dataclass(frozen=True, slots=True)
 class TokenParts:
-    """Parts of groups G in states after a block, with their shares (B, G, T) in these.
+    """Parts of groups in the states after a block.
 
-    A group has its shares before the block of the states h (B, T, H) there and of what attention
-    took from them, and its shares now of the `rest`, which the MLP added.
+    The shares (B, G, T) of the groups in these states are their shares of the `rest` (B, T, H),
+    which the MLP added. Of the states h (B, T, H) before the block, and of what its attention took
+    from them, they have the shares that they had there.
     """
 
     shares: Tensor
     rest: Tensor
-    before: tuple[Tensor, Tensor, Attention] | None = None  # shares, h and attention of the block
+    before: tuple[Tensor, Tensor, SelfAttention] | None = (
+        None  # shares, h and attention of the block
+    )
 
-    def through(
-        self, attention: Attention, h: Tensor, bias: Tensor | None
-    ) -> tuple[Tensor, TokenParts]:
-        """The states after the next block, and the parts in them; h (B, T, H) are those before."""
+    def through(self, attention: SelfAttention, h: Tensor) -> tuple[Tensor, TokenParts]:
+        """The states after the next block, and the parts in them.
+
+        `attention` is that block's, of the states h (B, T, H) before it.
+        """
         block = attention.block
         middle = h + attention.output()
         rest = block.scale2(block.mlp(block.norm2(middle)))
-        seen = h.new_ones(h.shape[:2]) if bias is None else bias[:, 0, 0].exp()  # (B, T)
-        mixed = mixing(attention.weights, attention.brought(), h, seen)
+        mixed = mixing(attention.weights, attention.brought(), h)
         parts = TokenParts(self.shares @ mixed.mT, rest, (self.shares, h, attention))
         return middle + rest, parts
 
@@ -83,10 +84,10 @@ class TokenParts:
         return total + pool(weights, shares, h) + added
 
     def read(self, reader: TransformerBlock, norm: nn.Module, h: Tensor, weights: Tensor) -> Tensor:
-        """The groups' parts (B, G, H) in what a query reads by a block's values and output map.
+        """The groups' parts (B, G, H) in the reading of a query.
 
-        Shapes: states h (B, T, H) before `norm`, whose deviations are held, and weights of
-        attention (B, heads, T).
+        It has weights of attention (B, heads, T), and the values and output map of the block
+        `reader`. The deviations of `norm` are held; h (B, T, H) are the states before it.
         """
         assert isinstance(norm, nn.LayerNorm)
         spread = (h.var(-1, correction=0) + norm.eps).rsqrt()[:, None]  # (B, 1, T)
@@ -102,25 +103,17 @@ def pool(weights: Tensor, shares: Tensor, states: Tensor) -> Tensor:
     return torch.einsum("bxt,bgt,bth->bgxh", weights, shares, states)
 
 
-def mixing(attention: Tensor, values: Tensor, h: Tensor, seen: Tensor) -> Tensor:
-    """Tokens' shares (B, Q, T) in the states after attention; each state's add up to one.
+def mixing(attention: Tensor, values: Tensor, h: Tensor) -> Tensor:
+    """Tokens' shares (B, Q, T) in the states after attention.
 
     Token t adds f_qt = Σ_h α_hqt v_th to state q, and its own state h_q where t = q. Its share is
-    ‖f_qt‖ / Σ_t ‖f_qt‖. Values and states are differences from their means over the tokens, as what
-    all tokens have in common tells nothing of one of them.
+    ‖f_qt‖ / Σ_t ‖f_qt‖, so that shares in a state add up to one.
 
-    Shapes: attention α (B, heads, Q, T), values v (B, T, heads, H), states h (B, T, H), and seen
-    (B, T), 1 for tokens and 0 for padding.
+    Shapes: attention α (B, heads, Q, T), values v (B, T, heads, H), states h (B, T, H).
     """
-    v, own = centre(values, seen[..., None, None]), centre(h, seen[..., None])
     alpha = attention.permute(0, 3, 2, 1)  # (B, T, Q, heads)
-    squares = ((alpha @ (v @ v.mT)) * alpha).sum(-1)  # (B, T, Q): ‖Σ_h α_hqt v_th‖²
-    to_itself = (alpha.diagonal(dim1=1, dim2=2).mT[:, :, None] @ v)[:, :, 0]  # (B, T, H)
-    of_own = (own * (own + 2 * to_itself)).sum(-1)  # (B, T)
+    squares = ((alpha @ (values @ values.mT)) * alpha).sum(-1)  # (B, T, Q): ‖Σ_h α_hqt v_th‖²
+    to_itself = (alpha.diagonal(dim1=1, dim2=2).mT[:, :, None] @ values)[:, :, 0]  # (B, T, H)
+    of_own = (h * (h + 2 * to_itself)).sum(-1)  # (B, T)
     lengths = (squares + of_own.diag_embed()).clamp_min(0).sqrt().mT  # (B, Q, T)
-    return lengths / lengths.sum(-1, keepdim=True).clamp_min(LEAST_LENGTH)
-
-
-def centre(x: Tensor, seen: Tensor) -> Tensor:
-    """Differences of x (B, T, …) from its mean over the tokens; seen broadcasts to it."""
-    return x - (x * seen).sum(1, keepdim=True) / seen.sum(1, keepdim=True)
+    return lengths / lengths.sum(-1, keepdim=True)

@@ -16,7 +16,7 @@ from models.encoders.contributions import of_mlp, through_all
 from models.encoders.halves import RECIPES, PhotoHalf, TextHalf, averages, grid_of, half
 from models.encoders.library import transformers
 from models.encoders.photos import Preparation
-from models.encoders.rollout import Attention, TokenParts
+from models.encoders.rollout import SelfAttention, TokenParts
 from models.encoders.source import number
 from models.encoders.words import Spelling
 from models.types import ParsedSentence
@@ -66,11 +66,14 @@ class Photos(PhotoHalf):
         return vectors[:, 0], vectors[:, 1:]
 
     def roll(self, h: Tensor, shares: Tensor, padding: Tensor | None) -> tuple[Tensor, Tensor]:
-        """Vectors of photos (K, D), and what the query reads of shares of patches (K, R, D)."""
+        """Vectors of photos (K, D), and readings of shares of patches (K, R, D).
+
+        The direct effect of the query's attention, without the MLP after it.
+        """
         network: Any = self.network
         parts = TokenParts(shares, h)
         for layer in network.encoder.layers:
-            h, parts = parts.through(Attention.of(block_of(layer), h, padding), h, padding)
+            h, parts = parts.through(SelfAttention.of(block_of(layer), h, padding), h)
         head, norm = pooling(network.head), network.post_layernorm
         query = head.split(head.query(network.head.probe))  # (1, heads, 1, d)
         attention = attend(head, query, norm(h), padding)  # (K, heads, P)
@@ -98,7 +101,7 @@ def attribute(
 def attend(
     head: TransformerBlock, query: Tensor, patches: Tensor, padding: Tensor | None
 ) -> Tensor:
-    """Attention (K, heads, P) of the query (1, heads, 1, d) to normed patches."""
+    """SelfAttention (K, heads, P) of the query (1, heads, 1, d) to normed patches."""
     logits = query @ head.split(head.key(patches)).mT * query.shape[-1] ** -0.5
     return (logits if padding is None else logits + padding).softmax(-1)[:, :, 0]
 

@@ -1,21 +1,27 @@
-"""Shares of groups go through blocks by what tokens add to states."""
+"""Parts of groups of tokens in readings of attention, by hand."""
 
 import pytest
 import torch
 from torch import nn
 
 from models.encoders.blocks import TransformerBlock
-from models.encoders.rollout import mixing, roll
+from models.encoders.rollout import SelfAttention, TokenParts, mixing
+
+EVERY = torch.eye(5, dtype=torch.float64).expand(2, 5, 5)  # each token a group
 
 
-@pytest.fixture
-def block():
-    """A random block of two heads, in double precision."""
-    torch.manual_seed(0)
+def make_block(seed):
+    """A random block of two heads and scales, in double precision."""
+    torch.manual_seed(seed)
     linear = [nn.Linear(6, 6).double() for _ in range(4)]
     mlp = nn.Sequential(nn.Linear(6, 8), nn.GELU(), nn.Linear(8, 6)).double()
     norms = [nn.LayerNorm(6).double() for _ in range(2)]
-    return TransformerBlock(norms[0], *linear, 2, norms[1], mlp, nn.Identity(), lambda x: 0.5 * x)
+    return TransformerBlock(norms[0], *linear, 2, norms[1], mlp, lambda x: 2 * x, lambda x: x / 2)
+
+
+@pytest.fixture
+def blocks():
+    return [make_block(seed) for seed in range(3)]
 
 
 @pytest.fixture
@@ -23,48 +29,85 @@ def h():
     return torch.randn(2, 5, 6, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
 
 
-EVERY = torch.eye(5, dtype=torch.float64).expand(2, 5, 5)  # each token a group
-
-
-@torch.inference_mode()
-def test_states_are_the_blocks_own(block, h):
+def padding(count):
+    """The bias of attention without the last tokens."""
     bias = torch.zeros(2, 1, 1, 5, dtype=torch.float64)
-    bias[1, ..., 3:] = -torch.inf
-    torch.testing.assert_close(roll(block, h, bias, EVERY)[0], block(h, bias))
-    torch.testing.assert_close(roll(block, h, None, EVERY)[0], block(h))
+    bias[..., 5 - count :] = -torch.inf
+    return bias
+
+
+def follow(blocks, h, groups, bias=None):
+    parts = TokenParts(groups, h)
+    for block in blocks:
+        h, parts = parts.through(SelfAttention.of(block, h, bias), h)
+    return h, parts
 
 
 @torch.inference_mode()
-def test_shares_of_all_tokens_add_up_to_one(block, h):
-    shares = roll(block, h, None, EVERY)[1]
-    assert shares.min() >= 0
-    torch.testing.assert_close(shares.sum(1), torch.ones(2, 5, dtype=torch.float64))
-    assert shares.diagonal(dim1=1, dim2=2).max() < 0.99  # attention mixes
+@pytest.mark.parametrize("bias", [None, padding(2)])
+def test_states_are_the_blocks_own(blocks, h, bias):
+    expected = h
+    for block in blocks:
+        expected = block(expected, bias)
+    torch.testing.assert_close(follow(blocks, h, EVERY, bias)[0], expected)
 
 
 @torch.inference_mode()
-def test_a_group_has_the_shares_of_its_tokens(block, h):
-    alone = roll(block, h, None, EVERY)[1]
+@pytest.mark.parametrize("depth", [0, 1, 2])
+@pytest.mark.parametrize("bias", [None, padding(2)])
+def test_all_tokens_together_have_all_that_is_read_but_for_constants(blocks, h, depth, bias):
+    for block in blocks:
+        for constant in (block.out.bias, block.value.bias, block.norm1.bias):
+            nn.init.zeros_(constant)
+    before, (reader,) = blocks[:depth], blocks[2:]
+    h, parts = follow(before, h, EVERY, bias)
+    attention = SelfAttention.of(reader, h, bias)
+    read = parts.read(reader, reader.norm1, h, attention.weights[:, :, 0])
+    torch.testing.assert_close(read.sum(1), attention.output()[:, 0])
+
+
+@torch.inference_mode()
+def test_a_group_has_the_parts_of_its_tokens(blocks, h):
     groups = torch.tensor([[[1.0, 0.5, 0, 0, 0], [0, 0.5, 1, 1, 1]]], dtype=torch.float64)
-    together = roll(block, h, None, groups.expand(2, -1, -1))[1]
+    weights = torch.rand(2, 2, 5, dtype=torch.float64)
+    alone, together = (
+        follow(blocks, h, shares)[1].pool(weights) for shares in (EVERY, groups.expand(2, -1, -1))
+    )  # (2, 5, 2, 6), (2, 2, 2, 6)
     torch.testing.assert_close(together[:, 0], alone[:, 0] + alone[:, 1] / 2)
-    torch.testing.assert_close(together.sum(1), torch.ones(2, 5, dtype=torch.float64))
+    torch.testing.assert_close(together.sum(1), alone.sum(1))
 
 
 @torch.inference_mode()
-def test_shares_stay_where_attention_brings_nothing(block, h):
-    nn.init.zeros_(block.out.weight)
-    torch.testing.assert_close(roll(block, h, None, EVERY)[1], EVERY)
+def test_padding_has_no_part_and_changes_none(blocks, h):
+    states, padded = follow(blocks, h, EVERY, padding(2))
+    short, alone = follow(blocks, h[:, :3], EVERY[:, :3, :3])
+    torch.testing.assert_close(states[:, :3], short)
+    weights = torch.rand(2, 4, 3, dtype=torch.float64)
+    parts = padded.pool(torch.cat([weights, torch.zeros(2, 4, 2)], -1))  # (2, 5, 4, 6)
+    torch.testing.assert_close(parts[:, :3], alone.pool(weights))
+    assert not parts[:, 3:].any()
 
 
 @torch.inference_mode()
-def test_padding_has_no_share_and_changes_none(block, h):
-    bias = torch.zeros(2, 1, 1, 5, dtype=torch.float64)
-    bias[..., 3:] = -torch.inf
-    padded = roll(block, h, bias, EVERY)[1][:, :, :3]
-    assert not padded[:, 3:].any()
-    alone = roll(block, h[:, :3], None, EVERY[:, :3, :3])[1]
-    torch.testing.assert_close(padded[:, :3], alone)
+def test_what_the_last_block_brought_is_exact(blocks, h):
+    """By a literal loop over tokens and heads, for an MLP of zeros."""
+    (block, *_) = blocks
+    nn.init.zeros_(block.mlp[2].weight)
+    nn.init.zeros_(block.mlp[2].bias)
+    _, parts = follow([block], h, EVERY)
+    attention = SelfAttention.of(block, h, None)
+    weights = torch.rand(2, 1, 5, dtype=torch.float64)
+    expected = torch.zeros(2, 5, 1, 6, dtype=torch.float64)
+    for photo in range(2):
+        for t in range(5):
+            for q in range(5):
+                heads = [
+                    attention.weights[photo, head, q, t] * attention.values[photo, head, t]
+                    for head in range(2)
+                ]
+                added = 2 * block.out.weight @ torch.cat(heads) + h[photo, t] * (q == t)
+                expected[photo, t, 0] += weights[photo, 0, q] * added
+    torch.testing.assert_close(parts.pool(weights), expected)
 
 
 def test_a_share_is_the_length_of_what_a_token_adds():
@@ -76,18 +119,20 @@ def test_a_share_is_the_length_of_what_a_token_adds():
     expected = torch.zeros(3, 3)
     for q in range(3):
         for t in range(3):
-            added = (h[0, t] - h[0].mean(0)) * (q == t)
+            added = h[0, t] * (q == t)
             for head in range(2):
-                value = values[0, t, head] - values[0, :, head].mean(0)
-                added = added + attention[0, head, q, t] * value
+                added = added + attention[0, head, q, t] * values[0, t, head]
             expected[q, t] = added.norm()
     expected /= expected.sum(1, keepdim=True)
-    seen = torch.ones(1, 3)
-    torch.testing.assert_close(mixing(attention, values, h, seen)[0], expected)
+    torch.testing.assert_close(mixing(attention, values, h)[0], expected)
 
 
-def test_tokens_without_differences_have_no_shares():
-    alike = mixing(
-        torch.ones(1, 1, 1, 1), torch.ones(1, 1, 1, 4), torch.ones(1, 1, 4), torch.ones(1, 1)
-    )
-    assert alike.tolist() == [[[0.0]]]
+@torch.inference_mode()
+def test_shares_add_up_to_one_and_stay_where_attention_brings_nothing(blocks, h):
+    shares = follow(blocks, h, EVERY)[1].shares
+    assert shares.min() >= 0
+    torch.testing.assert_close(shares.sum(1), torch.ones(2, 5, dtype=torch.float64))
+    assert shares.diagonal(dim1=1, dim2=2).max() < 0.9  # attention mixes
+    for block in blocks:
+        nn.init.zeros_(block.out.weight)
+    torch.testing.assert_close(follow(blocks, h, EVERY)[1].shares, EVERY)
