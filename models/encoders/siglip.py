@@ -101,7 +101,7 @@ def attribute(
 def attend(
     head: TransformerBlock, query: Tensor, patches: Tensor, padding: Tensor | None
 ) -> Tensor:
-    """SelfAttention (K, heads, P) of the query (1, heads, 1, d) to normed patches."""
+    """Attention (K, heads, P) of the query (1, heads, 1, d) to normed patches."""
     logits = query @ head.split(head.key(patches)).mT * query.shape[-1] ** -0.5
     return (logits if padding is None else logits + padding).softmax(-1)[:, :, 0]
 

@@ -90,7 +90,7 @@ def test_padding_has_no_part_and_changes_none(blocks, h):
 
 @torch.inference_mode()
 def test_what_the_last_block_brought_is_exact(blocks, h):
-    """By a literal loop over tokens and heads, for an MLP of zeros."""
+    """By a literal loop, for an MLP of zeros."""
     (block, *_) = blocks
     nn.init.zeros_(block.mlp[2].weight)
     nn.init.zeros_(block.mlp[2].bias)
