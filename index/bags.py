@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 from itertools import accumulate, pairwise
 from typing import Any
 
@@ -110,7 +111,12 @@ def unpack_bag(vectors: NDArray[np.float32], details: bytes, position: int) -> F
     copied = torch.from_numpy(vectors.astype(np.float32))  # (F, D), its own memory
     if position <= IMAGE:
         edges = np.frombuffer(places, "<f4").reshape(-1, 4).tolist()
-        boxes = tuple(Box(*box) for box in edges)
-        return FragmentBag(copied, boxes, tuple(json.loads(labels)))
+        return FragmentBag(copied, tuple(Box(*box) for box in edges), _read_labels(labels))
     ends = np.frombuffer(places, "<i4").reshape(-1, 2).tolist()
-    return FragmentBag(copied, tuple(Span(*span) for span in ends), tuple(json.loads(labels)))
+    return FragmentBag(copied, tuple(Span(*span) for span in ends), _read_labels(labels))
+
+
+@lru_cache(maxsize=64)  # regions of most photos have the same
+def _read_labels(labels: bytes) -> tuple[str, ...]:
+    """Read labels from JSON."""
+    return tuple(json.loads(labels))

@@ -13,7 +13,8 @@ from itsdangerous import BadData, URLSafeSerializer
 from app.schemas.fields import LONGEST_CURSOR
 from app.schemas.regions import RegionSearch
 from app.schemas.search import ImageSearch, Search
-from index.filters import describe, parse
+from index.conditions import describe
+from index.filters import parse
 from index.search.requests import Answer, HitKey, Request
 from models.text.queries import Query
 

@@ -8,8 +8,10 @@ from typing import TypedDict
 from app.answers.fragments import corners, fragments, links, phrases
 from app.answers.items import photo_address
 from app.answers.photo_words import explain_words
+from app.engine.descriptions import Description, describe
 from app.engine.engine import Engine
-from app.engine.inference import Alignment, Description, GroundedPhrase
+from app.engine.groundings import GroundedPhrase, ground
+from app.engine.inference import Alignment
 from app.schemas.explain import (
     AlignmentOut,
     AlignRequest,
@@ -64,7 +66,7 @@ def ground_phrases(
     note(query=request.text)
     photo, bag = _read_photo(engine, request, sent)
     text, phrases, count = request.text, request.phrases, request.count
-    return photo, engine.models.ground(photo, text, phrases, count=count, bag=bag)
+    return photo, ground(engine.models, photo, text, phrases, count=count, bag=bag)
 
 
 def describe_photo(
@@ -73,7 +75,7 @@ def describe_photo(
     """Write captions of a request's photo and of some regions."""
     generation = request.generation
     photo, bag = _read_photo(engine, request, sent)
-    return photo, engine.models.describe(photo, generation, regions=regions, bag=bag)
+    return photo, describe(engine.models, photo, generation, regions=regions, bag=bag)
 
 
 def _read_photo(

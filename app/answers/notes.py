@@ -7,8 +7,7 @@ from itertools import islice
 from typing import Any
 
 from app.nearest import nearest, nearest_name
-from index.documents.documents import Schema
-from index.filters import (
+from index.conditions import (
     LONGEST_VALUE,
     Equals,
     Exists,
@@ -18,9 +17,10 @@ from index.filters import (
     Within,
     canonical,
     is_met,
-    parse,
     simple_parts,
 )
+from index.documents.documents import Schema
+from index.filters import parse
 
 MOST_NOTES = 10  # on keys, and on the values of a filter: it may have a thousand; keys looked at
 MOST_VALUES = 10_000  # of a key that are looked through; of one with more, nothing is said

@@ -26,8 +26,9 @@ from app.schemas.products import (
     SuggestionsOut,
 )
 from index.bags import photo_at
+from index.conditions import describe
 from index.documents.query_words import QueryWord
-from index.filters import describe, parse
+from index.filters import parse
 from index.items import Item
 from index.listing.requests import ListPlace
 from index.products.requests import (

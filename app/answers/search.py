@@ -23,7 +23,8 @@ from app.schemas.regions import RegionHit
 from app.schemas.search import PhotoBody, Search
 from app.telemetry.requests import note, stage
 from index.bags import photo_at
-from index.filters import parse, simple_parts
+from index.conditions import simple_parts
+from index.filters import parse
 from index.items import Item
 from index.search.requests import Answer, Groups, Hit, Request, WordGains
 from index.segments.rows import Side

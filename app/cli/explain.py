@@ -60,6 +60,7 @@ def describe(
     settings = settings_for()
     with plain_errors():
         from app.cli.options import load_models
+        from app.engine.descriptions import describe
         from app.schemas.explain import CaptionRequest
         from models.registry import BEAM
 
@@ -71,7 +72,7 @@ def describe(
         generation = request.generation
         photo = _photo(image, settings)
         models = load_models(settings)
-        described = models.describe(photo, generation, regions=request.regions)
+        described = describe(models, photo, generation, regions=request.regions)
         if out:
             from app.drawing.explanations import draw_caption
 
@@ -176,10 +177,11 @@ def ground(
     settings = settings_for()
     with plain_errors():
         from app.cli.options import load_models
+        from app.engine.groundings import ground
 
         photo = _photo(image, settings)
         models = load_models(settings)
-        grounded = models.ground(photo, text, phrase or None, count=count)
+        grounded = ground(models, photo, text, phrase or None, count=count)
         if out:
             from app.drawing.explanations import draw_grounding
 

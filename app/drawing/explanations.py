@@ -24,7 +24,8 @@ from app.drawing.lettering import (
     printable,
     text_width,
 )
-from app.engine.inference import Alignment, GroundedPhrase
+from app.engine.groundings import GroundedPhrase
+from app.engine.inference import Alignment
 from app.telemetry.requests import stage
 from models.captions.support import SupportedCaption
 from models.types import WHOLE_FRAME, Span

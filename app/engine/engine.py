@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
@@ -24,8 +23,7 @@ from app.telemetry.requests import note, stage
 from index.catalog import reembedding
 from index.catalog.catalog import Catalog
 from index.catalog.ownership import ADOPTING, REFUSE
-from index.database.errors import NotReady
-from index.disk import provide_temporary_folder, try_writing
+from index.disk import provide_temporary_folder
 from index.documents.thesaurus import Synonyms, parse_synonyms
 from index.items import Collection, Entry, Item, Picture, Replaced, check_photo
 from index.search import audit
@@ -37,10 +35,6 @@ from index.search.rescorer import compile_kernel
 from models.scores.scoring import score_named
 from models.types import FragmentBag
 
-_REFUSED = (
-    "another model made {}, so its searches are refused: serve with that model, or "
-    "`tessera index --reembed`"
-)
 Result = TypeVar("Result")
 Arguments = ParamSpec("Arguments")
 
@@ -112,36 +106,6 @@ class Engine:
         """Find a collection of any matcher; errors are those of Bounds.find."""
         note(collection=name)
         return self.bounds.find(name)
-
-    def check(self) -> dict[str, object]:
-        """Check the database, the disk, the picture store and the indexes; gives more details.
-
-        OSError where one of them does not work, the shards of a cluster do not answer, or searches
-        of the default collection, or of all there are, are refused.
-        """
-        answering = self._check_models()
-        try_writing(self.folder)
-        self.catalog.pictures.check()
-        self.catalog.ownership.confirm()
-        return {"collections": answering, **self.indexes.check()}
-
-    def _check_models(self) -> dict[str, int]:
-        """Count the collections that are searched here, and those that another model made.
-
-        The reader may know no collection, so none but the default one is named.
-        """
-        homes = self.catalog.names.all()
-        refused = {
-            home.token
-            for home in homes
-            if self.find_served(home).fingerprint != self.models.fingerprint
-        }
-        with suppress(LookupError):  # it is made by the first search
-            if self.catalog.names.find(DEFAULT_COLLECTION).token in refused:
-                raise NotReady(_REFUSED.format(f"the collection {DEFAULT_COLLECTION!r}"))
-        if refused and len(refused) == len(homes):
-            raise NotReady(_REFUSED.format("every collection"))
-        return {"searched": len(homes) - len(refused), "refused": len(refused)}
 
     def knows(self, name: str) -> bool:
         """Return whether a name stands for a collection; OutOfBounds if it may not be seen."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
@@ -15,20 +15,14 @@ from app.settings import Settings
 from app.telemetry.requests import stage
 from index.bags import as_stored
 from models import checkpoint
-from models.captions import region_captions
-from models.captions.forms import keep_well_formed
-from models.captions.region_captions import RegionCaption
-from models.captions.support import SupportedCaption, support
 from models.checkpoint import Checkpoint
-from models.registry import Caption, Captioner, Generation, Grounder, Matcher
+from models.registry import Captioner, Grounder, Matcher
 from models.scores import alignment
-from models.scores.presence import Presence, Verdict, judge_photo
+from models.scores.presence import Presence
 from models.text import parsing, query_drafts, reading
-from models.text.limits import refuse_huge, refuse_many
-from models.text.noun_phrases import noun_phrases
 from models.text.queries import Query
 from models.text.query_drafts import Reader
-from models.types import Box, FragmentBag, Link, Span
+from models.types import Box, FragmentBag, Link
 from models.vision import backbones, images
 from models.vision.images import Photo
 from models.vision.sight import Look, share_sight
@@ -40,21 +34,6 @@ REMEMBERED_LENGTH = 100  # characters: what is longer is hardly asked twice
 
 
 Asked = str | Iterable[tuple[str, float]]  # a text, or phrases with weights
-
-
-NOTHING_SAID = SupportedCaption(Caption((), 0.0), 0.0, None, None, ())
-
-
-class NoCaptioner(LookupError):
-    """No captioner is loaded."""
-
-
-class NoRegionCaptioner(LookupError):
-    """No captioner of regions is loaded."""
-
-
-class NoGrounder(LookupError):
-    """No grounder is loaded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,37 +49,6 @@ class Alignment:
     def score(self) -> float:
         """The pair's score, which the links add up to."""
         return sum(link.similarity for link in self.links)
-
-
-@dataclass(frozen=True, slots=True)
-class GroundedPhrase:
-    """A phrase of a text, and the boxes that it means most likely, best first.
-
-    A phrase that is not there has no boxes. `probability` is that of its being there, where it is
-    as likely as not; None where that is unknown, and the boxes say where it would be.
-    """
-
-    span: Span
-    boxes: tuple[tuple[Box, float], ...]  # with their similarities
-    probability: float | None = None
-
-    @property
-    def present(self) -> bool:
-        """Whether the photo shows the phrase."""
-        return bool(self.boxes)
-
-
-@dataclass(frozen=True, slots=True)
-class Description:
-    """Captions of a photo, and of its regions, each the best first."""
-
-    captions: tuple[SupportedCaption, ...]
-    regions: tuple[RegionCaption, ...] = ()
-
-    @property
-    def best(self) -> SupportedCaption:
-        """The best caption; one without words where none is well formed."""
-        return self.captions[0] if self.captions else NOTHING_SAID
 
 
 class Models:
@@ -251,110 +199,3 @@ class Models:
         links = alignment.query_links(image, query, self.matcher.score)
         phrases = alignment.phrases(image, query, links, beta)
         return Alignment(image, query, links, phrases)
-
-    def describe(
-        self,
-        photo: Photo,
-        generation: Generation,
-        *,
-        regions: int = 0,
-        bag: FragmentBag | None = None,
-    ) -> Description:
-        """Write captions of a photo, with the matcher's support for their words, and of regions.
-
-        Captions that repeat a content word, or have a broken form, are left out.
-        `regions` is how many regions to describe at most: those whose caption is improbable are
-        left out. `bag` is the photo's own, where it is known. NoCaptioner and
-        NoRegionCaptioner where none is loaded.
-        """
-        if self.captioner is None:
-            raise NoCaptioner("no captioner is loaded; set TESSERA_CAPTIONER to a checkpoint")
-        if regions and self.region_captioner is None:
-            raise NoRegionCaptioner(
-                "no captioner of regions is loaded; set TESSERA_REGION_CAPTIONER to a checkpoint, "
-                "or ask for regions=0"
-            )
-        look = Look(photo.pixels)
-        bag = bag or self.bag(look)
-        with stage("caption"):
-            inputs, boxes = look.by(self.captioner.sight)
-            described = self.captioner.describe([inputs], generation.candidates)[0]
-            captions = keep_well_formed(described)
-        with stage("support"):
-            supported = support(
-                self.matcher, self.calibration, bag, captions, boxes, self.calibrated
-            )
-        region_generation = replace(generation, never=self.captioner.find_absent_words(inputs))
-        of_regions = (
-            self._describe_regions(look, region_generation, regions, bag) if regions else []
-        )
-        return Description(tuple(supported[: generation.count]), tuple(of_regions))
-
-    def _describe_regions(
-        self, look: Look, generation: Generation, count: int, bag: FragmentBag
-    ) -> list[RegionCaption]:
-        """Write the best `count` captions of a photo's regions, without weak ones."""
-        assert self.region_captioner is not None
-        things = self.calibrated.things if self.calibrated else frozenset[str]()
-        with stage("caption_regions"):
-            inputs, boxes = look.by(self.region_captioner.sight)
-            captions = region_captions.describe_regions(
-                self.region_captioner, inputs, boxes, generation, things
-            )
-            ranked = region_captions.rank_regions(self.matcher, self.calibration, bag, captions)
-        return region_captions.distinct(ranked, count, self.weak_below)
-
-    def ground(
-        self,
-        photo: Photo,
-        text: str,
-        phrases: Sequence[str] | None = None,
-        *,
-        count: int,
-        bag: FragmentBag | None = None,
-    ) -> list[GroundedPhrase]:
-        """Find the `count` likeliest boxes of a photo for each phrase of a text.
-
-        Without phrases, those of its noun phrases, or of all of it where it names nothing. `bag` is
-        the photo's, where it is known. A phrase that the photo does not show, or of which
-        no word is known, gets no boxes. ValueError for a phrase that is not in the text,
-        NoGrounder where none is loaded.
-        """
-        if self.grounder is None:
-            raise NoGrounder("no grounder is loaded; set TESSERA_GROUNDER to a checkpoint")
-        if phrases is None:
-            spans = noun_phrases(text) or [Span(0, len(text))]
-        else:
-            refuse_huge(text)
-            refuse_many(phrases)
-            spans = [reading.find_phrase(text, phrase) for phrase in phrases]
-        with stage("ground"):
-            boxes, similarities = self.grounder.locate(photo.pixels, text, spans)
-        if self.presence is not None:
-            bag = bag or self.photo(photo)
-        verdicts = self._judge(bag, [span.of(text) for span in spans])
-        grounded = []
-        for span, row, verdict in zip(spans, similarities, verdicts, strict=True):
-            best = row.topk(min(count, len(boxes)))
-            ranked = zip(best.indices.tolist(), best.values.tolist(), strict=True)
-            likely = tuple((Box(*boxes[at].tolist()), similarity) for at, similarity in ranked)
-            grounded.append(
-                GroundedPhrase(span, likely if verdict.there else (), verdict.confidence)
-            )
-        return grounded
-
-    def _judge(self, bag: FragmentBag | None, texts: Sequence[str]) -> list[Verdict]:
-        """Judge whether a photo shows what each text says; without a presence it may."""
-        different = list(dict.fromkeys(texts))
-        with stage("embed_text"):
-            if self.presence is not None:
-                asked = query_drafts.of_things(self.matcher, different, self.words, self.presence)
-            else:
-                asked = self._embed([[(text, 1.0)] for text in different])
-        query_of = dict(zip(different, asked, strict=True))
-        return [self._judge_query(bag, query_of[text]) for text in texts]
-
-    def _judge_query(self, bag: FragmentBag | None, query: Query) -> Verdict:
-        if bag is None or self.presence is None:
-            return Verdict(bool(query.parts), None)
-        return judge_photo(bag, query, self.matcher.score)

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from app.engine.engine import Engine
 from app.telemetry.requests import stage
+from index.conditions import Scalar
 from index.documents.documents import Documents
-from index.filters import Scalar
 from index.items import Collection
 from index.products.completion import Completion, complete
 from index.products.requests import ProductRequest

@@ -21,7 +21,8 @@ from starlette.routing import Match
 
 from app.engine.bounds import OutOfBounds
 from app.engine.bugs import BUILT_IN, is_bug
-from app.engine.inference import NoCaptioner, NoGrounder, NoRegionCaptioner
+from app.engine.descriptions import NoCaptioner, NoRegionCaptioner
+from app.engine.groundings import NoGrounder
 from app.imports.fetching import NotFetched
 from index.backup.snapshots import InProgress
 from index.catalog.pictures import PictureLost

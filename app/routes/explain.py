@@ -14,7 +14,7 @@ from app.drawing.explanations import (
     draw_caption,
     draw_grounding,
 )
-from app.engine.inference import NoCaptioner, NoRegionCaptioner
+from app.engine.descriptions import NoCaptioner, NoRegionCaptioner
 from app.http.errors import NotAcceptable
 from app.http.headers import negotiate
 from app.http.openapi import OF_COLLECTION, OF_UPLOAD, BodyRoute, Responses, problems

@@ -39,10 +39,10 @@ def examples(engine: EngineDep, collection: CollectionDep = DEFAULT) -> Examples
 
 
 class PageFiles:
-    """The page's files, compressed, for GET and HEAD alike."""
+    """The page's files, compressed, for GET and HEAD alike; with `html` the page for `/`."""
 
-    def __init__(self) -> None:
-        self._files = GZipMiddleware(StaticFiles(directory=PAGE, html=True))
+    def __init__(self, *, html: bool) -> None:
+        self._files = GZipMiddleware(StaticFiles(directory=PAGE, html=html))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send a file; one that is only named for HEAD would be named as not compressed."""
@@ -50,16 +50,12 @@ class PageFiles:
 
 
 def serve(app: FastAPI) -> None:
-    """Add a route for every file of the page.
-
-    A mount at / would hide all other addresses.
-    """
-    files = PageFiles()
+    """Add the page, its files, and the reference of the API."""
     app.router.routes += [
-        Route("/", files),
+        Route("/", PageFiles(html=True)),
+        Mount("/page", PageFiles(html=False)),
         Route("/docs", _reference),
         Mount("/docs/viewer", StaticFiles(directory=VIEWER)),
-        *(Route(f"/{file.name}", files) for file in sorted(PAGE.iterdir())),
     ]
 
 

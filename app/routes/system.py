@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 import shutil
 from collections.abc import Iterator
+from functools import partial
 
 from anyio import to_thread
 from fastapi import APIRouter, Request, Response
@@ -22,6 +23,7 @@ from prometheus_client.registry import Collector
 from app import __version__
 from app.access.door import PUBLIC, EngineDep, require_role
 from app.answers import system as index_answers
+from app.engine import health
 from app.engine.engine import Engine
 from app.http.errors import Unavailable
 from app.http.openapi import OF_BODY, OF_COLLECTION, BodyRoute, Responses, problems
@@ -110,7 +112,7 @@ async def readyz(request: Request, engine: EngineDep) -> dict[str, object]:
     says how many answer. Every one must have, before a service is ready.
     """
     readiness: Readiness = request.app.state.readiness
-    return {"status": "ready", **await readiness.report(engine.check)}
+    return {"status": "ready", **await readiness.report(partial(health.check, engine))}
 
 
 # For all collections together, so not for a key of some; TESSERA_OPEN_METRICS lets all in.

@@ -27,8 +27,9 @@ from index.catalog.write_rows import (
     retire,
     write,
 )
+from index.conditions import Condition, Either, Equals, Every, Not
 from index.database.tables import facets, items
-from index.filters import Condition, Either, Equals, Every, Not, parse
+from index.filters import parse
 from index.items import (
     ANY,
     MOST_PHOTOS,

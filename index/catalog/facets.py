@@ -25,8 +25,7 @@ from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import GenericFunction
 from sqlalchemy.types import Text
 
-from index.database.tables import facets, items
-from index.filters import (
+from index.conditions import (
     COMPARISONS,
     LONGEST_NUMBER,
     LONGEST_VALUE,
@@ -41,8 +40,9 @@ from index.filters import (
     Within,
     canonical,
     is_comparable,
-    parse,
 )
+from index.database.tables import facets, items
+from index.filters import parse
 
 
 def facets_of(metadata: Mapping[str, Any]) -> set[tuple[str, str]]:

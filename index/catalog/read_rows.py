@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, select
+from sqlalchemy import BindParameter, Connection, Row, Select, bindparam, select
 
 from index.bags import IMAGE, position_of, unpack_bag, unpack_vectors
 from index.catalog.pictures import PictureLost, Pictures
@@ -19,6 +19,24 @@ from models.types import FragmentBag
 CHUNK = 500  # ids or revisions in one statement
 Values = dict[str, Any]
 
+# Made once, as every search runs them.
+_ITEMS = select(items).where(
+    items.c.collection == key_if_live(bindparam("collection", type_=items.c.collection.type)),
+    items.c.id.in_(bindparam("ids", expanding=True)),
+)
+_REVISIONS: BindParameter[Sequence[int]] = bindparam("revisions", expanding=True)
+_PICTURES = (
+    select(*(column for column in pictures.c if column is not pictures.c.collection))
+    .where(pictures.c.collection == bindparam("collection"), pictures.c.revision.in_(_REVISIONS))
+    .order_by(pictures.c.position.desc())
+)
+_TEXTS = (
+    select(bags.c.revision, bags.c.text)
+    .where(bags.c.collection == bindparam("collection"), bags.c.revision.in_(_REVISIONS))
+    .where(bags.c.position > IMAGE)
+    .order_by(bags.c.revision, bags.c.position)
+)
+
 
 def chunks(values: Sequence[Any]) -> Iterator[Sequence[Any]]:
     """Cut values into parts for one statement each."""
@@ -30,11 +48,9 @@ def picture_rows(
 ) -> dict[int, list[Values]]:
     """Read the rows of items' pictures by revision, in photo order."""
     by_revision: dict[int, list[Values]] = {revision: [] for revision in revisions}
-    columns = [column for column in pictures.c if column is not pictures.c.collection]
     for part in chunks(revisions):
-        condition = (pictures.c.collection == collection) & pictures.c.revision.in_(part)
-        chosen = select(*columns).where(condition).order_by(pictures.c.position.desc())
-        for row in connection.execute(chosen).mappings():
+        chosen = {"collection": collection, "revisions": part}
+        for row in connection.execute(_PICTURES, chosen).mappings():
             values = dict(row)
             by_revision[values.pop("revision")].append(values)
     return by_revision
@@ -43,6 +59,11 @@ def picture_rows(
 def select_items(collection: int) -> Select[Any]:
     """Select the items of a collection."""
     return select(items).where(items.c.collection == key_if_live(collection))
+
+
+def rows_of(connection: Connection, collection: int, ids: Sequence[str]) -> Sequence[Row[Any]]:
+    """Read the rows of existing items by id."""
+    return connection.execute(_ITEMS, {"collection": collection, "ids": ids}).all()
 
 
 def row_of(connection: Connection, collection: Collection, item: str) -> Row[Any]:
@@ -92,13 +113,8 @@ def _read_texts(
     """Read the sentences of items by revision."""
     texts: dict[int, list[str]] = {revision: [] for revision in revisions}
     for part in chunks(list(texts)):
-        sentences = (
-            select(bags.c.revision, bags.c.text)
-            .where(bags.c.collection == collection, bags.c.revision.in_(part))
-            .where(bags.c.position > IMAGE)
-            .order_by(bags.c.revision, bags.c.position)
-        )
-        for revision, text in connection.execute(sentences):
+        chosen = {"collection": collection, "revisions": part}
+        for revision, text in connection.execute(_TEXTS, chosen):
             texts[revision].append(text)
     return texts
 

@@ -20,16 +20,17 @@ from index.catalog.read_rows import (
     read_items,
     read_picture,
     row_of,
+    rows_of,
     select_items,
 )
 from index.catalog.revisions import check_not_gone, key_if_live, read_revision, state_of
 from index.catalog.stored_bags import StoredBag, StoredBags, read_bags
 from index.catalog.views import CatalogView
+from index.conditions import Scalar
 from index.database.checksums import ItemDamaged
 from index.database.errors import translate_errors
 from index.database.storage import Storage
 from index.database.tables import items
-from index.filters import Scalar
 from index.items import Collection, Entry, Item, Picture, check_photo
 from models.types import FragmentBag
 
@@ -93,9 +94,8 @@ class CatalogReader:
 
         The ids of damaged ones go to `damaged`.
         """
-        chosen = select_items(collection.key).where(items.c.id.in_(ids))
         with self.reader.begin() as connection:
-            rows = check_not_gone(connection, collection, connection.execute(chosen).all())
+            rows = check_not_gone(connection, collection, rows_of(connection, collection.key, ids))
             damaged = set() if damaged is None else damaged
             read = read_items(connection, collection.key, rows, damaged)
             return {item.id: item for item in read}

@@ -14,10 +14,9 @@ from sqlalchemy import Connection, Row
 from index.catalog.catalog import Catalog
 from index.catalog.names import check_standing
 from index.catalog.pictures import name_of
-from index.catalog.read_rows import chunks, select_items
+from index.catalog.read_rows import chunks, rows_of
 from index.catalog.revisions import advance, hold
 from index.catalog.write_rows import Record, record_change, write
-from index.database.tables import items
 from index.items import Collection, Item, Picture, check_size
 from index.metadata import check_values
 
@@ -69,9 +68,7 @@ def _read_rows(
     """Read the rows of items by id."""
     ids = [change.item.id for change in changes]
     return {
-        row.id: row
-        for part in chunks(ids)
-        for row in connection.execute(select_items(collection.key).where(items.c.id.in_(part)))
+        row.id: row for part in chunks(ids) for row in rows_of(connection, collection.key, part)
     }
 
 

@@ -12,10 +12,10 @@ from sqlalchemy import Connection, Select, func, literal, select
 
 from index.catalog.facets import carrying
 from index.catalog.read_rows import read_items
+from index.conditions import Scalar, Simple
 from index.database.checksums import LOG, is_sound_bag
 from index.database.storage import ALL, Buckets
 from index.database.tables import bags, changes, facets, items, retired
-from index.filters import Scalar, Simple
 from index.metadata import read_metadata
 
 CHUNK = 2**27  # bytes

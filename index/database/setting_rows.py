@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, delete, func, insert, select
+from sqlalchemy import ColumnElement, Connection, bindparam, delete, func, insert, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from index.database.tables import collections, settings
 from index.items import Collection, Replaced
 
+_VALUE = select(settings.c.value).where(settings.c.name == bindparam("name"))
+
 
 def read(connection: Connection, name: str) -> str | None:
     """Read a setting; None without one."""
-    query = select(settings.c.value).where(settings.c.name == name)
-    value: str | None = connection.execute(query).scalar_one_or_none()
+    value: str | None = connection.execute(_VALUE, {"name": name}).scalar_one_or_none()
     return value
 
 

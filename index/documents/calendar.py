@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from index.filters import Scalar, compose
+from index.conditions import Scalar, compose
 
 Level = Literal["year", "month", "day"]
 LEVELS: tuple[Level, ...] = ("year", "month", "day")

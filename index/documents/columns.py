@@ -12,11 +12,11 @@ from functools import cached_property, lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from index.conditions import Equals, Number, Scalar, Simple, Within, canonical, is_met, number_of
 from index.documents.calendar import Calendar, Level, Periods
 from index.documents.characters import fold
 from index.documents.facet_counts import Facet, count_ranges, round_bounds
 from index.documents.words import words
-from index.filters import Equals, Number, Scalar, Simple, Within, canonical, is_met, number_of
 
 LONGEST = 4  # words of a phrase
 Collated = tuple[str | int, ...]

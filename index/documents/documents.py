@@ -12,6 +12,7 @@ import numpy as np
 
 from index.catalog.facets import facets_of
 from index.catalog.views import ItemRow
+from index.conditions import Condition, Either, Every, Not, Scalar
 from index.database.series_rows import is_name
 from index.documents.bm25 import Alternative, Lexical
 from index.documents.columns import Codes, Column, Mask
@@ -20,7 +21,6 @@ from index.documents.languages.english import ENGLISH
 from index.documents.languages.word_language import WordLanguage
 from index.documents.query_words import Wording
 from index.documents.thesaurus import Synonyms, Thesaurus
-from index.filters import Condition, Either, Every, Not, Scalar
 from index.segments.rows import Numbers
 
 FEW = 512  # documents that are read again whenever one of them is gone

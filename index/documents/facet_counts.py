@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from index.conditions import Scalar
 from index.documents.calendar import Periods
-from index.filters import Scalar
 
 ROUND = (1.0, 2.0, 2.5, 5.0, 10.0)  # steps of ranges, times a power of ten
 RANGES = 6  # at most, where a client names no bounds

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from index.conditions import Scalar
 from index.documents.calendar import Level
-from index.filters import Scalar
 from index.search.requests import FARTHEST
 
 

@@ -71,9 +71,12 @@ class PhotoWords:
     def __init__(self, text: str, documents: Documents, token: str) -> None:
         """Look the words of a text up; `token` is the collection's."""
         self.text, self._documents, self._token = text, documents, token
-        asked = leave_out_negated(text)
-        words = documents.wording().read(asked, UNCORRECTED)
-        self._words = [word for word in words if plain(self.cut(word)) not in EMPTY]
+        self._words = list[QueryWord]()
+        with documents.lock:
+            named = any(self._weights.values())
+        if named:  # else no item has words
+            words = documents.wording().read(leave_out_negated(text), UNCORRECTED)
+            self._words = [word for word in words if plain(self.cut(word)) not in EMPTY]
         with documents.lock:
             self.behind = documents.behind
             self._shares = self._weigh(self._words)  # (W, N)

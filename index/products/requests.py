@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from index.conditions import simple_parts
 from index.documents.documents import FIELDS
 from index.documents.facet_counts import Facet
-from index.filters import parse, simple_parts
+from index.filters import parse
 from index.listing.requests import ListPlace, ListRequest
 from index.products.query import ProductText
 from index.segments.rows import Side

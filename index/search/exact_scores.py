@@ -198,7 +198,7 @@ class ExactScores:
             request.query,
             request.role,
             parts,
-            np.add.reduceat(vectors, offsets[:-1], axis=0),
+            lambda: np.add.reduceat(vectors, offsets[:-1], axis=0),
             np.diff(offsets),
             in_photos=request.side == "images",
             gains=gains,

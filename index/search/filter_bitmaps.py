@@ -12,7 +12,8 @@ import numpy as np
 from pyroaring import BitMap
 
 from index.catalog.catalog import Catalog
-from index.filters import Condition, Either, Equals, Every, Not, Simple, parse
+from index.conditions import Condition, Either, Equals, Every, Not, Simple
+from index.filters import parse
 from index.items import Collection
 from index.segments.rows import Numbers
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
@@ -207,7 +207,7 @@ def probabilities(
     query: Query,
     role: SentenceRole,
     scores: Floats,
-    sums: Floats,
+    sums: Callable[[], Floats],
     sizes: Numbers,
     *,
     in_photos: bool,
@@ -215,7 +215,7 @@ def probabilities(
 ) -> list[float]:
     """The probabilities of rows as answers, from parts' scores (P, N) and words' gains (N,).
 
-    Where the rows are sentences, of `sizes` (N,) fragments with the sums (N, D).
+    Where the rows are sentences, of `sizes` (N,) fragments with the `sums` (N, D).
     """
     if not scores.shape[1]:
         return []
@@ -225,7 +225,7 @@ def probabilities(
             query, parts, in_photos, None if gains is None else torch.from_numpy(gains)
         )
     else:
-        long = torch.from_numpy(sums.astype(np.float32))
+        long = torch.from_numpy(sums())
         counts = torch.from_numpy(sizes)
         calibrated = calibration.probabilities(PairKind.TEXT_IN_PHOTO, parts[0], long, counts)
     listed: list[float] = calibrated.tolist()

@@ -198,7 +198,7 @@ def probabilities(
         request.query,
         request.role,
         scored.parts + higher,
-        scored.rows.summaries[scored.numbers].astype(np.float32),
+        lambda: scored.rows.summaries[scored.numbers].astype(np.float32),
         scored.rows.sizes[scored.numbers],
         in_photos=request.side == "images",
         gains=gains_of(request, scored.rows.revisions[scored.numbers]),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import chain
 
 import torch
@@ -33,7 +34,7 @@ class Counting:
 PLAIN = Counting(1.0)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Query:
     """S = Σ_p w_p S_p: the weighted sum of the scores of a query's parts.
 
@@ -73,7 +74,7 @@ class Query:
             notes=combined,
         )
 
-    @property
+    @cached_property
     def floored(self) -> tuple[bool, ...]:
         """The parts with S_p = Σ_t max(0, max_i v_iᵀ s_t): negated ones among others.
 
@@ -88,15 +89,17 @@ class Query:
         """Whether it asks for nothing but whether things are there."""
         return bool(self.parts) and all(self.conditions)
 
-    @property
-    def countings(self) -> list[Counting]:
+    @cached_property
+    def countings(self) -> tuple[Counting, ...]:
         """How much the score of each part counts."""
         counted = zip(self.weights, self.floored, self.conditions, strict=True)
-        return [Counting(*values) for values in counted]
+        return tuple(Counting(*values) for values in counted)
 
-    @property
+    @cached_property
     def bag(self) -> FragmentBag:
         """The fragments of all parts, one after another, as links count them."""
+        if len(self.parts) == 1:
+            return self.parts[0]
         vectors = [part.vectors for part in self.parts]
         return FragmentBag(
             torch.cat(vectors) if vectors else torch.empty(0, 0),

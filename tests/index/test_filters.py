@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from index.filters import (
-    MOST_CONDITIONS,
+from index.conditions import (
     Either,
     Equals,
     Every,
@@ -17,9 +16,9 @@ from index.filters import (
     Prefix,
     Within,
     describe,
-    parse,
     simple_parts,
 )
+from index.filters import MOST_CONDITIONS, parse
 
 
 @pytest.mark.parametrize(

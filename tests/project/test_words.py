@@ -21,7 +21,11 @@ ROOMS = (
     *("client-ts/*.py", "deploy", "docs/*.py"),
 )
 PICTURES = (".svg", ".png")
-PAGE = [file for file in sorted((ROOT / "app" / "page").iterdir()) if file.suffix not in PICTURES]
+PAGE = [
+    file
+    for file in sorted((ROOT / "app" / "page").rglob("*"))
+    if file.is_file() and file.suffix not in PICTURES
+]
 MOST_WORDS = 12
 ASIDE = re.compile(r"\([^()]*\)")  # shapes and citations
 WORD = re.compile(r"[^\W\d_][\w'’./-]+|\ba\b")  # of two letters and more: others are symbols

@@ -9,14 +9,20 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 PRESETS = Path(__file__).parent.parent / "presets"
+MATCHERS = "matchers"
 
 Preset = TypeVar("Preset")
 Options = TypeVar("Options")
 
 
-def list_names(part: str = "") -> list[str]:
+def list_names(part: str = MATCHERS) -> list[str]:
     """List the shipped presets of a folder, matchers by default."""
-    return sorted(path.stem for path in (PRESETS / part).glob("*.toml"))
+    return sorted(_list_files(part))
+
+
+def _list_files(part: str) -> dict[str, Path]:
+    """The shipped presets of a folder by name, those of its folders too."""
+    return {path.stem: path for path in (PRESETS / part).rglob("*.toml")}
 
 
 def read(part: str, preset: str, parse: Callable[[str, Mapping[str, Any]], Preset]) -> Preset:
@@ -32,15 +38,13 @@ def read(part: str, preset: str, parse: Callable[[str, Mapping[str, Any]], Prese
         raise ValueError(f"{path}: {wrong}") from wrong
 
 
-def locate(preset: str, folder: Path = Path(), part: str = "") -> Path:
+def locate(preset: str, folder: Path = Path(), part: str = MATCHERS) -> Path:
     """Find a shipped preset, or a .toml path.
 
-    The path is relative to a folder.
-
-    Parts other than matchers have a folder of presets. LookupError for an absent preset.
+    The path is relative to a folder. LookupError for an absent preset.
     """
-    path = folder / preset if preset.endswith(".toml") else PRESETS / part / f"{preset}.toml"
-    if not path.is_file():
+    path = folder / preset if preset.endswith(".toml") else _list_files(part).get(preset)
+    if path is None or not path.is_file():
         raise LookupError(
             f"no preset {preset!r}; there are: {', '.join(list_names(part))}, "
             "or give a path to a .toml"

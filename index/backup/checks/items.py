@@ -17,9 +17,9 @@ from index.catalog.edits import Change, patch
 from index.catalog.facets import facets_of
 from index.catalog.pictures import PictureLost
 from index.catalog.read_rows import Values, picture_rows, select_items
+from index.conditions import compose
 from index.database.checksums import checksums_of
 from index.database.tables import bags, facets, items
-from index.filters import compose
 from index.items import Collection, ConditionFailed, Expected, bucket_of
 from index.metadata import read_metadata
 from index.progress import Progress

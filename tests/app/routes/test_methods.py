@@ -18,7 +18,7 @@ def stored(client: TestClient, png: Png) -> TestClient:
     return client
 
 
-PATHS = """/ /docs /main.js /livez /metrics /openapi.json /items /items/coffee /items/tea
+PATHS = """/ /docs /page/main.js /livez /metrics /openapi.json /items /items/coffee /items/tea
 /items/coffee/image /collections/default /suggest?text=a"""
 
 
@@ -66,7 +66,7 @@ def test_head_is_counted_as_one(stored: TestClient) -> None:
         ("HEAD", "/search/image", "POST"),
         ("POST", "/snapshots/a.tar", "DELETE, GET, HEAD"),
         ("POST", "/", "GET, HEAD"),
-        ("POST", "/main.js", "GET, HEAD"),
+        ("POST", "/page/main.js", "GET, HEAD"),
         ("POST", "/docs/viewer/swagger-ui.css", "GET, HEAD"),
     ],
 )

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from app.engine.descriptions import describe
 from app.engine.inference import Models
 from models import shipped
 from models.registry import Generation
@@ -24,7 +25,7 @@ def models() -> Models:
 def described(models: Models, picture: Image.Image, regions: int = 0):
     file = BytesIO()
     picture.save(file, "PNG")
-    return models.describe(images.read(file.getvalue()), Generation(), regions=regions)
+    return describe(models, images.read(file.getvalue()), Generation(), regions=regions)
 
 
 def pictures() -> dict[str, Image.Image]:

@@ -10,8 +10,8 @@ import torch
 from sqlalchemy import event, select
 
 from index.catalog.catalog import Catalog
+from index.conditions import Equals
 from index.database.tables import items
-from index.filters import Equals
 from index.items import ModelMismatch, NoSpace, PhotoInfo, Picture, bucket_of
 
 
@@ -231,7 +231,7 @@ WRITER = """
 import sys, torch
 from pathlib import Path
 from index.catalog.catalog import Catalog
-from index.filters import Equals
+from index.conditions import Equals
 from index.items import NoSpace, Entry, Picture
 from models.types import Box, FragmentBag, Span
 

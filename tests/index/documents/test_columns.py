@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from index.conditions import canonical
 from index.documents.columns import Column
 from index.documents.facet_counts import round_bounds
-from index.filters import canonical, parse
+from index.filters import parse
 
 values = st.sampled_from([1, 2.5, -3, 40, "a", "b", True, None])
 documents = st.lists(st.lists(values, max_size=3), min_size=1, max_size=8)

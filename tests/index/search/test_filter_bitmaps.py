@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from index.filters import Equals
+from index.conditions import Equals
 from index.search import filter_bitmaps as filters
 from index.search.filter_bitmaps import Filters
 from index.search.shortlist import mask_rows

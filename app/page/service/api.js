@@ -1,6 +1,6 @@
 // Calls of the HTTP API: one function a request, problems as errors.
 
-import { pictureAddress } from "./dom.js";
+import { pictureAddress } from "../elements/dom.js";
 import { askForKey } from "./key.js";
 
 const ITEMS_AT_ONCE = 60;

@@ -2,7 +2,7 @@
 
 import { takenText } from "./dates.js";
 import { make, visible } from "./dom.js";
-import { label } from "./holdings.js";
+import { label } from "../service/holdings.js";
 
 const SOURCES = { name: "by the name of the file", file: "the time of the file" }; // of dates that are not stated
 const SHOWN = ["taken", "taken_from", "city", "region", "country", "camera", "lens", "folder", "file", "keywords", "people", "rating"];

@@ -1,17 +1,17 @@
 // Answers: a growing list of hits, the query as understood, facets, and empty answers.
 
-import * as api from "./api.js";
-import { make } from "./dom.js";
+import * as api from "../service/api.js";
+import { make } from "../elements/dom.js";
 import { showFacets } from "./facets.js";
-import { partHit, photoHit, plainItem, productHit } from "./gallery.js";
-import { label } from "./holdings.js";
-import { isWeak, likelihood, nothingLikeThat, withWeakLine } from "./likelihood.js";
-import { askedPhrases, largest, phraseChips, phrasesOf } from "./phrases.js";
-import { isQuestion, otherwise, PAGE, search } from "./search.js";
+import { partHit, photoHit, plainItem, productHit } from "../elements/gallery.js";
+import { label } from "../service/holdings.js";
+import { isWeak, likelihood, nothingLikeThat, withWeakLine } from "../elements/likelihood.js";
+import { askedPhrases, largest, phraseChips, phrasesOf } from "../elements/phrases.js";
+import { isQuestion, otherwise, PAGE, search } from "../questions/search.js";
 import { withSeries } from "./series.js";
 import { headings, newerButton, showRail } from "./timeline.js";
 import { showUnderstood } from "./understood.js";
-import { byPhotoAlone, whyLine } from "./why.js";
+import { byPhotoAlone, whyLine } from "../elements/why.js";
 
 const at = (id) => document.getElementById(id);
 const byTouch = window.matchMedia("(hover: none)").matches;

@@ -1,7 +1,7 @@
 // Why a product was found: what its fields and its photo gave, as bars; the numbers on demand.
 
 import { make, number } from "./dom.js";
-import { label } from "./holdings.js";
+import { label } from "../service/holdings.js";
 import { likelihoodName } from "./likelihood.js";
 
 const OF_PHOTO = ["looks", "likeness"]; // what a photo gives: it shows the text, or is like a photo

@@ -1,8 +1,8 @@
 // Facets: values and ranges to filter by, with counts over the hits.
 
-import { periodName } from "./dates.js";
-import { make } from "./dom.js";
-import { label } from "./holdings.js";
+import { periodName } from "../elements/dates.js";
+import { make } from "../elements/dom.js";
+import { label } from "../service/holdings.js";
 
 const FEW = 8; // values that are shown at once
 const FEW_NUMBERS = 8; // so few different numbers are chosen like texts

@@ -1,7 +1,7 @@
 // Near-duplicates: the others of a series behind one photo, and the list of all series.
 
-import * as api from "./api.js";
-import { make, pictureAddress } from "./dom.js";
+import * as api from "../service/api.js";
+import { make, pictureAddress } from "../elements/dom.js";
 
 const KEY = "series";
 const MOST = 96; // photos of a series that are shown

@@ -1,6 +1,6 @@
 // Captions of a photo and its regions; each word lights its region.
 
-import { caption, model } from "./api.js";
+import { caption, model } from "../service/api.js";
 import { make } from "./dom.js";
 import { mark, unmark } from "./gallery.js";
 import { arrows, darken } from "./light.js";

@@ -1,7 +1,7 @@
 // The start: an introduction, example queries, and the choice of a collection.
 
-import * as api from "./api.js";
-import { make } from "./dom.js";
+import * as api from "../service/api.js";
+import { make } from "../elements/dom.js";
 
 const at = (id) => document.getElementById(id);
 

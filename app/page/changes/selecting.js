@@ -1,6 +1,6 @@
 // The choice of many photos: by click, by Shift for a range, or by keyboard.
 
-import { make } from "./dom.js";
+import { make } from "../elements/dom.js";
 
 const at = (id) => document.getElementById(id);
 const [results, start, bar] = ["results", "choose", "selection"].map(at);

@@ -1,8 +1,8 @@
 // Chips for the query as understood: corrected words, refused words and filters.
 
-import { make } from "./dom.js";
+import { make } from "../elements/dom.js";
 import { choosing, chosenValues, rangeText, valueText } from "./facets.js";
-import { label } from "./holdings.js";
+import { label } from "../service/holdings.js";
 
 function chip(text, kind, undo, what) {
   if (!undo) return make("li", { className: `chip ${kind}` }, text);

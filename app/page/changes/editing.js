@@ -1,8 +1,8 @@
 // Adding items: photos, a title and the fields that the others of the collection have.
 
-import * as api from "./api.js";
-import { make } from "./dom.js";
-import { label } from "./holdings.js";
+import * as api from "../service/api.js";
+import { make } from "../elements/dom.js";
+import { label } from "../service/holdings.js";
 import { sendAll } from "./sending.js";
 
 const KINDS = "image/*,.heic,.heif,.avif,.dng"; // named, so that phones send their photos as they are

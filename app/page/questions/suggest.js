@@ -1,7 +1,7 @@
 // Suggestions while someone types: a list below the search box, by pointer and keyboard.
 
-import { suggestions } from "./api.js";
-import { make } from "./dom.js";
+import { suggestions } from "../service/api.js";
+import { make } from "../elements/dom.js";
 
 const PAUSE = 120; // milliseconds without a key before the service is asked
 

@@ -1,7 +1,7 @@
 // Files that the last imports did not read, by kind.
 
-import * as api from "./api.js";
-import { make } from "./dom.js";
+import * as api from "../service/api.js";
+import { make } from "../elements/dom.js";
 
 const number = (count) => count.toLocaleString("en");
 

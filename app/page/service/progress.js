@@ -1,7 +1,7 @@
 // Progress of indexing: the number of searchable items, updated until all are.
 
 import * as api from "./api.js";
-import { make } from "./dom.js";
+import { make } from "../elements/dom.js";
 
 const SOON = 1500; // milliseconds, while something is on its way
 const LATER = 5000; // while there is nothing

@@ -1,7 +1,7 @@
 // Sending several photos: one after another, with progress and a reason for each that is refused.
 
-import * as api from "./api.js";
-import { make } from "./dom.js";
+import * as api from "../service/api.js";
+import { make } from "../elements/dom.js";
 
 const TRIES = 3; // where the service or the line fails
 const PAUSE = 1000; // milliseconds before the second try

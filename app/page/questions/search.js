@@ -1,7 +1,7 @@
 // Searches: one kind of question and answer for products and for photos.
 
-import * as api from "./api.js";
-import { collapsed } from "./series.js";
+import * as api from "../service/api.js";
+import { collapsed } from "../answers/series.js";
 
 export const PAGE = 24; // hits of a page
 const MOST = 96; // hits of a request

@@ -1,7 +1,7 @@
 // The date rail: a slider along the timeline, by months, with the years at its side.
 
-import { periodName } from "./dates.js";
-import { make } from "./dom.js";
+import { periodName } from "../elements/dates.js";
+import { make } from "../elements/dom.js";
 
 const PATIENCE = 250; // milliseconds after the last step of the keys
 const NARROW = 22; // pixels between years at least

@@ -1,8 +1,8 @@
 // Photos taken on this day in earlier years.
 
-import * as api from "./api.js";
-import { make } from "./dom.js";
-import { plainItem } from "./gallery.js";
+import * as api from "../service/api.js";
+import { make } from "../elements/dom.js";
+import { plainItem } from "../elements/gallery.js";
 
 const MOST = 24; // photos in the row
 const MOST_YEARS = 60; // conditions of a filter

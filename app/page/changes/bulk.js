@@ -1,7 +1,7 @@
 // Changes of many photos at once: deletion, and words added or taken away.
 
-import * as api from "./api.js";
-import { make } from "./dom.js";
+import * as api from "../service/api.js";
+import { make } from "../elements/dom.js";
 
 const AT_ONCE = 4; // requests
 const TRIES = 3; // of a change that another one overtakes

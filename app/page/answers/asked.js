@@ -1,14 +1,14 @@
 // Answers about an uploaded photo: a caption, the matching sentences, and the
 // regions of their phrases.
 
-import { ground, searchSentences } from "./api.js";
-import { describe } from "./caption.js";
-import { make } from "./dom.js";
-import { creditOf, itemPhoto, mark, photo, titleOf, unmark } from "./gallery.js";
-import { darken } from "./light.js";
-import { isWeak, likelihood, nothingLikeThat, withWeakLine } from "./likelihood.js";
-import { outlinePart, partButton } from "./part.js";
-import { answeredPhrases, keyed, largest, phraseChips, phraseRows, phrasesOf } from "./phrases.js";
+import { ground, searchSentences } from "../service/api.js";
+import { describe } from "../elements/caption.js";
+import { make } from "../elements/dom.js";
+import { creditOf, itemPhoto, mark, photo, titleOf, unmark } from "../elements/gallery.js";
+import { darken } from "../elements/light.js";
+import { isWeak, likelihood, nothingLikeThat, withWeakLine } from "../elements/likelihood.js";
+import { outlinePart, partButton } from "../elements/part.js";
+import { answeredPhrases, keyed, largest, phraseChips, phraseRows, phrasesOf } from "../elements/phrases.js";
 
 // A canvas needs no blob: address, which the content security policy forbids.
 async function upload(file) {

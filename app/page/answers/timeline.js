@@ -1,9 +1,9 @@
 // The timeline: headings of months, photos newer than a month, and the rail.
 
-import { periodName } from "./dates.js";
-import { make } from "./dom.js";
+import { periodName } from "../elements/dates.js";
+import { make } from "../elements/dom.js";
 import { makeRail } from "./rail.js";
-import { isQuestion, search } from "./search.js";
+import { isQuestion, search } from "../questions/search.js";
 
 const FEW = 4; // photos a month, below which years are enough
 const FEW_MONTHS = 3; // below which no one needs a rail

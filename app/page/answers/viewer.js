@@ -1,12 +1,12 @@
 // The viewer: one item with its metadata and actions.
 
-import { make, pictureAddress } from "./dom.js";
-import { factList, factsOf, metadataPairs } from "./facts.js";
-import { creditOf, itemPhoto, mark, photosOf, priceText, titleOf } from "./gallery.js";
-import { likelihood } from "./likelihood.js";
-import { partButton } from "./part.js";
-import { largest, phraseRows, phrasesOf } from "./phrases.js";
-import { largestReason, whyRows } from "./why.js";
+import { make, pictureAddress } from "../elements/dom.js";
+import { factList, factsOf, metadataPairs } from "../elements/facts.js";
+import { creditOf, itemPhoto, mark, photosOf, priceText, titleOf } from "../elements/gallery.js";
+import { likelihood } from "../elements/likelihood.js";
+import { partButton } from "../elements/part.js";
+import { largest, phraseRows, phrasesOf } from "../elements/phrases.js";
+import { largestReason, whyRows } from "../elements/why.js";
 
 const dialog = document.getElementById("viewer");
 const SWIPE = 50; // pixels that a finger moves at least to another photo
