@@ -41,7 +41,8 @@ class SelfAttention:
 
     def brought(self) -> Tensor:
         """The additions of single tokens by each head, (B, T, heads, H)."""
-        by_head = self.block.out.weight.unflatten(1, (self.block.heads, -1))  # (H, heads, d)
+        weight = self.block.out.weight
+        by_head = weight.view(len(weight), self.block.heads, -1)  # (H, heads, d)
         return self.block.scale1(torch.einsum("bhtd,ohd->btho", self.values, by_head))
 
 
@@ -93,7 +94,8 @@ class TokenParts:
         spread = (h.var(-1, correction=0) + norm.eps).rsqrt()[:, None]  # (B, 1, T)
         pooled = self.pool(weights * spread)  # (B, G, heads, H)
         pooled = (pooled - pooled.mean(-1, keepdim=True)) * norm.weight
-        by_head = reader.value.weight.unflatten(0, (reader.heads, -1))  # (heads, d, H)
+        weight = reader.value.weight
+        by_head = weight.view(reader.heads, -1, weight.shape[1])  # (heads, d, H)
         values = torch.einsum("bgxh,xdh->bgxd", pooled, by_head).flatten(2)
         return reader.scale1(values @ reader.out.weight.T)
 

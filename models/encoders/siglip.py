@@ -103,7 +103,8 @@ def attend(
 ) -> Tensor:
     """Attention (K, heads, P) of the query (1, heads, 1, d) to normed patches."""
     logits = query @ head.split(head.key(patches)).mT * query.shape[-1] ** -0.5
-    return (logits if padding is None else logits + padding).softmax(-1)[:, :, 0]
+    attention: Tensor = (logits if padding is None else logits + padding).softmax(-1)
+    return attention[:, :, 0]
 
 
 def pooling(head: Any) -> TransformerBlock:

@@ -195,7 +195,8 @@ def test_boxes_of_the_same_size_give_together_what_one_around_them_gives(plain, 
     assert (left - right).norm() > 1e-2
 
 
-def test_what_a_patch_gave_changes_most_with_that_patch(family, tmp_path, photos):
+@pytest.mark.parametrize("recipe", ["contributed", "rollout"])
+def test_what_a_patch_gave_changes_most_with_that_patch(family, recipe, tmp_path, photos):
     """In an encoder of one pooling block; all attention shifts."""
     size = tiny_encoders.Size(layers=0 if family == "siglip" else 1)
     tiny_encoders.make_untrained(family, tmp_path, TEXTS, size)
@@ -207,7 +208,7 @@ def test_what_a_patch_gave_changes_most_with_that_patch(family, tmp_path, photos
     with torch.inference_mode():
         before, after = (
             boxes[0] - photo
-            for photo, boxes in (vision(seen, patches, "contributed") for seen in (pixels, changed))
+            for photo, boxes in (vision(seen, patches, recipe) for seen in (pixels, changed))
         )
     moved = (after - before).norm(dim=1)  # (16,)
     assert moved.argmax() == 15
