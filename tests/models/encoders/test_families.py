@@ -13,6 +13,7 @@ from models.matcher import Config, TowerOptions, TwoTowerMatcher
 from models.scores.scoring import SCORES
 from models.types import WHOLE_FRAME, WHOLE_SENTENCE, PaddedBags
 from tests import encoders
+from training.encoders.adopt import RECIPE
 
 TEXTS = list(encoders.TEXTS)
 
@@ -255,3 +256,19 @@ def test_a_recipe_that_a_family_lacks_is_refused_with_those_there_are():
         matcher("siglip", recipe="tokens")
     with pytest.raises(ValueError, match="no recipe 'glance' for boxes; use masked, value, tok"):
         matcher("clip", recipe="glance")
+
+
+def test_an_encoder_whose_mlps_cannot_be_held_has_the_usual_recipe(tmp_path, photos):
+    """TIPSv2 with products of two maps in its MLPs, as its largest has."""
+    import transformers
+
+    model, tokenizer, processor = tiny_encoders.tipsv2(TEXTS, tiny_encoders.UNTRAINED)
+    model.config.vision_config.use_swiglu_ffn = True
+    tiny_encoders.save(transformers.Tipsv2Model(model.config), tokenizer, processor, tmp_path)
+    vision = importlib.import_module("models.encoders.tipsv2").Photos(tmp_path, "float32")
+    assert "contributed" not in vision.recipes
+    pixels, weights = vision.preparation(photos[:1]), torch.eye(16)[None]
+    with torch.inference_mode():
+        photo, boxes = vision(pixels, weights, RECIPE)
+        torch.testing.assert_close(photo, vision.see(pixels))
+    assert (boxes - photo[:, None]).norm(dim=-1).min() > 1e-3
