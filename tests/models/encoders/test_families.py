@@ -259,7 +259,7 @@ def test_a_recipe_that_a_family_lacks_is_refused_with_those_there_are():
 
 
 def test_an_encoder_whose_mlps_cannot_be_held_has_the_usual_recipe(tmp_path, photos):
-    """TIPSv2 with products of two maps in its MLPs, as its largest has."""
+    """TIPSv2 with products in its MLPs, as its largest has."""
     import transformers
 
     model, tokenizer, processor = tiny_encoders.tipsv2(TEXTS, tiny_encoders.UNTRAINED)
