@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
 
-from benchmarks.models.tiny_encoders import FAMILIES, train
+from benchmarks.models.tiny_encoders import FAMILIES, LEARNING, train
 from models import checkpoint
 from training.data import entities, synthetic
 from training.data import readers as folders
@@ -56,20 +56,23 @@ def truth(
     recipes: Sequence[str] = (),
     progress: Progress = silent,
     cost: float = COST,
+    layers: int = LEARNING.layers,
 ) -> EncoderFindings:
     """Train, adopt, tune and measure a family; a trained encoder is kept.
 
     `recipes` are those that tuning tries, if not all that cost one pass; `cost` is what boxes may
     cost of the sum of recalls. AssertionError where tuning finds that they are better left out.
     """
-    if not (place / family / "config.json").is_file():
-        train(family, place / family, steps=steps, progress=progress)
+    folder = place / (family if layers == LEARNING.layers else f"{family}-{layers}")
+    if not (folder / "config.json").is_file():
+        size = replace(LEARNING, layers=layers)
+        train(family, folder, steps=steps, size=size, progress=progress)
     if not (place / "scenes" / "scenes.jsonl").is_file():
         synthetic.write(place / "scenes", {"val": TUNED, "test": ASKED})
     corpus = folders.read(place / "scenes", None)
-    out = place / f"{family}.safetensors"
+    out = place / f"{folder.name}.safetensors"
     out.unlink(missing_ok=True)
-    adopting.adopt(place / family, out, adopting.Choice(), "", family)
+    adopting.adopt(folder, out, adopting.Choice(), "", family)
     loaded = checkpoint.load(out)
     matcher, tuned = tuning.tune(loaded, corpus.split("val"), cost, progress, "cpu", recipes)
     boxes = entities.read(place / "scenes" / "entities.json.gz")
@@ -97,11 +100,12 @@ def main() -> None:
     options.add_argument("folder", type=Path)
     options.add_argument("--family", choices=FAMILIES, action="append")
     options.add_argument("--steps", type=int, default=STEPS)
+    options.add_argument("--layers", type=int, default=LEARNING.layers, help="of each half")
     options.add_argument("--recipe", action="append", default=[], help="tried instead of all")
     chosen = options.parse_args()
     torch.set_num_threads(1)
     for family in chosen.family or FAMILIES:
-        result = truth(family, chosen.folder, chosen.steps, chosen.recipe)
+        result = truth(family, chosen.folder, chosen.steps, chosen.recipe, layers=chosen.layers)
         how = result.chosen
         print(
             f"{family}: scene first {result.search_1:.1f} % "

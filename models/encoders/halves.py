@@ -14,16 +14,18 @@ from safetensors import SafetensorError
 from torch import Tensor, nn
 
 from models.encoders.blocks import TransformerBlock
-from models.encoders.contributions import contributions
-from models.encoders.occlusion import mean_size, occlude, veil_pixels
+from models.encoders.contributions import contributions, held
+from models.encoders.occlusion import mean_size, occlude, spread, veil_pixels
 from models.encoders.photos import Preparation
+from models.encoders.rollout import SelfAttention, TokenParts
 from models.encoders.source import layout
 from models.encoders.words import Spelling
 from models.types import ParsedSentence
 
-RECIPES = ("masked", "value", "tokens", "contributed", "occluded")
+RECIPES = ("masked", "value", "tokens", "contributed", "rollout", "occluded")
 ADDED = (
     "contributed",
+    "rollout",
     "occluded",
 )  # recipes of additions to the photo's vector, not of boxes' own vectors
 PRECISIONS = ("float32", "bfloat16")
@@ -82,9 +84,11 @@ class PhotoHalf(nn.Module, ABC):
     - "tokens": the final states of the box's patches, averaged.
     - "contributed": the part of the box's patches in the photo's vector, with attention weights,
       deviations of norms and gates of MLPs held (models.encoders.contributions).
+    - "rollout": what attention reads of the box's patches for the pooled position, where a state
+      counts as that of the patches that went into it (models.encoders.rollout).
     - "occluded": the loss of the photo's vector when the box is veiled; a pass a box.
 
-    The last two are a mean over the box's patches, times the mean size of the photo's boxes, so
+    The last three are a mean over the box's patches, times the mean size of the photo's boxes, so
     that large and small boxes compare.
     """
 
@@ -114,10 +118,12 @@ class PhotoHalf(nn.Module, ABC):
             return photos, photos[:, None] + added
         inside = weights.any(-1, keepdim=True)  # (K, R, 1)
         photos, boxes = self.look(pixels, torch.where(inside, weights, 1.0), recipe)
-        if recipe not in ADDED:
-            return photos, boxes
-        added = boxes * (mean_size(weights) * inside).to(boxes)
-        return photos, photos[:, None] + added
+        if recipe == "rollout":  # what a box gave is what is lost without it
+            added = spread(boxes.float() * weights.sum(-1, keepdim=True), weights.float())
+            return photos, photos[:, None] + added
+        if recipe == "contributed":
+            boxes = photos[:, None] + boxes * (mean_size(weights) * inside).to(boxes)
+        return photos, boxes
 
     @abstractmethod
     def look(self, pixels: Any, weights: Tensor, recipe: str) -> tuple[Tensor, Tensor]:
@@ -125,7 +131,7 @@ class PhotoHalf(nn.Module, ABC):
 
         Each box has at least one patch.
 
-        For "contributed", a box has its patches' mean contribution to the photo's vector.
+        For "contributed" and "rollout", a box has its patches' mean part in the photo's vector.
         """
 
     def see(self, pixels: Any) -> Tensor:
@@ -191,6 +197,8 @@ class ClassToken(PhotoHalf):
         shares = averages(weights).to(h)  # (K, R, P)
         if recipe == "contributed":
             return self.attribute(h, shares)
+        if recipe == "rollout":
+            return self.roll(h, shares)
         for block in blocks:
             h = block(h)
         if recipe == "masked":
@@ -216,6 +224,22 @@ class ClassToken(PhotoHalf):
             self.blocks(), h, None, pooled, groups, self.finish, *self.end()
         )  # (K, R + 1, D)
         return parts.sum(1), parts[:, :-1]
+
+    def roll(self, h: Tensor, shares: Tensor) -> tuple[Tensor, Tensor]:
+        """Vectors of photos (K, D), and readings of shares of patches (K, R, D).
+
+        The direct effects of all blocks' attention on the class token (Gandelsman et al. 2024,
+        section 3), with the deviation of the last norm held.
+        """
+        parts = TokenParts(F.pad(shares, (self.before, 0)), h)
+        read = h.new_zeros(*shares.shape[:2], h.shape[-1])  # (K, R, H)
+        for block in self.blocks():
+            attention = SelfAttention.of(block, h, None)
+            read = read + parts.read(block, block.norm1, h, attention.weights[:, :, 0])
+            h, parts = parts.through(attention, h)
+        norm, project = self.end()
+        read = held(norm, h[:, 0], read)
+        return self.finish(h[:, 0]), read if project is None else project(read)
 
 
 class TextHalf(nn.Module, ABC):

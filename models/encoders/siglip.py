@@ -13,9 +13,10 @@ from torch import Tensor, nn
 
 from models.encoders.blocks import TransformerBlock, block_of
 from models.encoders.contributions import of_mlp, through_all
-from models.encoders.halves import PhotoHalf, TextHalf, averages, grid_of, half
+from models.encoders.halves import RECIPES, PhotoHalf, TextHalf, averages, grid_of, half
 from models.encoders.library import transformers
 from models.encoders.photos import Preparation
+from models.encoders.rollout import SelfAttention, TokenParts
 from models.encoders.source import number
 from models.encoders.words import Spelling
 from models.types import ParsedSentence
@@ -29,7 +30,7 @@ class Photos(PhotoHalf):
     There is no state of a patch in the space of texts without that MLP, so no recipe "tokens".
     """
 
-    recipes = ("masked", "value", "contributed", "occluded")
+    recipes = tuple(recipe for recipe in RECIPES if recipe != "tokens")
 
     def __init__(self, folder: Path, precision: str) -> None:
         network = half(transformers().SiglipVisionModel, folder, precision)
@@ -45,15 +46,17 @@ class Photos(PhotoHalf):
         """Vectors of photos (K, D), and vectors or additions of boxes (K, R, D)."""
         network: Any = self.network
         h, padding = self.states(pixels)
+        shares = averages(weights).to(h)  # (K, R, P)
+        if recipe == "rollout":
+            return self.roll(h, shares, padding)
         for layer in network.encoder.layers:
             h = block_of(layer)(h, padding)
         head, patches = pooling(network.head), network.post_layernorm(h)
         query = head.split(head.query(network.head.probe))  # (1, heads, 1, d)
         if recipe == "contributed":
-            return attribute(head, query, patches, averages(weights).to(h), padding)
+            return attribute(head, query, patches, shares, padding)
         if recipe == "value":  # as much of each patch as lies in the box, without attention
             photo = head.attend(query.expand(len(h), -1, -1, -1), patches, padding)
-            shares = averages(weights).to(h)
             pooled = torch.cat([photo, head.out(shares @ head.value(patches))], 1)
         else:
             bias = self.bias(weights, 0).to(h)  # (K, 1, 1 + R, P)
@@ -61,6 +64,22 @@ class Photos(PhotoHalf):
             pooled = head.attend(query.expand(len(h), -1, bias.shape[2], -1), patches, bias)
         vectors = pooled + head.mlp(head.norm2(pooled))  # (K, 1 + R, D)
         return vectors[:, 0], vectors[:, 1:]
+
+    def roll(self, h: Tensor, shares: Tensor, padding: Tensor | None) -> tuple[Tensor, Tensor]:
+        """Vectors of photos (K, D), and readings of shares of patches (K, R, D).
+
+        The direct effect of the query's attention, without the MLP after it.
+        """
+        network: Any = self.network
+        parts = TokenParts(shares, h)
+        for layer in network.encoder.layers:
+            h, parts = parts.through(SelfAttention.of(block_of(layer), h, padding), h)
+        head, norm = pooling(network.head), network.post_layernorm
+        query = head.split(head.query(network.head.probe))  # (1, heads, 1, d)
+        attention = attend(head, query, norm(h), padding)  # (K, heads, P)
+        pooled = head.attend(query.expand(len(h), -1, -1, -1), norm(h), padding)[:, 0]
+        photos = pooled + head.mlp(head.norm2(pooled))
+        return photos, parts.read(head, norm, h, attention)
 
 
 def attribute(
@@ -70,15 +89,22 @@ def attribute(
 
     The attention of the query (1, heads, 1, d), the norm's deviation and the MLP's gates are held.
     """
-    logits = query @ head.split(head.key(patches)).mT * query.shape[-1] ** -0.5
-    logits = logits if padding is None else logits + padding
-    attention = logits.softmax(-1)[:, :, 0]  # (K, heads, P)
+    attention = attend(head, query, patches, padding)
     values = head.split(patches @ head.value.weight.T)  # (K, heads, P, d)
     parts = torch.einsum("khp,krp,khpd->krhd", attention, shares, values)
     parts = parts.flatten(2) @ head.out.weight.T
     pooled = head.attend(query.expand(len(patches), -1, -1, -1), patches, padding)[:, 0]
     added, photos = of_mlp(head, parts, pooled)
     return photos, parts + added
+
+
+def attend(
+    head: TransformerBlock, query: Tensor, patches: Tensor, padding: Tensor | None
+) -> Tensor:
+    """Attention (K, heads, P) of the query (1, heads, 1, d) to normed patches."""
+    logits = query @ head.split(head.key(patches)).mT * query.shape[-1] ** -0.5
+    attention: Tensor = (logits if padding is None else logits + padding).softmax(-1)
+    return attention[:, :, 0]
 
 
 def pooling(head: Any) -> TransformerBlock:

@@ -38,8 +38,8 @@ def adopt(
     recipe: Annotated[
         str | None,
         typer.Option(
-            help="Recipe of boxes' vectors: masked, value, tokens, contributed, or occluded, "
-            "the most reliable, a pass for each box. [default: value for CLIP, else contributed]"
+            help="Recipe of boxes' vectors: masked, value, tokens, contributed, rollout, or "
+            "occluded, the most reliable, a pass for each box. [default: rollout]"
         ),
     ] = None,
     against: Annotated[

@@ -29,7 +29,7 @@ WHERE = (
     "folder",
     "revision",
 )  # options for the place of weights, which do not count in a fingerprint
-RECIPES = {"clip": "value"}  # for other families "contributed" has more right boxes (decision 0026)
+RECIPE = "rollout"  # has the most right boxes of those of one pass (decision 0061)
 NAMED = {
     "clip": "CLIP",
     "siglip": "SigLIP",
@@ -45,7 +45,7 @@ NAMED = {
 class Choice:
     """Options of a model on a source of weights; see models.image_towers.pretrained.
 
-    Without a recipe, the best recipe of one pass for the family is taken. `pool` is of retrievers,
+    Without a recipe, the best recipe of one pass is taken. `pool` is of retrievers,
     see models.image_towers.late_interaction.
     """
 
@@ -127,7 +127,7 @@ def make_config(source: EncoderSource, choice: Choice) -> Config:
     module = importlib.import_module(f"{PREFIX}models.encoders.{name}")
     shared = {**asdict(source), "scale": module.scale(Path(source.folder))}
     text = {**shared, "precision": choice.precision}
-    recipe = choice.recipe or RECIPES.get(name, "contributed")
+    recipe = choice.recipe or RECIPE
     return Config(
         image=TowerOptions.of(
             "image_towers", TOWER, {**shared, **boxes_of(choice), "recipe": recipe}

@@ -13,6 +13,7 @@ from models.matcher import Config, TowerOptions, TwoTowerMatcher
 from models.scores.scoring import SCORES
 from models.types import WHOLE_FRAME, WHOLE_SENTENCE, PaddedBags
 from tests import encoders
+from training.encoders.adopt import RECIPE
 
 TEXTS = list(encoders.TEXTS)
 
@@ -195,7 +196,8 @@ def test_boxes_of_the_same_size_give_together_what_one_around_them_gives(plain, 
     assert (left - right).norm() > 1e-2
 
 
-def test_what_a_patch_gave_changes_most_with_that_patch(family, tmp_path, photos):
+@pytest.mark.parametrize("recipe", ["contributed", "rollout"])
+def test_what_a_patch_gave_changes_most_with_that_patch(family, recipe, tmp_path, photos):
     """In an encoder of one pooling block; all attention shifts."""
     size = tiny_encoders.Size(layers=0 if family == "siglip" else 1)
     tiny_encoders.make_untrained(family, tmp_path, TEXTS, size)
@@ -207,7 +209,7 @@ def test_what_a_patch_gave_changes_most_with_that_patch(family, tmp_path, photos
     with torch.inference_mode():
         before, after = (
             boxes[0] - photo
-            for photo, boxes in (vision(seen, patches, "contributed") for seen in (pixels, changed))
+            for photo, boxes in (vision(seen, patches, recipe) for seen in (pixels, changed))
         )
     moved = (after - before).norm(dim=1)  # (16,)
     assert moved.argmax() == 15
@@ -254,3 +256,19 @@ def test_a_recipe_that_a_family_lacks_is_refused_with_those_there_are():
         matcher("siglip", recipe="tokens")
     with pytest.raises(ValueError, match="no recipe 'glance' for boxes; use masked, value, tok"):
         matcher("clip", recipe="glance")
+
+
+def test_an_encoder_whose_mlps_cannot_be_held_has_the_usual_recipe(tmp_path, photos):
+    """TIPSv2 with products in its MLPs, as its largest has."""
+    import transformers
+
+    model, tokenizer, processor = tiny_encoders.tipsv2(TEXTS, tiny_encoders.UNTRAINED)
+    model.config.vision_config.use_swiglu_ffn = True
+    tiny_encoders.save(transformers.Tipsv2Model(model.config), tokenizer, processor, tmp_path)
+    vision = importlib.import_module("models.encoders.tipsv2").Photos(tmp_path, "float32")
+    assert "contributed" not in vision.recipes
+    pixels, weights = vision.preparation(photos[:1]), torch.eye(16)[None]
+    with torch.inference_mode():
+        photo, boxes = vision(pixels, weights, RECIPE)
+        torch.testing.assert_close(photo, vision.see(pixels))
+    assert (boxes - photo[:, None]).norm(dim=-1).min() > 1e-3

@@ -11,7 +11,7 @@ from models.types import PaddedBags
 from tests import encoders
 
 TEXTS = list(encoders.TEXTS)
-RECIPES = ("masked", "value", "contributed", "occluded")
+RECIPES = ("masked", "value", "contributed", "rollout", "occluded")
 
 
 def matcher(**image):

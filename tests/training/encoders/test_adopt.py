@@ -62,7 +62,7 @@ def test_the_fingerprint_is_that_of_weights_and_options(folder, adopted, tmp_pat
     known = header.fingerprint(adopted)
     assert other(source=elsewhere) == known
     assert other("--lambda", 0.5) != known
-    assert other("--recipe", "contributed") == known  # the usual one of TIPSv2
+    assert other("--recipe", "rollout") == known  # the usual one
     assert other("--recipe", "masked") != known
     assert other(source=encoders.folder("clip")) != known
 

@@ -38,8 +38,9 @@ def test_what_is_chosen_is_written_with_its_own_fingerprint(corpus, adopted, tmp
     said = tessera("tune", adopted, "--data", corpus, "--out", out, "--json", numbers)
     assert "chosen" in said
     told = json.loads(numbers.read_text())
-    assert {way["recipe"] for way in told["ways"]} == {"masked", "value", "contributed"}
-    assert len(told["tried"]) == len(told["ways"]) * len(tuning.WEIGHTS) == 3 * 2 * 13
+    recipes = {"masked", "value", "contributed", "rollout"}
+    assert {way["recipe"] for way in told["ways"]} == recipes
+    assert len(told["tried"]) == len(told["ways"]) * len(tuning.WEIGHTS) == 4 * 2 * 13
     before, after = checkpoint.load(adopted), checkpoint.load(out)
     options = after.model.config.image.options
     assert after.fingerprint != before.fingerprint
