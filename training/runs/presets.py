@@ -21,7 +21,7 @@ def list_names(part: str = MATCHERS) -> list[str]:
 
 
 def _list_files(part: str) -> dict[str, Path]:
-    """The shipped presets of a folder by name, those of its folders too."""
+    """The shipped presets in and below a folder by name."""
     return {path.stem: path for path in (PRESETS / part).rglob("*.toml")}
 
 
