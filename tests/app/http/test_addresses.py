@@ -51,7 +51,9 @@ def test_addresses_of_photos_lead_through_the_proxy(below: str, http: httpx2.Cli
         assert (answer.status_code, answer.headers["content-type"]) == (200, "image/jpeg")
 
 
-@pytest.mark.parametrize("path", ["", "page/main.js", "docs", "docs/viewer/swagger-ui.css", "livez"])
+@pytest.mark.parametrize(
+    "path", ["", "page/main.js", "docs", "docs/viewer/swagger-ui.css", "livez"]
+)
 def test_the_page_and_its_files_are_below_the_path(
     below: str, http: httpx2.Client, path: str
 ) -> None:
