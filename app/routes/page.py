@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from fastapi import APIRouter, FastAPI
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
-from starlette.responses import FileResponse
+from starlette.responses import FileResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import Receive, Scope, Send
@@ -38,11 +39,21 @@ def examples(engine: EngineDep, collection: CollectionDep = DEFAULT) -> Examples
     )
 
 
+class CheckedFiles(StaticFiles):
+    """Files that browsers keep, and ask for changes of each time."""
+
+    def file_response(self, *arguments: Any, **named: Any) -> Response:
+        """Send a file, or that it is the same; an upgrade changes several together."""
+        response = super().file_response(*arguments, **named)
+        response.headers["Cache-Control"] = "no-cache"
+        return response
+
+
 class PageFiles:
     """The page's files, compressed, for GET and HEAD alike; with `html` the page for `/`."""
 
     def __init__(self, *, html: bool) -> None:
-        self._files = GZipMiddleware(StaticFiles(directory=PAGE, html=html))
+        self._files = GZipMiddleware(CheckedFiles(directory=PAGE, html=html))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send a file; one that is only named for HEAD would be named as not compressed."""
@@ -60,4 +71,4 @@ def serve(app: FastAPI) -> None:
 
 
 async def _reference(_: Request) -> FileResponse:
-    return FileResponse(PAGE / "docs.html")
+    return FileResponse(PAGE / "docs.html", headers={"Cache-Control": "no-cache"})

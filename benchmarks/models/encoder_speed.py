@@ -87,7 +87,7 @@ def main() -> None:
     options.add_argument("--rounds", type=int, default=5)
     options.add_argument("--threads", type=int, default=1)
     options.add_argument("--precision", default="float32", help="or bfloat16, or int8 of photos")
-    options.add_argument("--recipe", help="the family's usual one if it is not given")
+    options.add_argument("--recipe", help="the usual one if it is not given")
     options.add_argument("--compile", action="store_true", help="what sees photos, by torch")
     chosen = options.parse_args()
     torch.set_num_threads(chosen.threads)

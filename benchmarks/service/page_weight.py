@@ -30,7 +30,7 @@ PHONE: dict[str, Any] = {
 
 def measure_files() -> int:
     """The gzipped bytes of the page's scripts, styles and HTML."""
-    files = [file for file in PAGE.iterdir() if file.suffix in SENT and file.stem != "docs"]
+    files = [file for file in PAGE.rglob("*") if file.suffix in SENT and file.stem != "docs"]
     return sum(len(gzip.compress(file.read_bytes())) for file in files)
 
 
@@ -39,8 +39,7 @@ def kind_of(address: str) -> str:
     path = urlsplit(address).path
     if path.endswith("/image"):
         return "photos"
-    name = path.rsplit("/", 1)[-1]
-    return "page" if not name or (PAGE / name).is_file() else "answers"
+    return "page" if path.endswith("/") or "/page/" in path else "answers"
 
 
 def measure_load(address: str, seconds: float) -> Counter[str]:

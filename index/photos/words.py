@@ -73,7 +73,7 @@ class PhotoWords:
         self.text, self._documents, self._token = text, documents, token
         self._words = list[QueryWord]()
         with documents.lock:
-            named = any(self._weights.values())
+            named = FIELDS.keys() & documents.lexical.mean_lengths().keys()
         if named:  # else no item has words
             words = documents.wording().read(leave_out_negated(text), UNCORRECTED)
             self._words = [word for word in words if plain(self.cut(word)) not in EMPTY]

@@ -118,4 +118,4 @@ def mixing(attention: Tensor, values: Tensor, h: Tensor) -> Tensor:
     to_itself = (alpha.diagonal(dim1=1, dim2=2).mT[:, :, None] @ values)[:, :, 0]  # (B, T, H)
     of_own = (h * (h + 2 * to_itself)).sum(-1)  # (B, T)
     lengths = (squares + of_own.diag_embed()).clamp_min(0).sqrt().mT  # (B, Q, T)
-    return lengths / lengths.sum(-1, keepdim=True)
+    return lengths / lengths.sum(-1, keepdim=True).clamp_min(torch.finfo(lengths.dtype).tiny)

@@ -25,6 +25,7 @@ from models.vision.backbones import squash
 from models.vision.proposals import Windows
 
 AGAINST = ("photo", "boxes")
+TOGETHER = 2  # photos of a pass with rollout, which keeps 0.2 GB of each of 1,024 patches
 MAPS = ("lite0", 448)  # the network and size whose maps learned proposals read
 
 
@@ -92,6 +93,16 @@ class EncoderSight(Sight):
 
     def forward(self, images: Sequence[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
         """Vectors (R, D) and boxes (R, 4) of each uint8 photo (3, H, W)."""
+        most = TOGETHER if self.config.recipe == "rollout" else max(len(images), 1)
+        vectors, boxes = list[Tensor](), list[Tensor]()
+        for start in range(0, len(images), most):
+            seen, places = self.look(images[start : start + most])
+            vectors += seen
+            boxes += places
+        return vectors, boxes
+
+    def look(self, images: Sequence[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
+        """Vectors and boxes of photos in one pass."""
         parameter = next(self.vision.parameters())
         pixels = self.vision.preparation(images).to(parameter)
         boxes = self.proposer.propose(images, self.maps(images)).to(parameter.device)

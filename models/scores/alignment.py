@@ -200,6 +200,7 @@ def part_phrases(
 
 def sum_heads(groups: Sequence[Group], similarity: NDArray[Any]) -> NDArray[Any]:
     """The similarities (G, R) of groups' content words, of all fragments' (T, R)."""
+    assert all(group.heads for group in groups), "a group without a content word"
     heads = [head for group in groups for head in group.heads]
     starts = list(accumulate((len(group.heads) for group in groups[:-1]), initial=0))
     sums: NDArray[Any] = np.add.reduceat(similarity[heads], starts, axis=0)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import chain
+from typing import Any
 
 import torch
 
@@ -57,6 +58,10 @@ class Query:
         if not self.conditions:
             object.__setattr__(self, "conditions", (None,) * len(self.parts))
         assert len(self.parts) == len(self.conditions)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields alone, as queries are sent to other machines."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @classmethod
     def of(cls, bag: FragmentBag, notes: tuple[str, ...] = ()) -> Query:

@@ -100,8 +100,8 @@ def test_every_answer_keeps_browsers_from_guessing(client: TestClient) -> None:
         assert "access-control-allow-origin" not in headers, path
 
 
-FRAMED = """/ /docs /docs?a=b /docs/ /docs/viewer/swagger-ui.css /main.js /nothing /items /items/red
-/items/red/image /items/none/image /livez /metrics /openapi.json /search/image"""
+FRAMED = """/ /docs /docs?a=b /docs/ /docs/viewer/swagger-ui.css /page/main.js /nothing /items
+/items/red /items/red/image /items/none/image /livez /metrics /openapi.json /search/image"""
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD", "POST", "TRACE"])

@@ -98,7 +98,7 @@ def adopt(
     """
     source = EncoderSource.of(folder, revision)
     if out.exists():
-        return relocate(out, source)
+        return relocate(out, source, choice.recipe)
     with torch.random.fork_rng([]):
         torch.manual_seed(0)  # the maps that training adds begin alike wherever a folder is adopted
         model = TwoTowerMatcher(make_config(source, choice)).eval()
@@ -184,8 +184,11 @@ def drop_places(config: Any) -> Any:
     return {key: drop_places(value) for key, value in config.items() if key not in WHERE}
 
 
-def relocate(out: Path, source: EncoderSource) -> Adopted:
-    """Write the weights' new folder into a checkpoint; ValueError for other weights."""
+def relocate(out: Path, source: EncoderSource, recipe: str | None = None) -> Adopted:
+    """Write the weights' new folder into a checkpoint.
+
+    ValueError for other weights, or another recipe than the checkpoint's.
+    """
     state, metadata = checkpoint.read(out)
     parts = [metadata["config"].get(side, {}) for side in ("image", "text")]
     files = [list(file) for file in source.files]
@@ -193,6 +196,12 @@ def relocate(out: Path, source: EncoderSource) -> Adopted:
         part.get("name") not in (TOWER, LATE) or part["options"]["files"] != files for part in parts
     ):
         raise ValueError(f"{out} exists and is of other weights; choose another --out")
+    own = parts[0]["options"].get("recipe")
+    if recipe not in (None, own):
+        raise ValueError(
+            f"{out} exists with the recipe {own!r}, which it keeps with its calibration: for "
+            f"{recipe!r} choose another --out"
+        )
     for part in parts:
         part["options"] |= {"folder": source.folder, "revision": source.revision}
     checkpoint.write(out, state, metadata | {"fingerprint": header.fingerprint(out)})

@@ -43,8 +43,11 @@ def locate(preset: str, folder: Path = Path(), part: str = MATCHERS) -> Path:
 
     The path is relative to a folder. LookupError for an absent preset.
     """
-    path = folder / preset if preset.endswith(".toml") else _list_files(part).get(preset)
-    if path is None or not path.is_file():
+    if preset.endswith(".toml"):
+        path = folder / preset
+    else:  # a name, or one in the folder of another part
+        path = _list_files(part).get(preset) or PRESETS / f"{preset}.toml"
+    if not path.is_file():
         raise LookupError(
             f"no preset {preset!r}; there are: {', '.join(list_names(part))}, "
             "or give a path to a .toml"

@@ -34,6 +34,17 @@ def test_head_has_the_headers_of_get_and_no_body(stored: TestClient, path: str) 
     assert "head" not in stored.get("/openapi.json").json()["paths"].get(path, {})
 
 
+@pytest.mark.parametrize("path", ["/", "/docs", "/page/main.js"])
+def test_browsers_ask_for_changes_of_the_page(client: TestClient, path: str) -> None:
+    answer = client.get(path)
+    assert answer.headers["cache-control"] == "no-cache"
+    again = client.get(path, headers={"If-None-Match": answer.headers["etag"]})
+    assert (again.status_code, again.headers["cache-control"]) in {
+        (304, "no-cache"),
+        (200, "no-cache"),
+    }
+
+
 def test_head_of_a_snapshot_tells_how_long_it_is(stored: TestClient) -> None:
     made = stored.post("/snapshots").json()
     head = stored.head(made["url"], headers={"Range": "bytes=1000-"})  # a range is of GET alone

@@ -17,6 +17,7 @@ def test_a_request_comes_back_as_it_was(sentence_bag, image_bag):
         Request("images", query, limit=7, where={"n": [1, "two"]}, least=0.25),
         Request("sentences", Query.of(image_bag(4)), exact=True),
     ):
+        assert len(request.query.bag) == sum(map(len, request.query.parts))  # and keeps it
         message = pack(request)
         came = unpack(message)
         for part, was in zip(came.query.parts, request.query.parts, strict=True):

@@ -86,6 +86,16 @@ def test_half_precision_stays_close_to_the_official_cosine(family, official, pho
     torch.testing.assert_close(ours, cosines, rtol=0, atol=0.03)
 
 
+@pytest.mark.parametrize("recipe", ["value", "rollout"])
+def test_boxes_in_half_precision_stay_close_to_those_in_single(family, recipe, photos):
+    bags = [
+        matcher(family, regions=1.0, recipe=recipe, precision=precision).embed_images(photos)
+        for precision in ("float32", "bfloat16")
+    ]
+    for single, half in zip(*bags, strict=True):
+        assert torch.cosine_similarity(single.vectors, half.vectors).min() > 0.99
+
+
 def test_the_encoders_own_scale_makes_official_logits(family, official, photos):
     module = importlib.import_module(f"models.encoders.{family}")
     scale = module.scale(encoders.folder(family))

@@ -1,6 +1,7 @@
 from dataclasses import replace
 from itertools import pairwise, product
 
+import numpy as np
 import pytest
 import torch
 
@@ -10,9 +11,10 @@ from models.scores.alignment import (
     phrases,
     query_links,
     region_links,
+    sum_heads,
 )
 from models.scores.scoring import SCORES
-from models.scores.word_groups import word_groups
+from models.scores.word_groups import Group, word_groups
 from models.text.queries import Query
 from models.types import (
     WHOLE_FRAME,
@@ -282,3 +284,10 @@ def test_the_whole_sentence_is_a_phrase_of_its_own():
         Span(sentence.places[1].start, sentence.places[2].end),
         sentence.places[0],
     ]
+
+
+def test_content_words_of_a_phrase_are_summed_in_each_region():
+    similarity = np.arange(12, dtype=np.float32).reshape(4, 3)
+    groups = [Group((0, 1), (1,)), Group((2, 3), (2, 3)), Group((0,), (0,))]
+    expected = [similarity[1], similarity[2] + similarity[3], similarity[0]]
+    assert sum_heads(groups, similarity).tolist() == np.stack(expected).tolist()

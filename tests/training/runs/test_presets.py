@@ -160,3 +160,10 @@ def test_every_preset_that_extends_another_is_compared_with_it():
         if "extends = " in inheritance.locate(name).read_text()
     }
     assert extending == EXTENDED.keys() | {"dvsa-edges", "tessera-taught"}
+
+
+@pytest.mark.parametrize("part", ["matchers", "captioners", "grounders", "proposers"])
+def test_every_shipped_preset_has_its_own_name_and_finds_what_it_extends(part):
+    files = sorted((inheritance.PRESETS / part).rglob("*.toml"))
+    assert len(files) == len(inheritance.list_names(part)) > 0
+    assert all("extends" not in inheritance.resolve(file) for file in files)
