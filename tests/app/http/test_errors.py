@@ -268,7 +268,7 @@ def test_full_disk_is_said_on_every_way_to_write(
 
     assert client.get("/readyz").status_code == 200
     monkeypatch.setattr(engine.catalog, "_store", full)
-    monkeypatch.setattr("app.engine.engine.try_writing", full)
+    monkeypatch.setattr("app.engine.health.try_writing", full)
     put = client.put("/items/a", json={"sentences": ["red"]})
     assert (put.status_code, put.json()["type"]) == (507, "urn:tessera:problem:no-space")
     lines = b'{"id": "a", "sentences": ["red"]}\n{"id": "b", "sentences": ["blue"]}\n'

@@ -92,7 +92,7 @@ def test_liveness_asks_neither_the_disk_nor_the_database(
     def fail(*_: object) -> None:
         raise AssertionError("asked")
 
-    monkeypatch.setattr("app.engine.engine.try_writing", fail)
+    monkeypatch.setattr("app.engine.health.try_writing", fail)
     monkeypatch.setattr(engine.catalog.names, "all", fail)
     for path in ("/livez", "/healthz"):
         assert client.get(path).json() == {"status": "alive"}
@@ -135,7 +135,7 @@ def test_a_service_writes_to_its_disk_once_for_many_probes(
     settings: Settings, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     writes = list[object]()
-    monkeypatch.setattr("app.engine.engine.try_writing", writes.append)
+    monkeypatch.setattr("app.engine.health.try_writing", writes.append)
     chosen = settings.model_copy(update={"ready_seconds": 60.0})
     with TestClient(create_app(chosen, engine)) as client:
         ages = [client.get("/readyz").json()["checked"] for _ in range(20)]
