@@ -51,7 +51,7 @@ def models(
 
 def _list_recommended() -> None:
     """Print the recommended encoders, with licence, size and speed."""
-    from models.encoders.recommended import RECOMMENDED
+    from app.recommended import RECOMMENDED
 
     table = Table(
         "encoder",

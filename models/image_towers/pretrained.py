@@ -25,7 +25,7 @@ from models.vision.backbones import squash
 from models.vision.proposals import Windows
 
 AGAINST = ("photo", "boxes")
-TOGETHER = 2  # photos of a pass with rollout, which keeps 0.2 GB of each of 1,024 patches
+TOGETHER = 2  # photos of a pass with rollout, which keeps the attention of all patches
 MAPS = ("lite0", 448)  # the network and size whose maps learned proposals read
 
 
@@ -96,9 +96,9 @@ class EncoderSight(Sight):
         most = TOGETHER if self.config.recipe == "rollout" else max(len(images), 1)
         vectors, boxes = list[Tensor](), list[Tensor]()
         for start in range(0, len(images), most):
-            seen, places = self.look(images[start : start + most])
-            vectors += seen
-            boxes += places
+            part = self.look(images[start : start + most])
+            vectors += part[0]
+            boxes += part[1]
         return vectors, boxes
 
     def look(self, images: Sequence[Tensor]) -> tuple[list[Tensor], list[Tensor]]:

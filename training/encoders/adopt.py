@@ -196,10 +196,10 @@ def relocate(out: Path, source: EncoderSource, recipe: str | None = None) -> Ado
         part.get("name") not in (TOWER, LATE) or part["options"]["files"] != files for part in parts
     ):
         raise ValueError(f"{out} exists and is of other weights; choose another --out")
-    own = parts[0]["options"].get("recipe")
-    if recipe not in (None, own):
+    stored = parts[0]["options"].get("recipe")
+    if recipe not in (None, stored):
         raise ValueError(
-            f"{out} exists with the recipe {own!r}, which it keeps with its calibration: for "
+            f"{out} exists with the recipe {stored!r}, which it keeps with its calibration: for "
             f"{recipe!r} choose another --out"
         )
     for part in parts:

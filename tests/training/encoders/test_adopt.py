@@ -105,6 +105,14 @@ def test_a_checkpoint_of_something_else_is_not_written_over(adopted, small_match
     )
 
 
+def test_another_recipe_for_a_checkpoint_that_exists_is_refused(folder, adopted):
+    before = adopted.read_bytes()
+    told = tessera("adopt", folder, "--out", adopted, "--recipe", "masked", code=1)
+    assert "exists with the recipe 'rollout'" in told
+    assert adopted.read_bytes() == before
+    tessera("adopt", folder, "--out", adopted, "--recipe", "rollout", "--no-calibrate")
+
+
 def test_changed_weights_are_refused_when_they_are_loaded(folder, adopted):
     weights = bytearray((folder / "model.safetensors").read_bytes())
     weights[-1] ^= 1
