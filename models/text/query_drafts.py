@@ -23,7 +23,7 @@ from models.text.things import Condition, ThingsJudge, find_things
 from models.types import FragmentBag, Span
 
 # What a negated phrase takes from the score, as a share of what it would give if it were asked for.
-# Measured by benchmarks/models/negation.py, see docs/decisions/0007-negation-by-rules.md.
+# Measured by benchmarks/models/negation.py, see docs/decisions/models/0007-negation-by-rules.md.
 NEGATED = 0.5
 MOST_PARTS = 100  # of a query: each is searched, and explained, by itself
 

@@ -4,7 +4,7 @@ They are used in texts of few words.
 
 A convex combination of semantic embeddings (Norouzi et al. 2014) describes a photo by its
 classifiers' names. Whole sentences are answered better by trained vectors, one or two words outside
-train's sentences by names, see docs/decisions/0004-two-cnns-minilm-and-class-names.md.
+train's sentences by names, see docs/decisions/models/0004-two-cnns-minilm-and-class-names.md.
 """
 
 from __future__ import annotations

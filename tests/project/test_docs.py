@@ -31,7 +31,7 @@ DOCUMENTS = sorted(
         *ROOT.glob("models/pretrained/*.md"),
     ]
 )
-RECORDS = sorted(ROOT.glob("docs/decisions/0*.md"))
+RECORDS = sorted(ROOT.glob("docs/decisions/*/0*.md"))
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 
@@ -126,14 +126,21 @@ def anchors(document: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
+def test_records_lie_in_folders_by_part_and_each_number_once():
+    assert list((ROOT / "docs" / "decisions").glob("0*.md")) == []
+    numbers = [record.name[:4] for record in RECORDS]
+    assert len(numbers) == len(set(numbers)) > 50
+
+
 @pytest.mark.parametrize("record", RECORDS, ids=lambda file: file.name[:4])
 def test_a_record_is_short_has_a_status_and_is_in_the_index(record: Path):
     text = record.read_text("utf-8")
     assert len(re.findall(r"\S*\w\S*", text)) <= 300
     assert re.search(r"^Status: (accepted|replaced by \d{4})", text, re.MULTILINE)
     title = HEADING.findall(text)[0].partition(". ")[2]
-    index = (record.parent / "README.md").read_text("utf-8")
-    assert f"| [{record.name[:4]}]({record.name}) | {title} |" in index
+    index = (record.parents[1] / "README.md").read_text("utf-8")
+    place = f"{record.parent.name}/{record.name}"
+    assert f"| [{record.name[:4]}]({place}) | {title} |" in index
 
 
 def test_version_is_the_newest_of_the_changelog():
