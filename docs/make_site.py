@@ -10,7 +10,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 PAGES = ROOT / "build" / "pages"
-DOCUMENTS = ("*.md", "client*/*.md", "docs/**/*.md", "models/pretrained/*.md")
+DOCUMENTS = ("*.md", "client*/*.md", "docs/**/*.md", "models/pretrained/**/*.md")
 MARK = ROOT / "app" / "page" / "images" / "mark.svg"
 LINK = re.compile(r"\]\(([^)\s#]+)(?:#[^)]*)?\)")
 

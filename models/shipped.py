@@ -11,4 +11,6 @@ REGION_CAPTIONER = PRETRAINED / "captioner-regions.safetensors"
 GROUNDER = PRETRAINED / "grounder.safetensors"
 PROPOSALS = PRETRAINED / "proposals.safetensors"
 PARSER = PRETRAINED / "parser"
+CLASS_NAMES = PRETRAINED / "words" / "classes.txt"  # written by `tessera class-names`
+LEXICON = PRETRAINED / "words" / "lexicon.txt.gz"  # written by `tessera lexicon`
 BACKBONES = {"lite2-sentences": PRETRAINED / "lite2-sentences.safetensors"}

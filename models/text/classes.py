@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from pathlib import Path
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from models import shipped
 from models.text.words import MINILM_HIDDEN, LowerMiniLM
 from models.types import ParsedSentence, Span, Word
 
-FILE = Path(__file__).parent.parent / "pretrained/classes.txt"  # written by `tessera class-names`
+FILE = shipped.CLASS_NAMES
 BROADER = 0.25  # the weight of the first broader term; a class's own names have 1
 DISTANCE = 0.6  # the factor of the weight for each further step
 

@@ -7,9 +7,10 @@ import re
 import unicodedata
 from collections.abc import Collection, Iterator
 from functools import cache
-from pathlib import Path
 
-KNOWN = Path(__file__).parent.parent / "pretrained/lexicon.txt.gz"  # written by `tessera lexicon`
+from models import shipped
+
+KNOWN = shipped.LEXICON
 
 
 def split_words(words: str) -> frozenset[str]:

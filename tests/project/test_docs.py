@@ -28,7 +28,7 @@ DOCUMENTS = sorted(
         *ROOT.glob("*.md"),
         *ROOT.glob("client*/*.md"),
         *ROOT.glob("docs/**/*.md"),
-        *ROOT.glob("models/pretrained/*.md"),
+        *ROOT.glob("models/pretrained/**/*.md"),
     ]
 )
 RECORDS = sorted(ROOT.glob("docs/decisions/*/0*.md"))

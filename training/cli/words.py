@@ -17,7 +17,7 @@ def class_names(
 ) -> None:
     """Write the names of ImageNet's classes and their broader terms in WordNet.
 
-    Example: tessera class-names /usr/share/wordnet models/pretrained/classes.txt
+    Example: tessera class-names /usr/share/wordnet models/pretrained/words/classes.txt
     """
     with plain_errors(Console(stderr=True)):
         from training.language import class_names
@@ -32,7 +32,7 @@ def lexicon(
 ) -> None:
     """Write the list of known English words: WordNet's, MiniLM's, and newer ones.
 
-    Example: tessera lexicon /usr/share/wordnet models/pretrained/lexicon.txt.gz
+    Example: tessera lexicon /usr/share/wordnet models/pretrained/words/lexicon.txt.gz
     """
     with plain_errors(Console(stderr=True)):
         from training.language import lexicon

@@ -12,7 +12,7 @@ from pathlib import Path
 HEADER = (
     "# The classes of ImageNet (ILSVRC 2012) in the order of their classifiers: names > broader "
     "terms, the nearest first.\n# From WordNet 3.0, Copyright 2006 by Princeton University. All "
-    "rights reserved. Licence: models/pretrained/classes.md.\n"
+    "rights reserved. Licence: models/pretrained/words/classes.md.\n"
 )
 # torchvision tells two classes of one name apart by a word that WordNet's name lacks.
 RENAMED = {"crane bird": "crane", "maillot tank suit": "tank suit"}
