@@ -42,9 +42,10 @@ WORDS = {
     "a rocket at night": "rocket",
     "a red coffee cup on a table": "coffee",
     "stars and galaxies": "hubble_deep_field",
+    "a woman in uniform": "grace-hopper",
 }
 # Texts whose photo the shipped matcher does not find first: its card says so.
-MISSED = ("a woman in an orange space suit", "a rocket at night")
+MISSED = ("a woman in an orange space suit", "a rocket at night", "a woman in uniform")
 QUERIES = {example.text: example.id for example in PHOTOS.examples()} | WORDS
 PRODUCTS = demos.ALL["products"]
 

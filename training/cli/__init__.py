@@ -27,6 +27,7 @@ from training.cli import encoders as adopting
 app = typer.Typer(no_args_is_help=True, help="Train and evaluate matchers.")
 app.command()(matchers.train)
 app.command(name="average")(matchers.write_average)
+app.command()(matchers.blend)
 app.command(name="reproduce")(results.reproduce_rows)
 app.command(name="report")(results.write_report)
 app.command()(matchers.scenes)

@@ -217,6 +217,33 @@ def write_average(
         )
 
 
+def blend(
+    new: Annotated[Path, typer.Argument(help="A matcher of the preset tessera or its heirs.")],
+    former: Annotated[Path, typer.Argument(help="Another one of the same shape.")],
+    data: Data,
+    out: Annotated[Path, typer.Option(help="The .safetensors file to write.")],
+    share: Annotated[float, typer.Option(min=0, max=1, help="The share of the former one.")] = 0.0,
+    network: Annotated[
+        float, typer.Option(min=0, max=1, help="The share of the packaged CNN in the tuned one.")
+    ] = 0.0,
+    images: Images = None,
+) -> None:
+    """Draw a matcher and its CNN towards former ones.
+
+    Joint spaces are rotated onto each other by texts of train. Calibrate the blend again; its CNN
+    goes back to the packaged one.
+
+    Example: tessera blend new.safetensors models/pretrained/matcher.safetensors --share 0.4
+    --network 0.35 --data flickr8k/ --out matcher.safetensors
+    """
+    with plain_errors(Console(stderr=True)):
+        from training.data import readers as folders
+        from training.matchers import blend as blending
+
+        corpus = folders.read(data, images)
+        typer.echo(blending.write(new, former, corpus, share, network, out))
+
+
 def add_labels(corpus: Corpus, file: Path | None) -> Corpus:
     """Add the photos with labels of a file, if there is one."""
     from training.data import labels

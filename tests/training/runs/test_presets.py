@@ -62,7 +62,7 @@ EXTENDED = {
     "lite2-world": (
         "lite2",
         {IMAGE + "sizes", TEXT + "frozen_layers", AIMS, ".labels.photos", ".labels.pairs"}
-        | {".optimizer.rates.text.upper", EPOCHS},
+        | {".optimizer.rates.text.upper", ".schedule.sentences"},
     ),
     "lite2-world-tuned": (
         "lite2-world",
@@ -74,7 +74,7 @@ EXTENDED = {
         "tessera",
         {IMAGE + "views", IMAGE + "proposals", IMAGE + "likelihood", TEXT + "prior"},
     ),
-    "tessera-world": ("tessera", {AIMS, ".frozen", ".labels.photos", ".labels.pairs"}),
+    "tessera-world": ("tessera", {AIMS, ".labels.photos", ".labels.pairs"}),
     "two-branch-both-ways": ("two-branch", ONE_SENTENCE),
     "two-branch-linear": ("two-branch", {IMAGE + "hidden", TEXT + "hidden", RATE}),
     "two-branch-linear-both-ways": ("two-branch-linear", ONE_SENTENCE),
