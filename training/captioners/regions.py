@@ -22,7 +22,7 @@ from training.captioners import train as captioning
 from training.data.corpus import Corpus, Example
 from training.data.digests import digest, file_digest
 from training.data.entities import GroundedSentence, GroundTruth
-from training.evaluation.captions.bleu import Bleu, bleu
+from training.evaluation.captions.measure import TextScores, score_texts
 from training.evaluation.embedding import read_pixels
 from training.matchers.frozen import precision_of
 from training.runs.cache import load_or_compute
@@ -54,9 +54,9 @@ class Regions:
     rows: Tensor
     inputs: Sequence[Tensor]
 
-    def score(self, texts: Sequence[str]) -> Bleu:
-        """Measure BLEU of a text for each box against the box's phrases."""
-        return bleu(texts, [region.phrases for region in self.true])
+    def score(self, texts: Sequence[str]) -> TextScores:
+        """Score a text for each box against the box's phrases."""
+        return score_texts(texts, [region.phrases for region in self.true])
 
 
 def find_true_regions(examples: Sequence[Example], truth: GroundTruth) -> list[TrueRegion]:
@@ -216,8 +216,8 @@ def measure_region_captions(
     place: RunPlace,
     progress: Progress = silent,
     beam: int = BEAM,
-) -> tuple[Bleu, dict[str, Any]]:
-    """Measure BLEU of a captioner's, or a matcher's, texts for true boxes.
+) -> tuple[TextScores, dict[str, Any]]:
+    """Score a captioner's, or a matcher's, texts for true boxes.
 
     Also return the facts of the measurement. ValueError for another kind of checkpoint.
     """
@@ -242,8 +242,11 @@ def measure_region_captions(
         "options": loaded.facts.get("recipe", {}).get("options", {}),
         "regions": len(texts),
         "beam": beam,
-        "region_bleu": score.scores,
+        "region_bleu": score.bleu,
         "length_ratio": score.length_ratio,
+        "meteor": score.meteor,
+        "rouge": score.rouge,
+        "cider": score.cider,
         "words": sum(len(text.split()) for text in texts) / len(texts),
     }
 

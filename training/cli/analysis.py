@@ -112,7 +112,7 @@ def evaluate(
     Example: tessera evaluate models/pretrained/matcher.safetensors --data items.jsonl --field kind
     """
     console = Console(stderr=True)
-    with plain_errors(console, parser):
+    with plain_errors(console, parser, device):
         from models import checkpoint, registry
         from training import analysis
         from training.data import catalogue, entities, learned
@@ -171,7 +171,7 @@ def show_magnitudes(
     Example: tessera magnitudes models/pretrained/matcher.safetensors --data flickr8k/
     """
     console = Console(stderr=True)
-    with plain_errors(console, parser):
+    with plain_errors(console, parser, device):
         from training import analysis
         from training.data import readers as folders
         from training.evaluation import outstanding_parts as regions
@@ -242,7 +242,7 @@ def show_regions(
     Example: tessera regions models/pretrained/matcher.safetensors "red bus" --data flickr8k/
     """
     console = Console(stderr=True)
-    with plain_errors(console, parser):
+    with plain_errors(console, parser, device):
         from training import analysis
         from training.data import readers as folders
         from training.evaluation import outstanding_parts as regions

@@ -57,7 +57,7 @@ def train_captioner(
     Example: tessera train-captioner captioner.safetensors --data flickr8k/
     """
     console = Console(stderr=True)
-    with plain_errors(console):
+    with plain_errors(console, device=device):
         from training.captioners import preset as captioner_presets
         from training.captioners import train as captioning
         from training.data import readers as folders
@@ -93,7 +93,7 @@ def add_kinds(
     Example: tessera add-kinds captioner.safetensors --data flickr8k/
     """
     console = Console(stderr=True)
-    with plain_errors(console):
+    with plain_errors(console, device=device):
         from training.captioners import kinds
         from training.runs import progress
         from training.runs.folder import RunPlace
@@ -123,7 +123,7 @@ def add_endings(
 
     Example: tessera add-endings captioner-regions.safetensors --data flickr8k/
     """
-    with plain_errors(Console(stderr=True)):
+    with plain_errors(Console(stderr=True), device=device):
         from training.captioners import endings
 
         rewrite(file, out, data, images, device, endings.with_endings)
@@ -166,18 +166,18 @@ def evaluate_regions(
 
     With a matcher, the texts that it retrieves for them.
 
-    A matcher retrieves parts of train's sentences. BLEU is against the phrases of a box.
+    A matcher retrieves parts of train's sentences. Scores are against the phrases of a box.
 
     Example: tessera evaluate-regions captioner-regions.safetensors --data flickr8k/
     """
     console = Console(stderr=True)
-    with plain_errors(console):
+    with plain_errors(console, device=device):
         from models import checkpoint
         from models.registry import BEAM
         from training import analysis
         from training.captioners import regions as region_captions
         from training.data import readers as folders
-        from training.markdown import slashed
+        from training.markdown import one_decimal, slashed
         from training.runs import progress
         from training.runs.folder import RunPlace
 
@@ -191,6 +191,9 @@ def evaluate_regions(
             progress.on(console),
             beam or BEAM,
         )
-        typer.echo(f"{numbers['regions']:,} true boxes: BLEU-1 to 4 {slashed(score.scores)}")
+        typer.echo(
+            f"{numbers['regions']:,} true boxes: BLEU-1 to 4 {slashed(score.bleu)}, METEOR "
+            f"{one_decimal(score.meteor)}, ROUGE-L {score.rouge:.1f}, CIDEr-D {score.cider:.1f}"
+        )
         about = analysis.name_checkpoint(loaded) | {"data": corpus.name, "split": split}
         analysis.store(json_file, about | numbers)

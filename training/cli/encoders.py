@@ -140,7 +140,7 @@ def tune(
     Example: tessera tune tips.safetensors --data flickr8k/
     """
     console = Console(stderr=True)
-    with plain_errors(console):
+    with plain_errors(console, device=device):
         from models import checkpoint
         from training import analysis
         from training.data import readers as folders

@@ -36,7 +36,7 @@ def add_presence(
     Example: tessera add-presence matcher.safetensors --labels coco_everyday/ --data flickr8k/
     """
     console = Console(stderr=True)
-    with plain_errors(console):
+    with plain_errors(console, device=device):
         from models import checkpoint
         from training import analysis
         from training.data import labels as labelled_photos
@@ -68,7 +68,7 @@ def evaluate_labels(
     Example: tessera evaluate-labels matcher.safetensors --labels coco_everyday/
     """
     console = Console(stderr=True)
-    with plain_errors(console):
+    with plain_errors(console, device=device):
         from training import analysis
         from training.data import labels as labelled_photos
         from training.evaluation import label_searches, tables

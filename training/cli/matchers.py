@@ -71,7 +71,7 @@ def train(
     tessera train products --data my-catalogue.jsonl
     """
     console = Console(stderr=True)
-    with plain_errors(console, parser):
+    with plain_errors(console, parser, device):
         from training.matchers import preset as presets
         from training.runs.folder import RunPlace
         from training.runs.workers import launch
@@ -197,7 +197,7 @@ def write_average(
     Example: tessera average runs/x-*/matcher.safetensors --data flickr8k/ --out mean.safetensors
     """
     console = Console(stderr=True)
-    with plain_errors(console):
+    with plain_errors(console, device=device):
         from training.data import readers as folders
         from training.matchers import average as averaging
         from training.runs import progress

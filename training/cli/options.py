@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -58,13 +59,22 @@ Numbers = Annotated[Path | None, typer.Option("--json", help="Write the numbers.
 
 
 @contextmanager
-def plain_errors(console: Console, parser: str | None = None) -> Iterator[None]:
-    """Parse with the given pipeline, and print mistakes in one sentence."""
+def plain_errors(
+    console: Console, parser: str | None = None, device: str | None = None
+) -> Iterator[None]:
+    """Choose the parser and the runtime of frozen networks, print mistakes.
+
+    A mistake is one sentence, and exit code 1. On a CPU the runtime is a service's.
+    """
     try:
         if parser:
             from models.text import parsing
 
             parsing.choose(parser)
+        if device == "cpu":
+            from models.vision import backbones
+
+            backbones.choose_inference(os.environ.get("TESSERA_INFERENCE", "auto"))
         yield
     except (ValueError, LookupError, ArithmeticError, ChildProcessError) as mistake:
         console.print(f"error: {mistake}", style="red", markup=False)

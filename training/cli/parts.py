@@ -76,7 +76,7 @@ def train_proposals(
     Example: tessera train-proposals proposals.safetensors --data flickr8k/
     """
     console = Console(stderr=True)
-    with plain_errors(console):
+    with plain_errors(console, device=device):
         from training.data import readers as folders
         from training.proposers import preset as proposer_presets
         from training.proposers import train as proposals
@@ -131,7 +131,7 @@ def train_grounder(
     Example: tessera train-grounder grounder.safetensors --data flickr8k/
     """
     console = Console(stderr=True)
-    with plain_errors(console):
+    with plain_errors(console, device=device):
         from training.data import readers as folders
         from training.grounders import preset as grounder_presets
         from training.grounders import train as grounding

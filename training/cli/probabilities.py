@@ -67,11 +67,11 @@ def calibrate(
     """
     console = Console(stderr=True)
     if data is None:
-        with plain_errors(console, parser):
+        with plain_errors(console, parser, device):
             estimate(file, photos, out or file, console)
         typer.echo(out or file)
         return
-    with plain_errors(console, parser):
+    with plain_errors(console, parser, device):
         from models import checkpoint
         from training import analysis, probabilities
         from training.data import readers as folders

@@ -57,7 +57,7 @@ def reproduce_rows(
     Example: tessera reproduce --data flickr8k/ --only dvsa
     """
     console = Console(stderr=True)
-    with plain_errors(console, parser):
+    with plain_errors(console, parser, device):
         from training.data import readers as folders
         from training.matchers import preset as presets
         from training.report import reproduce

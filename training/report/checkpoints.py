@@ -77,6 +77,12 @@ def composition_sections(stored: Sequence[Measurement]) -> list[str]:
     return section("Compositions", COMPOSITIONS_SAY, COMPOSITIONS_HEAD, rows)
 
 
+def magnitude_sections(stored: Sequence[Measurement]) -> list[str]:
+    """Write the words with the largest and smallest vectors."""
+    rows = (magnitudes_row(row) for row in stored if "smallest" in row)
+    return section("Words by weight", MAGNITUDES_SAY, MAGNITUDES_HEAD, rows)
+
+
 def matcher_sections(stored: Sequence[Measurement]) -> list[str]:
     """Write the sections on matchers: retrieval, open world, links."""
     measured = [row for row in stored if "retrieval" in row]
@@ -93,8 +99,6 @@ def matcher_sections(stored: Sequence[Measurement]) -> list[str]:
         *section("Open world: queries", QUERIES_SAY, QUERIES_HEAD,
                  (queries_row(row) for row in searches if row["queries"])),
         *section("Links", LINKS_SAY, LINKS_HEAD, map(links_row, occluded)),
-        *section("Words by weight", MAGNITUDES_SAY, MAGNITUDES_HEAD,
-                 (magnitudes_row(row) for row in stored if "smallest" in row)),
     ]  # fmt: skip
 
 

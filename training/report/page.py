@@ -50,7 +50,11 @@ Sections = Callable[[Sequence[Measurement]], list[str]]
 MORE: Mapping[str, tuple[Sections, ...]] = {  # what a paper measures next to retrieval
     DTRNN: (checkpoint_report.composition_sections,),
     TWO_BRANCH: (grounding_report.sections,),
-    DVSA: (caption_report.sections, region_report.sections),
+    DVSA: (
+        checkpoint_report.magnitude_sections,
+        caption_report.sections,
+        region_report.sections,
+    ),
     OURS: (checkpoint_report.sections,),
 }
 

@@ -28,12 +28,11 @@ from training.report.drawing import (
     new_figure,
     save,
 )
-from training.report.measurements import Measurement
+from training.report.measurements import SHIPPED, Measurement
 from training.report.papers import CLAIMS, OURS
 from training.report.systems import SYSTEMS
 
 DATA = "flickr8k val"
-SHIPPED = "tessera"  # the preset of the matcher that ships
 VERDICT_COLOURS = {"holds": COLOURS[2], "does not hold": COLOURS[1], NOT_JUDGED: "#bbbbbb"}
 UNCLEAR = COLOURS[0]
 LEGEND = "green: holds; orange: does not hold; blue: not clear, or one seed; grey: not judged"

@@ -110,12 +110,14 @@ def test_the_text_that_is_most_compatible_with_a_box_in_its_photo_is_retrieved(m
     assert retrieve_texts(matcher, regions, sums, texts) == expected
 
 
-def test_bleu_is_that_of_the_phrases_of_each_box():
+def test_scores_are_those_of_the_phrases_of_each_box():
     true = [TrueRegion(0, LEFT, ("a red dog", "the dog")), TrueRegion(0, RIGHT, ("a cat",))]
     regions = Regions(true, torch.rand(2, 1280), [])
-    assert regions.score(["A red dog", "A cat"]).scores[:3] == pytest.approx((100, 100, 100))
+    right = regions.score(["A red dog", "A cat"])
+    assert right.bleu[:3] == pytest.approx((100, 100, 100))
+    assert right.rouge == pytest.approx(100)
     # Of four words, "a" alone is in a phrase of its box.
-    assert regions.score(["A cat", "The dog"]).scores[0] == pytest.approx(25)
+    assert regions.score(["A cat", "The dog"]).bleu[0] == pytest.approx(25)
 
 
 @pytest.mark.parametrize("kind", ["captioners", "matchers"])
@@ -131,7 +133,8 @@ def test_captioners_describe_and_matchers_retrieve(
     sources = {"captioners": "regions", "matchers": "nearest"}
     assert numbers["learned_from"] == sources[kind]
     assert numbers["regions"] == 2 * len(examples)
-    assert numbers["region_bleu"] == score.scores
+    assert numbers["region_bleu"] == score.bleu
+    assert (numbers["rouge"], numbers["cider"]) == (score.rouge, score.cider)
     assert numbers["words"] > 0
 
 

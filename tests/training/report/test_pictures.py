@@ -7,6 +7,7 @@ from PIL import Image
 from models.types import Box
 from training.report import drawing, pictures, run_pictures
 from training.report.examples import Row, Shown, draw
+from training.report.measurements import SHIPPED
 
 
 def way(first: float) -> dict:
@@ -34,7 +35,7 @@ def test_measurements_become_pictures_with_their_text(tmp_path):
                    "reliability": {"flickr8k val": {"error": 0.1, "bins": bins}}}  # fmt: skip
     runs = [run("two-branch", seed, 30.0 + seed) for seed in (0, 1)]
     runs += [run("two-branch-mean", seed, 20.0 + 2 * seed) for seed in (0, 1)]
-    rows = [*runs, {"name": "tessera", "checkpoint": "ab"}, calibration]
+    rows = [*runs, {"name": SHIPPED, "checkpoint": "ab"}, calibration]
     lines = pictures.write_pictures(rows, tmp_path / "results")
     names = ("claims", "recalls", "terms", "reliability")
     assert [f"results/{name}.svg" in "\n".join(lines) for name in names] == [True] * 4

@@ -6,6 +6,7 @@ def row(seed, **others):
     return {
         "name": "multimodal_rnn", "options": {}, "learned_from": "regions", "data": "flickr8k",
         "split": "val", "seed": seed, "regions": 4321, "region_bleu": scores, "words": 2.5,
+        "rouge": 40.0 + seed, "cider": 80.0,
     } | others  # fmt: skip
 
 
@@ -15,14 +16,15 @@ def test_seeds_of_a_system_are_one_row_and_published_ones_stand_below():
     rows = [one for one in page if one.startswith("| ")]
     assert rows[1:4] == [
         "| multimodal_rnn | regions | flickr8k val | 2 | 4,321 | 2.5 "
-        "| 31.0 / 20.0 / 10.0 / 5.0 (5.0–5.0) |",
+        "| 31.0 / 20.0 / 10.0 / 5.0 (5.0–5.0) | – | 41.0 (40.0–42.0) | 80.0 (80.0–80.0) |",
         "| multimodal_rnn | whole photos | flickr8k val | 1 | 4,321 | 2.5 "
-        "| 30.0 / 20.0 / 10.0 / 5.0 |",
+        "| 30.0 / 20.0 / 10.0 / 5.0 | – | 40.0 | 80.0 |",
         "| multimodal_rnn, recurrence lstm | regions | flickr8k val | 1 | 4,321 | 2.5 "
-        "| 30.0 / 20.0 / 10.0 / 5.0 |",
+        "| 30.0 / 20.0 / 10.0 / 5.0 | – | 40.0 | 80.0 |",
     ]
     assert rows[-1] == (
-        "| published: multimodal RNN | regions | COCO | – | – | – | 35.2 / 23.0 / 16.1 / 14.8 |"
+        "| published: multimodal RNN | regions | COCO | – | – | – | 35.2 / 23.0 / 16.1 / 14.8 "
+        "| – | – | – |"
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from statistics import mean
 from typing import TypeVar
 
@@ -40,11 +40,11 @@ class GeneratedCaption:
 
 
 @dataclass(frozen=True, slots=True)
-class Descriptions:
-    """Measurements of captions, in percent except counts and the length in words.
+class TextScores:
+    """Scores of texts against references, in percent.
 
-    cider: CIDEr-D as papers print it. copied: captions that are a sentence of train word for word.
-    A value is None if pycocoevalcap, WordNet or train is missing, or SPICE was not asked for.
+    length_ratio: texts' length against references', as a fraction. cider: CIDEr-D as papers print
+    it. meteor is None without pycocoevalcap.
     """
 
     bleu: tuple[float, ...]
@@ -52,6 +52,16 @@ class Descriptions:
     meteor: float | None
     rouge: float
     cider: float
+
+
+@dataclass(frozen=True, slots=True)
+class Descriptions(TextScores):
+    """Measurements of captions, in percent except counts and the length in words.
+
+    copied: captions that are a sentence of train word for word. A value is None if WordNet or train
+    is missing, or SPICE was not asked for.
+    """
+
     length: float
     vocabulary: int
     copied: float | None
@@ -71,19 +81,15 @@ def descriptions(
     SPICE takes minutes, and is measured if its program is given.
     """
     texts = [caption.text for caption in captions]
-    words = [treebank_words(text) for text in texts]
-    references = [[treebank_words(text) for text in example.sentences] for example in examples]
-    scored = bleu(texts, [example.sentences for example in examples])
+    words = split_words(texts)
+    references = [example.sentences for example in examples]
+    scores = score_texts(texts, references)
     train_captions = {
         tuple(treebank_words(text)) for example in train for text in example.sentences
     }
     wordnet = find_installed(WordNet)
     return Descriptions(
-        bleu=scored.scores,
-        length_ratio=scored.length_ratio,
-        meteor=meteor(words, references) if find_installed(find_package) else None,
-        rouge=rouge(words, references),
-        cider=cider(words, references),
+        **{score.name: getattr(scores, score.name) for score in fields(scores)},
         length=mean(map(len, words)),
         vocabulary=len({word for caption in words for word in caption}),
         copied=100 * mean(tuple(caption) in train_captions for caption in words)
@@ -94,8 +100,27 @@ def descriptions(
             if wordnet
             else None
         ),
-        spice=spice.score(words, references) if spice else None,
+        spice=spice.score(words, [split_words(of_one) for of_one in references]) if spice else None,
     )
+
+
+def score_texts(texts: Sequence[str], references: Sequence[Sequence[str]]) -> TextScores:
+    """Score each text against its references; ValueError for a text without any."""
+    scored = bleu(texts, references)
+    words = split_words(texts)
+    true_words = [split_words(of_one) for of_one in references]
+    return TextScores(
+        bleu=scored.scores,
+        length_ratio=scored.length_ratio,
+        meteor=meteor(words, true_words) if find_installed(find_package) else None,
+        rouge=rouge(words, true_words),
+        cider=cider(words, true_words),
+    )
+
+
+def split_words(texts: Sequence[str]) -> list[list[str]]:
+    """Split each text into the words of the Penn Treebank."""
+    return [treebank_words(text) for text in texts]
 
 
 def find_installed(find: Callable[[], Found]) -> Found | None:
