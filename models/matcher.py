@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from models import registry
 from models.scores.correlation import Correlated, Correlation, correlate
 from models.scores.distances import LENGTHENED, lengthen_images, lengthen_sentences
-from models.scores.offsets import Offsets
+from models.scores.offsets import WEIGHTS, Offsets
 from models.scores.scoring import SCORES
 from models.scores.terms import CatalogueTerms
 from models.towers import ImageTower, Sight, TextTower
@@ -48,7 +48,8 @@ class Config:
     `euclidean` lengthens both towers' vectors: products become negative squared distances. With
     `correlation` both towers' directions are solved for. `references` is the number of train's
     photos to compare sentences with, see models.scores.offsets; 0 leaves them out.
-    `reference_sentences` is the number of texts to compare photos with. `terms` are a catalogue's,
+    `reference_sentences` is the number of texts to compare photos with, and `offset_weights` are
+    the weights of sentences' and photos' offsets. `terms` are a catalogue's,
     each in all its forms, see models.scores.terms. `image`, `text` and `correlation` may be plain
     values, as in a checkpoint.
     """
@@ -60,6 +61,7 @@ class Config:
     correlation: Correlation | None = None
     references: int = 0
     reference_sentences: int = 0
+    offset_weights: tuple[float, float] = WEIGHTS
     terms: tuple[tuple[str, ...], ...] = ()
 
     def __post_init__(self) -> None:
@@ -69,12 +71,18 @@ class Config:
             "correlation": Correlation,
         }
         object.__setattr__(self, "terms", to_tuples(self.terms))
+        object.__setattr__(self, "offset_weights", tuple(map(float, self.offset_weights)))
         for field, make in makers.items():
             if isinstance(plain := getattr(self, field), Mapping):
                 object.__setattr__(self, field, make(**plain))
         if self.reference_sentences and not self.references:
             raise ValueError(
                 f"reference_sentences is {self.reference_sentences} and references 0: give both"
+            )
+        if len(self.offset_weights) != 2 or not all(w >= 0 for w in self.offset_weights):
+            raise ValueError(
+                f"offset_weights is {list(self.offset_weights)}: give two numbers from 0, for "
+                "sentences and for photos"
             )
         if self.score not in SCORES:
             raise ValueError(f"no score {self.score!r}; there are: {', '.join(SCORES)}")
@@ -108,7 +116,8 @@ class TwoTowerMatcher(nn.Module):
             )
         size = self.image.dimension + (LENGTHENED if config.euclidean else 0)
         counts = config.references, config.reference_sentences
-        self.offsets = Offsets(*counts, size) if config.references else None
+        weights = config.offset_weights
+        self.offsets = Offsets(*counts, size, weights) if config.references else None
         added = self.offsets.numbers_added if self.offsets else 0
         self.general = size + added  # numbers without those of terms
         self.terms = (

@@ -226,16 +226,27 @@ class Attentive(Language):
         sentences: Sequence[Sequence[Tensor]],
         texts: Tensor,
     ) -> None:
-        """Take a matcher's tower and word vectors, and measure train's photos.
+        """See by a matcher, and begin at its vectors of words; arguments as `see_by`."""
+        self.see_by(matcher, photos, sentences, texts)
+        names = self.evidence.names
+        apart = F.normalize(names - names.mean(0), dim=-1)
+        self.words.weight[FIRST_WORD:] = F.pad(apart, (0, self.config.embedding - names.shape[1]))
+
+    @torch.no_grad()
+    def see_by(
+        self,
+        matcher: TwoTowerMatcher,
+        photos: Sequence[Tensor],
+        sentences: Sequence[Sequence[Tensor]],
+        texts: Tensor,
+    ) -> None:
+        """Take a matcher's tower and vectors of words as evidence, and measure train's photos.
 
         `photos` are the sight's inputs (F, C), `sentences` each photo's as word indices (T,), and
         `texts` unit vectors (N, D) of sentences.
         """
         self.tower.load_state_dict(without_sight(matcher.image.state_dict()))
-        names = text_vectors(matcher, self.config.words, self.config.joint)
-        self.evidence.names.copy_(names)
-        apart = F.normalize(names - names.mean(0), dim=-1)
-        self.words.weight[FIRST_WORD:] = F.pad(apart, (0, self.config.embedding - names.shape[1]))
+        self.evidence.names.copy_(text_vectors(matcher, self.config.words, self.config.joint))
         device = self.bias.device
         wholes, similar = [], []
         for at in range(0, len(photos), PREPARED):

@@ -9,9 +9,8 @@ from torch import Tensor, nn
 
 from models.types import PaddedBags
 
-# λ, and τ in units of the score: of sentences' offsets, and of photos'.
-WEIGHT, TEMPERATURE = 0.7, 2.0
-PHOTO_WEIGHT, PHOTO_TEMPERATURE = 0.4, 1.0
+WEIGHTS = 0.7, 0.4  # λ of sentences' offsets, and of photos', if a matcher has no others
+TEMPERATURE, PHOTO_TEMPERATURE = 2.0, 1.0  # τ in units of the score
 
 # ε and δ. Photos are compared with photos, too, and sentences with sentences: there an offset must
 # be small compared with the rest. A smaller δ helps texts among texts, a larger one
@@ -39,8 +38,15 @@ class Offsets(nn.Module):
     sentence_references: Tensor
     level: Tensor
 
-    def __init__(self, photos: int, sentences: int, dimension: int) -> None:
+    def __init__(
+        self,
+        photos: int,
+        sentences: int,
+        dimension: int,
+        weights: tuple[float, float] = WEIGHTS,
+    ) -> None:
         super().__init__()
+        self.weight, self.photo_weight = weights
         self.register_buffer("references", torch.zeros(photos, dimension))
         self.of_photos = bool(sentences)
         if self.of_photos:
@@ -66,12 +72,12 @@ class Offsets(nn.Module):
 
     def of(self, sums: Tensor) -> Tensor:
         """The offsets b (L,) of sentences with the sums of fragments (L, D)."""
-        return -WEIGHT * measure_strength(sums, self.references, TEMPERATURE)
+        return -self.weight * measure_strength(sums, self.references, TEMPERATURE)
 
     def of_whole(self, photos: Tensor) -> Tensor:
         """The offsets c (K,) of photos with the whole-photo vectors (K, D + 1)."""
         strength = measure_strength(photos, self.sentence_references, PHOTO_TEMPERATURE)
-        return -PHOTO_WEIGHT * strength - self.level
+        return -self.photo_weight * strength - self.level
 
     def images(self, bags: PaddedBags) -> PaddedBags:
         """Bags (K, R, D) with the counterparts of offsets, (K, R, D + 1 or 2)."""

@@ -68,7 +68,8 @@ def make_dataset(
 ) -> Dataset[Batches]:
     """Make the dataset of a model, and prepare a new model.
 
-    A new model learns from the dataset's inputs first.
+    A new model learns from the dataset's inputs first. One that goes on without a reward sees by
+    the preset's matcher from now on, which may be newer than its own.
 
     ValueError for text with a model that does not take sentences instead of photos.
     """
@@ -87,8 +88,9 @@ def make_dataset(
     vectors = text_vectors.embed_texts(
         loaded, data.sentences, place.cache, preset.schedule.precision, data.progress
     )
-    if not place.start:
-        model.language.prepare(loaded.model, data.inputs, indices, vectors)
+    if not preset.reward:
+        prepare = model.language.see_by if place.start else model.language.prepare
+        prepare(loaded.model, data.inputs, indices, vectors)
     texts = word_indices(data.sentences, config.words, config.longest)
     epochs = 0 if preset.reward else preset.text.epochs
     return MixedDataset(photos, vectors, texts, epochs, preset.text.alone, preset.text.beside)

@@ -55,9 +55,10 @@ def train(
 ) -> CaptionScores:
     """Train on split train, write the checkpoint to `place.out`, measure on val.
 
-    `text` is a file of sentences without photos, for a preset with [text]. The averaged weights of
-    the last epoch are stored: val chooses nothing. The run's folder is next to the checkpoint.
-    ValueError if it holds a run that is not to be resumed, or of other options.
+    Photos without sentences are left out. `text` is a file of sentences without photos, for a
+    preset with [text]. The averaged weights of the last epoch are stored: val chooses nothing. The
+    run's folder is next to the checkpoint. ValueError if it holds a run that is not to be resumed,
+    or of other options.
     """
     folder = claim_folder(corpus, place, preset, text, resume)
     torch.manual_seed(place.seed)
@@ -65,7 +66,7 @@ def train(
     model = building.build(preset, sentences, place.start).to(place.device)
     folder.restore(model)
     (inputs, examples), (val_inputs, val_examples) = (
-        gather_inputs(model, preset, corpus.split(split), place, reporter.progress)
+        gather_inputs(model, preset, corpus.described(split), place, reporter.progress)
         for split in ("train", "val")
     )
     data = building.TrainingData(inputs, examples, sentences, place, reporter.progress)
@@ -82,8 +83,8 @@ def claim_folder(
     corpus: Corpus, place: RunPlace, preset: CaptionerPreset, text: Path | None, resume: bool
 ) -> RunFolder:
     """Claim the run's folder; ValueError for a conflict of options."""
-    if bool(preset.reward) != bool(place.start):
-        raise ValueError("[reward] and --start need each other: give both, or neither")
+    if preset.reward and not place.start:
+        raise ValueError("[reward] is for a trained captioner: give one by --start")
     if text and not preset.text:
         raise ValueError("--text is for presets with [text]: leave it out, or choose another")
     facts = {

@@ -17,9 +17,11 @@ from training.cli.options import (
     Data,
     Device,
     Images,
+    Labels,
     Numbers,
     Resume,
     TrueBoxes,
+    add_labels,
     make_reporter,
     plain_errors,
     read_boxes,
@@ -28,7 +30,7 @@ from training.cli.options import (
 if TYPE_CHECKING:
     from models.captions.captioning import LanguageCaptioner
     from models.checkpoint import Checkpoint
-    from training.data.corpus import Example
+    from training.data.corpus import Corpus, Example
 
 
 def train_captioner(
@@ -44,15 +46,18 @@ def train_captioner(
         ),
     ] = None,
     start: Annotated[
-        Path | None, typer.Option(help="A captioner's checkpoint, for presets with a reward.")
+        Path | None, typer.Option(help="A captioner's checkpoint to go on with.")
     ] = None,
     images: Images = None,
+    labels: Labels = None,
     cache: Cache = FEATURES,
     seed: int = 0,
     device: Device = "cpu",
     resume: Resume = False,
 ) -> None:
     """Train a captioner, and measure it on split val.
+
+    Photos without sentences are left out.
 
     Example: tessera train-captioner captioner.safetensors --data flickr8k/
     """
@@ -65,7 +70,7 @@ def train_captioner(
         from training.runs.folder import RunPlace
 
         score = captioning.train(
-            folders.read(data, images),
+            add_labels(folders.read(data, images), labels),
             RunPlace(out, cache, device, seed, start),
             captioner_presets.read(preset),
             text=text,
@@ -79,6 +84,7 @@ def add_kinds(
     file: Annotated[Path, typer.Argument(metavar="CHECKPOINT", help="A captioner.")],
     data: Data,
     images: Images = None,
+    labels: Labels = None,
     out: ChangedOut = None,
     cache: Cache = FEATURES,
     device: Device = "cpu",
@@ -95,6 +101,7 @@ def add_kinds(
     console = Console(stderr=True)
     with plain_errors(console, device=device):
         from training.captioners import kinds
+        from training.data import readers as folders
         from training.runs import progress
         from training.runs.folder import RunPlace
 
@@ -102,8 +109,7 @@ def add_kinds(
         rewrite(
             file,
             out,
-            data,
-            images,
+            add_labels(folders.read(data, images), labels),
             device,
             lambda loaded, examples: kinds.add_kinds(loaded, examples, place, bars),
         )
@@ -125,26 +131,25 @@ def add_endings(
     """
     with plain_errors(Console(stderr=True), device=device):
         from training.captioners import endings
+        from training.data import readers as folders
 
-        rewrite(file, out, data, images, device, endings.with_endings)
+        rewrite(file, out, folders.read(data, images), device, endings.with_endings)
 
 
 def rewrite(
     file: Path,
     out: Path | None,
-    data: Path,
-    images: Path | None,
+    corpus: Corpus,
     device: str,
     change: Callable[[Checkpoint, Sequence[Example]], LanguageCaptioner],
 ) -> None:
-    """Change a captioner by train's examples, and write `out`.
+    """Change a captioner by train's examples with sentences, and write `out`.
 
     Without `out` it replaces the file.
     """
     from models import checkpoint
-    from training.data import readers as folders
 
-    loaded, examples = checkpoint.load(file, device), folders.read(data, images).split("train")
+    loaded, examples = checkpoint.load(file, device), corpus.described("train")
     checkpoint.save(out or file, loaded.kind, loaded.name, change(loaded, examples), loaded.facts)
     typer.echo(out or file)
 

@@ -21,6 +21,7 @@ from training.cli.options import (
     Photos,
     Resume,
     Runs,
+    add_labels,
     format_epoch,
     plain_errors,
 )
@@ -178,11 +179,21 @@ def write_average(
             min=0, help="Numbers that name a photo, for short texts. [default: as trained]"
         ),
     ] = None,
+    references: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="Photos that texts are compared with, for offsets. [default: as trained]"
+        ),
+    ] = None,
     reference_sentences: Annotated[
         int | None,
         typer.Option(
             min=0, help="Texts that photos are compared with, for offsets. [default: as trained]"
         ),
+    ] = None,
+    offset_weights: Annotated[
+        tuple[float, float] | None,
+        typer.Option(help="Weights of texts' and photos' offsets. [default: as trained]"),
     ] = None,
     images: Images = None,
     labels: Labels = None,
@@ -191,8 +202,8 @@ def write_average(
 ) -> None:
     """Average matchers of different seeds, and validate the average.
 
-    With --embedding, --conse and --reference-sentences its vectors get another shape; a single
-    checkpoint may be given.
+    Options from --embedding on change its vectors; a single checkpoint may be given. Where --labels
+    are given, references are of both kinds of photos.
 
     Example: tessera average runs/x-*/matcher.safetensors --data flickr8k/ --out mean.safetensors
     """
@@ -209,7 +220,9 @@ def write_average(
             start,
             RunPlace(out, cache, device),
             progress.on(console),
-            averaging.VectorSizes(embedding, conse, reference_sentences),
+            averaging.VectorSizes(
+                embedding, conse, references, reference_sentences, offset_weights
+            ),
         )
         typer.echo(
             f"{out}: R@1 {validation.annotation.recall_1:.1f} {validation.search.recall_1:.1f}  "
@@ -242,15 +255,6 @@ def blend(
 
         corpus = folders.read(data, images)
         typer.echo(blending.write(new, former, corpus, share, network, out))
-
-
-def add_labels(corpus: Corpus, file: Path | None) -> Corpus:
-    """Add the photos with labels of a file, if there is one."""
-    from training.data import labels
-
-    if file is None:
-        return corpus
-    return labels.join(corpus, labels.read(file), file.resolve().stem)
 
 
 def scenes(

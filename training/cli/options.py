@@ -14,6 +14,7 @@ from rich.console import Console
 from models import extras
 
 if TYPE_CHECKING:
+    from training.data.corpus import Corpus
     from training.data.entities import GroundTruth
     from training.runs.folder import Reporter
     from training.runs.loop import EpochRecord
@@ -85,6 +86,15 @@ def plain_errors(
             raise
         console.print(f"error: {missing}", style="red", markup=False)
         raise typer.Exit(1) from absent
+
+
+def add_labels(corpus: Corpus, file: Path | None) -> Corpus:
+    """Add the photos with labels of a file, if there is one."""
+    from training.data import labels
+
+    if file is None:
+        return corpus
+    return labels.join(corpus, labels.read(file), file.resolve().stem)
 
 
 def find_boxes(data: Path, boxes: Path | None) -> Path | None:

@@ -76,6 +76,10 @@ class Corpus:
             )
         return examples
 
+    def described(self, name: str) -> tuple[Example, ...]:
+        """The examples of one split that have sentences; LookupError as `split`."""
+        return tuple(example for example in self.split(name) if example.sentences)
+
     def digest(self) -> str:
         """Compute sixteen hexadecimal digits of all ids, splits and sentences."""
         described = sorted(

@@ -38,15 +38,24 @@ MADE_ANEW = ("image.conse.", "text.conse.", "offsets.")  # by `begin` and `refer
 
 @dataclass(frozen=True, slots=True)
 class VectorSizes:
-    """Sizes of the averaged vectors: the joint space, and names.
+    """Sizes of the averaged vectors: the joint space, and names; and their offsets.
 
-    None keeps the size, see `reduce_vectors`; `conse` is models.vision.conse's. With
-    `reference_sentences` photos have offsets, see models.scores.offsets.
+    None keeps the size, see `reduce_vectors`; `conse` is models.vision.conse's. `references`,
+    `reference_sentences` and `offset_weights` are those of models.matcher.Config.
     """
 
     embedding: int | None = None
     conse: int | None = None
+    references: int | None = None
     reference_sentences: int | None = None
+    offset_weights: tuple[float, float] | None = None
+
+    @property
+    def offsets(self) -> dict[str, Any]:
+        """The options of offsets that are given."""
+        names = ("references", "reference_sentences", "offset_weights")
+        options = {name: getattr(self, name) for name in names}
+        return {name: option for name, option in options.items() if option is not None}
 
     @property
     def reduces(self) -> bool:
@@ -79,8 +88,8 @@ def write(
     precision = loaded[0].facts["preset"]["schedule"]["precision"]
     frozen = FrozenInputs(matcher, place, precision, progress)
     pairs = frozen.pairs(corpus.split("train"), "train")
-    if shape.reference_sentences is not None:
-        matcher = set_reference_sentences(matcher, shape.reference_sentences)
+    if shape.offsets:
+        matcher = set_references(matcher, **shape.offsets)
     if shape.reduces:
         matcher = reduce_vectors(matcher, shape, pairs, place.device)
     refer(matcher, pairs, place.device)
@@ -212,9 +221,9 @@ def reduce_vectors(
     return build_with_weights(config, weights, matcher.device)
 
 
-def set_reference_sentences(matcher: TwoTowerMatcher, sentences: int) -> TwoTowerMatcher:
-    """Copy a matcher with another number of reference sentences."""
-    config = replace(matcher.config, reference_sentences=sentences)
+def set_references(matcher: TwoTowerMatcher, **options: Any) -> TwoTowerMatcher:
+    """Copy a matcher with other options of its offsets."""
+    config = replace(matcher.config, **options)
     weights = {
         name: value
         for name, value in matcher.state_dict().items()
@@ -235,7 +244,8 @@ def build_with_weights(
 
 def gather_facts(loaded: Sequence[Checkpoint], start: float) -> dict[str, Any]:
     """Gather the facts of an averaged checkpoint: its parts', and all seeds."""
-    common = {name: loaded[0].facts[name] for name in ("preset", "data", "versions")}
+    kept = ("preset", "data", "versions", "blended")
+    common = {name: loaded[0].facts[name] for name in kept if name in loaded[0].facts}
     starts = [run.facts.get("start") for run in loaded]  # fingerprints, or an average's share
     began_with = [start for start in starts if isinstance(start, str)]
     began_with += [start for run in loaded for start in run.facts.get("began_with", [])]

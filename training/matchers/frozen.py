@@ -59,10 +59,11 @@ class FrozenInputs:
         counts = tuple(len(example.sentences) for example in examples)
         kinds = tuple(example.kind for example in examples)
         truth = PairTruth(examples) if any(example.weights for example in examples) else None
-        labelled = self.labels(examples, labels) if labels else None
+        label_pairs = self.labels(examples, labels) if labels else None
         return Pairs(
-            images, repeated, counts, truth, kinds, mirrored=mirrored_images, labels=labelled
-        )
+            images, repeated, counts, truth, kinds, mirrored=mirrored_images,
+            labels=label_pairs, labelled=tuple(example.labels is not None for example in examples),
+        )  # fmt: skip
 
     def labels(self, examples: Sequence[Example], options: LabelOptions) -> LabelPairs:
         """Return the frozen inputs of texts of labels; ValueError without labels."""

@@ -40,7 +40,8 @@ class Pairs:
     kind of image k, for a sampling by kinds. `fixed` and `fixed_images` tell whether inputs passed
     their tower's fixed part, and `encoded` that sentences passed the whole of a tower that does not
     learn. mirrored[k] are the inputs of image k with left and right changed, if half of a batch's
-    images are learned so. `labels` are texts of images with complete labels.
+    images are learned so. `labels` are texts of images with complete labels, and labelled[k] tells
+    whether image k has such labels.
     """
 
     images: Sequence[Tensor]
@@ -53,6 +54,7 @@ class Pairs:
     encoded: bool = False
     mirrored: Sequence[Tensor] | None = None
     labels: LabelPairs | None = None
+    labelled: tuple[bool, ...] = ()
 
     def draw_inputs(self, images: Sequence[int]) -> list[Tensor]:
         """Draw the inputs of a batch's images, mirrored with probability ½."""
@@ -194,8 +196,8 @@ def refer(model: TwoTowerMatcher, pairs: Pairs, device: str = "cpu") -> None:
 
     Photos and sentences; it is left in evaluation.
 
-    They are spread evenly over train, some repeated if train has fewer. Half of the sentences name
-    classes of ImageNet, so that photos unlike train's are compared with their content, too.
+    They are spread evenly over train, some repeated if train has fewer; sentences as
+    `choose_reference_sentences` does.
     """
     config = model.config
     model.eval()
@@ -204,13 +206,32 @@ def refer(model: TwoTowerMatcher, pairs: Pairs, device: str = "cpu") -> None:
         photos = encode_all(encode_images, spread(pairs.images, config.references), device)
         model.refer(torch.stack([bag[0] for bag in photos]))
     if config.reference_sentences:
-        naming = config.reference_sentences // 2
-        names = model.sentence_inputs(classes.naming_texts(naming))
-        learned = spread(pairs.sentences, config.reference_sentences - naming)
-        bags = encode_all(encoder_of(model, pairs), learned, device) + encode_all(
-            model.encode_sentences, names, device
-        )
+        learned, naming = choose_reference_sentences(pairs, config.reference_sentences)
+        bags = encode_all(encoder_of(model, pairs), learned, device)
+        if naming:
+            names = model.sentence_inputs(classes.naming_texts(naming))
+            bags += encode_all(model.encode_sentences, names, device)
         model.refer_sentences(torch.stack([bag.sum(0) for bag in bags]))
+
+
+def choose_reference_sentences(pairs: Pairs, count: int) -> tuple[list[Tensor], int]:
+    """Choose learned sentences; also give the number of texts that name classes of ImageNet.
+
+    Photos unlike train's are to be compared with their content, too. So half of the texts name
+    classes; or, where some of train's photos have labels, half are sentences of these, and a
+    quarter name classes.
+    """
+    of_labelled: dict[bool, list[int]] = {True: [], False: []}
+    for sentence, image in enumerate(pairs.owners):
+        of_labelled[bool(pairs.labelled) and pairs.labelled[image]].append(sentence)
+    if not all(of_labelled.values()):
+        return spread(pairs.sentences, count - count // 2), count // 2
+    quarter = count // 4
+    learned = [
+        *spread(Repeated(pairs.sentences, of_labelled[False]), quarter),
+        *spread(Repeated(pairs.sentences, of_labelled[True]), count - 2 * quarter),
+    ]
+    return learned, quarter
 
 
 def spread(inputs: Sequence[Tensor], count: int) -> list[Tensor]:

@@ -5,10 +5,8 @@ import torch
 
 from models.scores.offsets import (
     PHOTO_TEMPERATURE,
-    PHOTO_WEIGHT,
     SCALE,
     TEMPERATURE,
-    WEIGHT,
     Offsets,
 )
 from models.scores.scoring import SCORES
@@ -18,7 +16,7 @@ from models.types import PaddedBags
 @pytest.fixture
 def offsets():
     torch.manual_seed(0)
-    made = Offsets(3, 0, 4).eval()
+    made = Offsets(3, 0, 4, (0.6, 0.3)).eval()
     made.refer(3 * torch.randn(3, 4))
     return made
 
@@ -27,7 +25,7 @@ def offsets():
 def both():
     """Offsets of sentences and of photos."""
     torch.manual_seed(0)
-    made = Offsets(3, 5, 4).eval()
+    made = Offsets(3, 5, 4, (0.6, 0.3)).eval()
     made.refer(3 * torch.randn(3, 4))
     made.refer_sentences(torch.randn(5, 5))
     return made
@@ -43,7 +41,7 @@ def test_an_offset_is_what_a_sentence_scores_with_reference_photos(offsets):
     (words,) = bags(2).vectors
     total = words[0] + words[1]
     powers = [math.exp(float(photo @ total) / TEMPERATURE) for photo in offsets.references]
-    expected = -WEIGHT * TEMPERATURE * math.log(sum(powers) / 3)
+    expected = -0.6 * TEMPERATURE * math.log(sum(powers) / 3)
     assert offsets.of(total[None]).item() == pytest.approx(expected, rel=1e-5)
 
 
@@ -76,7 +74,7 @@ def test_a_photos_offset_is_what_it_scores_with_reference_sentences(both):
             for sentence in both.sentence_references
         ]
         powers = [math.exp(score / PHOTO_TEMPERATURE) for score in scores]
-        return -PHOTO_WEIGHT * PHOTO_TEMPERATURE * math.log(sum(powers) / 5)
+        return -0.3 * PHOTO_TEMPERATURE * math.log(sum(powers) / 5)
 
     level = sum(literal(photo) for photo in both.references) / 3
     images = bags(3, 2)

@@ -21,7 +21,7 @@ from training.matchers.average import (
     refuse_other_starts,
     require_alike,
     require_common_start,
-    set_reference_sentences,
+    set_references,
 )
 from training.matchers.matching import Pairs, encode_all, refer
 from training.runs.folder import RunPlace
@@ -238,13 +238,13 @@ def test_names_stay_where_only_the_joint_space_is_reduced(few_pairs):
 def test_a_photo_that_is_compared_with_sentences_scores_otherwise_with_all_texts_alike(few_pairs):
     matcher = contextual()
     refer(matcher, few_pairs)
-    compared = set_reference_sentences(matcher, 6)
+    compared = set_references(matcher, reference_sentences=6)
     refer(compared, few_pairs)
     assert compared.dimension == matcher.dimension + 1
     gained = score(compared, few_pairs) - score(matcher, few_pairs)  # (K, L)
     torch.testing.assert_close(gained, gained[:, :1].expand_as(gained), rtol=1e-3, atol=1e-3)
     assert gained[:, 0].std().item() > 0.05
-    again = set_reference_sentences(compared, 0)
+    again = set_references(compared, reference_sentences=0)
     refer(again, few_pairs)
     torch.testing.assert_close(score(again, few_pairs), score(matcher, few_pairs))
 
