@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from torch import Tensor
 
 from models import checkpoint, registry
-from models.captioners.attentive import Attentive
+from models.captioners.attentive import Attentive, Model
 from models.captions.captioning import FIRST_WORD, LanguageCaptioner
+from models.matcher import TowerOptions
 from models.shipped import PRETRAINED
 from training.captioners import text_vectors
 from training.captioners.batches import Batches, CaptionDataset, MixedDataset, word_indices
@@ -48,6 +49,8 @@ def build(
                 f"{start} is a {loaded.name} of the {loaded.kind}; the preset trains {preset.model}"
             )
         trained: LanguageCaptioner = loaded.model
+        if isinstance(trained, Model) and preset.text and not preset.reward:
+            return change_tower(trained, load_teacher(preset.text).model.config.image)
         return trained
     module, words = (
         registry.find("captioners", preset.model),
@@ -59,6 +62,25 @@ def build(
         text_options = {"image": image, "joint": image.options.embedding}
     model: LanguageCaptioner = module.Model(
         module.Config(words=words, **preset.options, **text_options)
+    )
+    return model
+
+
+def change_tower(captioner: Model, image: TowerOptions) -> Model:
+    """Copy a captioner with a tower of other options, whose weights are still to be taken.
+
+    ValueError for a tower of another joint space.
+    """
+    config = captioner.config
+    if image.options.embedding != config.joint:
+        raise ValueError(
+            f"the matcher's joint space has {image.options.embedding} numbers and the captioner's "
+            f"{config.joint}: go on with a matcher of the same size"
+        )
+    model = Model(replace(config, image=image))
+    weights = captioner.state_dict().items()
+    model.load_state_dict(
+        {name: weight for name, weight in weights if ".tower." not in name}, strict=False
     )
     return model
 

@@ -183,3 +183,19 @@ def test_kinds_need_classifiers():
 def test_words_have_room_for_the_vectors_that_they_begin_from():
     with pytest.raises(ValueError, match="give at least its 16"):
         Config(WORDS, CONFIG.image, joint=16, embedding=8)
+
+
+def test_a_captioner_that_sees_by_another_matcher_keeps_its_words(captioner, matcher, inputs):
+    torch.manual_seed(1)
+    image = {"name": "regions_in_context", "options": TOWER}
+    other = TwoTowerMatcher(
+        MatcherConfig(image, {"name": "minilm", "options": {"embedding": 16}})
+    ).eval()
+    moved = Model(CONFIG).eval()
+    moved.load_state_dict(captioner.state_dict())
+    texts = text_vectors(other, ["a dog runs", "the grass"], 16)
+    moved.language.see_by(other, inputs, [[torch.tensor([2, 3])]] * 3, texts)
+    torch.testing.assert_close(moved.language.words.weight, captioner.language.words.weight)
+    torch.testing.assert_close(moved.language.evidence.names, text_vectors(other, WORDS, 16))
+    state = moved.language.tower.state_dict()
+    assert all(torch.equal(value, other.image.state_dict()[key]) for key, value in state.items())

@@ -23,7 +23,7 @@ from training.matchers.average import (
     require_common_start,
     set_references,
 )
-from training.matchers.matching import Pairs, encode_all, refer
+from training.matchers.matching import Pairs, choose_reference_sentences, encode_all, refer
 from training.runs.folder import RunPlace
 
 CONFIG = {
@@ -253,3 +253,29 @@ def test_photos_cannot_be_compared_with_sentences_where_sentences_have_no_offset
     matcher = contextual()
     with pytest.raises(ValueError, match="references 0: give both"):
         replace(matcher.config, references=0, reference_sentences=4)
+
+
+def test_references_are_of_photos_with_labels_and_without(few_pairs):
+    assert sum(few_pairs.counts) == len(few_pairs.sentences)
+    labelled = tuple(place < 2 for place in range(len(few_pairs.counts)))
+    pairs = replace(few_pairs, labelled=labelled)
+    of_labelled = {id(pairs.sentences[k]) for k, owner in enumerate(pairs.owners) if owner < 2}
+    chosen, naming = choose_reference_sentences(pairs, 8)
+    assert (len(chosen), naming) == (6, 2)
+    assert [id(sentence) in of_labelled for sentence in chosen] == [False] * 2 + [True] * 4
+    for alike in (few_pairs, replace(few_pairs, labelled=(True,) * len(labelled))):
+        assert [len(choose_reference_sentences(alike, 8)[0]), naming + 2] == [4, 4]
+
+
+def test_the_weight_of_an_offset_is_the_matchers_own(few_pairs):
+    matcher = contextual()
+    refer(matcher, few_pairs)
+    heavier = set_references(matcher, offset_weights=(1.4, 0.4))
+    refer(heavier, few_pairs)
+    without = set_references(matcher, offset_weights=(0.0, 0.4))
+    refer(without, few_pairs)
+    plain = score(without, few_pairs)
+    expected = 2 * (score(matcher, few_pairs) - plain)
+    torch.testing.assert_close(score(heavier, few_pairs) - plain, expected, rtol=1e-3, atol=1e-3)
+    with pytest.raises(ValueError, match="give two numbers from 0"):
+        replace(matcher.config, offset_weights=(0.7, -1.0))

@@ -74,7 +74,11 @@ EXTENDED = {
         "tessera",
         {IMAGE + "views", IMAGE + "proposals", IMAGE + "likelihood", TEXT + "prior"},
     ),
-    "tessera-world": ("tessera", {AIMS, ".labels.photos", ".labels.pairs"}),
+    "tessera-world": (
+        "tessera",
+        {AIMS, ".labels.photos", ".labels.pairs", ".model.references"}
+        | {".model.reference_sentences", ".model.offset_weights"},
+    ),
     "two-branch-both-ways": ("two-branch", ONE_SENTENCE),
     "two-branch-linear": ("two-branch", {IMAGE + "hidden", TEXT + "hidden", RATE}),
     "two-branch-linear-both-ways": ("two-branch-linear", ONE_SENTENCE),
