@@ -9,7 +9,7 @@ from typing import Any
 from models import checkpoint
 from models.checkpoint import Checkpoint
 from training.captioners import calibration as caption_calibration
-from training.data.corpus import Corpus
+from training.data.corpus import Corpus, Example
 from training.evaluation.reliability import Reliability
 from training.matchers.probabilities import calibration
 from training.matchers.probabilities.text_calibration import calibrate_texts
@@ -26,16 +26,22 @@ def calibrate(
     progress: Progress,
     *,
     texts: bool = False,
+    others: Sequence[Example] = (),
 ) -> tuple[Mapping[str, Reliability], dict[str, Any]]:
     """Write the matcher or captioner of `place.out` into `out` with probabilities.
 
-    The calibration is fitted on the first corpus, and measured on all. With `texts`, a matcher
-    keeps its own but for texts and texts. ValueError for another kind of model.
+    The calibration is fitted on the first corpus, a captioner's on `others` as well, and measured
+    on all corpora. With `texts`, a matcher keeps its own but for texts and texts. ValueError for
+    another kind of model.
     """
     if texts and loaded.kind != "matchers":
         raise ValueError(f"--texts is for matchers; {place.out} is one of the {loaded.kind}")
+    if others and loaded.kind != "captioners":
+        raise ValueError(f"--labels is for captioners; {place.out} is one of the {loaded.kind}")
     if loaded.kind == "captioners":
-        captions, curves = caption_calibration.calibrate(loaded, ranking, corpora, place, progress)
+        captions, curves = caption_calibration.calibrate(
+            loaded, ranking, corpora, place, progress, others
+        )
         checkpoint.calibrate_captions(place.out, out, captions)
         return curves, {"unsure_below": captions.unsure_below} | captions.facts
     if loaded.kind != "matchers":

@@ -35,6 +35,14 @@ class JudgedCaptions:
     features: NDArray[np.float64]
     right: NDArray[np.bool_]
 
+    @classmethod
+    def join(cls, parts: Sequence[JudgedCaptions]) -> JudgedCaptions:
+        """Join the captions of several sets of photos."""
+        return cls(
+            np.concatenate([part.features for part in parts]),
+            np.concatenate([part.right for part in parts]),
+        )
+
     def select(self, positions: Sequence[int]) -> JudgedCaptions:
         """Select the captions at some positions."""
         return JudgedCaptions(self.features[positions], self.right[positions])
@@ -60,8 +68,9 @@ def calibrate(
     corpora: Sequence[Corpus],
     place: RunPlace,
     progress: Progress,
+    others: Sequence[Example] = (),
 ) -> tuple[CaptionCalibration, dict[str, Reliability]]:
-    """Fit on half of val; measure on the other half.
+    """Fit on half of val and on other photos; measure on the other half.
 
     Val is the first corpus's; the others' val is measured, too.
 
@@ -73,13 +82,15 @@ def calibrate(
     wordnet, (corpus, *checks) = WordNet(), corpora
     things = frozenset(filter(wordnet.is_thing, loaded.model.config.words))
     start = CaptionCalibration((0.0,) * 5, 0.0, judge.fingerprint, things)
-    val, *judged_checks = (
-        judge_captions(loaded, judge, source.split("val"), start, place, progress, wordnet)
-        for source in corpora
-    )
+    judged = [
+        judge_captions(loaded, judge, examples, start, place, progress, wordnet)
+        for examples in (*(source.split("val") for source in corpora), others)
+        if examples
+    ]
+    (val, *judged_checks), more = judged[: len(corpora)], judged[len(corpora) :]
     order = Random(SEED).sample(range(len(val.right)), len(val.right))  # noqa: S311 - no secret
     half = len(order) // 2
-    calibration = fit(val.select(sorted(order[:half])), start)
+    calibration = fit(JudgedCaptions.join([val.select(sorted(order[:half])), *more]), start)
     samples = {f"{corpus.name} val": val.select(sorted(order[half:]))}
     samples |= {
         f"{check.name} val": sample for check, sample in zip(checks, judged_checks, strict=True)
@@ -102,7 +113,7 @@ def judge_captions(
 ) -> JudgedCaptions:
     """Describe photos as a service does, and judge the captions.
 
-    A photo's sentences judge.
+    A photo's sentences judge, and its labels if it has any.
     """
     inputs, judge_inputs = (
         frozen_inputs(source.model, examples, place, precision_of(source), progress)

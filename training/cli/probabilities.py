@@ -44,6 +44,12 @@ def calibrate(
     judge: Annotated[
         Path | None, typer.Option("--matcher", help="Ranks the captions of a captioner.")
     ] = None,
+    labels: Annotated[
+        Path | None,
+        typer.Option(
+            help="Photos with complete `labels`, whose held-out ones captions are fitted on too."
+        ),
+    ] = None,
     texts: Annotated[
         bool, typer.Option("--texts", help="Fit texts and texts alone; quick: embeds no photo.")
     ] = False,
@@ -68,12 +74,15 @@ def calibrate(
     console = Console(stderr=True)
     if data is None:
         with plain_errors(console, parser, device):
+            if labels:
+                raise ValueError("--labels is for the captions of a captioner: give --data, too")
             estimate(file, photos, out or file, console)
         typer.echo(out or file)
         return
     with plain_errors(console, parser, device):
         from models import checkpoint
         from training import analysis, probabilities
+        from training.data import labels as labelled_photos
         from training.data import readers as folders
         from training.evaluation import reliability, tables
         from training.runs import progress
@@ -83,8 +92,9 @@ def calibrate(
         corpora = [folders.read(data, images), *map(folders.read, check or ())]
         ranking, place = analysis.load_judge(loaded, judge, device), RunPlace(file, cache, device)
         curves, facts = probabilities.calibrate(
-            loaded, ranking, corpora, place, out or file, progress.on(console), texts=texts
-        )
+            loaded, ranking, corpora, place, out or file, progress.on(console), texts=texts,
+            others=labelled_photos.read_described(labels) if labels else (),
+        )  # fmt: skip
         Console().print(tables.format_reliabilities(curves))
         analysis.store(json_file, {"checkpoint": loaded.fingerprint} | facts)
         if picture:

@@ -48,9 +48,19 @@ def read(file: Path, images: Path | None = None) -> LabelledPhotos:
 
 def join(corpus: Corpus, labelled: LabelledPhotos, name: str) -> Corpus:
     """Add photos with labels, but held-out ones, to a corpus's train."""
-    added = [("train", replace(photo, labels=tuple(labels_of(photo)))) for photo in labelled.train]
+    added = [("train", with_labels(photo)) for photo in labelled.train]
     rows = [(split, example) for split, examples in corpus.splits.items() for example in examples]
     return Corpus.of(f"{corpus.name} + {name}", [*rows, *added])
+
+
+def read_described(file: Path) -> list[Example]:
+    """Read the photos to measure on that have sentences as well as labels; errors as `read`."""
+    return [with_labels(photo) for photo in read(file).val if photo.sentences]
+
+
+def with_labels(example: Example) -> Example:
+    """A photo with the labels of its row."""
+    return replace(example, labels=tuple(labels_of(example)))
 
 
 def labels_of(example: Example) -> list[str]:

@@ -36,16 +36,12 @@ UNTESTED = (
 
 
 NOT_RUN = (  # what computing time did not allow, and the command
-    ("A fourth and fifth seed of DeFrag with β = 0.001, with which both its terms fall",
-     "the command does what is missing: `tessera reproduce --only defrag --only defrag-dense "
-     "--only defrag-frame --only defrag-words --only defrag-bigrams`."),
     ("Further seeds with boxes cut from the photo", "twenty looks of a CNN a photo: `tessera "
      "reproduce --only defrag-crops --only defrag-dense-crops --only sdtrnn-regions-crops`."),
-    ("SDT-RNN with tanh on all photos, further seeds with DeFrag's batches and of DVSA with "
-     "dropout", "`tessera reproduce --only sdtrnn-tanh --only sdtrnn-regions-100 --only "
-     "dvsa-dropout`."),
-    ("Sentences of one photo", "runs of earlier days have no such ranks; a run of today has them: "
-     "`tessera reproduce --only sdtrnn --only dtrnn --only rnn --only bow --only cca`."),
+    ("Further seeds of SDT-RNN with tanh and with DeFrag's batches, of DVSA with dropout, and of "
+     "CT-RNN and of a fourth and fifth seed of sentences of one photo", "`tessera reproduce --only "
+     "sdtrnn-tanh --only sdtrnn-regions-100 --only dvsa-dropout --only ctrnn --only sdtrnn --only "
+     "dtrnn --only rnn --only bow`: runs of earlier days have no ranks of sentences."),
     ("CCA of phrases, `mined-regions`, five seeds of grounders",
      "`tessera train-grounder FILE --preset cca`, then `tessera evaluate FILE`."),
     ("Captions", "three seeds, the paper's own RNN for regions (`--preset regions`), METEOR, "

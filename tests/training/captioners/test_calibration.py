@@ -35,6 +35,13 @@ def test_a_fit_finds_the_coefficients_that_made_the_truth(known):
     assert 0.9 < shares["right_sure"] < 1
 
 
+def test_captions_of_several_sets_of_photos_are_fitted_together(known):
+    parts = [known.select(range(15_000)), known.select(range(15_000, 20_000))]
+    joined = JudgedCaptions.join(parts)
+    assert np.array_equal(joined.features, known.features)
+    assert np.array_equal(joined.right, known.right)
+
+
 def test_the_threshold_is_the_least_from_which_on_enough_are_right():
     right = np.array([True, False, True, True])
     assert choose_threshold(np.array([0.9, 0.1, 0.8, 0.2]), right) == 0.1  # 3 of 4

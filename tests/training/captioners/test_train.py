@@ -1,3 +1,6 @@
+from dataclasses import replace
+
+import pytest
 import torch
 
 from models import checkpoint
@@ -7,7 +10,7 @@ from training.captioners import train as captioning
 from training.captioners.batches import CaptionDataset
 from training.captioners.describe import describe
 from training.captioners.objectives import CrossEntropy
-from training.captioners.preset import CaptionerPreset
+from training.captioners.preset import CaptionerPreset, Reward
 from training.data import readers as folders
 from training.data import synthetic
 from training.evaluation.captions.bleu import bleu
@@ -61,3 +64,28 @@ def test_from_a_corpus_to_a_checkpoint_that_scores_what_it_says(tmp_path):
     assert abs(again.scores[0] - score.bleu[0]) < 5
     assert score.bleu[0] > 30
     assert loaded.facts["validation"]["cider"] == score.cider > 30
+
+
+def test_a_reward_needs_a_trained_captioner_and_a_trained_one_needs_no_reward(tmp_path):
+    synthetic.write(tmp_path / "scenes", {"train": 8, "val": 4}, 0)
+    corpus = folders.read(tmp_path / "scenes")
+    place = RunPlace(tmp_path / "first.safetensors", tmp_path / "cache")
+    with pytest.raises(ValueError, match="give one by --start"):
+        captioning.train(corpus, place, replace(preset(1), reward=Reward(2)))
+    captioning.train(corpus, place, preset(1))
+    after = replace(place, out=tmp_path / "more.safetensors", start=place.out)
+    captioning.train(corpus, after, preset(2))
+    first, more = (checkpoint.load(file) for file in (place.out, after.out))
+    assert more.facts["start"] == first.fingerprint
+    assert more.model.config.words == first.model.config.words
+
+
+def test_photos_without_sentences_are_left_out(tmp_path):
+    synthetic.write(tmp_path / "scenes", {"train": 8, "val": 4}, 0)
+    corpus = folders.read(tmp_path / "scenes")
+    train = corpus.split("train")
+    bare = replace(train[0], sentences=())
+    splits = corpus.splits | {"train": (bare, *train[1:])}
+    partly = replace(corpus, splits=splits)
+    assert partly.described("train") == train[1:]
+    captioning.train(partly, RunPlace(tmp_path / "one.safetensors", tmp_path / "cache"), preset(1))

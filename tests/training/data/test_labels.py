@@ -54,3 +54,13 @@ def test_a_photo_shows_what_its_labels_say_and_no_more(tmp_path):
     assert labels.mark(photos.train, photos.names).tolist() == [[True, True], [False, False]]
     assert labels.mark([], ["dog"]).shape == (0, 1)
     assert labels.mark([], ["dog"]).dtype == np.bool_
+
+
+def test_photos_that_are_held_out_and_described_keep_their_labels(tmp_path):
+    rows = [
+        {"id": "1", "split": "val", "labels": ["dog"], "sentences": ["a dog"]},
+        {"id": "2", "split": "val", "labels": ["cat"]},
+        {"id": "3", "split": "train", "labels": ["cup"], "sentences": ["a cup"]},
+    ]
+    (photo,) = labels.read_described(write(tmp_path, rows))
+    assert (photo.labels, photo.sentences) == (("dog",), ("a dog",))

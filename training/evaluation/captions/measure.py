@@ -144,7 +144,7 @@ def match_photos(
             truth.get(example.image.name, ()),
             caption.attended,
             caption.linked,
-            tuple(filter(None, [example.metadata.get("category")])),
+            tuple(filter(None, [example.metadata.get("category"), *(example.labels or ())])),
             caption.unsure,
         )
         for caption, example in zip(captions, examples, strict=True)
