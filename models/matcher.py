@@ -49,9 +49,9 @@ class Config:
     `correlation` both towers' directions are solved for. `references` is the number of train's
     photos to compare sentences with, see models.scores.offsets; 0 leaves them out.
     `reference_sentences` is the number of texts to compare photos with, and `offset_weights` are
-    the weights of sentences' and photos' offsets. `terms` are a catalogue's,
-    each in all its forms, see models.scores.terms. `image`, `text` and `correlation` may be plain
-    values, as in a checkpoint.
+    the weights of sentences' and photos' offsets, None for the usual ones. `terms` are a
+    catalogue's, each in all its forms, see models.scores.terms. `image`, `text` and `correlation`
+    may be plain values, as in a checkpoint.
     """
 
     image: TowerOptions
@@ -61,7 +61,7 @@ class Config:
     correlation: Correlation | None = None
     references: int = 0
     reference_sentences: int = 0
-    offset_weights: tuple[float, float] = WEIGHTS
+    offset_weights: tuple[float, float] | None = None
     terms: tuple[tuple[str, ...], ...] = ()
 
     def __post_init__(self) -> None:
@@ -71,7 +71,8 @@ class Config:
             "correlation": Correlation,
         }
         object.__setattr__(self, "terms", to_tuples(self.terms))
-        object.__setattr__(self, "offset_weights", tuple(map(float, self.offset_weights)))
+        if self.offset_weights is not None:
+            object.__setattr__(self, "offset_weights", tuple(map(float, self.offset_weights)))
         for field, make in makers.items():
             if isinstance(plain := getattr(self, field), Mapping):
                 object.__setattr__(self, field, make(**plain))
@@ -79,11 +80,14 @@ class Config:
             raise ValueError(
                 f"reference_sentences is {self.reference_sentences} and references 0: give both"
             )
-        if len(self.offset_weights) != 2 or not all(w >= 0 for w in self.offset_weights):
+        weights = self.offset_weights
+        if weights is not None and (len(weights) != 2 or not all(w >= 0 for w in weights)):
             raise ValueError(
-                f"offset_weights is {list(self.offset_weights)}: give two numbers from 0, for "
-                "sentences and for photos"
+                f"offset_weights is {list(weights)}: give two numbers from 0, for sentences and "
+                "for photos"
             )
+        if weights is not None and not self.references:
+            raise ValueError("offset_weights are of matchers with references: give both")
         if self.score not in SCORES:
             raise ValueError(f"no score {self.score!r}; there are: {', '.join(SCORES)}")
 
@@ -116,7 +120,7 @@ class TwoTowerMatcher(nn.Module):
             )
         size = self.image.dimension + (LENGTHENED if config.euclidean else 0)
         counts = config.references, config.reference_sentences
-        weights = config.offset_weights
+        weights = config.offset_weights or WEIGHTS
         self.offsets = Offsets(*counts, size, weights) if config.references else None
         added = self.offsets.numbers_added if self.offsets else 0
         self.general = size + added  # numbers without those of terms

@@ -26,7 +26,7 @@ def calibrate(
     progress: Progress,
     *,
     texts: bool = False,
-    others: Sequence[Example] = (),
+    others: Sequence[Example] | None = None,
 ) -> tuple[Mapping[str, Reliability], dict[str, Any]]:
     """Write the matcher or captioner of `place.out` into `out` with probabilities.
 
@@ -36,11 +36,11 @@ def calibrate(
     """
     if texts and loaded.kind != "matchers":
         raise ValueError(f"--texts is for matchers; {place.out} is one of the {loaded.kind}")
-    if others and loaded.kind != "captioners":
+    if others is not None and loaded.kind != "captioners":
         raise ValueError(f"--labels is for captioners; {place.out} is one of the {loaded.kind}")
     if loaded.kind == "captioners":
         captions, curves = caption_calibration.calibrate(
-            loaded, ranking, corpora, place, progress, others
+            loaded, ranking, corpora, place, progress, others or ()
         )
         checkpoint.calibrate_captions(place.out, out, captions)
         return curves, {"unsure_below": captions.unsure_below} | captions.facts

@@ -226,7 +226,7 @@ class Attentive(Language):
         sentences: Sequence[Sequence[Tensor]],
         texts: Tensor,
     ) -> None:
-        """See by a matcher, and begin at its vectors of words; arguments as `see_by`."""
+        """Begin at a matcher's vectors of words; arguments as `see_by`."""
         self.see_by(matcher, photos, sentences, texts)
         names = self.evidence.names
         apart = F.normalize(names - names.mean(0), dim=-1)
@@ -240,7 +240,9 @@ class Attentive(Language):
         sentences: Sequence[Sequence[Tensor]],
         texts: Tensor,
     ) -> None:
-        """Take a matcher's tower and vectors of words as evidence, and measure train's photos.
+        """Take a matcher's tower and words as evidence.
+
+        Train's photos are measured.
 
         `photos` are the sight's inputs (F, C), `sentences` each photo's as word indices (T,), and
         `texts` unit vectors (N, D) of sentences.

@@ -12,7 +12,7 @@ from torch import Tensor
 from models import checkpoint, registry
 from models.captioners.attentive import Attentive, Model
 from models.captions.captioning import FIRST_WORD, LanguageCaptioner
-from models.matcher import TowerOptions
+from models.matcher import TwoTowerMatcher
 from models.shipped import PRETRAINED
 from training.captioners import text_vectors
 from training.captioners.batches import Batches, CaptionDataset, MixedDataset, word_indices
@@ -50,7 +50,7 @@ def build(
             )
         trained: LanguageCaptioner = loaded.model
         if isinstance(trained, Model) and preset.text and not preset.reward:
-            return change_tower(trained, load_teacher(preset.text).model.config.image)
+            return change_tower(trained, load_teacher(preset.text).model)
         return trained
     module, words = (
         registry.find("captioners", preset.model),
@@ -66,22 +66,26 @@ def build(
     return model
 
 
-def change_tower(captioner: Model, image: TowerOptions) -> Model:
-    """Copy a captioner with a tower of other options, whose weights are still to be taken.
+def change_tower(captioner: Model, matcher: TwoTowerMatcher) -> Model:
+    """Copy a captioner that sees photos as a matcher does, with the matcher's networks.
 
-    ValueError for a tower of another joint space.
+    Its tower's weights are still to be taken. ValueError for other views or another joint space:
+    what the captioner learned about photos would mean nothing there.
     """
-    config = captioner.config
-    if image.options.embedding != config.joint:
+    config, image = captioner.config, matcher.config.image
+    before, now = config.image.options, image.options
+    if (before.views, config.joint) != (now.views, now.embedding):
         raise ValueError(
-            f"the matcher's joint space has {image.options.embedding} numbers and the captioner's "
-            f"{config.joint}: go on with a matcher of the same size"
+            f"the captioner sees {', '.join(before.views)} in {config.joint} numbers, the matcher "
+            f"{', '.join(now.views)} in {now.embedding}: go on with a matcher of the same views "
+            "and size, or train without --start"
         )
     model = Model(replace(config, image=image))
     weights = captioner.state_dict().items()
-    model.load_state_dict(
-        {name: weight for name, weight in weights if ".tower." not in name}, strict=False
-    )
+    kept = {k: w for k, w in weights if not k.startswith("sight.") and ".tower." not in k}
+    seen = {f"sight.{key}": weight for key, weight in matcher.sight.state_dict().items()}
+    missing, _ = model.load_state_dict(kept | seen, strict=False)
+    assert all(".tower." in name for name in missing), missing
     return model
 
 

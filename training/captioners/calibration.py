@@ -98,7 +98,7 @@ def calibrate(
     measurements = {name: sample.measure(calibration) for name, sample in samples.items()}
     facts = {name: asdict(curve) | shares for name, (curve, shares) in measurements.items()}
     curves = {name: curve for name, (curve, _) in measurements.items()}
-    about = {"data": corpus.name, "captions": facts}
+    about = {"data": corpus.name, "others": len(others), "captions": facts}
     return replace(calibration, facts=about), curves
 
 

@@ -202,8 +202,8 @@ def write_average(
 ) -> None:
     """Average matchers of different seeds, and validate the average.
 
-    Options from --embedding on change its vectors; a single checkpoint may be given. Where --labels
-    are given, references are of both kinds of photos.
+    Options from --embedding to --offset-weights change its vectors; a single checkpoint may be
+    given. Where --labels are given, references are of both kinds of photos.
 
     Example: tessera average runs/x-*/matcher.safetensors --data flickr8k/ --out mean.safetensors
     """

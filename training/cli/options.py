@@ -63,7 +63,7 @@ Numbers = Annotated[Path | None, typer.Option("--json", help="Write the numbers.
 def plain_errors(
     console: Console, parser: str | None = None, device: str | None = None
 ) -> Iterator[None]:
-    """Choose the parser and the runtime of frozen networks, print mistakes.
+    """Choose the parser and the runtime of networks, and print mistakes.
 
     A mistake is one sentence, and exit code 1. On a CPU the runtime is a service's.
     """

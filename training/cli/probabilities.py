@@ -93,7 +93,7 @@ def calibrate(
         ranking, place = analysis.load_judge(loaded, judge, device), RunPlace(file, cache, device)
         curves, facts = probabilities.calibrate(
             loaded, ranking, corpora, place, out or file, progress.on(console), texts=texts,
-            others=labelled_photos.read_described(labels) if labels else (),
+            others=labelled_photos.read_described(labels) if labels else None,
         )  # fmt: skip
         Console().print(tables.format_reliabilities(curves))
         analysis.store(json_file, {"checkpoint": loaded.fingerprint} | facts)

@@ -54,8 +54,14 @@ def join(corpus: Corpus, labelled: LabelledPhotos, name: str) -> Corpus:
 
 
 def read_described(file: Path) -> list[Example]:
-    """Read the photos to measure on that have sentences as well as labels; errors as `read`."""
-    return [with_labels(photo) for photo in read(file).val if photo.sentences]
+    """Read the photos to measure on that have sentences and labels.
+
+    LookupError without any; other errors as `read`.
+    """
+    described = [with_labels(photo) for photo in read(file).val if photo.sentences]
+    if not described:
+        raise LookupError(f"{file} holds out no photo with sentences: leave --labels out")
+    return described
 
 
 def with_labels(example: Example) -> Example:

@@ -94,8 +94,8 @@ def write(
         matcher = reduce_vectors(matcher, shape, pairs, place.device)
     refer(matcher, pairs, place.device)
     validation = validate(matcher, frozen.pairs(corpus.split("val"), "val"), place.device)
-    facts = gather_facts(loaded, start) | {"validation": asdict(validation)}
-    facts |= {} if shape == AS_TRAINED else {"shape": asdict(shape)}
+    facts = gather_facts(loaded, start, shape) | {"validation": asdict(validation)}
+    facts |= {"references": corpus.name} if shape.offsets else {}
     checkpoint.save(place.out, registry.MATCHERS, loaded[0].name, matcher, facts)
     return validation
 
@@ -242,8 +242,15 @@ def build_with_weights(
     return model.eval()
 
 
-def gather_facts(loaded: Sequence[Checkpoint], start: float) -> dict[str, Any]:
-    """Gather the facts of an averaged checkpoint: its parts', and all seeds."""
+def gather_facts(
+    loaded: Sequence[Checkpoint], start: float, shape: VectorSizes = AS_TRAINED
+) -> dict[str, Any]:
+    """Gather the facts of an averaged checkpoint: its parts', and all seeds.
+
+    The shape that its parts had stays where none is given.
+    """
+    given = {name: size for name, size in asdict(shape).items() if size is not None}
+    shaped = loaded[0].facts.get("shape", {}) | given
     kept = ("preset", "data", "versions", "blended")
     common = {name: loaded[0].facts[name] for name in kept if name in loaded[0].facts}
     starts = [run.facts.get("start") for run in loaded]  # fingerprints, or an average's share
@@ -252,9 +259,11 @@ def gather_facts(loaded: Sequence[Checkpoint], start: float) -> dict[str, Any]:
     return (
         common
         | ({"began_with": began_with} if began_with else {})
+        | ({"shape": shaped} if shaped else {})
         | {
             "seed": " + ".join(str(run.facts["seed"]) for run in loaded),
             "averaged": [run.fingerprint for run in loaded],
-            "start": start,
+            "start": start
+            or max((share for share in starts if isinstance(share, float)), default=0.0),
         }
     )

@@ -4,23 +4,41 @@ import pytest
 import torch
 
 from models.captioners.attentive import Config, Model
+from models.matcher import Config as MatcherConfig
+from models.matcher import TwoTowerMatcher
 from training.captioners.build import change_tower
 
-TOWER = {"views": ("lite0@32",), "embedding": 8}
-IMAGE = {"name": "regions_in_context", "options": TOWER}
+TOWER = {"views": ("lite0@32",), "embedding": 8, "classifiers": ("lite0@32",), "names": 1.0}
+SIZES = {"joint": 8, "embedding": 8, "hidden": 8, "attention": 4}
 
 
-def test_a_captioner_goes_on_with_a_tower_of_other_names():
+def make_matcher(**options):
+    image = {"name": "regions_in_context", "options": TOWER | options}
+    conse = image["options"].get("conse", 0)
+    text = {"embedding": image["options"]["embedding"], "names": True, "conse": conse}
+    return TwoTowerMatcher(MatcherConfig(image, {"name": "minilm", "options": text})).eval()
+
+
+def test_a_captioner_goes_on_with_a_matchers_tower_and_networks():
     torch.manual_seed(0)
-    sizes = {"joint": 8, "embedding": 8, "hidden": 8, "attention": 4}
-    captioner = Model(Config(("a", "dog"), IMAGE, **sizes))
-    other = replace(captioner.config.image.options, classifiers=("lite0@32",), names=1.0, conse=4)
-    image = replace(captioner.config.image, options=other)
-    moved = change_tower(captioner, image)
-    assert moved.config.image == image
-    for name, weight in captioner.language.lstm.state_dict().items():
-        assert torch.equal(weight, moved.language.lstm.state_dict()[name])
-    assert torch.equal(moved.language.words.weight, captioner.language.words.weight)
-    small = replace(image, options=replace(other, embedding=6))
-    with pytest.raises(ValueError, match="6 numbers and the captioner's 8"):
-        change_tower(captioner, small)
+    matcher = make_matcher(conse=4)
+    image = replace(matcher.config.image, options=replace(matcher.config.image.options, conse=2))
+    captioner = Model(Config(("a", "dog"), image, **SIZES))
+    state = captioner.state_dict()
+    seen = [name for name in state if name.startswith("sight.")]
+    for name in seen:
+        state[name] = torch.zeros_like(state[name])
+    moved = change_tower(captioner, matcher)
+    assert moved.config.image == matcher.config.image
+    assert moved.sight.key() == matcher.sight.key()
+    for name in ("lstm", "words", "frame"):
+        before, after = (getattr(one.language, name).state_dict() for one in (captioner, moved))
+        assert all(torch.equal(weight, after[key]) for key, weight in before.items())
+
+
+@pytest.mark.parametrize("options", [{"embedding": 6}, {"views": ("lite0@64",)}])
+def test_a_captioner_does_not_go_on_with_other_views_or_another_space(options):
+    captioner = Model(Config(("a", "dog"), make_matcher().config.image, **SIZES))
+    classifiers = {"classifiers": options["views"]} if "views" in options else {}
+    with pytest.raises(ValueError, match="go on with a matcher of the same views"):
+        change_tower(captioner, make_matcher(**options, **classifiers))

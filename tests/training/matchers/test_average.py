@@ -264,7 +264,8 @@ def test_references_are_of_photos_with_labels_and_without(few_pairs):
     assert (len(chosen), naming) == (6, 2)
     assert [id(sentence) in of_labelled for sentence in chosen] == [False] * 2 + [True] * 4
     for alike in (few_pairs, replace(few_pairs, labelled=(True,) * len(labelled))):
-        assert [len(choose_reference_sentences(alike, 8)[0]), naming + 2] == [4, 4]
+        chosen, naming = choose_reference_sentences(alike, 8)
+        assert (len(chosen), naming) == (4, 4)
 
 
 def test_the_weight_of_an_offset_is_the_matchers_own(few_pairs):
@@ -279,3 +280,13 @@ def test_the_weight_of_an_offset_is_the_matchers_own(few_pairs):
     torch.testing.assert_close(score(heavier, few_pairs) - plain, expected, rtol=1e-3, atol=1e-3)
     with pytest.raises(ValueError, match="give two numbers from 0"):
         replace(matcher.config, offset_weights=(0.7, -1.0))
+
+
+def test_a_matcher_that_was_drawn_back_or_reduced_stays_known_as_such():
+    facts = {"preset": {}, "data": {}, "versions": {}, "seed": 0, "start": 0.3}
+    facts |= {"shape": {"conse": 93, "references": 4}}
+    run = Checkpoint("matchers", "x", None, "f", facts)
+    gathered = gather_facts([run], 0.0, VectorSizes(references=8))
+    assert (gathered["start"], gathered["shape"]) == (0.3, {"conse": 93, "references": 8})
+    with pytest.raises(ValueError, match="leave --start out"):
+        refuse_other_starts([run])
