@@ -6,7 +6,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import nn
 
-from models import checkpoint, header
+from models import checkpoint, header, shipped
 from models.matcher import TwoTowerMatcher
 from models.scores.calibration import Calibration
 from models.scores.presence import Presence
@@ -237,3 +237,8 @@ def test_the_presence_of_another_matcher_is_not_read(small_matcher, tmp_path):
     checkpoint.save(other, "matchers", checkpoint.load(small_matcher).name, model, {})
     checkpoint.save_presence(other, presence()).replace(checkpoint.presence_path(out))
     assert checkpoint.load(out).calibration.presence is None
+
+
+def test_the_captioner_was_calibrated_with_the_matcher_that_ships():
+    described = header.read(shipped.CAPTIONER)
+    assert described["captions"]["matcher"] == header.fingerprint(shipped.MATCHER)

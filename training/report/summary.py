@@ -44,8 +44,8 @@ NOT_RUN = (  # what computing time did not allow, and the command
      "dtrnn --only rnn --only bow`: runs of earlier days have no ranks of sentences."),
     ("CCA of phrases, `mined-regions`, five seeds of grounders",
      "`tessera train-grounder FILE --preset cca`, then `tessera evaluate FILE`."),
-    ("Captions", "three seeds, the paper's own RNN for regions (`--preset regions`), METEOR, "
-     "ROUGE-L and CIDEr-D of regions, one beam width for all."),
+    ("Captions", "three seeds, the paper's own RNN for regions (`--preset regions`), one beam "
+     "width for all."),
 )  # fmt: skip
 
 

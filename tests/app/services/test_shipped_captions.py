@@ -50,7 +50,7 @@ def test_a_caption_of_what_is_no_photo_is_a_guess_without_persons(
 ) -> None:
     found = described(models, pictures()[name], regions=12)
     (caption,) = found.captions
-    assert caption.probability < models.unsure_below
+    assert caption.unsure(models.unsure_below)
     words = {word.text.lower() for word in caption.words}
     words |= {word for one in found.regions for word in one.caption.text.lower().split()}
     assert not words & {"man", "woman", "person", "people", "boy", "girl", "dog"}
