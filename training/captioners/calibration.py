@@ -70,7 +70,7 @@ def calibrate(
     progress: Progress,
     others: Sequence[Example] = (),
 ) -> tuple[CaptionCalibration, dict[str, Reliability]]:
-    """Fit on half of val and on other photos; measure on the other half.
+    """Fit on half of val and other photos; measure on the rest.
 
     Val is the first corpus's; the others' val is measured, too.
 

@@ -77,7 +77,7 @@ class Corpus:
         return examples
 
     def described(self, name: str) -> tuple[Example, ...]:
-        """The examples of one split that have sentences; LookupError as `split`."""
+        """The examples of one split with sentences; LookupError as `split`."""
         return tuple(example for example in self.split(name) if example.sentences)
 
     def digest(self) -> str:

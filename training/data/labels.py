@@ -54,7 +54,7 @@ def join(corpus: Corpus, labelled: LabelledPhotos, name: str) -> Corpus:
 
 
 def read_described(file: Path) -> list[Example]:
-    """Read the photos to measure on that have sentences and labels.
+    """Read the held-out photos with sentences and labels.
 
     LookupError without any; other errors as `read`.
     """

@@ -38,7 +38,7 @@ MADE_ANEW = ("image.conse.", "text.conse.", "offsets.")  # by `begin` and `refer
 
 @dataclass(frozen=True, slots=True)
 class VectorSizes:
-    """Sizes of the averaged vectors: the joint space, and names; and their offsets.
+    """Sizes of the averaged vectors, and their offsets.
 
     None keeps the size, see `reduce_vectors`; `conse` is models.vision.conse's. `references`,
     `reference_sentences` and `offset_weights` are those of models.matcher.Config.
@@ -52,7 +52,7 @@ class VectorSizes:
 
     @property
     def offsets(self) -> dict[str, Any]:
-        """The options of offsets that are given."""
+        """The given options of offsets."""
         names = ("references", "reference_sentences", "offset_weights")
         options = {name: getattr(self, name) for name in names}
         return {name: option for name, option in options.items() if option is not None}

@@ -215,7 +215,7 @@ def refer(model: TwoTowerMatcher, pairs: Pairs, device: str = "cpu") -> None:
 
 
 def choose_reference_sentences(pairs: Pairs, count: int) -> tuple[list[Tensor], int]:
-    """Choose learned sentences, and how many texts name classes of ImageNet.
+    """Choose learned sentences and a number of names of classes.
 
     Photos unlike train's are to be compared with their content, too. So half of the texts name
     classes; or, where some of train's photos have labels, half are sentences of these, and a
