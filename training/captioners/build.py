@@ -69,8 +69,9 @@ def build(
 def change_tower(captioner: Model, matcher: TwoTowerMatcher) -> Model:
     """Copy a captioner with a matcher's networks and tower.
 
-    It sees photos as the matcher does. Its tower's weights are still to be taken. ValueError for other views or another joint space:
-    what the captioner learned about photos would mean nothing there.
+    It sees photos as the matcher does. Its tower's weights are still to be taken. ValueError for
+    other views or another joint space: what the captioner learned about photos would mean nothing
+    there.
     """
     config, image = captioner.config, matcher.config.image
     before, now = config.image.options, image.options
