@@ -66,11 +66,11 @@ def new_figure(height: float, panels: int = 1) -> tuple[Figure, list[Any]]:
 
 
 def save(figure: Figure, file: Path) -> Path:
-    """Write a figure as its suffix says, .svg or .png."""
+    """Write a figure as its suffix says: .svg, .png or .webp."""
     import matplotlib as mpl
 
     file.parent.mkdir(parents=True, exist_ok=True)
-    metadata = {"Date": None} if file.suffix == ".svg" else {}
+    metadata = {"Date": None} if file.suffix == ".svg" else None
     with mpl.rc_context(STYLE):
         figure.savefig(file, dpi=120, metadata=metadata)
     return file

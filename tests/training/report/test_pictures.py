@@ -83,6 +83,12 @@ def test_right_photos_have_a_green_frame_and_boxes_are_drawn(tmp_path):
         assert tuple(bytes.fromhex(drawn[1:])) in colours
 
 
+def test_examples_may_be_a_webp(tmp_path):
+    grey = torch.full((3, 40, 40), 128, dtype=torch.uint8)
+    with Image.open(draw([Row("a query", [Shown(grey, "1. a")])], tmp_path / "a.webp")) as picture:
+        assert picture.format == "WEBP"
+
+
 def test_without_matplotlib_the_way_to_get_it_is_said(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "matplotlib", None)
     with pytest.raises(LookupError, match=r"pip install 'tessera-search\[train\]'"):
