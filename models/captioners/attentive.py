@@ -219,15 +219,8 @@ class Attentive(Language):
         return torch.cat([1 - boxes.sum(-1, keepdim=True), boxes], -1)
 
     @torch.no_grad()
-    def prepare(
-        self,
-        matcher: TwoTowerMatcher,
-        photos: Sequence[Tensor],
-        sentences: Sequence[Sequence[Tensor]],
-        texts: Tensor,
-    ) -> None:
-        """Begin at a matcher's vectors of words; arguments as `see_by`."""
-        self.see_by(matcher, photos, sentences, texts)
+    def begin_words(self) -> None:
+        """Begin at the vectors of words that serve as evidence."""
         names = self.evidence.names
         apart = F.normalize(names - names.mean(0), dim=-1)
         self.words.weight[FIRST_WORD:] = F.pad(apart, (0, self.config.embedding - names.shape[1]))

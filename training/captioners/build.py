@@ -116,8 +116,9 @@ def make_dataset(
         loaded, data.sentences, place.cache, preset.schedule.precision, data.progress
     )
     if not preset.reward:
-        prepare = model.language.see_by if place.start else model.language.prepare
-        prepare(loaded.model, data.inputs, indices, vectors)
+        model.language.see_by(loaded.model, data.inputs, indices, vectors)
+        if not place.start:
+            model.language.begin_words()
     texts = word_indices(data.sentences, config.words, config.longest)
     epochs = 0 if preset.reward else preset.text.epochs
     return MixedDataset(photos, vectors, texts, epochs, preset.text.alone, preset.text.beside)

@@ -82,15 +82,17 @@ def calibrate(
     wordnet, (corpus, *checks) = WordNet(), corpora
     things = frozenset(filter(wordnet.is_thing, loaded.model.config.words))
     start = CaptionCalibration((0.0,) * 5, 0.0, judge.fingerprint, things)
-    judged = [
-        judge_captions(loaded, judge, examples, start, place, progress, wordnet)
-        for examples in (*(source.split("val") for source in corpora), others)
-        if examples
-    ]
-    (val, *judged_checks), more = judged[: len(corpora)], judged[len(corpora) :]
+    val, *judged_checks = (
+        judge_captions(loaded, judge, source.split("val"), start, place, progress, wordnet)
+        for source in corpora
+    )
     order = Random(SEED).sample(range(len(val.right)), len(val.right))  # noqa: S311 - no secret
     half = len(order) // 2
-    calibration = fit(JudgedCaptions.join([val.select(sorted(order[:half])), *more]), start)
+    learned = val.select(sorted(order[:half]))
+    if others:
+        more = judge_captions(loaded, judge, others, start, place, progress, wordnet)
+        learned = JudgedCaptions.join([learned, more])
+    calibration = fit(learned, start)
     samples = {f"{corpus.name} val": val.select(sorted(order[half:]))}
     samples |= {
         f"{check.name} val": sample for check, sample in zip(checks, judged_checks, strict=True)

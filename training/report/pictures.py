@@ -28,11 +28,10 @@ from training.report.drawing import (
     new_figure,
     save,
 )
-from training.report.measurements import SHIPPED, Measurement
+from training.report.measurements import DATA, SHIPPED, Measurement
 from training.report.papers import CLAIMS, OURS
 from training.report.systems import SYSTEMS
 
-DATA = "flickr8k val"
 VERDICT_COLOURS = {"holds": COLOURS[2], "does not hold": COLOURS[1], NOT_JUDGED: "#bbbbbb"}
 UNCLEAR = COLOURS[0]
 LEGEND = "green: holds; orange: does not hold; blue: not clear, or one seed; grey: not judged"

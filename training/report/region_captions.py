@@ -37,20 +37,7 @@ def sections(stored: Sequence[Measurement]) -> list[str]:
             systems[name_system(row)].append(row)
     ours = [ours_row(key, seeds) for key, seeds in sorted(systems.items())]
     theirs = [
-        line(
-            [
-                f"published: {name}",
-                learned_from,
-                "COCO",
-                "–",
-                "–",
-                "–",
-                slashed(scores),
-                "–",
-                "–",
-                "–",
-            ]
-        )
+        line([f"published: {name}", learned_from, "COCO", *"–––", slashed(scores), *"–––"])
         for name, learned_from, scores in PUBLISHED
     ]
     return section("Captions of regions", REGIONS_SAY, REGIONS_HEAD, ours + theirs if ours else [])

@@ -8,10 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from training.markdown import heading, line
 from training.report import boxes, trainings
 from training.report.claims import NOT_JUDGED, Claim, ClaimResult
-from training.report.measurements import SHIPPED, Measurement, name_data
+from training.report.measurements import DATA, SHIPPED, Measurement, name_data
 from training.report.papers import OURS, PAPERS, Paper
 
-DATA = "flickr8k val"  # where the matcher that ships is measured
 NOT_MEASURED = "not measured"
 VERDICTS = ("holds", "does not hold", "not clear", "one seed", NOT_JUDGED, NOT_MEASURED)
 SAYS = (

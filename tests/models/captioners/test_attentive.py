@@ -45,7 +45,8 @@ def captioner(matcher, inputs):
     model = Model(CONFIG).eval()
     texts = ["a dog runs", "the grass", "a dog in the grass"]
     sentences = [[torch.tensor([2, 3, 4])], [torch.tensor([2, 7])], [torch.tensor([1])]]
-    model.language.prepare(matcher, inputs, sentences, text_vectors(matcher, texts, 16))
+    model.language.see_by(matcher, inputs, sentences, text_vectors(matcher, texts, 16))
+    model.language.begin_words()
     return model
 
 
