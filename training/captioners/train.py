@@ -66,7 +66,7 @@ def train(
     model = building.build(preset, sentences, place.start).to(place.device)
     folder.restore(model)
     (inputs, examples), (val_inputs, val_examples) = (
-        gather_inputs(model, preset, corpus.described(split), place, reporter.progress)
+        gather_inputs(model, preset, corpus.list_described(split), place, reporter.progress)
         for split in ("train", "val")
     )
     data = building.TrainingData(inputs, examples, sentences, place, reporter.progress)

@@ -149,7 +149,7 @@ def rewrite(
     """
     from models import checkpoint
 
-    loaded, examples = checkpoint.load(file, device), corpus.described("train")
+    loaded, examples = checkpoint.load(file, device), corpus.list_described("train")
     checkpoint.save(out or file, loaded.kind, loaded.name, change(loaded, examples), loaded.facts)
     typer.echo(out or file)
 

@@ -76,7 +76,7 @@ class Corpus:
             )
         return examples
 
-    def described(self, name: str) -> tuple[Example, ...]:
+    def list_described(self, name: str) -> tuple[Example, ...]:
         """The examples of one split with sentences; LookupError as `split`."""
         return tuple(example for example in self.split(name) if example.sentences)
 

@@ -34,13 +34,13 @@ def write(new: Path, former: Path, corpus: Corpus, share: float, network: float,
     """
     loaded = [checkpoint.load(file) for file in (new, former)]
     refuse_others(loaded)
-    one, other = (run.model for run in loaded)
-    draw_towards(one, other, choose_texts(corpus), share)
-    draw_back(one, network)
+    matcher = loaded[0].model
+    draw_towards(matcher, loaded[1].model, choose_texts(corpus), share)
+    draw_back(matcher, network)
     facts = loaded[0].facts | {
         "blended": {"former": loaded[1].fingerprint, "share": share, "network": network}
     }
-    checkpoint.save(out, registry.MATCHERS, loaded[0].name, one, facts)
+    checkpoint.save(out, registry.MATCHERS, loaded[0].name, matcher, facts)
     return out
 
 
@@ -51,8 +51,8 @@ def refuse_others(loaded: Sequence[Checkpoint]) -> None:
             isinstance(run.model.image, Contextual) and isinstance(run.model.text, MiniLM)
         ):
             raise ValueError(f"{run.name} {run.fingerprint} is no matcher of the preset tessera")
-    one, other = (run.model.config for run in loaded)
-    if (one.image, one.text.options.embedding) != (other.image, other.text.options.embedding):
+    shapes = [(run.model.config.image, run.model.config.text.options.embedding) for run in loaded]
+    if shapes[0] != shapes[1]:
         raise ValueError(
             f"{loaded[0].fingerprint} and {loaded[1].fingerprint} have other views or sizes: give "
             "both the same by `tessera average`"
@@ -76,11 +76,11 @@ def draw_towards(
     2022, model soups).
     """
     rotation = align(*(embed(model, texts) for model in (former, matcher)))
-    own, others = matcher.state_dict(), former.state_dict()
-    for name, weight in own.items():
+    former_weights = former.state_dict()
+    for name, weight in matcher.state_dict().items():
         if name.startswith(LEARNED) and weight.is_floating_point():
-            other = others[name].to(weight)
-            weight.lerp_(rotation.T.to(weight) @ other if name in MAPS else other, share)
+            target = former_weights[name].to(weight)
+            weight.lerp_(rotation.T.to(weight) @ target if name in MAPS else target, share)
 
 
 def align(former: Tensor, new: Tensor) -> Tensor:

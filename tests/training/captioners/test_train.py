@@ -87,5 +87,5 @@ def test_photos_without_sentences_are_left_out(tmp_path):
     bare = replace(train[0], sentences=())
     splits = corpus.splits | {"train": (bare, *train[1:])}
     partly = replace(corpus, splits=splits)
-    assert partly.described("train") == train[1:]
+    assert partly.list_described("train") == train[1:]
     captioning.train(partly, RunPlace(tmp_path / "one.safetensors", tmp_path / "cache"), preset(1))
