@@ -220,7 +220,7 @@ class Attentive(Language):
 
     @torch.no_grad()
     def begin_words(self) -> None:
-        """Begin at the vectors of words that serve as evidence."""
+        """Begin at the evidence's vectors of words."""
         names = self.evidence.names
         apart = F.normalize(names - names.mean(0), dim=-1)
         self.words.weight[FIRST_WORD:] = F.pad(apart, (0, self.config.embedding - names.shape[1]))
