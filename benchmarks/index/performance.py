@@ -7,9 +7,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from benchmarks.index import stages, tradeoffs
+from benchmarks.index import gpu_scan, stages, tradeoffs
 from benchmarks.index.curves import draw
 from benchmarks.index.fidelity import CANDIDATES
+from benchmarks.training import gpu_speed
 from training import markdown
 from training.markdown import line
 from training.report import measurements
@@ -122,6 +123,14 @@ def page(stored: Sequence[Measurement], picture: str) -> str:
             says = stages.SAYS.format(**measurement, **measurement["machine"])
             rows = stages.tabulate(measurement)
             lines += section("Where a search's time goes", says, stages.HEAD, rows)
+        if measurement["measures"] == "gpu-scan":
+            says = gpu_scan.SAYS.format(**measurement)
+            rows = [line(row) for row in gpu_scan.tabulate(measurement)]
+            lines += section("On a GPU", says, gpu_scan.HEAD, rows)
+        if measurement["measures"] == "gpu-speed":
+            says = gpu_speed.SAYS.format(**measurement)
+            rows = [line(row) for row in gpu_speed.tabulate(measurement)]
+            lines += section("Photos on a GPU", says, gpu_speed.HEAD, rows)
         if measurement["measures"] == "databases":
             says = DATABASES_SAY.format(**measurement, **measurement["machine"])
             lines += section("Databases", says, DATABASES_HEAD, databases(measurement["numbers"]))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
+from functools import reduce
 
 import numkong
 import numpy as np
@@ -18,7 +20,7 @@ from models.scores.kernels import Floats
 from models.scores.scoring import SCORES, Score
 from models.scores.sentences import unit_sums
 from models.text.queries import Query
-from models.text.things import Condition
+from models.text.things import Array, Condition
 from models.types import Box, FragmentBag
 
 FLOOR, NO_FLOOR = np.float32(0), np.float32(-np.inf)
@@ -64,21 +66,19 @@ class QueryPart:
         """Whether maxima have a lower bound; what a condition counts is found afterwards."""
         return self.floored and self.condition is None
 
-    def count(self, scores: Floats) -> Floats:
+    def count(self, scores: Array) -> Array:
         """What the part's scores (N,) give to those of the query."""
         condition = self.condition
         counted = scores if condition is None else condition.count(scores, negated=self.negated)
-        weighted: Floats = np.float32(self.weight) * counted
-        return weighted
+        return counted * float(self.weight)
 
-    def widen(self, scores: Floats, errors: Floats) -> Floats:
+    def widen(self, scores: Array, errors: Array) -> Array:
         """How far off what the part gives may be, where its scores are off by up to errors."""
         condition = self.condition
         widened = (
             errors if condition is None else condition.widen(scores, errors, negated=self.negated)
         )
-        off: Floats = np.float32(abs(self.weight)) * widened
-        return off
+        return widened * float(abs(self.weight))
 
 
 def exact(score: Score, vectors: Sequence[Floats], term: QueryPart, role: SentenceRole) -> Floats:
@@ -232,20 +232,18 @@ def probabilities(
     return listed
 
 
-def totals(scores: Floats, terms: Sequence[QueryPart]) -> Floats:
+def totals(scores: Array, terms: Sequence[QueryPart]) -> Array:
     """Σ_p w_p S_p (N,) of the scores (P, N) of a query's parts.
 
     Each to the bit what it is among others: a product of matrices would round otherwise.
     """
-    summed: Floats = np.zeros(scores.shape[1], np.float32)
-    for term, part in zip(terms, scores, strict=True):
-        summed += term.count(part)
+    counts = [term.count(part) for term, part in zip(terms, scores, strict=True)]
+    summed: Array = reduce(operator.add, counts)
     return summed
 
 
-def total_errors(scores: Floats, errors: Floats, terms: Sequence[QueryPart]) -> Floats:
+def total_errors(scores: Array, errors: Array, terms: Sequence[QueryPart]) -> Array:
     """How far off totals (N,) may be, of scores (P, N) that are off by up to errors (P, N)."""
-    summed: Floats = np.zeros(scores.shape[1], np.float32)
-    for term, part, off in zip(terms, scores, errors, strict=True):
-        summed += term.widen(part, off)
+    pairs = zip(terms, scores, errors, strict=True)
+    summed: Array = reduce(operator.add, [term.widen(part, off) for term, part, off in pairs])
     return summed

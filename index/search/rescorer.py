@@ -69,12 +69,22 @@ class Coded:
             coarse = encode(self.common[None], self.common_scale)
             fine = self.common - coarse[0] * self.common_scale
             codes += [coarse, encode(fine[None], self.common_scale / FINE)]
-        self.codes = ByteDots(np.concatenate(codes))
+        self.listed = np.concatenate(codes)  # (T [+ 2], D)
+        self.codes = ByteDots(self.listed)
         # What a row's base gives to all of the fragments together is as good, and found sooner.
-        together = score.adds_shifts and role is SentenceRole.QUERY_IS_SENTENCE and not term.bounded
-        base_vectors = term.vectors.sum(axis=0, keepdims=True) if together else term.vectors
-        self.base = HalfDots(base_vectors) if rows_have_base else None
+        self.together = (
+            score.adds_shifts and role is SentenceRole.QUERY_IS_SENTENCE and not term.bounded
+        )
+        together = term.vectors.sum(axis=0, keepdims=True) if self.together else term.vectors
+        self.base_vectors = together if rows_have_base else None
+        self.base = HalfDots(together) if rows_have_base else None
         self.errors_by_row = self._errors_by_row(vectors, rest)  # (E, T)
+
+    @property
+    def common_steps(self) -> tuple[float, float]:
+        """The steps of the coarse and the fine code of what fragments have in common."""
+        coarse = 0.0 if self.common is None else float(self.common_scale[0])
+        return coarse, coarse / FINE
 
     def _errors_by_row(self, vectors: Floats, rest: Floats | None) -> Floats:
         """The effect (E, T) of RowBlock.errors on products with fragments.
@@ -150,7 +160,7 @@ class Rescorer:
         By the codes of `heads` instead of the rows' own, if the parts are for these.
         """
         if self.device is not None and numbers is None and len(rows):
-            return self._on_device(self.device, parts, rows)
+            return Estimates(*self.device.estimates(parts, rows))
         count = len(rows) if numbers is None else len(numbers)
         scores, errors = np.empty((2, len(parts), count), np.float32)
 
@@ -192,19 +202,6 @@ class Rescorer:
         starts = range(0, len(numbers), BLOCK)
         self._workers.map(estimate, starts, alone=len(starts) < ALONE)
         return Estimates(scores, errors)
-
-    def _on_device(self, device: Device, parts: Sequence[Coded], rows: Rows) -> Estimates:
-        scores = [
-            device.scores(
-                rows,
-                part.term.vectors,
-                rows_are_images=part.role is SentenceRole.QUERY_IS_SENTENCE,
-                floored=part.term.bounded,
-            )
-            for part in parts
-        ]
-        block = RowBlock.of(rows, slice(0, len(rows)))
-        return Estimates(np.stack(scores), np.stack([part.errors(block) for part in parts]))
 
 
 def compile_kernel(score: Score) -> None:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from index.search import query as query_parts
 from index.search import regions
+from index.search.gpu import Device
 from index.search.query import QueryPart, SentenceRole
 from index.search.requests import Request
 from index.search.rescorer import Coded, Estimates, Rescorer
@@ -68,12 +69,14 @@ class Scan:
         self._rescorer, self._request, self._lengths = rescorer, request, lengths
         self._regions = request.per_photo is not None
         self._terms = regions.join_terms(terms, rescorer.score) if self._regions else terms
-        self._coded = self._encode(None) if lengths is None else []
+        self.coded = self._encode(None) if lengths is None else []
 
     def score(self, rows: Rows, numbers: Numbers, heads: Heads | None = None) -> Scored:
         """Score rows from their codes, or from those of their `heads`."""
-        estimates = self._estimate(rows, numbers, heads)
-        # Regions have the joined score of all parts.
+        return self._add_up(rows, numbers, self._estimate(rows, numbers, heads))
+
+    def _add_up(self, rows: Rows, numbers: Numbers, estimates: Estimates) -> Scored:
+        """Add up the scores of a query's parts; of regions, these have one for all."""
         terms = [JOINED] if self._regions else self._terms
         total = query_parts.totals(estimates.scores, terms)
         if self._request.words is not None:
@@ -94,7 +97,7 @@ class Scan:
     def _estimate(self, rows: Rows, numbers: Numbers, heads: Heads | None) -> Estimates:
         if self._lengths is not None:
             return Estimates(*estimate(self._terms, rows, numbers, self._lengths(rows)))
-        query = self._coded if heads is None else self._encode(heads)
+        query = self.coded if heads is None else self._encode(heads)
         if self._regions:
             return self._rescorer.best_regions(query, rows, numbers, heads)
         fewer = None if len(numbers) == len(rows) else numbers
@@ -107,8 +110,9 @@ class Scan:
         `count`-th best item of them reaches at least is what the bound of every other row has to
         reach.
         """
-        rows = sum(len(numbers) for _, numbers in chosen)
-        if rows <= max(MANY, PROMISING * count) or not self._bounded:
+        request = self._request
+        asks_photos = request.side == "images" and request.role is SentenceRole.QUERY_IS_SENTENCE
+        if not asks_photos or not self._can_narrow(chosen, count):
             return chosen
         bounds = [
             self.score(rows, numbers, rows.heads) if rows.heads is not None else None
@@ -120,17 +124,48 @@ class Scan:
             for every, bound in zip(chosen, bounds, strict=True)
         ]
 
-    @property
-    def _bounded(self) -> bool:
-        """Whether heads may bound the best scores of these rows."""
+    def score_on(self, device: Device, chosen: Chosen, count: int) -> list[Scored] | None:
+        """Score the rows that can be among the best `count` hits, on a device.
+
+        None where others are needed, too, or the device does not score such rows.
+        """
+        if self._regions or not self._can_narrow(chosen, count):
+            return None
+        after, asked = self._request.after, count
+        below = None if after is None else after.score
+        while True:
+            asked *= PROMISING  # or more, where photos of the same items crowd the others out
+            listed = [
+                (
+                    rows,
+                    device.find_promising(
+                        self.coded,
+                        rows,
+                        None if len(numbers) == len(rows) else numbers,
+                        asked,
+                        below,
+                    ),
+                )
+                for rows, numbers in chosen
+            ]
+            found = [
+                self._add_up(rows, found.numbers, Estimates(found.scores, found.errors))
+                for rows, found in listed
+            ]
+            reached = self._reach([self._least_behind(part) for part in found])
+            least = np.partition(reached, -count)[-count] if len(reached) >= count else -np.inf
+            if least >= max(promising.floor for _, promising in listed):
+                return [part.only(part.total + part.error >= least) for part in found]
+
+    def _can_narrow(self, chosen: Chosen, count: int) -> bool:
+        """Whether rows are many, and the best ones by their scores are all that is asked for."""
         request = self._request
         return (
-            request.side == "images"
-            and request.role is SentenceRole.QUERY_IS_SENTENCE
+            sum(len(numbers) for _, numbers in chosen) > max(MANY, PROMISING * count)
             and request.least is None
             and request.words is None
             and (request.groups is None or request.after is None)
-            and (self._regions or self._rescorer.device is None)
+            and self._lengths is None
         )
 
     def _find_least(self, bounds: Sequence[Scored], count: int) -> np.float32:
@@ -142,7 +177,9 @@ class Scan:
             rows *= PROMISING  # or more, where photos of the same items crowd the others out
             least = np.partition(totals, -rows)[-rows] if rows < len(totals) else -np.inf
             promising = [bound.only(bound.total >= least) for bound in bounds]
-            reached = self._reach([self._score_behind(bound) for bound in promising])
+            reached = self._reach(
+                [self._least_behind(self.score(part.rows, part.numbers)) for part in promising]
+            )
             if len(reached) >= count:
                 return np.float32(np.partition(reached, -count)[-count])
         return np.float32(-np.inf)
@@ -155,11 +192,10 @@ class Scan:
         np.maximum.at(reached, hits, least)
         return reached
 
-    def _score_behind(self, bounds: Scored) -> tuple[Numbers, Floats]:
+    def _least_behind(self, scored: Scored) -> tuple[Numbers, Floats]:
         """The revisions and least scores, by codes, of rows of items behind the page."""
-        scored = self.score(bounds.rows, bounds.numbers)
-        scored = scored.only(self._behind(scored))
-        return scored.rows.revisions[scored.numbers], scored.total - scored.error
+        behind = scored.only(self._behind(scored))
+        return behind.rows.revisions[behind.numbers], behind.total - behind.error
 
     def _behind(self, scored: Scored) -> NDArray[np.bool_]:
         """Mark rows of items certainly behind the page before."""

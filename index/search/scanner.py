@@ -22,7 +22,7 @@ from index.search.query import (
 )
 from index.search.requests import Request, WordGains
 from index.search.rescorer import Rescorer
-from index.search.scan import Scan, Scored, find_likeliest, keep_probable
+from index.search.scan import LIKELIEST, Scan, Scored, find_likeliest, keep_probable
 from index.search.shortlist import add_rows, choose, mask_rows
 from index.search.sums import Measure, SumLengths
 from index.search.threads import Workers
@@ -87,8 +87,7 @@ class Scanner:
     ) -> ShardAnswer:
         """Find the possible best rows of a snapshot."""
         revisions = self.list_passing(request, snapshot)
-        most = request.limit + 1 + SPARE
-        scored, exact = self.scan(request, terms, snapshot, revisions, most)
+        scored, exact = self.scan(request, terms, snapshot, revisions, count_best(request))
         candidates = sum(len(segment.numbers) for segment in scored)
         # Where rows were left out before, so can be what only the bound of the error would let in.
         share = np.float32(1 if exact else likely_share(request))
@@ -165,6 +164,10 @@ class Scanner:
         if not chosen:
             return [], exact
         if exact and most is not None:
+            device = self._rescorer.device
+            scored = scan.score_on(device, chosen, most) if device is not None else None
+            if scored is not None:
+                return scored, exact
             chosen = scan.narrow(chosen, most)
         few = sum(len(numbers) for _, numbers in chosen) < SHARED
         return self._workers.map(lambda pair: scan.score(*pair), chosen, alone=few), exact
@@ -184,6 +187,12 @@ class Scanner:
             return None
         width = general_width(request.query)
         return lambda rows: self._lengths.of(rows, width)
+
+
+def count_best(request: Request) -> int:
+    """Count the best hits whose scores an answer needs: where weak hits begin, many say."""
+    page = request.limit + 1 + SPARE
+    return max(page, LIKELIEST) if request.query.of_things else page
 
 
 def count_rows(snapshot: SegmentChain, side: Side) -> int:

@@ -133,7 +133,7 @@ def choose(
         )
         if chosen is not None:
             return chosen, False
-    return _not_empty(segments, request.side, map(np.flatnonzero, passed)), True
+    return _not_empty(segments, request.side, map(number_rows, passed)), True
 
 
 def _choose_candidates(
@@ -192,6 +192,31 @@ def add_rows(
             named = named[np.isin(rows.revisions[named], revisions)]
         every.append(np.union1d(numbers.get(id(rows), none), named))
     return _not_empty(segments, request.side, every)
+
+
+class AllNumbers:
+    """The numbers of all rows, of which searches share one array."""
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self._numbers = np.empty(0, np.int64)
+
+    def first(self, count: int) -> Numbers:
+        """The first `count` numbers, read-only."""
+        numbers = self._numbers  # another thread may put a longer array there
+        if len(numbers) < count:
+            numbers = np.arange(count)
+            numbers.flags.writeable = False
+            self._numbers = numbers
+        return numbers[:count]
+
+
+ALL_NUMBERS = AllNumbers()
+
+
+def number_rows(mask: NDArray[np.bool_]) -> Numbers:
+    """List the numbers of a mask's rows."""
+    return ALL_NUMBERS.first(len(mask)) if mask.all() else np.flatnonzero(mask)
 
 
 def mask_rows(rows: Rows, revisions: Numbers | None) -> NDArray[np.bool_]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,6 +60,9 @@ class Score(ABC):
 
     name: ClassVar[str]
     kernel: ClassVar[Callable[..., None]]
+    reduction: ClassVar[Literal["maxima", "positives"] | None] = (
+        None  # what a GPU's kernel adds up, see models.scores.device_kernel; None for torch alone
+    )
     adds_shifts: ClassVar[bool] = (
         False  # whether a common part of all products is a constant of the score
     )
@@ -118,6 +121,7 @@ class SumOfMax(Score):
     name = "sum_of_max"
     adds_shifts = linear_alone = True
     kernel = staticmethod(sums_of_maxima)
+    reduction = "maxima"
 
     def combine(self, products: Tensor, images: Tensor, sentences: Tensor) -> Tensor:
         """The sum over a sentence's words of their best regions."""
@@ -205,6 +209,7 @@ class MeanOfPositive(Score):
 
     name = "mean_of_positive"
     kernel = staticmethod(means_of_positives)
+    reduction = "positives"
 
     def combine(self, products: Tensor, images: Tensor, sentences: Tensor) -> Tensor:
         """The mean of positive products over both sides' fragments."""

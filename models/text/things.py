@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from math import tanh
-from typing import Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from models.text.lexicon import is_function_word, plain, singulars
 from models.types import FragmentBag, Span, Word
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+Array = TypeVar("Array", NDArray[np.float32], "Tensor")  # of the processor or of a GPU
 
 # What a negated thing takes from the score where it is there: more than scores differ by, so that
 # these photos come behind all others.
@@ -33,31 +38,29 @@ class Condition:
     bias: float
     usual: float
 
-    def count(self, scores: NDArray[np.float32], *, negated: bool) -> NDArray[np.float32]:
+    def count(self, scores: Array, *, negated: bool) -> Array:
         """What scores (N,) count before their weight, which is below 0 for a negated part."""
-        odds = scores + np.float32(self.bias)
+        library, odds = library_of(scores), scores + self.bias
+        nothing = library.zeros_like(odds)
         if negated:
-            lacking: NDArray[np.float32] = np.logaddexp(np.float32(0), odds)
-            there = scores >= np.float32(self.threshold)
-            return np.where(there, lacking + np.float32(DENIED), lacking)
+            lacking = library.logaddexp(nothing, odds)
+            there = scores >= self.threshold
+            return cast("Array", library.where(there, lacking + DENIED, lacking))
         least = np.float32(self.threshold + self.bias)
-        shown: NDArray[np.float32] = np.logaddexp(np.float32(0), -least) - np.logaddexp(
-            np.float32(0), -odds
-        )
-        return shown
+        missing = library.logaddexp(nothing, -odds) - float(np.logaddexp(np.float32(0), -least))
+        return cast("Array", -missing)
 
     def count_one(self, score: float, *, negated: bool) -> float:
         """What one score counts."""
         return float(self.count(np.array([score], np.float32), negated=negated)[0])
 
-    def widen(
-        self, scores: NDArray[np.float32], errors: NDArray[np.float32], *, negated: bool
-    ) -> NDArray[np.float32]:
+    def widen(self, scores: Array, errors: Array, *, negated: bool) -> Array:
         """How far off counts (N,) may be of scores that are off by up to errors (N,)."""
         if not negated:
             return errors
-        undecided = np.abs(scores - np.float32(self.threshold)) <= errors
-        return np.where(undecided, errors + np.float32(DENIED), errors)
+        undecided = abs(scores - self.threshold) <= errors
+        library = library_of(scores)
+        return cast("Array", library.where(undecided, errors + DENIED, errors))
 
     def is_there(self, score: float) -> bool:
         """Whether a photo with this score is said to show the thing."""
@@ -66,6 +69,15 @@ class Condition:
     def confidence(self, score: float) -> float:
         """The probability of the thing where it is as likely to be there as not."""
         return (1 + tanh((score + self.bias - self.usual) / 2)) / 2
+
+
+def library_of(array: NDArray[Any] | Tensor) -> Any:
+    """The library of an array's functions: numpy, or torch for a GPU's."""
+    if isinstance(array, np.ndarray):
+        return np
+    import torch
+
+    return torch
 
 
 class ThingsJudge(Protocol):

@@ -9,14 +9,15 @@ import pytest
 import torch
 
 from index.search.gpu import Device
-from index.search.query import QueryPart, SentenceRole, exact
+from index.search.query import QueryPart, SentenceRole, exact, total_errors, totals
 from index.search.rescorer import Coded, Rescorer
 from index.search.threads import Workers
-from index.segments.rows import Rows, Side, of_vectors
+from index.segments.rows import Numbers, Rows, Side, of_vectors
 from models.scores.kernels import Floats
 from models.scores.scoring import SCORES, Score
+from models.text.things import Condition
 
-DIMENSION = 16
+DIMENSION = 70  # padded to 128
 
 
 def bags(count: int, seed: int) -> list[Floats]:
@@ -57,11 +58,39 @@ def test_scores_are_within_the_error_of_codes(
     assert (np.abs(found.scores - true) <= found.errors + 1e-4).all()
 
 
+@pytest.mark.parametrize("chosen", [None, np.arange(0, 50, 2)])
+def test_promising_rows_are_all_that_can_be_among_the_best(chosen: Numbers | None) -> None:
+    score = SCORES["sum_of_max"]
+    rows = rows_of(bags(50, seed=1), "images", score)
+    parts = [
+        Coded(
+            QueryPart(bags(1, seed)[0], weight, condition=condition),
+            score,
+            SentenceRole.QUERY_IS_SENTENCE,
+            rows_have_base=True,
+        )
+        for seed, weight, condition in [(2, 1.0, None), (3, -0.5, Condition(2.0, 0.1, 0.0))]
+    ]
+    device, terms = Device("cpu", score), [part.term for part in parts]
+    scores, errors = device.estimates(parts, rows)
+    total, off = totals(scores, terms), total_errors(scores, errors, terms)
+    some = np.arange(50) if chosen is None else chosen
+    found = device.find_promising(parts, rows, chosen, 5)
+    assert found.floor == pytest.approx(np.sort((total - off)[some])[-5])
+    assert found.numbers.tolist() == some[(total + off)[some] >= found.floor].tolist()
+    assert device.find_promising(parts, rows, chosen, 50).numbers.tolist() == some.tolist()
+    below = float(np.sort(total + off)[25])
+    behind = device.find_promising(parts, rows, chosen, 5, below)
+    listed = some[(total + off)[some] < below]
+    assert behind.floor == pytest.approx(np.sort((total - off)[listed])[-5])
+
+
 def test_rows_leave_the_device_with_their_segment() -> None:
     score = SCORES["sum_of_max"]
-    device, query = Device("cpu", score), torch.ones(2, DIMENSION).numpy()
-    rows = rows_of(bags(5, seed=1), "images", score)
-    device.scores(rows, query, rows_are_images=True, floored=False)
+    device, rows = Device("cpu", score), rows_of(bags(5, seed=1), "images", SCORES["sum_of_max"])
+    term = QueryPart(torch.ones(2, DIMENSION).numpy(), 1.0)
+    part = Coded(term, score, SentenceRole.QUERY_IS_SENTENCE, rows_have_base=True)
+    device.estimates([part], rows)
     assert device.held == 1
     del rows
     gc.collect()

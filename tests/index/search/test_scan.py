@@ -1,4 +1,4 @@
-"""Scans from heads equal brute force, and read few codes."""
+"""Scans equal brute force, and look at few codes."""
 
 from dataclasses import replace
 
@@ -8,6 +8,7 @@ import torch
 
 from index.items import Entry, Picture
 from index.search import scan
+from index.search.gpu import Device
 from index.search.index import Index
 from index.search.requests import Request
 from index.segments import heads
@@ -42,9 +43,12 @@ def collection(catalog):
     return catalog.names.make("default", fingerprint="a", dimension=D, score="sum_of_max")
 
 
-@pytest.fixture
-def index(catalog, collection, segments_folder, random, monkeypatch):
-    """An index over a published segment with heads, and a tail without."""
+@pytest.fixture(params=["heads", "device"])
+def index(request, catalog, collection, segments_folder, random, monkeypatch):
+    """An index over a published segment with heads, and a tail without.
+
+    Or with all codes on a device, for which torch on the processor stands.
+    """
     monkeypatch.setattr(heads, "LEAST", 2)
     monkeypatch.setattr(heads, "WIDTH", 6)
     monkeypatch.setattr(scan, "MANY", 0)
@@ -65,6 +69,9 @@ def index(catalog, collection, segments_folder, random, monkeypatch):
     catch_up(catalog, segments_folder.parent)
     catalog.put_many(collection, entries[:TAIL])
     index = Index(catalog, collection, segments_folder)
+    if request.param == "device":
+        rescorer = index._scanner._rescorer
+        rescorer.device = Device("cpu", rescorer.score)
     snapshot = index.snapshot()
     assert [one.sides["images"].heads is not None for one in snapshot.segments] == [True, False]
     yield index
@@ -72,7 +79,7 @@ def index(catalog, collection, segments_folder, random, monkeypatch):
 
 
 @pytest.mark.parametrize("negated", [0, 3])
-def test_exact_answer_from_heads_is_right_and_looks_at_few_codes(index, random, right, negated):
+def test_exact_answer_is_right_and_looks_at_few_codes(index, random, right, negated):
     for words in (1, 2, 9):
         request = Request("images", query(random, words, negated), limit=5, exact=True)
         answer = index.best(request)
@@ -91,7 +98,7 @@ def test_exact_answer_to_a_mere_negation_is_right(index, random, right):
         assert len({hit.score for hit in answer.hits}) == 5
 
 
-def test_pages_from_heads_are_one_order_without_gaps(index, random, right):
+def test_pages_are_one_order_without_gaps(index, random, right):
     request = Request("images", query(random, 4), limit=ITEMS, exact=True)
     whole = [hit.key for hit in index.best(request).hits]
     assert len(whole) == ITEMS
@@ -104,7 +111,7 @@ def test_pages_from_heads_are_one_order_without_gaps(index, random, right):
     assert paged == whole[:140]
 
 
-def test_filters_and_deletions_hold_where_heads_bound(catalog, collection, index, random, right):
+def test_filters_and_deletions_hold(catalog, collection, index, random, right):
     for number in range(0, ITEMS, 3):
         catalog.delete(collection, f"{number:03}")
     request = Request("images", query(random, 4), limit=9, exact=True)

@@ -13,8 +13,12 @@ from app.engine.engine import Engine
 from app.engine.inference import Models
 from app.main import create_app
 from app.settings import Settings
+from index.search.requests import Request
+from index.search.scan import LIKELIEST
+from index.search.scanner import count_best
 from models.scores.calibration import Calibration
 from models.scores.presence import Presence
+from models.text.query_drafts import of_several
 
 Png = Callable[..., bytes]
 # A colour is said to be there from v · u = 2 on, where its log odds are 0.
@@ -77,6 +81,14 @@ def test_the_line_of_weak_hits_is_the_querys_own(client: TestClient) -> None:
     assert search(client, "a red flag")["weak_below"] == 0.25
     one = search(client, "red", limit=1)
     assert one["weak_below"] == answer["weak_below"]  # of all hits, not of a page
+
+
+def test_many_photos_say_where_weak_hits_begin(models: Models) -> None:
+    texts = [[("red", 1.0)], [("a red flag", 1.0)]]
+    red, flag = of_several(models.matcher, texts, models.words, models.presence)
+    assert count_best(Request("images", red, limit=10)) == LIKELIEST
+    assert count_best(Request("images", red, limit=2_000)) > 2_000
+    assert count_best(Request("images", flag, limit=10)) < LIKELIEST
 
 
 def test_ground_says_what_a_photo_does_not_show(client: TestClient) -> None:
