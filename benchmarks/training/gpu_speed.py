@@ -66,7 +66,7 @@ def learn(network: backbones.Backbone, photos: Sequence[Tensor], size: int, devi
 def measure_all(
     files: Sequence[Path], file: Path, device: str, network: Callable[[int | None], Any]
 ) -> dict[str, float]:
-    """Measure photos a second of each kind of work on so many files."""
+    """Measure photos a second of each kind of work."""
     speeds = {"photos decoded": measure(lambda: read_photos(files), len(files))}
     photos = [pixels.to(device) for pixels in read_photos(files)]
     matcher = checkpoint.load(file, device).model

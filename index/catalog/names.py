@@ -6,7 +6,8 @@ Names are read in transactions, so a change of names is seen as a whole or not a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from contextlib import closing
+from dataclasses import dataclass, fields
 from typing import Any
 
 from sqlalchemy import (
@@ -24,6 +25,8 @@ from sqlalchemy import (
 
 from index.catalog.revisions import GARBAGE, LIVE, add_collection
 from index.database import curation, deleted_photos, series_rows, webhooks
+from index.database.driver_query import DriverQuery
+from index.database.errors import translate_errors
 from index.database.tables import aliases, collections, settings
 from index.items import (
     Collection,
@@ -114,6 +117,12 @@ class Names:
 
     def find(self, name: str) -> Collection:
         """Find a collection by name or alias; LookupError lists the existing ones."""
+        check_name(name)
+        # Each search asks a few times, so the driver reads it.
+        with translate_errors(), closing(self._reader.raw_connection()) as connection:
+            found = _FIND.fetch(connection, self._reader.dialect, name=name)
+        if found:
+            return Collection(*found[0])
         with self._reader.begin() as connection:
             return _require(connection, name)
 
@@ -261,6 +270,10 @@ _BY_NAME = select(collections).where(
         collections.c.key == _OF_ALIAS.scalar_subquery(),
     )
 )
+
+
+_COLUMNS = [collections.c[field.name] for field in fields(Collection)]
+_FIND = DriverQuery(_BY_NAME.with_only_columns(*_COLUMNS))
 
 
 def _find(connection: Connection, name: str) -> Collection | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Any, TypeVar
 from uuid import uuid4
 
@@ -21,8 +20,8 @@ from sqlalchemy import (
     update,
 )
 from sqlalchemy.pool import PoolProxiedConnection
-from sqlalchemy.sql.compiler import SQLCompiler
 
+from index.database.driver_query import DriverQuery
 from index.database.tables import changes, collections
 from index.items import Collection, Replaced
 
@@ -87,27 +86,19 @@ def read_revision(
 ) -> int:
     """The revision of the newest change; Replaced if the collection is gone.
 
-    Searches read it, so it is read by the driver, as in index.catalog.stored_bags.
+    Searches read it, so the driver does.
     """
-    statement = _revision(dialect)
-    parameters = {"collection": collection.key}
-    cursor = connection.cursor()
-    # Drivers take parameters by place or by name.
-    cursor.execute(statement.string, [*parameters.values()] if statement.positional else parameters)
-    row = cursor.fetchone()
-    if row is None:
+    found = _REVISION.fetch(connection, dialect, collection=collection.key)
+    if not found:
         raise error_of_replaced(collection)
-    return int(row[0])
+    return int(found[0][0])
 
 
-@lru_cache(maxsize=8)
-def _revision(dialect: Dialect) -> SQLCompiler:
-    condition = collections.c.key == key_if_live(
-        bindparam("collection", type_=collections.c.key.type)
+_REVISION = DriverQuery(
+    select(collections.c.revision).where(
+        collections.c.key == key_if_live(bindparam("collection", type_=collections.c.key.type))
     )
-    compiled = select(collections.c.revision).where(condition).compile(dialect=dialect)
-    assert isinstance(compiled, SQLCompiler)
-    return compiled
+)
 
 
 def check_not_gone(connection: Connection, collection: Collection, rows: Found) -> Found:
