@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -14,15 +16,17 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from index.search import query as query_parts
-from index.search.query import SentenceRole
+from index.search.query import QueryPart, SentenceRole
 from index.search.row_blocks import ROUNDING, RowBlock
-from index.segments.rows import Numbers, Rows
+from index.segments.rows import SIDES, Numbers, Rows, of_vectors
 from models.scores.kernels import SMOOTHING, Floats
 from models.scores.scoring import Score
 from models.types import PaddedBags
 
 if TYPE_CHECKING:
     from index.search.rescorer import Coded
+
+log = logging.getLogger(__name__)
 
 BLOCK = 2**13  # rows that torch scores at a time: 170 MB of 20 × 256 numbers
 ALIGNED = 64  # numbers of a vector are padded to a multiple, so that rows begin at whole words
@@ -88,9 +92,7 @@ class Device:
         self._name, self._score = name, score
         self._loaded: dict[int, tuple[weakref.ref[Any], DeviceRows]] = {}
         self._lock = Lock()
-        # Triton compiles for NVIDIA's GPUs; elsewhere torch makes the fragments, and scores them.
-        kernel = torch.device(name).type == "cuda" and score.reduction is not None
-        self._write = write_by_kernel if kernel else write_by_torch
+        self._write = choose_writer(name, score)
 
     @property
     def held(self) -> int:
@@ -150,6 +152,44 @@ class Device:
                 entry = gone, DeviceRows.of(rows, self._name)
                 self._loaded[key] = entry
             return entry[1]
+
+
+Writer = Callable[["Coded", Rows, DeviceRows, Tensor, Tensor], None]
+
+
+@lru_cache(maxsize=8)
+def choose_writer(device: str, score: Score) -> Writer:
+    """Choose what scores rows: Triton's kernel on NVIDIA's GPUs, torch elsewhere.
+
+    torch, too, where Triton finds no C compiler, which its launchers need, and for a score without
+    a reduction of its own.
+    """
+    if torch.device(device).type != "cuda" or score.reduction is None:
+        return write_by_torch
+    try:
+        try_kernel(device, score)
+    except Exception as error:  # noqa: BLE001 - Triton, compilers and drivers have many
+        log.warning(
+            "searches on %s take several times as long as they could: Triton cannot compile their "
+            "kernel (%s). It needs a C compiler, such as that of `apt install gcc`",
+            device,
+            str(error).partition("\n")[0],
+        )
+        return write_by_torch
+    return write_by_kernel
+
+
+def try_kernel(device: str, score: Score) -> None:
+    """Score a row of each side by the kernel, which compiles it."""
+    from index.search.rescorer import Coded
+
+    vectors = np.ones((1, ALIGNED), np.float32)
+    roles = SentenceRole.QUERY_IS_SENTENCE, SentenceRole.ROWS_ARE_SENTENCES
+    for side, role in zip(SIDES, roles, strict=True):
+        rows = of_vectors([vectors], [0], [0], side, score, ALIGNED)
+        part = Coded(QueryPart(vectors, 1.0), score, role, rows_have_base=side == "images")
+        scores, errors = torch.empty((2, 1), device=device)
+        write_by_kernel(part, rows, DeviceRows.of(rows, device), scores, errors)
 
 
 def write_by_torch(

@@ -34,7 +34,7 @@ def launch(count: int, width: int, arguments: dict[str, Any]) -> None:
     )
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["count", "terms", "products"])
 def score_rows(  # type: ignore[no-untyped-def]  # Triton compiles it
     codes,
     offsets,

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import gc
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
 import torch
 
+from index.search import gpu
 from index.search.gpu import Device
 from index.search.query import QueryPart, SentenceRole, exact, total_errors, totals
 from index.search.rescorer import Coded, Rescorer
 from index.search.threads import Workers
 from index.segments.rows import Numbers, Rows, Side, of_vectors
 from models.scores.kernels import Floats
-from models.scores.scoring import SCORES, Score
+from models.scores.scoring import SCORES, Score, SumOfMax
 from models.text.things import Condition
 
 DIMENSION = 70  # padded to 128
@@ -95,3 +97,33 @@ def test_rows_leave_the_device_with_their_segment() -> None:
     del rows
     gc.collect()
     assert device.held == 0
+
+
+@pytest.fixture
+def fresh() -> Iterator[None]:
+    gpu.choose_writer.cache_clear()
+    yield
+    gpu.choose_writer.cache_clear()
+
+
+def test_torch_scores_where_triton_cannot(
+    fresh: None, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(_device: str, _score: Score) -> None:
+        raise RuntimeError("Failed to find C compiler.\nPlease specify via CC")
+
+    monkeypatch.setattr(gpu, "try_kernel", fail)
+    assert gpu.choose_writer("cuda", SCORES["sum_of_max"]) is gpu.write_by_torch
+    assert "Failed to find C compiler.). It needs" in caplog.text
+
+
+def test_the_kernel_scores_on_nvidias_gpus_alone(
+    fresh: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Other(SumOfMax):
+        reduction = None
+
+    monkeypatch.setattr(gpu, "try_kernel", lambda _device, _score: None)
+    assert gpu.choose_writer("cuda:1", SCORES["sum_of_max"]) is gpu.write_by_kernel
+    assert gpu.choose_writer("cuda:1", Other()) is gpu.write_by_torch
+    assert gpu.choose_writer("mps", SCORES["sum_of_max"]) is gpu.write_by_torch
