@@ -153,7 +153,7 @@ def measure(kind: str, rows: Rows, device: str) -> dict[str, Any]:
         "rows": len(rows),
         "fragments": len(rows.codes),
         "bytes": size,
-        "kernel": time_kernel(lambda: on_device.compute(scan.coded, rows), device),
+        "kernel": time_kernel(lambda: on_device.score(scan.coded, rows), device),
         "search": time_search(search),
         "kept": kept,
     }

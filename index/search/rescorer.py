@@ -159,8 +159,9 @@ class Rescorer:
 
         By the codes of `heads` instead of the rows' own, if the parts are for these.
         """
-        if self.device is not None and numbers is None and len(rows):
-            return Estimates(*self.device.estimates(parts, rows))
+        if self.device is not None and numbers is None and heads is None and len(rows):
+            scored = self.device.score(parts, rows)
+            return Estimates(scored.scores.cpu().numpy(), scored.errors.cpu().numpy())
         count = len(rows) if numbers is None else len(numbers)
         scores, errors = np.empty((2, len(parts), count), np.float32)
 

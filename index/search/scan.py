@@ -133,29 +133,24 @@ class Scan:
             return None
         after, asked = self._request.after, count
         below = None if after is None else after.score
+        segments = [
+            (rows, None if len(numbers) == len(rows) else numbers, device.score(self.coded, rows))
+            for rows, numbers in chosen
+        ]
         while True:
             asked *= PROMISING  # or more, where photos of the same items crowd the others out
-            listed = [
-                (
-                    rows,
-                    device.find_promising(
-                        self.coded,
-                        rows,
-                        None if len(numbers) == len(rows) else numbers,
-                        asked,
-                        below,
-                    ),
-                )
-                for rows, numbers in chosen
+            promising = [
+                scored.find_promising(numbers, asked, below) for _, numbers, scored in segments
             ]
-            found = [
-                self._add_up(rows, found.numbers, Estimates(found.scores, found.errors))
-                for rows, found in listed
+            parts = [
+                self._add_up(rows, part.numbers, Estimates(part.scores, part.errors))
+                for (rows, _, _), part in zip(segments, promising, strict=True)
             ]
-            reached = self._reach([self._least_behind(part) for part in found])
+            reached = self._reach([self._least_behind(part) for part in parts])
             least = np.partition(reached, -count)[-count] if len(reached) >= count else -np.inf
-            if least >= max(promising.floor for _, promising in listed):
-                return [part.only(part.total + part.error >= least) for part in found]
+            floor = max(part.floor for part in promising)
+            if floor == -np.inf or least >= floor:
+                return [part.only(~(part.total + part.error < least)) for part in parts]
 
     def _can_narrow(self, chosen: Chosen, count: int) -> bool:
         """Whether rows are many, and the best ones by their scores are all that is asked for."""

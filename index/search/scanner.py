@@ -50,6 +50,8 @@ class Scanner:
         self._score = score_named(collection.score)
         self._workers = Workers(threads)
         self._rescorer = Rescorer(self._score, self._workers, device)
+        if self._rescorer.device is not None:
+            self._rescorer.device.prepare(collection.dimension)
         self._lengths = SumLengths()
         self._filters = Filters(catalog, collection)
 
@@ -190,7 +192,7 @@ class Scanner:
 
 
 def count_best(request: Request) -> int:
-    """Count the best hits whose scores an answer needs: where weak hits begin, many say."""
+    """Count the best hits that an exact answer needs: where weak hits begin, many say."""
     page = request.limit + 1 + SPARE
     return max(page, LIKELIEST) if request.query.of_things else page
 

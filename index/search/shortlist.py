@@ -195,18 +195,20 @@ def add_rows(
 
 
 class AllNumbers:
-    """The numbers of all rows, of which searches share one array."""
+    """The numbers of all rows, of which searches share one array.
+
+    Nothing writes to it. It could be, or loops would be compiled once more.
+    """
 
     def __init__(self) -> None:
         """Begin with none."""
         self._numbers = np.empty(0, np.int64)
 
     def first(self, count: int) -> Numbers:
-        """The first `count` numbers, read-only."""
+        """The first `count` numbers."""
         numbers = self._numbers  # another thread may put a longer array there
         if len(numbers) < count:
             numbers = np.arange(count)
-            numbers.flags.writeable = False
             self._numbers = numbers
         return numbers[:count]
 

@@ -13,7 +13,6 @@ import triton.language as tl
 
 FRAGMENTS = 32  # of a row that are multiplied together; those it lacks are not read
 CHUNK = 64  # numbers of a vector that are multiplied together
-NARROWEST = 16  # vectors of a query that tensor cores multiply at least
 ROWS = 4  # of a program
 WIDE = 64  # padded vectors of a query from which on more threads share a row
 

@@ -10,9 +10,15 @@ from index.items import Entry, Picture
 from index.search import scan
 from index.search.gpu import Device
 from index.search.index import Index
+from index.search.query import QueryPart
 from index.search.requests import Request
+from index.search.rescorer import Rescorer
+from index.search.scan import Scan
+from index.search.threads import Workers
 from index.segments import heads
 from index.segments.follower_process import catch_up
+from index.segments.rows import of_vectors
+from models.scores.scoring import SCORES
 from models.text.queries import Query
 from models.types import Box, FragmentBag, Span
 
@@ -136,3 +142,47 @@ def test_rows_that_score_alike_are_all_kept(catalog, collection, segments_folder
     answer = index.best(request)
     assert [hit.item for hit in answer.hits] == [f"{i:03}" for i in range(10)]
     assert np.ptp([hit.score for hit in answer.hits]) == 0
+
+
+def test_photos_of_the_same_items_crowd_no_others_out(
+    catalog, collection, segments_folder, random, right, monkeypatch
+):
+    """Twelve items have 30 photos each, and five are asked for."""
+    monkeypatch.setattr(scan, "MANY", 0)
+    photo = Picture(b"jpeg", 4, 3, "0" * 64)
+    entries = []
+    for number in range(12):
+        shared = bag(random, 3, lambda _: Box(0.0, 0.0, 1.0, 1.0))
+        alike = tuple(
+            replace(shared, vectors=shared.vectors + 0.01 * torch.randn(3, D, generator=random))
+            for _ in range(30)
+        )
+        entries.append(Entry(f"{number:02}", pictures=(photo,) * 30, images=alike))
+    catalog.put_many(collection, entries)
+    index = Index(catalog, collection, segments_folder)
+    rescorer = index._scanner._rescorer
+    rescorer.device = Device("cpu", rescorer.score)
+    request = Request("images", query(random, 4), limit=5, exact=True)
+    whole = index.best(replace(request, limit=12))
+    assert right(replace(request, limit=12), whole)
+    first = index.best(request)
+    assert [hit.key for hit in first.hits] == [hit.key for hit in whole.hits[:5]]
+    behind = index.best(replace(request, after=first.hits[-1].key, seen=5))
+    assert [hit.key for hit in behind.hits] == [hit.key for hit in whole.hits[5:10]]
+    index.close()
+
+
+def test_scores_without_bounds_end_on_a_device(random, monkeypatch):
+    """Sums that overflow are no numbers; every row stays."""
+    monkeypatch.setattr(scan, "MANY", 0)
+    monkeypatch.setattr(scan, "PROMISING", 2)
+    score = SCORES["sum_of_max"]
+    stored = [3e37 * vectors for vectors in torch.randn(30, 4, D, generator=random).numpy()]
+    rows = of_vectors(stored, range(1, 31), [-1] * 30, "images", score, D)
+    huge = Query.of(bag(random, 3, lambda i: Span(2 * i, 2 * i + 1)))
+    terms = [QueryPart(huge.parts[0].vectors.numpy() * np.float32(1e37), 1.0)]
+    asked = Scan(Rescorer(score, Workers(1)), Request("images", huge, limit=2, exact=True), terms)
+    with np.errstate(all="ignore"):
+        scored = asked.score_on(Device("cpu", score), [(rows, np.arange(30))], 3)
+    assert scored is not None
+    assert len(scored[0].numbers) == 30
