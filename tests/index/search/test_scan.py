@@ -173,7 +173,7 @@ def test_photos_of_the_same_items_crowd_no_others_out(
 
 
 def test_scores_without_bounds_end_on_a_device(random, monkeypatch):
-    """Sums that overflow are no numbers; every row stays."""
+    """Sums overflow, so every row stays."""
     monkeypatch.setattr(scan, "MANY", 0)
     monkeypatch.setattr(scan, "PROMISING", 2)
     score = SCORES["sum_of_max"]
