@@ -215,7 +215,7 @@ def try_kernel(device: str, score: Score, width: int, size: int) -> None:
 
 def width_of(part: Coded) -> int:
     """The count of a part's vectors and of what they have in common, padded for tensor cores."""
-    return max(NARROWEST, 1 << (len(part.listed) - 1).bit_length())
+    return max(NARROWEST, 1 << (len(part.all_codes) - 1).bit_length())
 
 
 def pad(count: int) -> int:
@@ -269,7 +269,7 @@ def write_by_kernel(
                 "reach": loaded.reach,
                 "bases": loaded.bases,
                 "summaries": loaded.summaries,
-                "query_codes": widen(part.listed, width, size),
+                "query_codes": widen(part.all_codes, width, size),
                 "query_scales": widen(part.scales[None], 1, width),
                 "base_vectors": widen(base_vectors, max(bases, 1), size),
                 "factors": widen(part.errors_by_row, 3, width),

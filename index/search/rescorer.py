@@ -69,8 +69,8 @@ class Coded:
             coarse = encode(self.common[None], self.common_scale)
             fine = self.common - coarse[0] * self.common_scale
             codes += [coarse, encode(fine[None], self.common_scale / FINE)]
-        self.listed = np.concatenate(codes)  # (T [+ 2], D)
-        self.codes = ByteDots(self.listed)
+        self.all_codes = np.concatenate(codes)  # (T [+ 2], D)
+        self.codes = ByteDots(self.all_codes)
         # What a row's base gives to all of the fragments together is as good, and found sooner.
         self.together = (
             score.adds_shifts and role is SentenceRole.QUERY_IS_SENTENCE and not term.bounded
