@@ -42,8 +42,6 @@ NOT_RUN = (  # what computing time did not allow, and the command
      "CT-RNN and of a fourth and fifth seed of sentences of one photo", "`tessera reproduce --only "
      "sdtrnn-tanh --only sdtrnn-regions-100 --only dvsa-dropout --only ctrnn --only sdtrnn --only "
      "dtrnn --only rnn --only bow`: runs of earlier days have no ranks of sentences."),
-    ("Further seeds of grounders", "`tessera train-grounder FILE --preset ranking --seed 4`, then "
-     "`tessera evaluate FILE`, and so for the other presets."),
     ("Captions", "three seeds, the paper's own RNN for regions (`--preset regions`), one beam "
      "width for all."),
 )  # fmt: skip
