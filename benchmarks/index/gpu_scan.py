@@ -2,7 +2,7 @@
 
     python -m benchmarks.index.gpu_scan --rows 1000000 --out lines.jsonl
 
-Rows are random: each is read whole, whatever it holds. The kernel is timed by the device's events,
+Rows are random, as each is read whole. The kernel is timed by the device's events,
 a search by the clock, with what chooses the best and scores them again on the processor; what is
 not in it is reading the vectors of these from the database. Needs nothing but the index's own
 packages, numpy and torch.
@@ -43,7 +43,7 @@ KINDS: dict[str, tuple[Side, tuple[tuple[int, float], ...]]] = {
     "negated": ("images", ((2, 1.0), (1, -0.5))),
     "photo": ("sentences", ((20, 1.0),)),
 }
-HEAD = ("search", "rows", "floor, ms", "kernel, ms", "ratio", "GB/s", "search, ms", "rows kept")
+HEAD = ("search", "rows", "floor, ms", "kernel, ms", "ratio", "GB/s", "search, ms", "can be best")
 SAYS = (
     "Exact searches by `python -m benchmarks.index.gpu_scan` on one {device}, which copies "
     "{copied:,.0f} GB/s (read and written). The floor is the bytes of all rows over that "
@@ -139,13 +139,13 @@ def measure(kind: str, rows: Rows, device: str) -> dict[str, Any]:
     on_device = rescorer.device
     assert isinstance(on_device, Device)
     size = rows.codes.nbytes + (rows.summaries.nbytes if asked else 0)
-    kept = 0
+    promising = 0
 
     def search() -> None:
-        nonlocal kept
+        nonlocal promising
         scored = scan.score_on(on_device, [(rows, number_rows(rows.live))], BEST)
         assert scored is not None
-        kept = sum(len(part.total) for part in scored)
+        promising = sum(len(part.total) for part in scored)
 
     estimates = rescorer.estimates(scan.coded, rows)
     check(rows, terms, role, totals(estimates.scores, terms), estimates.errors)
@@ -155,7 +155,7 @@ def measure(kind: str, rows: Rows, device: str) -> dict[str, Any]:
         "bytes": size,
         "kernel": time_kernel(lambda: on_device.score(scan.coded, rows), device),
         "search": time_search(search),
-        "kept": kept,
+        "promising": promising,
     }
 
 
@@ -189,7 +189,7 @@ def tabulate(measured: dict[str, Any]) -> list[list[str]]:
             f"{row['kernel'] / floor:.2f}",
             f"{row['bytes'] / row['kernel'] / 1e6:,.0f}",
             f"{row['search']:.2f}",
-            f"{row['kept']:,}",
+            f"{row['promising']:,}",
         ]
         for kind, row in measured["kinds"].items()
         for floor in [row["bytes"] / measured["copied"] / 1e6]

@@ -63,9 +63,7 @@ def learn(network: backbones.Backbone, photos: Sequence[Tensor], size: int, devi
     loss.backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
 
 
-def measure_all(
-    files: Sequence[Path], file: Path, device: str, network: Callable[[int | None], Any]
-) -> dict[str, float]:
+def measure_all(files: Sequence[Path], file: Path, device: str) -> dict[str, float]:
     """Measure photos a second of each kind of work."""
     speeds = {"photos decoded": measure(lambda: read_photos(files), len(files))}
     photos = [pixels.to(device) for pixels in read_photos(files)]
@@ -75,7 +73,7 @@ def measure_all(
         speeds["features of a matcher"] = measure(lambda: matcher.image_inputs(few), len(few))
     for size in SIZES:
         for first, part in PARTS.items():
-            learning = network(first).to(device)
+            learning = backbones.load("lite2", tuned=True, first_tuned=first).to(device)
             name = f"{part} of Lite2 learns, {size} pixels"
             speeds[name] = measure(partial(learn, learning, photos, size, device), len(photos))
     return speeds
@@ -99,10 +97,7 @@ def main() -> None:
     files = sorted(file for file in chosen.photos.rglob("*") if file.suffix.lower() in PHOTOS)
     files = (files * (chosen.batch // len(files) + 1))[: chosen.batch]
     name = torch.cuda.get_device_name(device) if device != "cpu" else "the processor"
-    learning = partial(backbones.load, "lite2", tuned=True)
-    speeds = measure_all(
-        files, chosen.checkpoint, device, lambda first: learning(first_tuned=first)
-    )
+    speeds = measure_all(files, chosen.checkpoint, device)
     measured = {
         "measures": "gpu-speed",
         "device": name,

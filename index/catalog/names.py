@@ -120,9 +120,9 @@ class Names:
         check_name(name)
         # Each search asks a few times, so the driver reads it.
         with translate_errors(), closing(self._reader.raw_connection()) as connection:
-            found = _FIND.fetch(connection, self._reader.dialect, name=name)
-        if found:
-            return Collection(*found[0])
+            rows = _FIND.fetch(connection, self._reader.dialect, name=name)
+        if rows:
+            return Collection(*rows[0])
         with self._reader.begin() as connection:
             return _require(connection, name)
 

@@ -88,10 +88,10 @@ def read_revision(
 
     Searches read it, so the driver does.
     """
-    found = _REVISION.fetch(connection, dialect, collection=collection.key)
-    if not found:
+    rows = _REVISION.fetch(connection, dialect, collection=collection.key)
+    if not rows:
         raise error_of_replaced(collection)
-    return int(found[0][0])
+    return int(rows[0][0])
 
 
 _REVISION = DriverQuery(

@@ -44,8 +44,8 @@ class Condition:
         nothing = library.zeros_like(odds)
         if negated:
             lacking = library.logaddexp(nothing, odds)
-            there = scores >= self.threshold
-            return cast("Array", library.where(there, lacking + DENIED, lacking))
+            shown = scores >= self.threshold
+            return cast("Array", library.where(shown, lacking + DENIED, lacking))
         least = np.float32(self.threshold + self.bias)
         missing = library.logaddexp(nothing, -odds) - float(np.logaddexp(np.float32(0), -least))
         return cast("Array", -missing)
