@@ -78,7 +78,7 @@ def _index_and_forget(work: list[Any]) -> None:
     _index(*work.pop())
     if not goes_on:
         gc.collect()
-    memory.give_back()
+    memory.rest()
 
 
 def _index(

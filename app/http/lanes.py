@@ -24,6 +24,7 @@ from app.telemetry.metrics import STAGE_SECONDS, LaneGauges
 # two get three sevenths each. Who has a place never takes the last one.
 GREED = 3
 LARGE = 2**20  # bytes of a body that take their turn to be in memory: texts are shorter
+REST = 10.0  # seconds without large work until networks keep no memory for it
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
@@ -86,7 +87,8 @@ class Lane:
 
     `waiting` requests more may have a place, from when their body is there until they have
     computed; the next is refused. `patience` is how many seconds work may wait for its turn. What
-    `large` work leaves free of memory goes back to the system.
+    `large` work leaves free of memory goes back to the system, and a while after the last also what
+    networks keep for the next.
     """
 
     def __init__(
@@ -102,6 +104,7 @@ class Lane:
         self.places, self.patience, self.large = Places(name, running + waiting), patience, large
         self.gauges = LaneGauges(name, self.places.count)
         self._room = asyncio.Semaphore(running)
+        self._rest: asyncio.TimerHandle | None = None
         self._threads = ThreadPoolExecutor(
             running, f"lane-{name}", initializer=priority.lower, initargs=(nice,)
         )
@@ -159,6 +162,14 @@ class Lane:
         finally:
             if future.cancel():
                 self.gauges.waiting.dec()
+            if self.large:
+                self._rest_later()
+
+    def _rest_later(self) -> None:
+        if self._rest is not None:
+            self._rest.cancel()
+        loop = asyncio.get_running_loop()
+        self._rest = loop.call_later(REST, self._threads.submit, memory.rest)
 
     def _compute(self, work: Callable[[], Result], submitted: float) -> Result:
         self.gauges.waiting.dec()
@@ -172,6 +183,8 @@ class Lane:
 
     def close(self) -> None:
         """Cancel waiting work."""
+        if self._rest is not None:
+            self._rest.cancel()
         self._threads.shutdown(wait=False, cancel_futures=True)
 
 

@@ -5,7 +5,8 @@
 
 Keeps one summary a photo and the true answers in --work: 0.5 GB for 1,000,000 photos. Photos are
 grown once, block after block, which takes two to three minutes of a core for 1,000,000 and 20
-queries of each kind. What a query negates is left out of the choice here.
+queries of each kind. Segments are as large as the follower's largest. What a query negates is left
+out of the choice here.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from benchmarks.index.growth import GrownCollection, add_places
 from benchmarks.index.truth import TOP, TrueAnswers
 from index.segments import candidates
 from index.segments.candidates import Structure
+from index.segments.follower import Sizes
 from index.segments.rows import Rows, empty
 from models.scores.half_dots import HalfDots
 from models.text.queries import Query
@@ -85,28 +87,58 @@ def rows_of(summaries: Halves) -> Rows:
     )
 
 
-def choose(rows: Rows, structure: Structure, query: Query, count: int) -> ChosenPhotos:
+@dataclass(frozen=True, slots=True)
+class RowsWithCodes:
+    """A segment's rows, from photo `first` on, and their codes."""
+
+    first: int
+    rows: Rows
+    structure: Structure
+
+
+def divide(summaries: Halves) -> list[RowsWithCodes]:
+    """Divide summaries (B, D) into segments, and learn their codes."""
+    parts = []
+    for first in range(0, len(summaries), Sizes().largest):
+        rows = rows_of(summaries[first : first + Sizes().largest])
+        structure = candidates.build(rows)
+        if structure is None:
+            raise SystemExit(f"all of {len(rows):,} photos are scored; give more than 2,048")
+        parts.append(RowsWithCodes(first, rows, structure))
+    return parts
+
+
+def choose(parts: Sequence[RowsWithCodes], query: Query, wanted: int) -> ChosenPhotos:
     """The candidate photos of a search for a query."""
     pairs = zip(query.parts, query.weights, strict=True)
     asked = [weight * part.vectors.numpy().sum(0) for part, weight in pairs if weight > 0]
     summed: Floats = np.sum(asked, axis=0, dtype=np.float32)
     begun = time.thread_time()
-    coarse = structure.nearest(summed, candidates.count_by_codes(len(rows), count), None)
-    halfway = time.thread_time()
-    fine = candidates.multiply_summaries(rows, coarse.rows, HalfDots(summed[None]))
-    order = fine.rows[np.argsort(-fine.products)]
+    coarse = [part.structure.nearest(summed, wanted, None) for part in parts]
+    promising = zip(parts, candidates.best(coarse, wanted), strict=True)
+    halfway, dots = time.thread_time(), HalfDots(summed[None])
+    fine = [
+        candidates.multiply_summaries(part.rows, listed.rows, dots) for part, listed in promising
+    ]
     ended = time.thread_time()
-    return ChosenPhotos(order, 1000 * (halfway - begun), 1000 * (ended - halfway))
+    found = [part.first + listed.rows for part, listed in zip(parts, fine, strict=True)]
+    order = np.argsort(-np.concatenate([listed.products for listed in fine]))
+    return ChosenPhotos(
+        np.concatenate(found)[order], 1000 * (halfway - begun), 1000 * (ended - halfway)
+    )
 
 
 def report(
-    rows: Rows, structure: Structure, queries: Sequence[Query], best: TrueAnswers, first: int
+    parts: Sequence[RowsWithCodes], queries: Sequence[Query], best: TrueAnswers, first: int
 ) -> str:
     """Recall by the number of candidates, and both steps' median processor time."""
     pairs = zip(queries[0].parts, queries[0].weights, strict=True)
     words = sum(len(part) for part, weight in pairs if weight > 0)
-    most = candidates.count_candidates(len(rows), TOP, words)
-    choices = [choose(rows, structure, query, most) for query in queries]
+    rows = sum(len(part.rows) for part in parts)
+    wider = candidates.WIDER if min(queries[0].weights) < 0 else 1
+    most = candidates.count_candidates(rows, TOP, words)
+    wanted, most = wider * candidates.count_by_codes(rows, most), wider * most
+    choices = [choose(parts, query, wanted) for query in queries]
     recalls = []
     for share in SHARES:
         count = round(share * most)
@@ -132,20 +164,17 @@ def main() -> None:
     queries = [questions.read(source.real, kind, asked.queries) for kind in kinds]
     asked.work.mkdir(parents=True, exist_ok=True)
     summaries, best = prepare(source, [*chain.from_iterable(queries)], asked.work)
-    rows = rows_of(summaries)
     begun = time.perf_counter()
-    structure = candidates.build(rows)
-    if structure is None:
-        raise SystemExit(f"of {asked.photos:,} photos all are scored; give more than 2,048")
+    parts = divide(summaries)
     taken = time.perf_counter() - begun
-    size = (structure.index.code_size + 8) * len(rows)  # a code and the number of its row
+    size = (parts[0].structure.index.code_size + 8) * len(summaries)  # with the numbers of rows
     print(
-        f"{len(rows):,} photos: codes learned and written in {taken:.1f} s, {size / 1e6:,.0f} MB; "
-        f"summaries {summaries.nbytes / 1e6:,.0f} MB"
+        f"{len(summaries):,} photos in {len(parts)} segments: codes learned and written in "
+        f"{taken:.1f} s, {size / 1e6:,.0f} MB; summaries {summaries.nbytes / 1e6:,.0f} MB"
     )
     first = 0
     for kind, kind_queries in zip(kinds, queries, strict=True):
-        print(f"{kind:9} {report(rows, structure, kind_queries, best, first)}", flush=True)
+        print(f"{kind:9} {report(parts, kind_queries, best, first)}", flush=True)
         first += len(kind_queries)
 
 

@@ -7,7 +7,8 @@ A process of each checkout opens the same store, which this checkout builds if i
 both answer the same queries one after the other. Prints medians of the processor's time and of the
 clock, the median ratio of the other checkout to this one, and how many answers differ. With
 --service, texts whose vectors are remembered are answered as by /search/image, with links, boxes
-and JSON, without HTTP itself.
+and JSON, without HTTP itself. Where both write other files, the other checkout needs stores of its
+own, in --other-work.
 """
 
 from __future__ import annotations
@@ -88,10 +89,10 @@ def open_service(
 
 
 @contextmanager
-def answering(checkout: Path) -> Iterator[subprocess.Popen[str]]:
-    """Start a process with the code of a checkout, ready for queries."""
+def answering(checkout: Path, work: Path) -> Iterator[subprocess.Popen[str]]:
+    """Start a process with a checkout's code and stores, ready for queries."""
     paths = os.pathsep.join([str(checkout), str(checkout / "client")])
-    command = [sys.executable, __file__, *sys.argv[1:], "--answer"]
+    command = [sys.executable, __file__, *sys.argv[1:], "--work", str(work), "--answer"]
     process = subprocess.Popen(  # noqa: S603 - this file, with our own arguments
         command,
         env=os.environ | {"PYTHONPATH": paths, "PYTHONSAFEPATH": "1"},
@@ -151,6 +152,7 @@ def main() -> None:
     )
     parser.add_argument("other", type=Path, help="the folder of another checkout")
     add_places(parser)
+    parser.add_argument("--other-work", type=Path, help="stores of the other checkout")
     parser.add_argument("--photos", type=int, default=20_000)
     parser.add_argument("--queries", type=int, default=200)
     parser.add_argument("--kinds", nargs="+", default=["12 words", "2 words", "negated"])
@@ -169,7 +171,10 @@ def main() -> None:
     else:
         store(Tessera(), source, asked.work, TimeLimits())
     checkout = Path(__file__).parents[2]
-    with answering(asked.other.resolve()) as other, answering(checkout) as ours:
+    with (
+        answering(asked.other.resolve(), asked.other_work or asked.work) as other,
+        answering(checkout, asked.work) as ours,
+    ):
         for kind in asked.kinds:
             print(compare([other, ours], kind, asked.queries), flush=True)
 

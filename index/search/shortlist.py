@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -27,6 +28,7 @@ from models.scores.scoring import Score
 Chosen = list[tuple[Rows, Numbers]]
 
 SHARED = 2**17  # rows up to which another thread costs more time than it saves
+ASKED = 2  # times its share of promising rows that a segment is asked for, at first
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +52,11 @@ class SummaryQuery:
         """Compute the products of some rows' summaries."""
         return self._divide(rows, candidates.multiply_summaries(rows, numbers, self.dots))
 
-    def nearest(self, segment: Segment, count: int, mask: NDArray[np.bool_]) -> Candidates:
-        """Find a segment's most promising rows by codes, or all few."""
+    def nearest(
+        self, segment: Segment, count: int, mask: NDArray[np.bool_], passing: int
+    ) -> Candidates:
+        """Find a segment's most promising rows by codes, or all few of the passing."""
         rows, structure = segment.sides[self.side], segment.structures.get(self.side)
-        passing = int(np.count_nonzero(mask))
         alike = self.lengths is None or self.lengths(rows).alike
         if structure is None or passing <= candidates.SCANNED or not alike:
             return self.scan(rows, np.flatnonzero(mask))
@@ -93,7 +96,9 @@ class PooledQuery:
     by_sums: ClassVar[bool] = False
     counts_negated: ClassVar[bool] = True
 
-    def nearest(self, segment: Segment, _count: int, mask: NDArray[np.bool_]) -> Candidates:
+    def nearest(
+        self, segment: Segment, _count: int, mask: NDArray[np.bool_], _passing: int
+    ) -> Candidates:
         """Score a segment's pooled rows; infinite, without these."""
         rows, numbers = segment.sides[self.side], np.flatnonzero(mask)
         if rows.pooled is None:
@@ -147,7 +152,8 @@ def _choose_candidates(
     share: float,
 ) -> Chosen | None:
     """Choose the rows with the most promising summaries; None for all."""
-    rows = sum(int(np.count_nonzero(mask)) for mask in passed)
+    passing = [int(np.count_nonzero(mask)) for mask in passed]
+    rows = sum(passing)
     if rows <= candidates.SCANNED:
         return None
     sides = [segment.sides[request.side] for segment in segments]
@@ -163,7 +169,7 @@ def _choose_candidates(
     while rows > (count := portion(most)):
         refined = portion(candidates.count_by_codes(whole, most))
         wider = candidates.WIDER if negated else 1
-        promising = _shortlist(segments, query, wider * refined, passed, workers)
+        promising = _shortlist(segments, query, wider * refined, passed, passing, workers)
         if negated:
             promising = candidates.best(promising, wider * count)
             pairs = zip(sides, promising, strict=True)
@@ -294,20 +300,30 @@ def _shortlist(
     query: SummaryQuery | PooledQuery,
     count: int,
     passed: Sequence[NDArray[np.bool_]],
+    passing: Sequence[int],
     workers: Workers,
 ) -> list[Candidates]:
     """Find the most promising rows by codes, with their summaries' products."""
     alone = sum(len(mask) for mask in passed) < SHARED
+    rows = sum(passing)
+    asked = [min(count, math.ceil(ASKED * count * of_one / rows)) for of_one in passing]
 
     def by_codes(number: int) -> Candidates:
-        return query.nearest(segments[number], count, passed[number])
+        return query.nearest(segments[number], asked[number], passed[number], passing[number])
 
     def by_summaries(number: int) -> Candidates:
-        return query.refine(segments[number], coarse[number])
+        return query.refine(segments[number], best[number])
 
     numbers = range(len(segments))
     coarse = workers.map(by_codes, numbers, alone=alone)
-    coarse = candidates.best(coarse, count)
+    best = candidates.best(coarse, count)
+    # What is among the best to its last row may have more of them.
+    more = [n for n in numbers if len(best[n].rows) == asked[n] < min(count, passing[n])]
+    if more:
+        asked = [count] * len(segments)
+        for number, whole in zip(more, workers.map(by_codes, more, alone=alone), strict=True):
+            coarse[number] = whole
+        best = candidates.best(coarse, count)
     return workers.map(by_summaries, numbers, alone=alone)
 
 

@@ -19,7 +19,10 @@ from models.scores.kernels import Floats
 PAIR, BITS = 2, 4  # numbers of a summary that one code stands for, and the bits of a code
 SCANNED = 2_048  # rows up to which all are scored without candidates
 TRAINED = 2**12  # rows that the codes are learned from
-REFINED, COARSE = 3, 0.7  # see count_by_codes()
+SPLIT = 2**16  # rows from which on they lie in cells of like ones
+CELL, TRAINED_OF_CELL = 256, 40  # rows of a cell, and those that its centre is learned from
+SEARCHED, SPARE = 128, 4  # see count_cells()
+REFINED, ROOT = 2, 4  # see count_by_codes()
 WIDER = 2  # factor of candidates for queries with a negation
 LEAST, PER_HIT, GROWTH, POWER = 64, 8, 4.1, 0.4  # see count_candidates()
 FEW, LONG = 600, 12  # see count_candidates()
@@ -39,9 +42,17 @@ def count_candidates(rows: int, reach: int, words: int) -> int:
 def count_by_codes(rows: int, wanted: int) -> int:
     """Choose how many rows to find by codes for `wanted` candidates.
 
-    Codes are coarse, so among many rows far more than the best few have similar products.
+    Codes are coarse, so of more rows more have products like the best.
     """
-    return max(REFINED * wanted, int(math.pow(rows, COARSE)))
+    return max(REFINED * wanted, int(ROOT * math.sqrt(rows)))
+
+
+def count_cells(count: int, passing: float) -> int:
+    """Choose how many cells to search for `count` rows, where a share of all rows is passing.
+
+    They have a few times as many that pass. The fewer pass, the more cells hold the best of them.
+    """
+    return math.ceil(max(SEARCHED, SPARE * count / CELL) / max(passing, 1e-9))
 
 
 def count_of_shard(count: int, share: float, together: float = 1.0) -> int:
@@ -81,13 +92,16 @@ class Structure:
 
         Only rows of the mask `allowed` (B,), if given.
         """
-        faiss, parameters = library(), None
+        faiss, count = library(), min(count, self.index.ntotal)
+        passing = 1.0 if allowed is None else float(allowed.mean())
+        cells = min(count_cells(count, passing), self.index.nlist)
+        parameters = faiss.SearchParametersIVF(nprobe=cells)
         if allowed is not None:
             # FAISS reads the bits when it searches, so the array must live that long.
             bits = np.packbits(allowed, bitorder="little")
-            parameters = faiss.SearchParametersIVF(sel=faiss.IDSelectorBitmap(bits))
+            selector = faiss.IDSelectorBitmap(bits)
+            parameters.sel = selector
         faiss.omp_set_num_threads(1)  # for this thread: requests run in parallel
-        count = min(count, self.index.ntotal)
         products, rows = np.empty(count, np.float32), np.empty(count, np.int64)
         padded, pointer = _pad(query[None], self.index.d), faiss.swig_ptr
         # Not by FAISS's wrapper, which checks and copies what is right already.
@@ -149,25 +163,34 @@ def build(rows: Rows) -> Structure | None:
 
     The summaries of a few are scanned.
     4-bit codes of pairs of numbers (product quantization: Jégou, Douze & Schmid 2011) in the order
-    in which vector instructions look products up (André, Kermarrec & Le Scouarnec 2017). FAISS
-    filters such codes only in inverted lists, so there is one list.
+    in which vector instructions look products up (André, Kermarrec & Le Scouarnec 2017), of what
+    the nearest centre leaves. FAISS filters such codes only in inverted lists, so rows too few for
+    cells have one.
     """
     if len(rows) <= SCANNED:
         return None
     faiss = library()
     pairs = 2 * math.ceil(rows.summaries.shape[1] / (2 * PAIR))  # FAISS wants an even number
     dimension = PAIR * pairs
-    coarse: Any = faiss.IndexFlatIP(dimension)
+    cells = len(rows) // CELL if len(rows) >= SPLIT else 1
+    sample = max(TRAINED, TRAINED_OF_CELL * cells)
+    # A row's cell is that of the nearest centre; a query's are those of the highest products.
+    nearest: Any = faiss.IndexFlatL2(dimension)
     index: Any = faiss.IndexIVFPQFastScan(
-        coarse, dimension, 1, pairs, BITS, faiss.METRIC_INNER_PRODUCT
+        nearest, dimension, cells, pairs, BITS, faiss.METRIC_INNER_PRODUCT
     )
-    index.own_fields = True
-    coarse.this.disown()
-    index.pq.cp.niter, index.pq.cp.seed, index.pq.cp.min_points_per_centroid = 10, 1, 1
+    index.by_residual, index.cp.spherical = True, False
+    index.cp.max_points_per_centroid = math.ceil(sample / cells)
+    for learning, iterations in ((index.cp, 6), (index.pq.cp, 10)):
+        learning.niter, learning.seed, learning.min_points_per_centroid = iterations, 1, 1
     faiss.omp_set_num_threads(1)  # more threads are slower for clusters this small
-    index.train(_pad(rows.summaries[:: math.ceil(len(rows) / TRAINED)], dimension))
+    index.train(_pad(rows.summaries[:: math.ceil(len(rows) / sample)], dimension))
     for start in range(0, len(rows), 2**14):
         index.add(_pad(rows.summaries[start : start + 2**14], dimension))
+    highest: Any = faiss.IndexFlatIP(dimension)
+    highest.add(nearest.reconstruct_n(0, cells))
+    index.quantizer, index.own_fields = highest, True
+    highest.this.disown()
     return Structure(index)
 
 

@@ -14,7 +14,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from models.text import classes
-from models.text.words import MINILM_HIDDEN, upper_minilm
+from models.text.words import MINILM_HIDDEN, MINILM_LAYERS, PackedLayer
 from models.vision import backbones
 
 GAIN, POWER = 14.0, 3.0  # γ and π: how much names count in a text of one word, and of more
@@ -62,7 +62,8 @@ class NamedTexts(nn.Module):
 
     def __init__(self, count: int, frozen_layers: int) -> None:
         super().__init__()
-        self.upper = upper_minilm(frozen_layers, 0.0).requires_grad_(False)
+        above = range(frozen_layers, MINILM_LAYERS)
+        self.upper = nn.ModuleList(map(PackedLayer.load, above)).requires_grad_(False)
         self.register_buffer("mean", torch.zeros(MINILM_HIDDEN))
         self.register_buffer("directions", torch.zeros(MINILM_HIDDEN, count))
 

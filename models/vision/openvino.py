@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from functools import cache, cached_property
 from threading import Lock
 from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
 
 import numpy as np
 import torch
@@ -46,6 +47,7 @@ class CompiledPyramid:
         model = openvino.Model(maps, [pixels])
         self.request = openvino.Core().compile_model(model, "CPU", options).create_infer_request()
         self.lock = Lock()
+        compiled_pyramids.add(self)
 
     def __call__(self, pixels: Tensor) -> tuple[Tensor, ...]:
         """The maps (B, C, S/16, S/16) and (B, C', S/32, S/32) of photos (B, 3, S, S)."""
@@ -54,6 +56,14 @@ class CompiledPyramid:
             self.request.infer([photos])
             maps = [np.array(self.request.get_output_tensor(at).data) for at in range(2)]
         return tuple(map(torch.from_numpy, maps))
+
+    def release(self) -> None:
+        """Free the memory between its layers until the next photos."""
+        with self.lock:
+            self.request.get_compiled_model().release_memory()
+
+
+compiled_pyramids = WeakSet[CompiledPyramid]()
 
 
 class DeferredPyramid:
@@ -82,6 +92,12 @@ class SharedPyramid(DeferredPyramid):
     def __deepcopy__(self, memo: dict[int, Any]) -> SharedPyramid:
         """Itself: frozen weights are shared."""
         return self
+
+
+def release() -> None:
+    """Free the memory of all networks between photos, tens of MB each."""
+    for pyramid in tuple(compiled_pyramids):
+        pyramid.release()
 
 
 def works() -> bool:

@@ -15,6 +15,7 @@ from starlette.testclient import TestClient
 
 from app import memory
 from app.engine.engine import Engine
+from app.http import lanes
 from app.http.errors import Unavailable
 from app.http.lanes import Lane
 
@@ -55,6 +56,26 @@ def test_what_large_work_leaves_of_memory_goes_back(monkeypatch: pytest.MonkeyPa
     assert not given_back
     asyncio.run(work(Lane("photos", 1, 1, patience=None, large=True)))
     assert len(given_back) == 2
+
+
+def test_what_networks_keep_goes_back_a_while_after_the_last_large_work(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rested, done = list[None](), Event()
+    monkeypatch.setattr(memory, "rest", lambda: rested.append(None) or done.set())
+    monkeypatch.setattr(lanes, "REST", 0.05)
+
+    async def work(lane: Lane) -> None:
+        for _ in range(3):
+            await lane.run(int)
+        assert not rested
+        await asyncio.to_thread(done.wait, 10 if lane.large else 0.2)
+        lane.close()
+
+    asyncio.run(work(Lane("searches", 1, 1, patience=None)))
+    assert not rested
+    asyncio.run(work(Lane("photos", 1, 1, patience=None, large=True)))
+    assert len(rested) == 1
 
 
 def test_a_full_lane_refuses_and_opens_again() -> None:

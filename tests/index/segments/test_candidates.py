@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from index.items import Entry, Picture
+from index.search import shortlist
 from index.search.requests import Request
 from index.segments import candidates, rows
 from index.segments.follower import Follower, Sizes
@@ -134,6 +135,30 @@ def test_full_pages_are_found_where_all_that_passes_is_far_from_the_query(index,
         assert recall(index, replace(request, where=where)) == 1
 
 
+def test_segments_that_hold_most_of_the_best_are_asked_for_all_of_them(
+    catalog, collection, index, segments_folder, world, monkeypatch
+):
+    """Photos of a cluster are stored together, as those of an album."""
+    entries = sorted((world.entry(i) for i in range(600)), key=lambda e: e.metadata["cluster"])
+    catalog.put_many(collection, entries)
+    follower = Follower(
+        catalog, collection, segments_folder / collection.token, Sizes(chunk=100, largest=100)
+    )
+    while follower.step(flush=True):
+        pass
+    assert len(index.snapshot().published) == 6
+    monkeypatch.setattr(candidates, "REFINED", 1)
+    monkeypatch.setattr(candidates, "ROOT", 1)
+    monkeypatch.setattr(candidates, "PER_HIT", 1)
+    requests = [Request("images", Query.of(world.text(c)), limit=30) for c in range(CLUSTERS)]
+    answers = [index.best(request) for request in requests]
+    assert {answer.candidates for answer in answers} == {40}
+    monkeypatch.setattr(shortlist, "ASKED", 1_000)
+    for request, answer in zip(requests, answers, strict=True):
+        whole = index.best(request)
+        assert [hit.key for hit in whole.hits] == [hit.key for hit in answer.hits]
+
+
 def test_what_was_deleted_or_replaced_is_no_candidate(
     catalog, collection, index, filled, world, asked
 ):
@@ -192,13 +217,19 @@ def test_negated_part_is_left_to_the_scores(index, filled, world):
     assert np.mean(found) > 0.9
 
 
+@pytest.mark.parametrize("cells", [1, 18])
 @pytest.mark.parametrize("score", SCORES)
 @pytest.mark.parametrize("side", SIDES)
-def test_structures_find_what_a_plain_product_finds(world, score, side):
+def test_structures_find_what_a_plain_product_finds(world, score, side, cells, monkeypatch):
+    """Many rows in some of their cells."""
+    monkeypatch.setattr(candidates, "SPLIT", 300 if cells > 1 else 301)
+    monkeypatch.setattr(candidates, "CELL", 300 // cells)
+    monkeypatch.setattr(candidates, "SEARCHED", 6)
     make = world.photo if side == "images" else world.text
     bags = [make(number % CLUSTERS).vectors.numpy() for number in range(300)]
     held = rows.of_vectors(bags, range(300), range(300), side, SCORES[score], 8)
     structure = candidates.build(held)
+    assert structure.index.nlist == cells
     allowed = np.arange(300) % 3 > 0
     hits = 0
     for number in range(CLUSTERS):
@@ -251,9 +282,17 @@ def test_more_is_wanted_of_more_rows_for_more_hits_and_for_fewer_words(monkeypat
     assert np.diff(few).tolist() == [250, 300]
 
 
-def test_of_many_rows_codes_find_more_than_three_times_what_is_wanted():
-    assert candidates.count_by_codes(3_000, 200) == 600
-    assert candidates.count_by_codes(10**6, 1_000) == int(10 ** (6 * candidates.COARSE)) > 3_000
+def test_codes_find_twice_what_is_wanted_and_more_of_many_rows():
+    assert candidates.count_by_codes(10_000, 300) == 600
+    assert candidates.count_by_codes(10**6, 1_000) == 4_000
+
+
+def test_more_cells_are_searched_for_more_rows_and_where_fewer_pass():
+    most = candidates.SEARCHED * candidates.CELL // candidates.SPARE
+    assert candidates.count_cells(10, 1.0) == candidates.count_cells(most, 1.0)
+    assert candidates.count_cells(2 * most, 1.0) == 2 * candidates.SEARCHED
+    assert candidates.count_cells(10, 0.25) == 4 * candidates.SEARCHED
+    assert candidates.count_cells(10, 0.0) > 10**6
 
 
 def test_portions_of_shards_hold_the_best_of_all():

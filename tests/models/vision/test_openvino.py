@@ -59,6 +59,16 @@ def test_threads_take_turns_with_it(by_openvino):
             torch.testing.assert_close(together, expected)
 
 
+def test_after_its_memory_was_released_it_gives_the_same(by_openvino):
+    photo = torch.randint(0, 256, (1, 3, 64, 64)).float()
+    with torch.inference_mode():
+        maps = by_openvino.pyramid(photo)
+        assert backbones.defer_pyramid("lite2").compiled in backbones.openvino.compiled_pyramids
+        backbones.openvino.release()
+        for again, before in zip(by_openvino.pyramid(photo), maps, strict=True):
+            torch.testing.assert_close(again, before, rtol=0, atol=0)
+
+
 def test_where_gradients_are_wanted_torch_computes(by_openvino):
     def refused(pixels):
         raise AssertionError("no gradient comes through OpenVINO")
