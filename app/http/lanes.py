@@ -6,7 +6,7 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack, asynccontextmanager, contextmanager
+from contextlib import ExitStack, asynccontextmanager, contextmanager, nullcontext
 from contextvars import copy_context
 from dataclasses import dataclass
 from functools import partial
@@ -82,13 +82,45 @@ def network(address: str) -> str:
     return f"{IPv6Address(int(host) >> 64 << 64)}/64"
 
 
+class LargeWork:
+    """Work on photos of all lanes, after which networks give memory back.
+
+    Used by one event loop.
+    """
+
+    def __init__(self) -> None:
+        self._running, self._closed = 0, False
+        self._rest: asyncio.TimerHandle | None = None
+
+    @contextmanager
+    def begun(self) -> Iterator[None]:
+        """Count work, and give memory back a while after the last."""
+        self._running += 1
+        self._cancel()
+        try:
+            yield
+        finally:
+            self._running -= 1
+            if not self._running and not self._closed:
+                loop = asyncio.get_running_loop()
+                self._rest = loop.call_later(REST, loop.run_in_executor, None, memory.rest)
+
+    def close(self) -> None:
+        """Give nothing back any more."""
+        self._closed = True
+        self._cancel()
+
+    def _cancel(self) -> None:
+        if self._rest is not None:
+            self._rest.cancel()
+
+
 class Lane:
     """A queue for work of one kind, with `running` threads.
 
     `waiting` requests more may have a place, from when their body is there until they have
     computed; the next is refused. `patience` is how many seconds work may wait for its turn. What
-    `large` work leaves free of memory goes back to the system, and a while after the last also what
-    networks keep for the next.
+    `large` work leaves free of memory goes back to the system.
     """
 
     def __init__(
@@ -99,12 +131,11 @@ class Lane:
         patience: float | None,
         nice: int = 0,
         *,
-        large: bool = False,
+        large: LargeWork | None = None,
     ) -> None:
         self.places, self.patience, self.large = Places(name, running + waiting), patience, large
         self.gauges = LaneGauges(name, self.places.count)
         self._room = asyncio.Semaphore(running)
-        self._rest: asyncio.TimerHandle | None = None
         self._threads = ThreadPoolExecutor(
             running, f"lane-{name}", initializer=priority.lower, initargs=(nice,)
         )
@@ -148,7 +179,10 @@ class Lane:
 
         It is skipped if the task is cancelled before it begins.
         """
-        task = partial(work, *args, **options)
+        with self.large.begun() if self.large else nullcontext():
+            return await self._run(partial(work, *args, **options))
+
+    async def _run(self, task: Callable[[], Result]) -> Result:
         call = partial(copy_context().run, self._compute, task, perf_counter())
         self.gauges.waiting.inc()
         future: Future[Result] = self._threads.submit(call)
@@ -162,14 +196,6 @@ class Lane:
         finally:
             if future.cancel():
                 self.gauges.waiting.dec()
-            if self.large:
-                self._rest_later()
-
-    def _rest_later(self) -> None:
-        if self._rest is not None:
-            self._rest.cancel()
-        loop = asyncio.get_running_loop()
-        self._rest = loop.call_later(REST, self._threads.submit, memory.rest)
 
     def _compute(self, work: Callable[[], Result], submitted: float) -> Result:
         self.gauges.waiting.dec()
@@ -183,8 +209,8 @@ class Lane:
 
     def close(self) -> None:
         """Cancel waiting work."""
-        if self._rest is not None:
-            self._rest.cancel()
+        if self.large:
+            self.large.close()
         self._threads.shutdown(wait=False, cancel_futures=True)
 
 
@@ -202,12 +228,12 @@ class Lanes:
     @classmethod
     def of(cls, settings: Settings) -> Lanes:
         """Make the lanes of the settings."""
-        running, patience = settings.running, settings.patience
+        running, patience, large = settings.running, settings.patience, LargeWork()
         return cls(
             searches=Lane("searches", running, settings.waiting, patience),
-            photos=Lane("photos", running, settings.photos_waiting, patience, nice=5, large=True),
+            photos=Lane("photos", running, settings.photos_waiting, patience, nice=5, large=large),
             batches=Lane(
-                "batches", 1, settings.imports, None, nice=priority.BACKGROUND, large=True
+                "batches", 1, settings.imports, None, nice=priority.BACKGROUND, large=large
             ),
             writes=Lane("writes", 8, settings.photos_waiting, patience),
             fetches=Lane("fetches", 8, settings.photos_waiting, None),

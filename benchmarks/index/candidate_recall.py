@@ -5,8 +5,8 @@
 
 Keeps one summary a photo and the true answers in --work: 0.5 GB for 1,000,000 photos. Photos are
 grown once, block after block, which takes two to three minutes of a core for 1,000,000 and 20
-queries of each kind. Segments are as large as the follower's largest. What a query negates is left
-out of the choice here.
+queries of each kind. Segments are as large as the follower's largest of photos without sentences,
+where --segment says nothing else. What a query negates is left out of the choice here.
 """
 
 from __future__ import annotations
@@ -26,11 +26,12 @@ from benchmarks.index import questions, truth
 from benchmarks.index.bags import Bags, BagSource, Floats, Halves, Real
 from benchmarks.index.growth import GrownCollection, add_places
 from benchmarks.index.truth import TOP, TrueAnswers
+from index.search.shortlist import SummaryQuery, find_promising
+from index.search.threads import Workers
 from index.segments import candidates
-from index.segments.candidates import Structure
 from index.segments.follower import Sizes
-from index.segments.rows import Rows, empty
-from models.scores.half_dots import HalfDots
+from index.segments.rows import Rows, Side, empty
+from index.segments.segment import RevisionSpan, Segment
 from models.text.queries import Query
 
 SHARES = (0.5, 0.75, 1.0, 1.5)  # of the candidates that a search takes
@@ -38,11 +39,10 @@ SHARES = (0.5, 0.75, 1.0, 1.5)  # of the candidates that a search takes
 
 @dataclass(frozen=True, slots=True)
 class ChosenPhotos:
-    """A query's photos, the most promising first, and both steps' milliseconds."""
+    """A query's photos, the most promising first, and the milliseconds of choosing them."""
 
     photos: NDArray[np.int64]
-    by_codes: float
-    by_summaries: float
+    taken: float
 
 
 def prepare(source: BagSource, queries: Sequence[Query], work: Path) -> tuple[Halves, TrueAnswers]:
@@ -87,67 +87,54 @@ def rows_of(summaries: Halves) -> Rows:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class RowsWithCodes:
-    """A segment's rows, from photo `first` on, and their codes."""
-
-    first: int
-    rows: Rows
-    structure: Structure
-
-
-def divide(summaries: Halves) -> list[RowsWithCodes]:
-    """Divide summaries (B, D) into segments, and learn their codes."""
-    parts = []
-    for first in range(0, len(summaries), Sizes().largest):
-        rows = rows_of(summaries[first : first + Sizes().largest])
+def divide(summaries: Halves, largest: int) -> list[Segment]:
+    """Divide summaries (B, D) into segments of at most `largest` rows."""
+    segments = []
+    for first in range(0, len(summaries), largest):
+        rows, none = rows_of(summaries[first : first + largest]), empty(summaries.shape[1])
         structure = candidates.build(rows)
-        if structure is None:
-            raise SystemExit(f"all of {len(rows):,} photos are scored; give more than 2,048")
-        parts.append(RowsWithCodes(first, rows, structure))
-    return parts
+        span = RevisionSpan(first, first + len(rows), first + len(rows), "")
+        sides: dict[Side, Rows] = {"images": rows, "sentences": none}
+        segments.append(Segment(span, sides, {"images": structure} if structure else {}))
+    return segments
 
 
-def choose(parts: Sequence[RowsWithCodes], query: Query, wanted: int) -> ChosenPhotos:
+def choose(segments: Sequence[Segment], query: Query, wanted: int) -> ChosenPhotos:
     """The candidate photos of a search for a query."""
     pairs = zip(query.parts, query.weights, strict=True)
     asked = [weight * part.vectors.numpy().sum(0) for part, weight in pairs if weight > 0]
     summed: Floats = np.sum(asked, axis=0, dtype=np.float32)
+    masks = [segment.sides["images"].live for segment in segments]
+    sizes, alone = [len(mask) for mask in masks], Workers(1)
     begun = time.thread_time()
-    coarse = [part.structure.nearest(summed, wanted, None) for part in parts]
-    promising = zip(parts, candidates.best(coarse, wanted), strict=True)
-    halfway, dots = time.thread_time(), HalfDots(summed[None])
-    fine = [
-        candidates.multiply_summaries(part.rows, listed.rows, dots) for part, listed in promising
-    ]
-    ended = time.thread_time()
-    found = [part.first + listed.rows for part, listed in zip(parts, fine, strict=True)]
-    order = np.argsort(-np.concatenate([listed.products for listed in fine]))
-    return ChosenPhotos(
-        np.concatenate(found)[order], 1000 * (halfway - begun), 1000 * (ended - halfway)
-    )
+    by_summary = SummaryQuery.of("images", summed)
+    found = find_promising(segments, by_summary, wanted, masks, sizes, alone)
+    taken = time.thread_time() - begun
+    rows = zip(segments, found, strict=True)
+    photos = np.concatenate([segment.span.after + listed.rows for segment, listed in rows])
+    order = np.argsort(-np.concatenate([listed.products for listed in found]))
+    return ChosenPhotos(photos[order], 1000 * taken)
 
 
 def report(
-    parts: Sequence[RowsWithCodes], queries: Sequence[Query], best: TrueAnswers, first: int
+    segments: Sequence[Segment], queries: Sequence[Query], best: TrueAnswers, first: int
 ) -> str:
-    """Recall by the number of candidates, and both steps' median processor time."""
+    """Recall by the number of candidates, and the median processor time."""
     pairs = zip(queries[0].parts, queries[0].weights, strict=True)
     words = sum(len(part) for part, weight in pairs if weight > 0)
-    rows = sum(len(part.rows) for part in parts)
+    sizes = [len(segment.sides["images"]) for segment in segments]
+    fine = candidates.are_fine([one.structures.get("images") for one in segments], sizes)
     wider = candidates.WIDER if min(queries[0].weights) < 0 else 1
-    most = candidates.count_candidates(rows, TOP, words)
-    wanted, most = wider * candidates.count_by_codes(rows, most), wider * most
-    choices = [choose(parts, query, wanted) for query in queries]
+    most = candidates.count_candidates(sum(sizes), TOP, words)
+    wanted = wider * candidates.count_by_codes(sum(sizes), most, fine=fine)
+    choices = [choose(segments, query, wanted) for query in queries]
     recalls = []
     for share in SHARES:
-        count = round(share * most)
+        count = round(share * wider * most)
         photos = [choice.photos[:count].tolist() for choice in choices]
         each = [best.recall(number, listed) for number, listed in enumerate(photos, first)]
         recalls.append(f"{count}: {np.mean(each):.4f}")
-    by_codes = np.median([choice.by_codes for choice in choices])
-    by_summaries = np.median([choice.by_summaries for choice in choices])
-    return f"{', '.join(recalls)}; codes {by_codes:.2f} ms, summaries {by_summaries:.2f} ms"
+    return f"{', '.join(recalls)}; {np.median([choice.taken for choice in choices]):.2f} ms"
 
 
 def main() -> None:
@@ -158,6 +145,7 @@ def main() -> None:
     add_places(parser)
     parser.add_argument("--photos", type=int, default=20_000)
     parser.add_argument("--queries", type=int, default=60, help="of each kind")
+    parser.add_argument("--segment", type=int, default=Sizes().largest, help="rows of a segment")
     asked = parser.parse_args()
     source = GrownCollection(Real(asked.real), "images", asked.photos)
     kinds = questions.KINDS["images"]
@@ -165,16 +153,15 @@ def main() -> None:
     asked.work.mkdir(parents=True, exist_ok=True)
     summaries, best = prepare(source, [*chain.from_iterable(queries)], asked.work)
     begun = time.perf_counter()
-    parts = divide(summaries)
+    segments = divide(summaries, asked.segment)
     taken = time.perf_counter() - begun
-    size = (parts[0].structure.index.code_size + 8) * len(summaries)  # with the numbers of rows
     print(
-        f"{len(summaries):,} photos in {len(parts)} segments: codes learned and written in "
-        f"{taken:.1f} s, {size / 1e6:,.0f} MB; summaries {summaries.nbytes / 1e6:,.0f} MB"
+        f"{len(summaries):,} photos in {len(segments)} segments: codes learned and written in "
+        f"{taken:.1f} s; summaries {summaries.nbytes / 1e6:,.0f} MB"
     )
     first = 0
     for kind, kind_queries in zip(kinds, queries, strict=True):
-        print(f"{kind:9} {report(parts, kind_queries, best, first)}", flush=True)
+        print(f"{kind:9} {report(segments, kind_queries, best, first)}", flush=True)
         first += len(kind_queries)
 
 

@@ -31,6 +31,7 @@ from benchmarks.index.bags import Real
 from benchmarks.index.growth import GrownCollection, add_places
 from benchmarks.index.race import TimeLimits, place, store
 from index.segments import candidates
+from index.segments.candidates import Structure
 from training.markdown import line
 from training.report import measurements
 
@@ -140,14 +141,21 @@ def count_bytes(engine: Tessera, source: GrownCollection, kind: str) -> dict[str
         for segment in engine.opened.index.snapshot().segments
         if "images" in segment.structures
     ]
+    fine = candidates.are_fine(structures, [s.index.ntotal for s in structures])
     bag = source.fragments / rows * D  # numbers
     return {
-        "candidates by codes": sum(s.index.ntotal * s.index.code_size for s in structures),
-        "candidates by summaries": 2 * D * candidates.count_by_codes(rows, chosen),
+        "candidates by codes": sum(count_searched(s) * s.index.code_size for s in structures),
+        "candidates by summaries": 2 * D * candidates.count_by_codes(rows, chosen, fine=fine),
         "codes of fragments": chosen * bag,
         "bags read from the database": LOOKED_UP * 2 * bag,
         "exact products": LOOKED_UP * 4 * bag,
     }
+
+
+def count_searched(structure: Structure) -> int:
+    """About the rows in the cells of a search."""
+    rows: int = structure.index.ntotal
+    return rows if structure.cells == 1 else min(rows, candidates.SEARCHED)
 
 
 def measure_http(source: GrownCollection, asked: argparse.Namespace) -> dict[str, Any]:

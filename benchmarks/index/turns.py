@@ -7,8 +7,8 @@ A process of each checkout opens the same store, which this checkout builds if i
 both answer the same queries one after the other. Prints medians of the processor's time and of the
 clock, the median ratio of the other checkout to this one, and how many answers differ. With
 --service, texts whose vectors are remembered are answered as by /search/image, with links, boxes
-and JSON, without HTTP itself. Where both write other files, the other checkout needs stores of its
-own, in --other-work.
+and JSON, without HTTP itself. Where the two write different files, --other-work has the other
+checkout's stores, built there with its own code before.
 """
 
 from __future__ import annotations

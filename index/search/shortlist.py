@@ -163,13 +163,15 @@ def _choose_candidates(
     # Of a sentence, sums tell as much as its words.
     words = candidates.LONG if query.by_sums else _count_words(terms)
     most = candidates.count_candidates(whole, reach, words)
+    structures = [segment.structures.get(request.side) for segment in segments]
+    fine = candidates.are_fine(structures, passing)
     needed = candidates.count_of_shard(candidates.PER_HIT * reach, share)  # items
     together = candidates.rows_per_item(sides) if share < 1 else 1.0
     portion = partial(candidates.count_of_shard, share=share, together=together)  # of rows
     while rows > (count := portion(most)):
-        refined = portion(candidates.count_by_codes(whole, most))
+        refined = portion(candidates.count_by_codes(whole, most, fine=fine))
         wider = candidates.WIDER if negated else 1
-        promising = _shortlist(segments, query, wider * refined, passed, passing, workers)
+        promising = find_promising(segments, query, wider * refined, passed, passing, workers)
         if negated:
             promising = candidates.best(promising, wider * count)
             pairs = zip(sides, promising, strict=True)
@@ -295,7 +297,7 @@ def _pool(
     return PooledQuery(request.side, pooled)
 
 
-def _shortlist(
+def find_promising(
     segments: Sequence[Segment],
     query: SummaryQuery | PooledQuery,
     count: int,

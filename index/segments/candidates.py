@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -19,10 +20,12 @@ from models.scores.kernels import Floats
 PAIR, BITS = 2, 4  # numbers of a summary that one code stands for, and the bits of a code
 SCANNED = 2_048  # rows up to which all are scored without candidates
 TRAINED = 2**12  # rows that the codes are learned from
-SPLIT = 2**16  # rows from which on they lie in cells of like ones
+SPLIT = 2**17  # rows from which on they lie in cells of like ones
 CELL, TRAINED_OF_CELL = 256, 40  # rows of a cell, and those that its centre is learned from
-SEARCHED, SPARE = 128, 4  # see count_cells()
-REFINED, ROOT = 2, 4  # see count_by_codes()
+SEARCHED, SPARE = 160 * CELL, 4  # see Structure.nearest()
+REFINED, COARSE = 3, 0.7  # see count_by_codes()
+REFINED_IN_CELLS, ROOT = 2, 4
+MOSTLY = 7 / 8  # share of rows in cells from which on codes count as fine
 WIDER = 2  # factor of candidates for queries with a negation
 LEAST, PER_HIT, GROWTH, POWER = 64, 8, 4.1, 0.4  # see count_candidates()
 FEW, LONG = 600, 12  # see count_candidates()
@@ -39,20 +42,21 @@ def count_candidates(rows: int, reach: int, words: int) -> int:
     return max(LEAST, PER_HIT * reach, int(GROWTH * math.pow(rows, POWER) + more))
 
 
-def count_by_codes(rows: int, wanted: int) -> int:
+def count_by_codes(rows: int, wanted: int, *, fine: bool) -> int:
     """Choose how many rows to find by codes for `wanted` candidates.
 
-    Codes are coarse, so of more rows more have products like the best.
+    Codes are coarse, so of more rows more have products like the best. Those of rows in cells are
+    finer.
     """
-    return max(REFINED * wanted, int(ROOT * math.sqrt(rows)))
+    if fine:
+        return max(REFINED_IN_CELLS * wanted, int(ROOT * math.sqrt(rows)))
+    return max(REFINED * wanted, int(math.pow(rows, COARSE)))
 
 
-def count_cells(count: int, passing: float) -> int:
-    """Choose how many cells to search for `count` rows, where a share of all rows is passing.
-
-    They have a few times as many that pass. The fewer pass, the more cells hold the best of them.
-    """
-    return math.ceil(max(SEARCHED, SPARE * count / CELL) / max(passing, 1e-9))
+def are_fine(structures: Sequence[Structure | None], sizes: Sequence[int]) -> bool:
+    """Return whether most rows of segments, of some sizes, lie in cells."""
+    pairs = zip(structures, sizes, strict=True)
+    return sum(size for one, size in pairs if one and one.cells > 1) >= MOSTLY * sum(sizes)
 
 
 def count_of_shard(count: int, share: float, together: float = 1.0) -> int:
@@ -81,11 +85,52 @@ def rows_per_item(sides: Sequence[Rows]) -> float:
     return 1 + 2 * before / rows
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Structure:
     """FAISS's codes of one side's summaries; an id is a row number."""
 
     index: Any
+
+    @property
+    def cells(self) -> int:
+        """The number of cells."""
+        return int(self.index.nlist)
+
+    @cached_property
+    def cells_of_rows(self) -> Numbers:
+        """The cell (B,) of each row."""
+        cells, lists = np.zeros(self.index.ntotal, np.int64), self.index.invlists
+        for cell in range(self.cells):
+            if size := lists.list_size(cell):
+                rows = library().rev_swig_ptr(lists.get_ids(cell), size)
+                cells[rows] = cell
+        return cells
+
+    @cached_property
+    def sizes(self) -> Numbers:
+        """The number of rows (C,) of each cell."""
+        return self._count_rows(self.cells_of_rows)
+
+    def _count_rows(self, cells: Numbers) -> Numbers:
+        counts: Numbers = np.bincount(cells, minlength=self.cells)
+        return counts
+
+    def choose_cells(
+        self, query: Floats, count: int, allowed: NDArray[np.bool_] | None
+    ) -> tuple[Numbers, Floats]:
+        """Choose the cells (C,) to search, and their centres' products with (1, D).
+
+        They are the best ones that hold enough rows of the mask `allowed` (B,), however few of
+        these lie near the query.
+        """
+        if self.cells == 1:
+            products, cells = self.index.quantizer.search(query, 1)
+            return cells[0], products[0]
+        products, cells = self.index.quantizer.search(query, self.cells)
+        sizes = self.sizes if allowed is None else self._count_rows(self.cells_of_rows[allowed])
+        held = sizes[cells[0]].cumsum()
+        enough = int(np.searchsorted(held, max(SEARCHED, SPARE * count))) + 1
+        return cells[0, :enough], products[0, :enough]
 
     def nearest(self, query: Floats, count: int, allowed: NDArray[np.bool_] | None) -> Candidates:
         """Find the rows with the highest codes' products with (D,).
@@ -93,19 +138,27 @@ class Structure:
         Only rows of the mask `allowed` (B,), if given.
         """
         faiss, count = library(), min(count, self.index.ntotal)
-        passing = 1.0 if allowed is None else float(allowed.mean())
-        cells = min(count_cells(count, passing), self.index.nlist)
-        parameters = faiss.SearchParametersIVF(nprobe=cells)
+        faiss.omp_set_num_threads(1)  # for this thread: requests run in parallel
+        padded, pointer = _pad(query[None], self.index.d), faiss.swig_ptr
+        cells, centres = self.choose_cells(padded, count, allowed)
+        parameters = faiss.SearchParametersIVF(nprobe=len(cells))
         if allowed is not None:
             # FAISS reads the bits when it searches, so the array must live that long.
             bits = np.packbits(allowed, bitorder="little")
-            selector = faiss.IDSelectorBitmap(bits)
-            parameters.sel = selector
-        faiss.omp_set_num_threads(1)  # for this thread: requests run in parallel
+            parameters.sel = faiss.IDSelectorBitmap(bits)
         products, rows = np.empty(count, np.float32), np.empty(count, np.int64)
-        padded, pointer = _pad(query[None], self.index.d), faiss.swig_ptr
         # Not by FAISS's wrapper, which checks and copies what is right already.
-        self.index.search_c(1, pointer(padded), count, pointer(products), pointer(rows), parameters)
+        self.index.search_preassigned_c(
+            1,
+            pointer(padded),
+            count,
+            pointer(cells),
+            pointer(centres),
+            pointer(products),
+            pointer(rows),
+            False,
+            parameters,
+        )
         nearest = Candidates(rows, products)
         # FAISS pads with -1; and its file is mapped, on a disk that may fail.
         if rows.min() < 0 or rows.max() >= self.index.ntotal:
@@ -179,7 +232,7 @@ def build(rows: Rows) -> Structure | None:
     index: Any = faiss.IndexIVFPQFastScan(
         nearest, dimension, cells, pairs, BITS, faiss.METRIC_INNER_PRODUCT
     )
-    index.by_residual, index.cp.spherical = True, False
+    index.by_residual, index.cp.spherical = cells > 1, False
     index.cp.max_points_per_centroid = math.ceil(sample / cells)
     for learning, iterations in ((index.cp, 6), (index.pq.cp, 10)):
         learning.niter, learning.seed, learning.min_points_per_centroid = iterations, 1, 1

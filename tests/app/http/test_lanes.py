@@ -17,7 +17,7 @@ from app import memory
 from app.engine.engine import Engine
 from app.http import lanes
 from app.http.errors import Unavailable
-from app.http.lanes import Lane
+from app.http.lanes import Lane, LargeWork
 
 
 def test_a_lane_computes_as_many_at_once_as_it_says() -> None:
@@ -54,28 +54,37 @@ def test_what_large_work_leaves_of_memory_goes_back(monkeypatch: pytest.MonkeyPa
 
     asyncio.run(work(Lane("searches", 1, 1, patience=None)))
     assert not given_back
-    asyncio.run(work(Lane("photos", 1, 1, patience=None, large=True)))
+    asyncio.run(work(Lane("photos", 1, 1, patience=None, large=LargeWork())))
     assert len(given_back) == 2
 
 
 def test_what_networks_keep_goes_back_a_while_after_the_last_large_work(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    rested, done = list[None](), Event()
-    monkeypatch.setattr(memory, "rest", lambda: rested.append(None) or done.set())
-    monkeypatch.setattr(lanes, "REST", 0.05)
+    rested, leave = list[None](), Event()
+    monkeypatch.setattr(memory, "rest", lambda: rested.append(None))
+    monkeypatch.setattr(memory, "give_back", lambda: True)
+    monkeypatch.setattr(lanes, "REST", 0.1)
 
-    async def work(lane: Lane) -> None:
-        for _ in range(3):
-            await lane.run(int)
-        assert not rested
-        await asyncio.to_thread(done.wait, 10 if lane.large else 0.2)
-        lane.close()
+    async def work() -> None:
+        large = LargeWork()
+        photos, imports = (Lane(name, 1, 1, None, large=large) for name in ("photos", "imports"))
+        running = asyncio.create_task(imports.run(leave.wait, 60))
+        await photos.run(int)
+        await asyncio.sleep(0.3)
+        assert not rested  # an import goes on
+        leave.set()
+        await running
+        while not rested:
+            await asyncio.sleep(0.01)
+        running = asyncio.create_task(imports.run(int))
+        await asyncio.sleep(0)
+        photos.close()
+        await running  # begun before, as when a service ends
+        await asyncio.sleep(0.3)
+        assert len(rested) == 1
 
-    asyncio.run(work(Lane("searches", 1, 1, patience=None)))
-    assert not rested
-    asyncio.run(work(Lane("photos", 1, 1, patience=None, large=True)))
-    assert len(rested) == 1
+    asyncio.run(asyncio.wait_for(work(), 30))
 
 
 def test_a_full_lane_refuses_and_opens_again() -> None:

@@ -148,7 +148,7 @@ def test_segments_that_hold_most_of_the_best_are_asked_for_all_of_them(
         pass
     assert len(index.snapshot().published) == 6
     monkeypatch.setattr(candidates, "REFINED", 1)
-    monkeypatch.setattr(candidates, "ROOT", 1)
+    monkeypatch.setattr(candidates, "COARSE", 0.1)
     monkeypatch.setattr(candidates, "PER_HIT", 1)
     requests = [Request("images", Query.of(world.text(c)), limit=30) for c in range(CLUSTERS)]
     answers = [index.best(request) for request in requests]
@@ -224,12 +224,12 @@ def test_structures_find_what_a_plain_product_finds(world, score, side, cells, m
     """Many rows in some of their cells."""
     monkeypatch.setattr(candidates, "SPLIT", 300 if cells > 1 else 301)
     monkeypatch.setattr(candidates, "CELL", 300 // cells)
-    monkeypatch.setattr(candidates, "SEARCHED", 6)
+    monkeypatch.setattr(candidates, "SEARCHED", 100)
     make = world.photo if side == "images" else world.text
     bags = [make(number % CLUSTERS).vectors.numpy() for number in range(300)]
     held = rows.of_vectors(bags, range(300), range(300), side, SCORES[score], 8)
     structure = candidates.build(held)
-    assert structure.index.nlist == cells
+    assert structure.cells == cells
     allowed = np.arange(300) % 3 > 0
     hits = 0
     for number in range(CLUSTERS):
@@ -282,17 +282,61 @@ def test_more_is_wanted_of_more_rows_for_more_hits_and_for_fewer_words(monkeypat
     assert np.diff(few).tolist() == [250, 300]
 
 
-def test_codes_find_twice_what_is_wanted_and_more_of_many_rows():
-    assert candidates.count_by_codes(10_000, 300) == 600
-    assert candidates.count_by_codes(10**6, 1_000) == 4_000
+def test_codes_find_more_than_is_wanted_and_more_where_they_are_coarse(world):
+    assert candidates.count_by_codes(10_000, 300, fine=True) == 600
+    assert candidates.count_by_codes(10**6, 1_000, fine=True) == 4_000
+    assert candidates.count_by_codes(3_000, 200, fine=False) == 600
+    assert candidates.count_by_codes(10**6, 1_000, fine=False) == int(10**4.2)
 
 
-def test_more_cells_are_searched_for_more_rows_and_where_fewer_pass():
-    most = candidates.SEARCHED * candidates.CELL // candidates.SPARE
-    assert candidates.count_cells(10, 1.0) == candidates.count_cells(most, 1.0)
-    assert candidates.count_cells(2 * most, 1.0) == 2 * candidates.SEARCHED
-    assert candidates.count_cells(10, 0.25) == 4 * candidates.SEARCHED
-    assert candidates.count_cells(10, 0.0) > 10**6
+def test_codes_are_fine_where_most_rows_lie_in_cells(world, in_cells):
+    held = in_cells([world.photo(number % CLUSTERS) for number in range(300)])
+    structures = [candidates.build(held), candidates.build(held.until(60)), None]
+    assert [one and one.cells for one in structures] == [30, 1, None]
+    assert candidates.are_fine(structures, [300, 30, 10])
+    assert not candidates.are_fine(structures, [300, 60, 10])
+
+
+@pytest.fixture
+def in_cells(monkeypatch):
+    """Rows of photos in cells of ten; a search looks into six."""
+    monkeypatch.setattr(candidates, "SPLIT", 100)
+    monkeypatch.setattr(candidates, "CELL", 10)
+    monkeypatch.setattr(candidates, "SEARCHED", 60)
+    monkeypatch.setattr(candidates, "SPARE", 1)
+
+    def make(bags):
+        vectors, numbers = [bag.vectors.numpy() for bag in bags], range(len(bags))
+        return rows.of_vectors(vectors, numbers, numbers, "images", SCORES["sum_of_max"], 8)
+
+    return make
+
+
+def test_cells_hold_as_many_rows_that_pass_however_far_from_the_query(world, in_cells):
+    clusters = np.arange(300) % CLUSTERS
+    held = in_cells([world.photo(cluster) for cluster in clusters])
+    structure = candidates.build(held)
+    for cluster in range(CLUSTERS):
+        query = world.centres[cluster].numpy()
+        far = np.argsort(world.centres.numpy() @ query)[:3]
+        allowed = np.isin(clusters, far)  # none of those whose cells are the nearest
+        found = structure.nearest(query, 30, allowed)
+        products = held.summaries.astype(np.float32) @ query
+        truth = np.argsort(-np.where(allowed, products, -np.inf))[:10]
+        assert len(found.rows) == 30
+        assert len({*truth.tolist()} & {*found.rows.tolist()}) >= 8
+        (cells, _) = structure.choose_cells(query[None], 1, None)
+        assert 1 <= len(cells) < structure.cells / 2  # of all rows, few are looked at
+
+
+def test_rows_all_alike_are_found_though_most_cells_are_empty(world, in_cells):
+    held = in_cells([world.photo(0)] * 200)
+    query = world.centres[0].numpy()
+    for alike in (held, held.until(59)):
+        for allowed in (None, np.arange(len(alike)) < 50):
+            found = candidates.build(alike).nearest(query, 20, allowed)
+            assert len({*found.rows.tolist()}) == 20
+            assert allowed is None or allowed[found.rows].all()
 
 
 def test_portions_of_shards_hold_the_best_of_all():
