@@ -103,7 +103,8 @@ class Structure:
         for cell in range(self.cells):
             if size := lists.list_size(cell):
                 rows = library().rev_swig_ptr(lists.get_ids(cell), size)
-                cells[rows] = cell
+                # Numbers of a mapped file, as in nearest().
+                cells[rows[(rows >= 0) & (rows < len(cells))]] = cell
         return cells
 
     @cached_property

@@ -77,10 +77,23 @@ def test_what_networks_keep_goes_back_a_while_after_the_last_large_work(
         await running
         while not rested:
             await asyncio.sleep(0.01)
+        await photos.run(int)
+        leave.clear()
+        running = asyncio.create_task(imports.run(leave.wait, 60))
+        await asyncio.sleep(0.3)
+        assert len(rested) == 1  # the next work began in time
+        leave.set()
+        await running
         running = asyncio.create_task(imports.run(int))
         await asyncio.sleep(0)
         photos.close()
         await running  # begun before, as when a service ends
+        await asyncio.sleep(0.3)
+        assert len(rested) == 1
+        large = LargeWork()
+        last = Lane("photos", 1, 1, None, large=large)
+        await last.run(int)
+        last.close()
         await asyncio.sleep(0.3)
         assert len(rested) == 1
 

@@ -329,6 +329,34 @@ def test_cells_hold_as_many_rows_that_pass_however_far_from_the_query(world, in_
         assert 1 <= len(cells) < structure.cells / 2  # of all rows, few are looked at
 
 
+def test_many_rows_are_found_in_as_many_cells_as_hold_them(world, in_cells, monkeypatch):
+    monkeypatch.setattr(candidates, "SEARCHED", 10)
+    structure = candidates.build(in_cells([world.photo(n % CLUSTERS) for n in range(300)]))
+    query, allowed = world.centres[0].numpy(), np.arange(300) % 2 == 0
+    for count, passing, expected in ((200, None, 200), (100, allowed, 100), (300, allowed, 150)):
+        assert len({*structure.nearest(query, count, passing).rows.tolist()}) == expected
+
+
+def test_a_damaged_number_of_a_row_costs_that_row_alone(world, in_cells, tmp_path):
+    held = in_cells([world.photo(n % CLUSTERS) for n in range(300)])
+    path = tmp_path / "images.faiss"
+    built = candidates.build(held)
+    candidates.write(built, path)
+    whole, lists = path.read_bytes(), built.index.invlists
+    cell = max(range(30), key=lists.list_size)
+    size = lists.list_size(cell)
+    ids = candidates.library().rev_swig_ptr(lists.get_ids(cell), size).tobytes()
+    assert whole.count(ids) == 1
+    damaged = np.frombuffer(ids, np.int64).copy()
+    damaged[0] = 10**9
+    path.write_bytes(whole.replace(ids, damaged.tobytes()))
+    structure = candidates.read(path, 300)
+    for allowed in (None, np.ones(300, np.bool_)):
+        found = structure.nearest(world.centres[0].numpy(), 300, allowed).rows
+        assert {*found.tolist()} >= {*range(300)} - {int(np.frombuffer(ids, np.int64)[0])}
+        assert found.max() < 300
+
+
 def test_rows_all_alike_are_found_though_most_cells_are_empty(world, in_cells):
     held = in_cells([world.photo(0)] * 200)
     query = world.centres[0].numpy()
