@@ -6,13 +6,14 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack, asynccontextmanager, contextmanager, nullcontext
+from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
 from contextvars import copy_context
 from dataclasses import dataclass
 from functools import partial
 from ipaddress import IPv6Address, ip_address
+from threading import Thread
 from time import perf_counter
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from app import memory, priority
 from app.http.errors import TooManyRequests, Unavailable
@@ -92,18 +93,22 @@ class LargeWork:
         self._running, self._closed = 0, False
         self._rest: asyncio.TimerHandle | None = None
 
-    @contextmanager
-    def begun(self) -> Iterator[None]:
-        """Count work, and give memory back a while after the last."""
+    def count(self, future: Future[Any]) -> None:
+        """Count work until its thread is done, whoever still waits for it."""
+        loop = asyncio.get_running_loop()
         self._running += 1
         self._cancel()
-        try:
-            yield
-        finally:
-            self._running -= 1
-            if not self._running and not self._closed:
-                loop = asyncio.get_running_loop()
-                self._rest = loop.call_later(REST, loop.run_in_executor, None, memory.rest)
+
+        def end(_: Future[Any]) -> None:
+            with suppress(RuntimeError):  # the loop is closed
+                loop.call_soon_threadsafe(self._end, loop)
+
+        future.add_done_callback(end)
+
+    def _end(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._running -= 1
+        if not self._running and not self._closed:
+            self._rest = loop.call_later(REST, Thread(target=memory.rest).start)
 
     def close(self) -> None:
         """Give nothing back any more."""
@@ -179,13 +184,12 @@ class Lane:
 
         It is skipped if the task is cancelled before it begins.
         """
-        with self.large.begun() if self.large else nullcontext():
-            return await self._run(partial(work, *args, **options))
-
-    async def _run(self, task: Callable[[], Result]) -> Result:
+        task = partial(work, *args, **options)
         call = partial(copy_context().run, self._compute, task, perf_counter())
         self.gauges.waiting.inc()
         future: Future[Result] = self._threads.submit(call)
+        if self.large:
+            self.large.count(future)
         turn = asyncio.wrap_future(future)
         try:
             await asyncio.wait({turn}, timeout=self.patience)

@@ -99,8 +99,8 @@ def divide(summaries: Halves, largest: int) -> list[Segment]:
     return segments
 
 
-def choose(segments: Sequence[Segment], query: Query, wanted: int) -> ChosenPhotos:
-    """The candidate photos of a search for a query."""
+def choose(segments: Sequence[Segment], query: Query, by_codes: int) -> ChosenPhotos:
+    """The candidate photos of a search, of as many rows by codes."""
     pairs = zip(query.parts, query.weights, strict=True)
     asked = [weight * part.vectors.numpy().sum(0) for part, weight in pairs if weight > 0]
     summed: Floats = np.sum(asked, axis=0, dtype=np.float32)
@@ -108,11 +108,11 @@ def choose(segments: Sequence[Segment], query: Query, wanted: int) -> ChosenPhot
     sizes, alone = [len(mask) for mask in masks], Workers(1)
     begun = time.thread_time()
     by_summary = SummaryQuery.of("images", summed)
-    found = find_promising(segments, by_summary, wanted, masks, sizes, alone)
+    promising = find_promising(segments, by_summary, by_codes, masks, sizes, alone)
     taken = time.thread_time() - begun
-    rows = zip(segments, found, strict=True)
+    rows = zip(segments, promising, strict=True)
     photos = np.concatenate([segment.span.after + listed.rows for segment, listed in rows])
-    order = np.argsort(-np.concatenate([listed.products for listed in found]))
+    order = np.argsort(-np.concatenate([listed.products for listed in promising]))
     return ChosenPhotos(photos[order], 1000 * taken)
 
 
@@ -123,11 +123,11 @@ def report(
     pairs = zip(queries[0].parts, queries[0].weights, strict=True)
     words = sum(len(part) for part, weight in pairs if weight > 0)
     sizes = [len(segment.sides["images"]) for segment in segments]
-    fine = candidates.are_fine([one.structures.get("images") for one in segments], sizes)
+    fine = candidates.are_fine([segment.structures.get("images") for segment in segments], sizes)
     wider = candidates.WIDER if min(queries[0].weights) < 0 else 1
     most = candidates.count_candidates(sum(sizes), TOP, words)
-    wanted = wider * candidates.count_by_codes(sum(sizes), most, fine=fine)
-    choices = [choose(segments, query, wanted) for query in queries]
+    by_codes = wider * candidates.count_by_codes(sum(sizes), most, fine=fine)
+    choices = [choose(segments, query, by_codes) for query in queries]
     recalls = []
     for share in SHARES:
         count = round(share * wider * most)

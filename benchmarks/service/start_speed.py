@@ -20,9 +20,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
+
+import httpx
+
+from app.demos import PHOTOS
+from app.http import lanes
 
 TESSERA = (sys.executable, "-m", "tessera")
 TICKS = os.sysconf("SC_CLK_TCK")
+PHOTO = PHOTOS.folder / "panda.jpg"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +40,8 @@ class StartCost:
     wall_seconds: float
     resident: float = 0.0
     after_a_search: float = 0.0
+    after_a_photo: float = 0.0
+    at_rest: float = 0.0
 
 
 def command(*arguments: str) -> StartCost:
@@ -46,7 +55,7 @@ def command(*arguments: str) -> StartCost:
 
 
 def service(data: Path) -> StartCost:
-    """The start of a service, and its memory after one search."""
+    """The start of a service, its memory after searches and at rest."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -59,8 +68,12 @@ def service(data: Path) -> StartCost:
         wall, used, resident = time.perf_counter() - began, processor(child.pid), memory(child.pid)
         while not has_sample(address):
             time.sleep(0.1)
-        search(address)
-        return StartCost(used, wall, resident, memory(child.pid))
+        search(address, json={"text": "a cat"})
+        searched = memory(child.pid)
+        search(address, files={"image": PHOTO.read_bytes()})
+        looked = memory(child.pid)
+        time.sleep(lanes.REST + 1)
+        return StartCost(used, wall, resident, searched, looked, memory(child.pid))
 
 
 @contextmanager
@@ -93,15 +106,10 @@ def has_sample(address: str) -> bool:
     return bool(index["items"] > 0 and index["coming"] == index["behind"] == 0)
 
 
-def search(address: str) -> None:
-    """One search by a text."""
-    request = urllib.request.Request(  # noqa: S310 - our own address
-        f"{address}/search/image",
-        json.dumps({"text": "a cat"}).encode(),
-        {"Content-Type": "application/json"},
-    )
-    with urllib.request.urlopen(request) as answer:  # noqa: S310
-        assert json.load(answer)["hits"]
+def search(address: str, **query: Any) -> None:
+    """One search by a text or a photo."""
+    answer = httpx.post(f"{address}/search/image", timeout=60, **query).raise_for_status()
+    assert answer.json()["hits"]
 
 
 def processor(pid: int) -> float:

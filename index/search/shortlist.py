@@ -308,7 +308,7 @@ def find_promising(
     """Find the most promising rows by codes, with their summaries' products."""
     alone = sum(len(mask) for mask in passed) < SHARED
     rows = sum(passing)
-    asked = [min(count, math.ceil(ASKED * count * of_one / rows)) for of_one in passing]
+    asked = [min(count, math.ceil(ASKED * count * share / rows)) for share in passing]
 
     def by_codes(number: int) -> Candidates:
         return query.nearest(segments[number], asked[number], passed[number], passing[number])
@@ -319,7 +319,7 @@ def find_promising(
     numbers = range(len(segments))
     coarse = workers.map(by_codes, numbers, alone=alone)
     best = candidates.best(coarse, count)
-    # What is among the best to its last row may have more of them.
+    # A segment whose rows are all among the best may have more of them.
     more = [n for n in numbers if len(best[n].rows) == asked[n] < min(count, passing[n])]
     if more:
         asked = [count] * len(segments)

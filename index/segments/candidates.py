@@ -22,10 +22,10 @@ SCANNED = 2_048  # rows up to which all are scored without candidates
 TRAINED = 2**12  # rows that the codes are learned from
 SPLIT = 2**17  # rows from which on they lie in cells of like ones
 CELL, TRAINED_OF_CELL = 256, 40  # rows of a cell, and those that its centre is learned from
-SEARCHED, SPARE = 160 * CELL, 4  # see Structure.nearest()
+SEARCHED, SPARE = 160 * CELL, 4  # see Structure.choose_cells()
 REFINED, COARSE = 3, 0.7  # see count_by_codes()
 REFINED_IN_CELLS, ROOT = 2, 4
-MOSTLY = 7 / 8  # share of rows in cells from which on codes count as fine
+FINE = 7 / 8  # share of rows in cells from which on codes count as fine
 WIDER = 2  # factor of candidates for queries with a negation
 LEAST, PER_HIT, GROWTH, POWER = 64, 8, 4.1, 0.4  # see count_candidates()
 FEW, LONG = 600, 12  # see count_candidates()
@@ -56,7 +56,8 @@ def count_by_codes(rows: int, wanted: int, *, fine: bool) -> int:
 def are_fine(structures: Sequence[Structure | None], sizes: Sequence[int]) -> bool:
     """Return whether most rows of segments, of some sizes, lie in cells."""
     pairs = zip(structures, sizes, strict=True)
-    return sum(size for one, size in pairs if one and one.cells > 1) >= MOSTLY * sum(sizes)
+    in_cells = sum(size for structure, size in pairs if structure and structure.cells > 1)
+    return in_cells >= FINE * sum(sizes)
 
 
 def count_of_shard(count: int, share: float, together: float = 1.0) -> int:
@@ -97,9 +98,9 @@ class Structure:
         return int(self.index.nlist)
 
     @cached_property
-    def cells_of_rows(self) -> Numbers:
+    def cells_of_rows(self) -> NDArray[np.int32]:
         """The cell (B,) of each row."""
-        cells, lists = np.zeros(self.index.ntotal, np.int64), self.index.invlists
+        cells, lists = np.zeros(self.index.ntotal, np.int32), self.index.invlists
         for cell in range(self.cells):
             if size := lists.list_size(cell):
                 rows = library().rev_swig_ptr(lists.get_ids(cell), size)
@@ -112,7 +113,7 @@ class Structure:
         """The number of rows (C,) of each cell."""
         return self._count_rows(self.cells_of_rows)
 
-    def _count_rows(self, cells: Numbers) -> Numbers:
+    def _count_rows(self, cells: NDArray[np.int32]) -> Numbers:
         counts: Numbers = np.bincount(cells, minlength=self.cells)
         return counts
 
@@ -124,10 +125,9 @@ class Structure:
         They are the best ones that hold enough rows of the mask `allowed` (B,), however few of
         these lie near the query.
         """
-        if self.cells == 1:
-            products, cells = self.index.quantizer.search(query, 1)
-            return cells[0], products[0]
         products, cells = self.index.quantizer.search(query, self.cells)
+        if self.cells == 1:
+            return cells[0], products[0]
         sizes = self.sizes if allowed is None else self._count_rows(self.cells_of_rows[allowed])
         held = sizes[cells[0]].cumsum()
         enough = int(np.searchsorted(held, max(SEARCHED, SPARE * count))) + 1

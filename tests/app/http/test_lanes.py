@@ -77,6 +77,13 @@ def test_what_networks_keep_goes_back_a_while_after_the_last_large_work(
         await running
         while not rested:
             await asyncio.sleep(0.01)
+        leave.clear()
+        running = asyncio.create_task(imports.run(leave.wait, 60))
+        await asyncio.sleep(0.05)
+        running.cancel()
+        await asyncio.sleep(0.3)
+        assert len(rested) == 1  # its thread works on
+        leave.set()
         await photos.run(int)
         leave.clear()
         running = asyncio.create_task(imports.run(leave.wait, 60))
