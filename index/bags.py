@@ -9,7 +9,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
-from itertools import accumulate, pairwise
+from itertools import accumulate, pairwise, starmap
 from typing import Any
 
 import numpy as np
@@ -111,9 +111,9 @@ def unpack_bag(vectors: NDArray[np.float32], details: bytes, position: int) -> F
     copied = torch.from_numpy(vectors.astype(np.float32))  # (F, D), its own memory
     if position <= IMAGE:
         edges = np.frombuffer(places, "<f4").reshape(-1, 4).tolist()
-        return FragmentBag(copied, tuple(Box(*box) for box in edges), _read_labels(labels))
+        return FragmentBag(copied, tuple(starmap(Box, edges)), _read_labels(labels))
     ends = np.frombuffer(places, "<i4").reshape(-1, 2).tolist()
-    return FragmentBag(copied, tuple(Span(*span) for span in ends), _read_labels(labels))
+    return FragmentBag(copied, tuple(starmap(Span, ends)), _read_labels(labels))
 
 
 @lru_cache(maxsize=64)  # regions of most photos have the same

@@ -17,8 +17,12 @@ def steps(vectors: Floats) -> Floats:
 
     The largest code of each is 127.
     """
-    most = np.maximum(np.abs(vectors).max(axis=1), np.float32(1e-20))
-    scales: Floats = (most / np.float32(127)).astype(np.float32)
+    return steps_of(np.abs(vectors))
+
+
+def steps_of(sizes: Floats) -> Floats:
+    """Compute steps of vectors whose numbers have sizes (T, D)."""
+    scales: Floats = np.maximum(sizes.max(axis=1), np.float32(1e-20)) / np.float32(127)
     return scales
 
 

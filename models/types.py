@@ -7,15 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
 
-@dataclass(frozen=True, slots=True)
-class Box:
+class Box(NamedTuple):  # no dataclass, as spans and links: every answer makes hundreds
     """A part of an image, in fractions: 0 ≤ left < right ≤ 1."""
 
     left: float
@@ -57,8 +56,7 @@ WHOLE_PHOTO = "whole photo"
 WHOLE_SENTENCE = "whole sentence"
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(NamedTuple):
     """A part of a text, in characters: text[start:end]."""
 
     start: int
@@ -165,8 +163,7 @@ def plan_passes(lengths: Sequence[int], most: int, squared: int) -> Iterator[lis
         yield batch
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(NamedTuple):
     """Sentence fragment `fragment` is supported by image fragment `region`.
 
     `similarity` is the link's part of the score: the links of a pair add up to it. `whole` is the

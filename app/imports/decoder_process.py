@@ -8,7 +8,6 @@ import resource
 import signal
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import astuple
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -66,7 +65,7 @@ def _read_words(
         for pixels in enlarge(file, limits, content):
             signal.setitimer(signal.ITIMER_PROF, seconds)
             words = visible_words.read_words(pixels)
-            yield {"words": [(word.text, astuple(word.box), word.line) for word in words]}
+            yield {"words": [(word.text, word.box, word.line) for word in words]}
     except Exception as wrong:  # noqa: BLE001 - a library's fault is no reason to lose the photo
         yield {"fault": f"{type(wrong).__name__}: {wrong}"}
 

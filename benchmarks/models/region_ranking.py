@@ -15,7 +15,6 @@ from __future__ import annotations
 import argparse
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple
 from pathlib import Path
 
 import torch
@@ -95,7 +94,7 @@ def rank(
         whole = image.vectors[0] @ g
         scores = whole + weight * (image.vectors[1:] @ g - whole)
         best = int(scores.argmax())
-        box = torch.tensor([astuple(image.places[1 + best])])
+        box = torch.tensor([image.places[1 + best]])
         boxes = true.get(text.split()[-1])
         hit = boxes is not None and bool((box_iou(box, boxes) >= IOU).any())
         scored.append((float(scores[best]), hit))

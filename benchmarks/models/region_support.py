@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -94,7 +94,7 @@ def words(phrases: Sequence[str]) -> set[str]:
 
 def corners(boxes: Sequence[Box]) -> torch.Tensor:
     """Boxes as (B, 4)."""
-    return torch.tensor([astuple(box) for box in boxes])
+    return torch.tensor(list(boxes))
 
 
 def table(by_way: Mapping[str, Sequence[tuple[float, bool]]], weak_below: float) -> None:

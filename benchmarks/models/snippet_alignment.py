@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import astuple
 from itertools import chain
 from pathlib import Path
 from typing import Annotated
@@ -90,14 +89,14 @@ def of_photo(
     """A photo's snippets, their truth if known, and those of true boxes."""
     phrases = {sentence.text: sentence.phrases for sentence in grounded}
     known = group_phrases(grounded)
-    overlap = box_iou(proposed, torch.tensor([astuple(box) for box in known]).view(-1, 4))  # (R, B)
+    overlap = box_iou(proposed, torch.tensor(list(known)).view(-1, 4))  # (R, B)
     texts, right, described = [], [], []
     for text, bag in zip(example.sentences, bags, strict=True):
         for snippet in snippets.align(bag, beta):
             texts.append(snippet.span.of(text))
             for phrase in phrases.get(text, ()):
                 if inside(phrase.span, snippet.span):
-                    true = torch.tensor([astuple(enclose(phrase.boxes))])
+                    true = torch.tensor([enclose(phrase.boxes)])
                     right.append(bool(box_iou(proposed[snippet.region][None], true) >= IOU))
             if len(known) and overlap[snippet.region].max() >= IOU:
                 best = int(overlap[snippet.region].argmax())

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-from sqlalchemy import BindParameter, Connection, Row, Select, bindparam, select
+from sqlalchemy import Connection, Row, Select, bindparam, select
 
 from index.bags import IMAGE, position_of, unpack_bag, unpack_vectors
 from index.catalog.pictures import PictureLost, Pictures
 from index.catalog.revisions import key_if_live, state_of
 from index.database.checksums import LOG, ItemDamaged, is_sound_bag, is_sound_item
+from index.database.driver_query import DriverQuery
+from index.database.errors import translate_errors
 from index.database.tables import bags, items, pictures
 from index.items import Collection, Entry, Item, PhotoInfo, Picture, check_id
 from index.metadata import read_metadata
@@ -19,22 +21,40 @@ from models.types import FragmentBag
 CHUNK = 500  # ids or revisions in one statement
 Values = dict[str, Any]
 
-# Made once, as every search runs them.
-_ITEMS = select(items).where(
-    items.c.collection == key_if_live(bindparam("collection", type_=items.c.collection.type)),
-    items.c.id.in_(bindparam("ids", expanding=True)),
+
+class ItemRow(NamedTuple):
+    """A row of an item, read by the driver."""
+
+    collection: int
+    revision: int
+    id: str
+    bucket: int
+    metadata: str
+    source: str | None
+    stamp: str | None
+    checksums: bytes | None
+
+
+# Every search runs these, so the driver does.
+_ITEMS = DriverQuery(
+    select(*(items.c[name] for name in ItemRow._fields)).where(
+        items.c.collection == key_if_live(bindparam("collection", type_=items.c.collection.type))
+    ),
+    among=items.c.id,
 )
-_REVISIONS: BindParameter[Sequence[int]] = bindparam("revisions", expanding=True)
-_PICTURES = (
-    select(*(column for column in pictures.c if column is not pictures.c.collection))
-    .where(pictures.c.collection == bindparam("collection"), pictures.c.revision.in_(_REVISIONS))
-    .order_by(pictures.c.position.desc())
+_SHOWN = [column for column in pictures.c if column is not pictures.c.collection]
+_PICTURES = DriverQuery(
+    select(*_SHOWN)
+    .where(pictures.c.collection == bindparam("collection"))
+    .order_by(pictures.c.position.desc()),
+    among=pictures.c.revision,
 )
-_TEXTS = (
+_TEXTS = DriverQuery(
     select(bags.c.revision, bags.c.text)
-    .where(bags.c.collection == bindparam("collection"), bags.c.revision.in_(_REVISIONS))
+    .where(bags.c.collection == bindparam("collection"))
     .where(bags.c.position > IMAGE)
-    .order_by(bags.c.revision, bags.c.position)
+    .order_by(bags.c.revision, bags.c.position),
+    among=bags.c.revision,
 )
 
 
@@ -48,11 +68,10 @@ def picture_rows(
 ) -> dict[int, list[Values]]:
     """Read the rows of items' pictures by revision, in photo order."""
     by_revision: dict[int, list[Values]] = {revision: [] for revision in revisions}
-    for part in chunks(revisions):
-        chosen = {"collection": collection, "revisions": part}
-        for row in connection.execute(_PICTURES, chosen).mappings():
-            values = dict(row)
-            by_revision[values.pop("revision")].append(values)
+    names = [column.name for column in _SHOWN]
+    for row in _fetch(_PICTURES, connection, collection, revisions):
+        values = dict(zip(names, row, strict=True))
+        by_revision[values.pop("revision")].append(values)
     return by_revision
 
 
@@ -61,9 +80,19 @@ def select_items(collection: int) -> Select[Any]:
     return select(items).where(items.c.collection == key_if_live(collection))
 
 
-def rows_of(connection: Connection, collection: int, ids: Sequence[str]) -> Sequence[Row[Any]]:
+def rows_of(connection: Connection, collection: int, ids: Sequence[str]) -> list[ItemRow]:
     """Read the rows of existing items by id."""
-    return connection.execute(_ITEMS, {"collection": collection, "ids": ids}).all()
+    return [ItemRow(*row) for row in _fetch(_ITEMS, connection, collection, ids)]
+
+
+def _fetch(
+    query: DriverQuery, connection: Connection, collection: int, values: Sequence[object]
+) -> Iterator[Any]:
+    """Fetch a collection's rows with some values, part after part."""
+    driver, dialect = connection.connection, connection.dialect
+    with translate_errors():
+        for part in chunks(values):
+            yield from query.fetch(driver, dialect, part, collection=collection)
 
 
 def row_of(connection: Connection, collection: Collection, item: str) -> Row[Any]:
@@ -85,7 +114,7 @@ def error_of_unknown(collection: Collection, item: str) -> LookupError:
 def read_items(
     connection: Connection,
     collection: int,
-    rows: Sequence[Row[Any]],
+    rows: Sequence[Row[Any] | ItemRow],
     damaged: set[str] | None = None,
 ) -> list[Item]:
     """Read items of rows, with their sentences and photos.
@@ -112,15 +141,13 @@ def _read_texts(
 ) -> dict[int, list[str]]:
     """Read the sentences of items by revision."""
     texts: dict[int, list[str]] = {revision: [] for revision in revisions}
-    for part in chunks(list(texts)):
-        chosen = {"collection": collection, "revisions": part}
-        for revision, text in connection.execute(_TEXTS, chosen):
-            texts[revision].append(text)
+    for revision, text in _fetch(_TEXTS, connection, collection, list(texts)):
+        texts[revision].append(text)
     return texts
 
 
-def _make_item(row: Row[Any], pictures: Sequence[Values], texts: Sequence[str]) -> Item:
-    if not is_sound_item(row._mapping, pictures, texts):
+def _make_item(row: Row[Any] | ItemRow, pictures: Sequence[Values], texts: Sequence[str]) -> Item:
+    if not is_sound_item(row._asdict(), pictures, texts):
         raise ItemDamaged(row.id)
     try:
         metadata, notes = read_metadata(row.metadata)

@@ -9,12 +9,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Row
+from sqlalchemy import Connection
 
 from index.catalog.catalog import Catalog
 from index.catalog.names import check_standing
 from index.catalog.pictures import name_of
-from index.catalog.read_rows import chunks, rows_of
+from index.catalog.read_rows import ItemRow, rows_of
 from index.catalog.revisions import advance, hold
 from index.catalog.write_rows import Record, record_change, write
 from index.items import Collection, Item, Picture, check_size
@@ -64,18 +64,16 @@ def restate(
 
 def _read_rows(
     connection: Connection, collection: Collection, changes: Sequence[Restatement]
-) -> dict[str, Row[Any]]:
+) -> dict[str, ItemRow]:
     """Read the rows of items by id."""
     ids = [change.item.id for change in changes]
-    return {
-        row.id: row for part in chunks(ids) for row in rows_of(connection, collection.key, part)
-    }
+    return {row.id: row for row in rows_of(connection, collection.key, ids)}
 
 
 def _make_record(
     connection: Connection,
     collection: Collection,
-    rows: Mapping[str, Row[Any]],
+    rows: Mapping[str, ItemRow],
     change: Restatement,
 ) -> Record | None:
     """Make the rows of a changed item; None unless as read."""

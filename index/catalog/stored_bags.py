@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,8 +37,7 @@ class StoredBags:
     offsets: NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True)
-class StoredBag:
+class StoredBag(NamedTuple):  # no dataclass: every search makes some
     """A stored bag: vectors (F, D), and the rest in bytes."""
 
     item: str

@@ -32,7 +32,7 @@ from index.bags import (
 )
 from index.catalog.facets import facets_of
 from index.catalog.pictures import name_of
-from index.catalog.read_rows import Values, chunks, picture_rows
+from index.catalog.read_rows import ItemRow, Values, chunks, picture_rows
 from index.database import deleted_photos
 from index.database.checksums import ItemDamaged, checksums_of
 from index.database.deleted_photos import DeletedPhoto
@@ -86,7 +86,7 @@ def record(entry: Entry, pictures: list[Values] | None = None) -> Record:
 def record_change(
     connection: Connection,
     collection: int,
-    row: Row[Any],
+    row: Row[Any] | ItemRow,
     metadata: Mapping[str, Any],
     photos: Sequence[int | NewPhoto] | None = None,
     sentence: NewSentence | None = None,
@@ -101,7 +101,7 @@ def record_change(
     condition = (bags.c.collection == collection) & (bags.c.revision == row.revision)
     stored = [dict(bag._mapping) for bag in connection.execute(select(*columns).where(condition))]
     shown = picture_rows(connection, collection, [row.revision])[row.revision]
-    if row.checksums not in (None, checksums_of(row._mapping, shown, stored)):
+    if row.checksums not in (None, checksums_of(row._asdict(), shown, stored)):
         raise ItemDamaged(row.id)  # or new checksums would vouch for the damage
     if photos is not None:
         images = sorted((bag for bag in stored if bag["position"] <= IMAGE), key=_by_photo)
@@ -135,7 +135,7 @@ def _copy_photo(
 
 
 def _record(
-    of: Entry | Row[Any],
+    of: Entry | Row[Any] | ItemRow,
     metadata: Mapping[str, Any],
     stored: list[Values],
     pictures: list[Values],

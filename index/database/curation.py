@@ -41,8 +41,7 @@ def read(reader: Engine, collection: Collection, kind: Kind) -> list[Any]:
 
 def read_version(reader: Engine, collection: Collection) -> str | None:
     """Read the version of a collection's curation; None for nothing."""
-    with reader.begin() as connection:
-        return setting_rows.read(connection, _prefix(collection.name) + "version")
+    return setting_rows.read_by_driver(reader, _prefix(collection.name) + "version")
 
 
 def copy(connection: Connection, name: str, new: str) -> None:

@@ -6,29 +6,50 @@ driver's errors.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Dialect, Select
+from sqlalchemy import ColumnElement, Dialect, Select, bindparam
 from sqlalchemy.pool import PoolProxiedConnection
 from sqlalchemy.sql.compiler import SQLCompiler
 
 
 class DriverQuery:
-    """A query with named parameters, compiled once for each kind of database."""
+    """A query with named parameters, compiled once for each kind of database.
 
-    def __init__(self, statement: Select[Any]) -> None:
-        """`statement` has a bindparam for each parameter."""
-        self._compile = lru_cache(maxsize=8)(lambda dialect: statement.compile(dialect=dialect))
+    Of a column with values to choose from, once for each number of these, too.
+    """
+
+    def __init__(self, statement: Select[Any], among: ColumnElement[Any] | None = None) -> None:
+        """`statement` has a bindparam for each parameter; `among` is the column of `values`."""
+        self._statement, self._among = statement, among
+        self._compile = lru_cache(maxsize=64)(self._compile_for)
+
+    def _compile_for(self, dialect: Dialect, count: int) -> tuple[SQLCompiler, dict[str, Any]]:
+        """Compile the statement for a number of values; also its constants by name."""
+        statement = self._statement
+        if self._among is not None:
+            kind = self._among.type
+            chosen = [bindparam(f"value_{number}", type_=kind) for number in range(count)]
+            statement = statement.where(self._among.in_(chosen))
+        compiled = statement.compile(dialect=dialect)
+        assert isinstance(compiled, SQLCompiler)
+        return compiled, dict(compiled.params)
 
     def fetch(
-        self, connection: PoolProxiedConnection, dialect: Dialect, **parameters: object
+        self,
+        connection: PoolProxiedConnection,
+        dialect: Dialect,
+        values: Sequence[object] = (),
+        **parameters: object,
     ) -> list[Any]:
-        """Fetch all rows, as tuples."""
-        compiled = self._compile(dialect)
-        assert isinstance(compiled, SQLCompiler)
+        """Fetch all rows, as tuples; of a column to choose from, those with one of the values."""
+        compiled, constants = self._compile(dialect, len(values))
+        listed = {f"value_{number}": value for number, value in enumerate(values)}
+        named = {**constants, **parameters, **listed}
         cursor = connection.cursor()
         # Drivers take parameters by place or by name.
-        by_place = [parameters[name] for name in compiled.positiontup or ()]
-        cursor.execute(compiled.string, by_place if compiled.positional else parameters)
+        by_place = [named[name] for name in compiled.positiontup or ()]
+        cursor.execute(compiled.string, by_place if compiled.positional else named)
         return list(cursor.fetchall())

@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, bindparam, delete, func, insert, select
+from sqlalchemy import ColumnElement, Connection, Engine, bindparam, delete, func, insert, select
 from sqlalchemy.dialects import postgresql, sqlite
 
+from index.database.driver_query import DriverQuery
+from index.database.errors import translate_errors
 from index.database.tables import collections, settings
 from index.items import Collection, Replaced
 
 _VALUE = select(settings.c.value).where(settings.c.name == bindparam("name"))
+_VALUE_BY_DRIVER = DriverQuery(_VALUE)
 
 
 def read(connection: Connection, name: str) -> str | None:
     """Read a setting; None without one."""
     value: str | None = connection.execute(_VALUE, {"name": name}).scalar_one_or_none()
     return value
+
+
+def read_by_driver(reader: Engine, name: str) -> str | None:
+    """Read a setting that every search reads; None without one."""
+    with translate_errors(), closing(reader.raw_connection()) as connection:
+        rows = _VALUE_BY_DRIVER.fetch(connection, reader.dialect, name=name)
+    return rows[0][0] if rows else None
 
 
 def put(connection: Connection, name: str, value: str) -> None:

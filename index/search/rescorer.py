@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from index.codes import encode, steps
+from index.codes import encode, steps, steps_of
 from index.search.gpu import Device
 from index.search.query import QueryPart, SentenceRole, exact
 from index.search.row_blocks import RowBlock
@@ -62,14 +62,15 @@ class Coded:
         if role is SentenceRole.ROWS_ARE_SENTENCES:
             self.common = score.image_summary(vectors, np.zeros(1, np.int64))[0]
             vectors = vectors - self.common
-        self.scales = steps(vectors)
-        codes = [encode(vectors, self.scales)]
+        sizes = np.abs(vectors)
+        self.scales = steps_of(sizes)
+        self.all_codes = encode(vectors, self.scales)  # (T [+ 2], D)
         if self.common is not None:
             self.common_scale = steps(self.common[None])
             coarse = encode(self.common[None], self.common_scale)
             fine = self.common - coarse[0] * self.common_scale
-            codes += [coarse, encode(fine[None], self.common_scale / FINE)]
-        self.all_codes = np.concatenate(codes)  # (T [+ 2], D)
+            both = coarse, encode(fine[None], self.common_scale / FINE)
+            self.all_codes = np.concatenate([self.all_codes, *both])
         self.codes = ByteDots(self.all_codes)
         # What a row's base gives to all of the fragments together is as good, and found sooner.
         self.together = (
@@ -78,7 +79,7 @@ class Coded:
         together = term.vectors.sum(axis=0, keepdims=True) if self.together else term.vectors
         self.base_vectors = together if rows_have_base else None
         self.base = HalfDots(together) if rows_have_base else None
-        self.errors_by_row = self._errors_by_row(vectors, rest)  # (E, T)
+        self.errors_by_row = self._errors_by_row(sizes, rest)  # (E, T)
 
     @property
     def common_steps(self) -> tuple[float, float]:
@@ -86,21 +87,24 @@ class Coded:
         coarse = 0.0 if self.common is None else float(self.common_scale[0])
         return coarse, coarse / FINE
 
-    def _errors_by_row(self, vectors: Floats, rest: Floats | None) -> Floats:
+    def _errors_by_row(self, sizes: Floats, rest: Floats | None) -> Floats:
         """The effect (E, T) of RowBlock.errors on products with fragments.
 
+        Their numbers have sizes (T, D).
         |v·s − v'·s'| ≤ ‖v − v'‖∞ ‖s‖₁ + ‖v'‖₁ ‖s − s'‖∞; of heads also rest(v) · rest(s).
         """
-        lengths = np.abs(vectors).sum(axis=1)  # ‖s_t‖₁
+        lengths = sizes.sum(axis=1)  # ‖s_t‖₁
         by_scale, by_reach = lengths / 2, self.scales / 2
         if self.common is not None:
             by_scale = by_scale + np.abs(self.common).sum() / 2
             by_reach = by_reach + self.common_scale / np.float32(2 * FINE)
-        by_rounding = 127 * steps(self.term.vectors)  # ‖s_t‖∞
+        given = self.common is None and rest is None  # the part's own vectors
+        own = sizes if given else np.abs(self.term.vectors)
+        by_rounding = own.max(axis=1)  # ‖s_t‖∞
         factors = [by_scale, by_reach, by_rounding]
         if rest is not None:
-            factors += [rest, np.abs(self.term.vectors).sum(axis=1)]
-        return np.stack(factors).astype(np.float32)
+            factors += [rest, own.sum(axis=1)]
+        return np.array(factors, np.float32)
 
     def estimates(self, rows: RowBlock) -> Estimates:
         """Scores of rows by their codes."""

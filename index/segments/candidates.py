@@ -195,7 +195,7 @@ def best(promising: Sequence[Candidates], count: int) -> list[Candidates]:
     Infinite products are of rows that are selected in addition.
     """
     products = np.concatenate([listed.products for listed in promising])
-    count += int(np.count_nonzero(np.isposinf(products)))
+    count += int(np.count_nonzero(products == np.inf))
     if len(products) <= count:
         return list(promising)
     least = np.partition(products, -count)[-count]

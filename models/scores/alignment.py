@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import accumulate
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -17,7 +17,7 @@ from models.scores import sentences
 from models.scores.scoring import has_whole, score_named
 from models.scores.word_groups import Group, join_neighbours, word_groups
 from models.text.queries import PLAIN, Counting, Query
-from models.types import WHOLE_FRAME, WHOLE_SENTENCE, FragmentBag, Link, Span
+from models.types import WHOLE_FRAME, FragmentBag, Link, Span
 
 # β that joins neighbours whose regions differ little, with the scores of the shipped matcher.
 BETA = 0.05
@@ -28,8 +28,7 @@ BETA = 0.05
 EARNED = 0.15
 
 
-@dataclass(frozen=True, slots=True)
-class Phrase:
+class Phrase(NamedTuple):  # no dataclass, as links
     """Neighbouring words with the sum of their links, so phrases add up to a score.
 
     `whole` is the whole photo's part of it, None if unknown. `region` is the region that earned a
@@ -75,7 +74,7 @@ def region_links(
         wholes = (part.vectors @ image.vectors[0]).tolist() if split else [None] * len(part)
         part_links.append(
             [
-                replace(link, region=region, whole=wholes[link.fragment])
+                link._replace(region=region, whole=wholes[link.fragment])
                 for link in named.links(alone, part)
             ]
         )
@@ -97,7 +96,8 @@ def join_parts(
     for part, counting, floor, part_links in zip(
         query.parts, query.countings, floored, links, strict=True
     ):
-        counting = replace(counting, floored=floor)
+        if counting.floored != floor:
+            counting = replace(counting, floored=floor)
         plain = not start and counting == PLAIN
         terms += part_links if plain else [weigh(link, start, counting) for link in part_links]
         start += len(part)
@@ -106,8 +106,7 @@ def join_parts(
 
 def weigh(link: Link, start: int, counting: Counting) -> Link:
     """A link of a query's part, weighted and with its place in the query."""
-    return replace(
-        link,
+    return link._replace(
         fragment=start + link.fragment,
         similarity=counting.of(link.similarity),
         whole=None if link.whole is None else counting.of(link.whole),
@@ -159,7 +158,7 @@ def phrases(
     for link in links:
         number = bisect_right(starts, link.fragment) - 1
         start = starts[number]
-        links_of[number].append(replace(link, fragment=link.fragment - start) if start else link)
+        links_of[number].append(link._replace(fragment=link.fragment - start) if start else link)
     phrase_list: list[Phrase] = []
     for part, part_links in zip(query.parts, links_of, strict=True):
         if isinstance(part.places[0], Span):
@@ -191,7 +190,7 @@ def part_phrases(
     for link in links:
         links_of[group_of[link.fragment]].append(link)
     return [
-        phrase(image, sentence, group, region, of_group, group_links)
+        phrase(image, group, region, of_group, group_links)
         for group, region, of_group, group_links in zip(
             groups, regions, heads.tolist(), links_of, strict=True
         )
@@ -209,7 +208,6 @@ def sum_heads(groups: Sequence[Group], similarity: NDArray[Any]) -> NDArray[Any]
 
 def phrase(
     image: FragmentBag,
-    sentence: FragmentBag,
     group: Group,
     region: int,
     similarity: Sequence[float],
@@ -219,29 +217,18 @@ def phrase(
 
     similarity is that of its content words, (R,).
     """
-    places = [sentence.places[fragment] for fragment in group.fragments]
-    spans = [place for place in places if isinstance(place, Span)]
     wholes = [link.whole for link in group_links if link.whole is not None]
-    total, negated = (
-        sum(link.similarity for link in group_links),
-        any(link.negated for link in group_links),
-    )
+    total = sum([link.similarity for link in group_links])
+    negated = True in [link.negated for link in group_links]
     present = total < 0 or not negated
     return Phrase(
-        Span(min(span.start for span in spans), max(span.end for span in spans)),
+        group.span,
         total,
         sum(wholes) if wholes else None,
         region if present and earns_box(image, similarity, region) else None,
         negated,
-        name_pairs([sentence.labels[fragment] for fragment in group.fragments]),
+        group.pairs,
     )
-
-
-def name_pairs(labels: Sequence[str]) -> str | None:
-    """The labels of a phrase with pairs of words; None for single words, and for a whole text."""
-    if all(" " not in label or label == WHOLE_SENTENCE for label in labels):
-        return None
-    return ", ".join(labels)
 
 
 def earns_box(image: FragmentBag, similarity: Sequence[float], region: int) -> bool:

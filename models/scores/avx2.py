@@ -13,11 +13,11 @@ from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from models.scores.instructions import CHUNK, INTEGER, SPAN, Loop, prefetch, shuffle, store
+from models.scores.instructions import AHEAD, CHUNK, INTEGER, SPAN, Loop, fetch, shuffle, store
 from models.scores.kernels import Floats, compile_loop
 
 # Digest of instructions.py: numba's cache of machine code notices changes of this file alone.
-GENERATOR = "1fb9542f"
+GENERATOR = "b8611fed"
 
 Bytes = NDArray[np.int8]
 Halves = NDArray[np.int16]  # numbers in half precision, whose type numba lacks
@@ -25,8 +25,6 @@ Numbers = NDArray[np.int64]
 
 WIDTHS = (2, 4, 8, 12)  # vectors of a query that are multiplied together
 WIDEST = WIDTHS[-1]
-AHEAD = 16  # vectors that are loaded before they are multiplied: else rows in any order wait
-LINE = 64  # bytes of a line of a cache
 
 
 class Shorts:
@@ -55,13 +53,6 @@ class Shorts:
         inside = multiply(stored, numbers, self._shorts, out)
         assert inside
         return out
-
-
-@compile_loop
-def fetch(address: int, size: int) -> None:
-    """Load some bytes into the processor's caches; any address will do."""
-    for line in range(0, size, LINE):
-        prefetch(address + line)
 
 
 @compile_loop

@@ -7,6 +7,7 @@ stored vectors are read in place, in any order.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -17,10 +18,12 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from models.scores.instructions import (
+    AHEAD,
     BYTE,
     CHUNK,
     INTEGER,
     LONG,
+    fetch,
     load,
     pointer,
     shuffle,
@@ -28,7 +31,7 @@ from models.scores.instructions import (
 from models.scores.kernels import compile_loop
 
 # Digest of instructions.py: numba's cache of machine code notices changes of this file alone.
-GENERATOR = "1fb9542f"
+GENERATOR = "b8611fed"
 
 Bytes = NDArray[np.int8]
 Numbers = NDArray[np.int64]
@@ -48,33 +51,38 @@ class Quads:
     def __init__(self, vectors: Bytes) -> None:
         """Pack the query's vectors."""
         T, D = vectors.shape
-        padded = np.zeros((QUAD * -(-T // QUAD), D), np.int8)
-        padded[:T] = vectors
-        self._width = len(padded)
-        self._starts = np.minimum(np.arange(0, D, CHUNK), D - CHUNK)  # the last chunk overlaps
-        self._quads = quads(padded, self._starts)
+        self._width = QUAD * -(-T // QUAD)
+        self._starts, places = find_quads(T, D)
+        self._quads = np.append(vectors, np.int8(0))[places].view(np.int32)
         # The instruction wants stored numbers without signs: 128 more, and so 128 Σ_d q_d too much.
-        self._shifts = -128 * padded.sum(axis=1, dtype=np.int32)
+        self._shifts = np.zeros(self._width, np.int32)
+        np.multiply(vectors.sum(axis=1, dtype=np.int32), -128, out=self._shifts[:T])
 
     def multiply(self, stored: Bytes, numbers: Numbers, count: int) -> NDArray[np.int32]:
         """Products with `count` stored vectors, of some numbers or all of them."""
-        assert not len(numbers) or 0 <= numbers.min() <= numbers.max() < len(stored)
         out = np.empty((LANES * -(-count // LANES), self._width), np.int32)
-        multiply(stored, numbers, count, self._starts, self._quads, self._shifts, out)
+        inside = multiply(stored, numbers, count, self._starts, self._quads, self._shifts, out)
+        assert inside
         return out[:count]
 
 
-def quads(vectors: Bytes, starts: Numbers) -> NDArray[np.int32]:
-    """Vectors (T, D) in chunks and quads, in the order `multiply` reads them.
+@lru_cache(maxsize=64)
+def find_quads(T: int, D: int) -> tuple[Numbers, Numbers]:
+    """The starts of chunks, and where numbers are in vectors (T, D) that a zero lies behind.
 
-    Of WIDEST vectors at a time, or of those that are left, the first quad of each, then the second.
-    A number that two chunks have is a zero in the second.
+    Numbers come in chunks and quads, in the order `multiply` reads them: of WIDEST vectors at a
+    time, or of those that are left, the first quad of each, then the second. A number that two
+    chunks have is a zero in the second, and so are those of vectors that pad a quad.
     """
-    chunks = np.stack([vectors[:, start : start + CHUNK] for start in starts.tolist()], axis=1)
-    chunks[:, -1, : CHUNK * len(starts) - vectors.shape[1]] = 0  # (T, C, CHUNK)
-    whole = chunks.view(np.int32).reshape(len(vectors), -1)  # (T, CHUNK / QUAD · C)
-    groups = [whole[at : at + WIDEST].T.ravel() for at in range(0, len(whole), WIDEST)]
-    return np.concatenate(groups)
+    starts = np.minimum(np.arange(0, D, CHUNK), D - CHUNK)  # the last chunk overlaps
+    numbers = np.add.outer(starts, np.arange(CHUNK))  # (C, CHUNK)
+    zero = T * D
+    places = np.full((QUAD * -(-T // QUAD), *numbers.shape), zero)
+    places[:T] = D * np.arange(T)[:, None, None] + numbers
+    places[:, -1, : CHUNK * len(starts) - D] = zero
+    whole = places.reshape(len(places), -1, QUAD)  # (T, CHUNK / QUAD · C, QUAD)
+    groups = [whole[at : at + WIDEST].swapaxes(0, 1).ravel() for at in range(0, len(whole), WIDEST)]
+    return starts, np.concatenate(groups)
 
 
 def tile(columns: int) -> Any:
@@ -199,6 +207,25 @@ by_4, by_8, by_12, by_16 = (tile(columns) for columns in (4, 8, 12, 16))
 
 
 @compile_loop
+def place_group(stored: Bytes, numbers: Numbers, group: int, count: int, rows: Numbers) -> bool:
+    """Write where the stored vectors of a group of 16 begin, and load the next ones.
+
+    False if there is no vector of one of the numbers.
+    """
+    D = stored.shape[1]
+    for lane in range(LANES):
+        number = min(group + lane, count - 1)
+        if len(numbers):
+            following = numbers[min(number + AHEAD, count - 1)]
+            fetch(stored.ctypes.data + D * following, D)
+            number = numbers[number]
+        if number < 0 or number >= len(stored):
+            return False
+        rows[lane] = D * number
+    return True
+
+
+@compile_loop
 def multiply(
     stored: Bytes,
     numbers: Numbers,
@@ -207,17 +234,17 @@ def multiply(
     quads: NDArray[np.int32],
     shifts: NDArray[np.int32],
     out: NDArray[np.int32],
-) -> None:
+) -> bool:
     """Write products of some numbered vectors, or of all, into out (≥ count, columns).
 
-    Rows of `out` are whole groups of 16; those behind the last repeat it.
+    Rows of `out` are whole groups of 16; those behind the last repeat it. False if there is no
+    vector of one of the numbers.
     """
-    D, columns = stored.shape[1], out.shape[1]
+    columns = out.shape[1]
     rows = np.empty(LANES, np.int64)
     for group in range(0, count, LANES):
-        for lane in range(LANES):
-            number = min(group + lane, count - 1)
-            rows[lane] = D * (numbers[number] if len(numbers) else number)
+        if not place_group(stored, numbers, group, count, rows):
+            return False
         for first in range(0, columns, WIDEST):
             many = min(WIDEST, columns - first)
             arguments = (
@@ -238,3 +265,4 @@ def multiply(
                 by_12(*arguments)
             else:
                 by_16(*arguments)
+    return True

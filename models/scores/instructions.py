@@ -10,9 +10,13 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from models.scores.kernels import compile_loop
+
 CHUNK = 16  # bytes of a stored vector that are multiplied at a time
 SPAN = 32  # numbers in half precision that are multiplied at a time
 FLOATS = 8  # numbers in single precision in a register
+AHEAD = 16  # vectors that are loaded before they are multiplied: else rows in any order wait
+LINE = 64  # bytes of a line of a cache
 
 LONG, INTEGER, SHORT, BYTE = (ir.IntType(bits) for bits in (64, 32, 16, 8))
 SUMS = ir.VectorType(INTEGER, 8)
@@ -142,3 +146,10 @@ def prefetch(_typing, _address):  # type: ignore[no-untyped-def]
         return context.get_dummy_value()
 
     return types.void(types.intp), generate
+
+
+@compile_loop
+def fetch(address: int, size: int) -> None:
+    """Load some bytes into the processor's caches; any address will do."""
+    for line in range(0, size, LINE):
+        prefetch(address + line)

@@ -141,12 +141,7 @@ class SumOfMax(Score):
         regions = similarity.argmax(axis=1)  # (T,) the first of equals: the whole photo
         shares = similarity[np.arange(len(regions)), regions].tolist()
         wholes = similarity[:, 0].tolist() if has_whole(image) else [None] * len(shares)
-        return tuple(
-            Link(fragment, region, share, whole)
-            for fragment, (region, share, whole) in enumerate(
-                zip(regions.tolist(), shares, wholes, strict=True)
-            )
-        )
+        return tuple(map(Link, range(len(shares)), regions.tolist(), shares, wholes))
 
     def without(
         self, others: Tensor, fragments: Tensor, links: Sequence[Link], region: int

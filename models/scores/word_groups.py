@@ -3,23 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 
 from models.text.lexicon import is_enclitic, is_function_word
 from models.types import WHOLE_SENTENCE, Box, FragmentBag, Span
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # no slots: all hits of a search have the same groups
 class Group:
-    """Fragments of one phrase, and its content words among them."""
+    """Fragments of one phrase with their labels and places, and its content words among them."""
 
     fragments: tuple[int, ...]
     heads: tuple[int, ...]
+    labels: tuple[str, ...]
+    places: tuple[Span, ...]
 
     def join(self, other: Group) -> Group:
         """Both groups as one."""
-        return Group(self.fragments + other.fragments, self.heads + other.heads)
+        return Group(
+            self.fragments + other.fragments,
+            self.heads + other.heads,
+            self.labels + other.labels,
+            self.places + other.places,
+        )
+
+    @cached_property
+    def span(self) -> Span:
+        """The part of the text from its first to its last word."""
+        return Span(min(place.start for place in self.places), max(end for _, end in self.places))
+
+    @cached_property
+    def pairs(self) -> str | None:
+        """Its labels, if they are pairs of words; None for single words, and for a whole text."""
+        if all(" " not in label or label == WHOLE_SENTENCE for label in self.labels):
+            return None
+        return ", ".join(self.labels)
+
+
+NO_WORDS = Group((), (), (), ())
 
 
 def word_groups(sentence: FragmentBag) -> list[Group]:
@@ -35,22 +57,24 @@ def word_groups(sentence: FragmentBag) -> list[Group]:
 def group_words(labels: tuple[str, ...], places: Sequence[Box | Span]) -> tuple[Group, ...]:
     """The groups of fragments with some labels and places."""
     groups: list[Group] = []
-    waiting: tuple[int, ...] = ()
-    starts = [place.start for place in places if isinstance(place, Span)]
+    waiting = NO_WORDS
+    spans = [place for place in places if isinstance(place, Span)]
     last = [label == WHOLE_SENTENCE for label in labels]  # behind its words
+    starts = [span.start for span in spans]
     for _, _, fragment in sorted(zip(last, starts, range(len(labels)), strict=True)):
-        label = labels[fragment]
-        if not is_function_word(label):
-            groups.append(Group((*waiting, fragment), (fragment,)))
-            waiting = ()
-        elif groups and not waiting and is_enclitic(label):
-            groups[-1] = groups[-1].join(Group((fragment,), ()))
+        label, heads = labels[fragment], () if is_function_word(labels[fragment]) else (fragment,)
+        word = Group((fragment,), heads, (label,), (spans[fragment],))
+        if heads:
+            groups.append(waiting.join(word))
+            waiting = NO_WORDS
+        elif groups and not waiting.fragments and is_enclitic(label):
+            groups[-1] = groups[-1].join(word)
         else:
-            waiting += (fragment,)
-    if waiting and groups:
-        groups[-1] = groups[-1].join(Group(waiting, ()))
-    elif waiting:
-        groups = [Group(waiting, waiting)]
+            waiting = waiting.join(word)
+    if waiting.fragments and groups:
+        groups[-1] = groups[-1].join(waiting)
+    elif waiting.fragments:
+        groups = [replace(waiting, heads=waiting.fragments)]
     return tuple(groups)
 
 

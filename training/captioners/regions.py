@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -101,7 +101,7 @@ def see_true_regions(
 
     def see_inside(photos: Sequence[int]) -> list[Tensor]:
         photo_boxes = [
-            torch.tensor([astuple(box) for box in boxes[photo]]).view(-1, 4) for photo in photos
+            torch.tensor(boxes[photo]).view(-1, 4) for photo in photos
         ]
         pictures = [read_pixels(examples[photo].image) for photo in photos]
         with half_precision(place.device, precision):

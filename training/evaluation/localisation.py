@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -74,7 +74,7 @@ def locate(image: FragmentBag, sentence: FragmentBag, phrase: TruePhrase) -> Loc
     """
     words = fragments_in(sentence, phrase.span)
     scores: Tensor = (sentence.vectors[words] @ image.vectors.T).sum(dim=0)  # (R,)
-    boxes = torch.tensor([astuple(place) for place in image.places])  # (R, 4)
+    boxes = torch.tensor(image.places)  # (R, 4)
     return LocatedPhrase(phrase.text, phrase.boxes, boxes, scores)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple
 
 from rich.console import Group, RenderableType
 from rich.markup import escape
@@ -123,7 +122,7 @@ def format_regions(chosen: Sequence[RankedRegion], photos: Sequence[str], value:
     """List regions, best first, with their photos' ids and values."""
     table = Table("", "photo", "left, top, right, bottom", value)
     for place, (region, photo) in enumerate(zip(chosen, photos, strict=True), start=1):
-        box = ", ".join(f"{edge:.2f}" for edge in astuple(region.box))
+        box = ", ".join(f"{edge:.2f}" for edge in region.box)
         table.add_row(str(place), photo, box, f"{region.value:.3f}")
     return table
 

@@ -288,6 +288,7 @@ def test_the_whole_sentence_is_a_phrase_of_its_own():
 
 def test_content_words_of_a_phrase_are_summed_in_each_region():
     similarity = np.arange(12, dtype=np.float32).reshape(4, 3)
-    groups = [Group((0, 1), (1,)), Group((2, 3), (2, 3)), Group((0,), (0,))]
+    heads = ((0, 1), (1,)), ((2, 3), (2, 3)), ((0,), (0,))
+    groups = [Group(fragments, chosen, (), ()) for fragments, chosen in heads]
     expected = [similarity[1], similarity[2] + similarity[3], similarity[0]]
     assert sum_heads(groups, similarity).tolist() == np.stack(expected).tolist()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass, field
+from dataclasses import dataclass, field
 
 import torch
 from torchvision.ops import box_iou
@@ -175,7 +175,7 @@ class NamedContent:
         if box is None or not true:
             return None
         overlaps = box_iou(
-            torch.tensor([astuple(box)]), torch.tensor([astuple(true_box) for true_box in true])
+            torch.tensor([box]), torch.tensor(list(true))
         )
         return bool((overlaps >= IOU).any())
 
