@@ -144,7 +144,7 @@ def count_bytes(engine: Tessera, source: GrownCollection, kind: str) -> dict[str
     fine = candidates.are_fine(structures, [s.index.ntotal for s in structures])
     bag = source.fragments / rows * D  # numbers
     return {
-        "candidates by codes": sum(count_searched(s) * s.index.code_size for s in structures),
+        "candidates by codes": sum(count_read(s, rows) * s.index.code_size for s in structures),
         "candidates by summaries": 2 * D * candidates.count_by_codes(rows, chosen, fine=fine),
         "codes of fragments": chosen * bag,
         "bags read from the database": LOOKED_UP * 2 * bag,
@@ -152,10 +152,12 @@ def count_bytes(engine: Tessera, source: GrownCollection, kind: str) -> dict[str
     }
 
 
-def count_searched(structure: Structure) -> int:
-    """About the rows in the cells of a search."""
+def count_read(structure: Structure, every: int) -> int:
+    """About the rows in the cells of a search, of all rows."""
     rows: int = structure.index.ntotal
-    return rows if structure.cells == 1 else min(rows, candidates.SEARCHED)
+    if structure.cells == 1:
+        return rows
+    return min(rows, candidates.count_looked_at(rows / every))
 
 
 def measure_http(source: GrownCollection, asked: argparse.Namespace) -> dict[str, Any]:

@@ -53,15 +53,23 @@ class SummaryQuery:
         return self._divide(rows, candidates.multiply_summaries(rows, numbers, self.dots))
 
     def nearest(
-        self, segment: Segment, count: int, mask: NDArray[np.bool_], passing: int
+        self,
+        segment: Segment,
+        count: int,
+        mask: NDArray[np.bool_],
+        passing: int,
+        looked_at: int,
     ) -> Candidates:
-        """Find a segment's most promising rows by codes, or all few of the passing."""
+        """Find a segment's most promising rows by codes, or all few of the passing.
+
+        In cells, of about `looked_at` rows.
+        """
         rows, structure = segment.sides[self.side], segment.structures.get(self.side)
         alike = self.lengths is None or self.lengths(rows).alike
         if structure is None or passing <= candidates.SCANNED or not alike:
             return self.scan(rows, np.flatnonzero(mask))
         allowed = None if passing == len(rows) else mask
-        return self._divide(rows, structure.nearest(self.vector, count, allowed))
+        return self._divide(rows, structure.nearest(self.vector, count, allowed, looked_at))
 
     @property
     def by_sums(self) -> bool:
@@ -97,7 +105,12 @@ class PooledQuery:
     counts_negated: ClassVar[bool] = True
 
     def nearest(
-        self, segment: Segment, _count: int, mask: NDArray[np.bool_], _passing: int
+        self,
+        segment: Segment,
+        _count: int,
+        mask: NDArray[np.bool_],
+        _passing: int,
+        _looked_at: int,
     ) -> Candidates:
         """Score a segment's pooled rows; infinite, without these."""
         rows, numbers = segment.sides[self.side], np.flatnonzero(mask)
@@ -308,10 +321,14 @@ def find_promising(
     """Find the most promising rows by codes, with their summaries' products."""
     alone = sum(len(mask) for mask in passed) < SHARED
     rows = sum(passing)
-    asked = [min(count, math.ceil(ASKED * count * share / rows)) for share in passing]
+    shares = [number / rows for number in passing]
+    asked = [min(count, math.ceil(ASKED * count * share)) for share in shares]
 
     def by_codes(number: int) -> Candidates:
-        return query.nearest(segments[number], asked[number], passed[number], passing[number])
+        looked_at = candidates.count_looked_at(shares[number])
+        return query.nearest(
+            segments[number], asked[number], passed[number], passing[number], looked_at
+        )
 
     def by_summaries(number: int) -> Candidates:
         return query.refine(segments[number], best[number])

@@ -22,9 +22,10 @@ SCANNED = 2_048  # rows up to which all are scored without candidates
 TRAINED = 2**12  # rows that the codes are learned from
 SPLIT = 2**17  # rows from which on they lie in cells of like ones
 CELL, TRAINED_OF_CELL = 256, 40  # rows of a cell, and those that its centre is learned from
-SEARCHED, SPARE = 160 * CELL, 4  # see Structure.choose_cells()
+LOOKED_AT, TOGETHER, SIXTH = 160 * CELL, 4, 1 / 6  # see count_looked_at()
+SPARE = 4  # times as many rows are looked at as are found
 REFINED, COARSE = 3, 0.7  # see count_by_codes()
-REFINED_IN_CELLS, ROOT = 2, 4
+REFINED_IN_CELLS, FINER, TWO_THIRDS = 2, 0.4, 2 / 3
 FINE = 7 / 8  # share of rows in cells from which on codes count as fine
 WIDER = 2  # factor of candidates for queries with a negation
 LEAST, PER_HIT, GROWTH, POWER = 64, 8, 4.1, 0.4  # see count_candidates()
@@ -49,8 +50,16 @@ def count_by_codes(rows: int, wanted: int, *, fine: bool) -> int:
     finer.
     """
     if fine:
-        return max(REFINED_IN_CELLS * wanted, int(ROOT * math.sqrt(rows)))
+        return max(REFINED_IN_CELLS * wanted, round(FINER * math.pow(rows, TWO_THIRDS)))
     return max(REFINED * wanted, int(math.pow(rows, COARSE)))
+
+
+def count_looked_at(share: float) -> int:
+    """Choose how many rows to look at in the cells of a segment with a share of all rows.
+
+    One of many has fewer of the best.
+    """
+    return round(LOOKED_AT * min(1.0, math.pow(TOGETHER * share, SIXTH)))
 
 
 def are_fine(structures: Sequence[Structure | None], sizes: Sequence[int]) -> bool:
@@ -118,30 +127,44 @@ class Structure:
         return counts
 
     def choose_cells(
-        self, query: Floats, count: int, allowed: NDArray[np.bool_] | None
+        self, query: Floats, looked_at: int, allowed: NDArray[np.bool_] | None
     ) -> tuple[Numbers, Floats]:
         """Choose the cells (C,) to search, and their centres' products with (1, D).
 
-        They are the best ones that hold enough rows of the mask `allowed` (B,), however few of
+        They are the best ones that hold so many rows of the mask `allowed` (B,), however few of
         these lie near the query.
         """
-        products, cells = self.index.quantizer.search(query, self.cells)
         if self.cells == 1:
+            products, cells = self.index.quantizer.search(query, 1)
             return cells[0], products[0]
         sizes = self.sizes if allowed is None else self._count_rows(self.cells_of_rows[allowed])
-        held = sizes[cells[0]].cumsum()
-        enough = int(np.searchsorted(held, max(SEARCHED, SPARE * count))) + 1
+        # Few are sorted sooner than all, and mostly hold enough.
+        few = math.ceil(2 * looked_at / CELL) if allowed is None else self.cells
+        few = min(few, self.cells)
+        while True:
+            products, cells = self.index.quantizer.search(query, few)
+            held = sizes[cells[0]].cumsum()
+            if few == self.cells or held[-1] >= looked_at:
+                break
+            few = self.cells
+        enough = int(np.searchsorted(held, looked_at)) + 1
         return cells[0, :enough], products[0, :enough]
 
-    def nearest(self, query: Floats, count: int, allowed: NDArray[np.bool_] | None) -> Candidates:
+    def nearest(
+        self,
+        query: Floats,
+        count: int,
+        allowed: NDArray[np.bool_] | None,
+        looked_at: int = LOOKED_AT,
+    ) -> Candidates:
         """Find the rows with the highest codes' products with (D,).
 
-        Only rows of the mask `allowed` (B,), if given.
+        Only rows of the mask `allowed` (B,), if given. In cells, of about `looked_at` rows.
         """
         faiss, count = library(), min(count, self.index.ntotal)
         faiss.omp_set_num_threads(1)  # for this thread: requests run in parallel
         padded, pointer = _pad(query[None], self.index.d), faiss.swig_ptr
-        cells, centres = self.choose_cells(padded, count, allowed)
+        cells, centres = self.choose_cells(padded, max(looked_at, SPARE * count), allowed)
         parameters = faiss.SearchParametersIVF(nprobe=len(cells))
         if allowed is not None:
             # FAISS reads the bits when it searches, so the array must live that long.

@@ -224,7 +224,6 @@ def test_structures_find_what_a_plain_product_finds(world, score, side, cells, m
     """Many rows in some of their cells."""
     monkeypatch.setattr(candidates, "SPLIT", 300 if cells > 1 else 301)
     monkeypatch.setattr(candidates, "CELL", 300 // cells)
-    monkeypatch.setattr(candidates, "SEARCHED", 100)
     make = world.photo if side == "images" else world.text
     bags = [make(number % CLUSTERS).vectors.numpy() for number in range(300)]
     held = rows.of_vectors(bags, range(300), range(300), side, SCORES[score], 8)
@@ -236,7 +235,7 @@ def test_structures_find_what_a_plain_product_finds(world, score, side, cells, m
         query = world.centres[number].numpy()
         products = held.summaries.astype(np.float32) @ query
         for passing in (None, allowed):
-            found = structure.nearest(query, 40, passing)
+            found = structure.nearest(query, 40, passing, 100)
             assert len(set(found.rows.tolist())) == 40
             assert passing is None or passing[found.rows].all()
             assert (np.diff(found.products) <= 0).all()
@@ -285,8 +284,14 @@ def test_more_is_wanted_of_more_rows_for_more_hits_and_for_fewer_words(monkeypat
 def test_codes_find_more_than_is_wanted_and_more_where_they_are_coarse(world):
     assert candidates.count_by_codes(10_000, 300, fine=True) == 600
     assert candidates.count_by_codes(10**6, 1_000, fine=True) == 4_000
+    assert candidates.count_by_codes(10**7, 2_586, fine=True) == 18_566
     assert candidates.count_by_codes(3_000, 200, fine=False) == 600
     assert candidates.count_by_codes(10**6, 1_000, fine=False) == int(10**4.2)
+
+
+def test_less_is_looked_at_in_one_of_many_segments(world):
+    assert candidates.count_looked_at(1.0) == candidates.count_looked_at(0.25) == 40_960
+    assert candidates.count_looked_at(1 / 40) == pytest.approx(40_960 / 10 ** (1 / 6), abs=1)
 
 
 def test_codes_are_fine_where_most_rows_lie_in_cells(world, in_cells):
@@ -299,10 +304,9 @@ def test_codes_are_fine_where_most_rows_lie_in_cells(world, in_cells):
 
 @pytest.fixture
 def in_cells(monkeypatch):
-    """Rows of photos in cells of ten; a search looks into six."""
+    """Rows of photos in cells of ten."""
     monkeypatch.setattr(candidates, "SPLIT", 100)
     monkeypatch.setattr(candidates, "CELL", 10)
-    monkeypatch.setattr(candidates, "SEARCHED", 60)
     monkeypatch.setattr(candidates, "SPARE", 1)
 
     def make(bags):
@@ -320,21 +324,20 @@ def test_cells_hold_as_many_rows_that_pass_however_far_from_the_query(world, in_
         query = world.centres[cluster].numpy()
         far = np.argsort(world.centres.numpy() @ query)[:3]
         allowed = np.isin(clusters, far)  # none of those whose cells are the nearest
-        found = structure.nearest(query, 30, allowed)
+        found = structure.nearest(query, 30, allowed, 60)
         products = held.summaries.astype(np.float32) @ query
         truth = np.argsort(-np.where(allowed, products, -np.inf))[:10]
         assert len(found.rows) == 30
         assert len({*truth.tolist()} & {*found.rows.tolist()}) >= 8
-        (cells, _) = structure.choose_cells(query[None], 1, None)
+        (cells, _) = structure.choose_cells(query[None], 60, None)
         assert 1 <= len(cells) < structure.cells / 2  # of all rows, few are looked at
 
 
-def test_many_rows_are_found_in_as_many_cells_as_hold_them(world, in_cells, monkeypatch):
-    monkeypatch.setattr(candidates, "SEARCHED", 10)
+def test_many_rows_are_found_in_as_many_cells_as_hold_them(world, in_cells):
     structure = candidates.build(in_cells([world.photo(n % CLUSTERS) for n in range(300)]))
     query, allowed = world.centres[0].numpy(), np.arange(300) % 2 == 0
     for count, passing, expected in ((200, None, 200), (100, allowed, 100), (300, allowed, 150)):
-        assert len({*structure.nearest(query, count, passing).rows.tolist()}) == expected
+        assert len({*structure.nearest(query, count, passing, 10).rows.tolist()}) == expected
 
 
 def test_a_damaged_number_of_a_row_costs_that_row_alone(world, in_cells, tmp_path):
@@ -352,7 +355,7 @@ def test_a_damaged_number_of_a_row_costs_that_row_alone(world, in_cells, tmp_pat
     path.write_bytes(whole.replace(ids, damaged.tobytes()))
     structure = candidates.read(path, 300)
     for allowed in (None, np.ones(300, np.bool_)):
-        found = structure.nearest(world.centres[0].numpy(), 300, allowed).rows
+        found = structure.nearest(world.centres[0].numpy(), 300, allowed, 60).rows
         assert {*found.tolist()} >= {*range(300)} - {int(np.frombuffer(ids, np.int64)[0])}
         assert found.max() < 300
 
@@ -362,7 +365,7 @@ def test_rows_all_alike_are_found_though_most_cells_are_empty(world, in_cells):
     query = world.centres[0].numpy()
     for alike in (held, held.until(59)):
         for allowed in (None, np.arange(len(alike)) < 50):
-            found = candidates.build(alike).nearest(query, 20, allowed)
+            found = candidates.build(alike).nearest(query, 20, allowed, 60)
             assert len({*found.rows.tolist()}) == 20
             assert allowed is None or allowed[found.rows].all()
 
