@@ -159,7 +159,9 @@ def main() -> None:
     add_places(parser)
     parser.add_argument("--photos", type=int, default=20_000)
     parser.add_argument("--queries", type=int, default=60, help="of each kind")
-    parser.add_argument("--segment", type=int, default=Sizes().largest, help="rows of a segment")
+    parser.add_argument(
+        "--segment", type=int, default=Sizes().largest_at_rest, help="rows of a segment"
+    )
     parser.add_argument("--threads", type=int, default=2)
     asked = parser.parse_args()
     machine.use(asked.threads)

@@ -157,7 +157,7 @@ def count_read(structure: Structure, every: int) -> int:
     rows: int = structure.index.ntotal
     if structure.cells == 1:
         return rows
-    return min(rows, candidates.count_looked_at(rows / every))
+    return min(rows, candidates.count_looked_at(rows, rows / every))
 
 
 def measure_http(source: GrownCollection, asked: argparse.Namespace) -> dict[str, Any]:

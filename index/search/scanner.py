@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -23,7 +24,7 @@ from index.search.query import (
 from index.search.requests import Request, WordGains
 from index.search.rescorer import Rescorer
 from index.search.scan import LIKELIEST, Scan, Scored, find_likeliest, keep_probable
-from index.search.shortlist import add_rows, choose, mask_rows
+from index.search.shortlist import Chosen, add_rows, choose, mask_rows
 from index.search.sums import Measure, SumLengths
 from index.search.threads import Workers
 from index.segments.reader import SegmentChain
@@ -172,7 +173,8 @@ class Scanner:
                 return scored, exact
             chosen = scan.narrow(chosen, most)
         few = sum(len(numbers) for _, numbers in chosen) < SHARED
-        return self._workers.map(lambda pair: scan.score(*pair), chosen, alone=few), exact
+        parts = chosen if few else divide(chosen, self._workers.threads)
+        return self._workers.map(lambda pair: scan.score(*pair), parts, alone=few), exact
 
     def _needs_every_row(self, request: Request) -> bool:
         """Return whether no rows are left out by their summaries.
@@ -189,6 +191,16 @@ class Scanner:
             return None
         width = general_width(request.query)
         return lambda rows: self._lengths.of(rows, width)
+
+
+def divide(chosen: Chosen, threads: int) -> Chosen:
+    """Divide chosen rows into parts that threads share; whole segments stay whole."""
+    every = sum(len(numbers) for _, numbers in chosen)
+    parts: Chosen = []
+    for rows, numbers in chosen:
+        count = 1 if len(numbers) == len(rows) else math.ceil(threads * len(numbers) / every)
+        parts += [(rows, part) for part in np.array_split(numbers, count)]
+    return parts
 
 
 def count_best(request: Request) -> int:

@@ -58,18 +58,23 @@ class SummaryQuery:
         count: int,
         mask: NDArray[np.bool_],
         passing: int,
-        looked_at: int,
+        share: float,
+        workers: Workers | None = None,
     ) -> Candidates:
         """Find a segment's most promising rows by codes, or all few of the passing.
 
-        In cells, of about `looked_at` rows.
+        It has a share of all that pass. `workers` may look into its cells together.
         """
         rows, structure = segment.sides[self.side], segment.structures.get(self.side)
         alike = self.lengths is None or self.lengths(rows).alike
         if structure is None or passing <= candidates.SCANNED or not alike:
             return self.scan(rows, np.flatnonzero(mask))
         allowed = None if passing == len(rows) else mask
-        return self._divide(rows, structure.nearest(self.vector, count, allowed, looked_at))
+        looked_at = candidates.count_looked_at(len(rows), share)
+        parts = math.ceil(share * workers.threads) if workers else 1
+        map_parts = workers.map if workers else map
+        nearest = structure.nearest(self.vector, count, allowed, looked_at, parts, map_parts)
+        return self._divide(rows, nearest)
 
     @property
     def by_sums(self) -> bool:
@@ -81,9 +86,13 @@ class SummaryQuery:
         """Whether negated parts count in products already."""
         return self.by_sums
 
-    def refine(self, segment: Segment, coarse: Candidates) -> Candidates:
-        """Replace codes' products by those of summaries."""
-        return self.scan(segment.sides[self.side], coarse.rows)
+    def refine(self, segment: Segment, coarse: Candidates, workers: Workers | None) -> Candidates:
+        """Replace codes' products by those of summaries; `workers` may do so together."""
+        rows, numbers = segment.sides[self.side], np.sort(coarse.rows)
+        if workers is None:
+            return self.scan(rows, numbers)
+        parts = np.array_split(numbers, workers.threads)
+        return Candidates.together(workers.map(partial(self.scan, rows), parts))
 
     def _divide(self, rows: Rows, listed: Candidates) -> Candidates:
         if self.lengths is None:
@@ -110,7 +119,8 @@ class PooledQuery:
         _count: int,
         mask: NDArray[np.bool_],
         _passing: int,
-        _looked_at: int,
+        _share: float,
+        _workers: Workers | None = None,
     ) -> Candidates:
         """Score a segment's pooled rows; infinite, without these."""
         rows, numbers = segment.sides[self.side], np.flatnonzero(mask)
@@ -118,7 +128,7 @@ class PooledQuery:
             return Candidates(numbers, np.full(len(numbers), np.inf, np.float32))
         return Candidates(numbers, self.score(rows.pooled, numbers))
 
-    def refine(self, _segment: Segment, coarse: Candidates) -> Candidates:
+    def refine(self, _segment: Segment, coarse: Candidates, _workers: Workers | None) -> Candidates:
         """The same candidates: pooled rows have no coarser codes."""
         return coarse
 
@@ -324,14 +334,14 @@ def find_promising(
     shares = [number / rows for number in passing]
     asked = [min(count, math.ceil(ASKED * count * share)) for share in shares]
 
-    def by_codes(number: int) -> Candidates:
-        looked_at = candidates.count_looked_at(shares[number])
-        return query.nearest(
-            segments[number], asked[number], passed[number], passing[number], looked_at
-        )
+    together = None if alone else workers
 
-    def by_summaries(number: int) -> Candidates:
-        return query.refine(segments[number], best[number])
+    def by_codes(n: int) -> Candidates:
+        return query.nearest(segments[n], asked[n], passed[n], passing[n], shares[n], together)
+
+    def by_summaries(n: int) -> Candidates:
+        large = 2 * len(best[n].rows) > count
+        return query.refine(segments[n], best[n], together if large else None)
 
     numbers = range(len(segments))
     coarse = workers.map(by_codes, numbers, alone=alone)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -22,7 +22,9 @@ SCANNED = 2_048  # rows up to which all are scored without candidates
 TRAINED = 2**12  # rows that the codes are learned from
 SPLIT = 2**17  # rows from which on they lie in cells of like ones
 CELL, TRAINED_OF_CELL = 256, 40  # rows of a cell, and those that its centre is learned from
-LOOKED_AT, TOGETHER, SIXTH = 160 * CELL, 4, 1 / 6  # see count_looked_at()
+GRAPH = 2_048  # cells from which on a graph finds the nearest one
+FOUND_BY_GRAPH = 32  # centres of it that are looked at, at least
+LOOKED_AT, USUAL, TOGETHER = 160 * CELL, 2**18, 4  # see count_looked_at()
 SPARE = 4  # times as many rows are looked at as are found
 REFINED, COARSE = 3, 0.7  # see count_by_codes()
 REFINED_IN_CELLS, FINER, TWO_THIRDS = 2, 0.4, 2 / 3
@@ -54,12 +56,14 @@ def count_by_codes(rows: int, wanted: int, *, fine: bool) -> int:
     return max(REFINED * wanted, int(math.pow(rows, COARSE)))
 
 
-def count_looked_at(share: float) -> int:
-    """Choose how many rows to look at in the cells of a segment with a share of all rows.
+def count_looked_at(rows: int, share: float) -> int:
+    """Choose how many rows to look at in the cells of a segment.
 
-    One of many has fewer of the best.
+    Of more rows more are near to a query. A segment that has a small share of all rows has few of
+    the best.
     """
-    return round(LOOKED_AT * min(1.0, math.pow(TOGETHER * share, SIXTH)))
+    larger, alone = max(1.0, rows / USUAL), min(1.0, TOGETHER * share)
+    return round(LOOKED_AT * math.cbrt(larger) * math.pow(alone, 1 / 6))
 
 
 def are_fine(structures: Sequence[Structure | None], sizes: Sequence[int]) -> bool:
@@ -156,38 +160,50 @@ class Structure:
         count: int,
         allowed: NDArray[np.bool_] | None,
         looked_at: int = LOOKED_AT,
+        parts: int = 1,
+        map_parts: Callable[..., Iterable[Candidates]] = map,
     ) -> Candidates:
         """Find the rows with the highest codes' products with (D,).
 
-        Only rows of the mask `allowed` (B,), if given. In cells, of about `looked_at` rows.
+        Only rows of the mask `allowed` (B,), if given. In cells, of about `looked_at` rows, in so
+        many parts that `map_parts` may give to several threads.
         """
         faiss, count = library(), min(count, self.index.ntotal)
-        faiss.omp_set_num_threads(1)  # for this thread: requests run in parallel
+        faiss.omp_set_num_threads(1)
         padded, pointer = _pad(query[None], self.index.d), faiss.swig_ptr
         cells, centres = self.choose_cells(padded, max(looked_at, SPARE * count), allowed)
-        parameters = faiss.SearchParametersIVF(nprobe=len(cells))
-        if allowed is not None:
-            # FAISS reads the bits when it searches, so the array must live that long.
-            bits = np.packbits(allowed, bitorder="little")
-            parameters.sel = faiss.IDSelectorBitmap(bits)
-        products, rows = np.empty(count, np.float32), np.empty(count, np.int64)
-        # Not by FAISS's wrapper, which checks and copies what is right already.
-        self.index.search_preassigned_c(
-            1,
-            pointer(padded),
-            count,
-            pointer(cells),
-            pointer(centres),
-            pointer(products),
-            pointer(rows),
-            False,
-            parameters,
-        )
-        nearest = Candidates(rows, products)
-        # FAISS pads with -1; and its file is mapped, on a disk that may fail.
-        if rows.min() < 0 or rows.max() >= self.index.ntotal:
-            return nearest.only((rows >= 0) & (rows < self.index.ntotal))
-        return nearest
+        # FAISS reads the bits when it searches, so the array must live that long.
+        bits = None if allowed is None else np.packbits(allowed, bitorder="little")
+        chosen = None if bits is None else faiss.IDSelectorBitmap(bits)
+
+        def search(first: int) -> Candidates:
+            faiss.omp_set_num_threads(1)  # for this thread: requests run in parallel
+            own, products_of_own = cells[first::parts].copy(), centres[first::parts].copy()
+            parameters = faiss.SearchParametersIVF(nprobe=len(own))
+            if chosen is not None:
+                parameters.sel = chosen
+            products, rows = np.empty(count, np.float32), np.empty(count, np.int64)
+            # Not by FAISS's wrapper, which checks and copies what is right already.
+            self.index.search_preassigned_c(
+                1,
+                pointer(padded),
+                count,
+                pointer(own),
+                pointer(products_of_own),
+                pointer(products),
+                pointer(rows),
+                False,
+                parameters,
+            )
+            nearest = Candidates(rows, products)
+            # FAISS pads with -1; and its file is mapped, on a disk that may fail.
+            if rows.min() < 0 or rows.max() >= self.index.ntotal:
+                return nearest.only((rows >= 0) & (rows < self.index.ntotal))
+            return nearest
+
+        parts = min(parts, len(cells))
+        nearest = best([*map_parts(search, range(parts))], count)
+        return Candidates.together(nearest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,6 +216,14 @@ class Candidates:
     def only(self, mask: NDArray[np.bool_]) -> Candidates:
         """Select the rows of a mask (N,)."""
         return Candidates(self.rows[mask], self.products[mask])
+
+    @classmethod
+    def together(cls, parts: Sequence[Candidates]) -> Candidates:
+        """Join rows of one segment."""
+        if len(parts) == 1:
+            return parts[0]
+        rows = np.concatenate([part.rows for part in parts])
+        return cls(rows, np.concatenate([part.products for part in parts]))
 
 
 def multiply_summaries(rows: Rows, numbers: Numbers, query: HalfDots) -> Candidates:
@@ -253,6 +277,9 @@ def build(rows: Rows) -> Structure | None:
     sample = max(TRAINED, TRAINED_OF_CELL * cells)
     # A row's cell is that of the nearest centre; a query's are those of the highest products.
     nearest: Any = faiss.IndexFlatL2(dimension)
+    if cells >= GRAPH:  # Malkov & Yashunin 2018: of 4,096 in a third of the time
+        nearest = faiss.IndexHNSWFlat(dimension, 16)
+        nearest.hnsw.efSearch = FOUND_BY_GRAPH
     index: Any = faiss.IndexIVFPQFastScan(
         nearest, dimension, cells, pairs, BITS, faiss.METRIC_INNER_PRODUCT
     )

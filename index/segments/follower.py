@@ -36,7 +36,8 @@ class Sizes:
     `quiet` seconds. Neighbours merge while the newer has over half the rows of the older and both
     together at most `largest`: so there are few segments, a row is rewritten a few times at
     most, and the threads of a search share segments of similar size. Once nothing has changed for
-    `rest` seconds, over an eighth is enough: each segment costs a search steps of its own.
+    `rest` seconds, over an eighth is enough, and they have `largest_at_rest` together: each segment
+    costs a search steps of its own, and of a larger one's cells a smaller share is looked into.
     While changes wait, only a `pile` of neighbours merges.
     """
 
@@ -46,6 +47,7 @@ class Sizes:
     quiet: float = 2.0
     rest: float = 60.0
     largest: int = 2**18
+    largest_at_rest: int = 2**20
 
 
 class Follower:
@@ -74,7 +76,7 @@ class Follower:
             after = chain[-1].span.until if chain else 0
             end = self._choose_end(after, view.revision, flush)
             resting = end == after and monotonic() - self._since >= self._sizes.rest
-            merging = self._choose_merge(chain, ALIKE_AT_REST if resting else ALIKE)
+            merging = self._choose_merge(chain, resting)
             piled = merging is not None and merging[1] - merging[0] >= self._sizes.pile
             writing = end > after and not piled
             if writing:
@@ -148,8 +150,8 @@ class Follower:
             return min(after + self._sizes.chunk, newest)
         return after
 
-    def _choose_merge(self, chain: Sequence[Segment], alike: int) -> tuple[int, int] | None:
-        """Choose the neighbours to merge next, of up to `alike` times as many rows.
+    def _choose_merge(self, chain: Sequence[Segment], resting: bool) -> tuple[int, int] | None:
+        """Choose the neighbours to merge next.
 
         It is a single segment if most of it is waste.
         Takes as many of similar size as possible, the newest first, so that a bulk is written
@@ -158,7 +160,7 @@ class Follower:
         stop = len(chain)
         while stop:
             start, count = stop - 1, chain[stop - 1].count
-            while start and self._merges(chain[start - 1].count, count, alike):
+            while start and self._merges(chain[start - 1].count, count, resting):
                 start -= 1
                 count += chain[start].count
             if stop - start > 1:
@@ -169,9 +171,12 @@ class Follower:
                 return at, at + 1
         return None
 
-    def _merges(self, older: int, newer: int, alike: int) -> bool:
+    def _merges(self, older: int, newer: int, resting: bool) -> bool:
         """Return whether neighbours of so many rows merge."""
-        return older <= alike * newer and older + newer <= self._sizes.largest
+        alike, largest = ALIKE, self._sizes.largest
+        if resting:
+            alike, largest = ALIKE_AT_REST, self._sizes.largest_at_rest
+        return older <= alike * newer and older + newer <= largest
 
     def _put(
         self, before: list[Segment], parts: list[Segment], behind: list[Segment], view: RevisionSpan

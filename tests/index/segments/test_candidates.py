@@ -1,6 +1,7 @@
 """Candidates: FAISS's hold the best, within filters."""
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ import torch
 from index.items import Entry, Picture
 from index.search import shortlist
 from index.search.requests import Request
+from index.search.threads import Workers
 from index.segments import candidates, rows
 from index.segments.follower import Follower, Sizes
 from index.segments.rows import SIDES
@@ -290,8 +292,10 @@ def test_codes_find_more_than_is_wanted_and_more_where_they_are_coarse(world):
 
 
 def test_less_is_looked_at_in_one_of_many_segments(world):
-    assert candidates.count_looked_at(1.0) == candidates.count_looked_at(0.25) == 40_960
-    assert candidates.count_looked_at(1 / 40) == pytest.approx(40_960 / 10 ** (1 / 6), abs=1)
+    assert candidates.count_looked_at(2**18, 1.0) == candidates.count_looked_at(2**17, 0.25)
+    assert candidates.count_looked_at(2**18, 1.0) == 40_960
+    assert candidates.count_looked_at(2**21, 1.0) == 81_920
+    assert candidates.count_looked_at(2**18, 1 / 256) == 20_480
 
 
 def test_codes_are_fine_where_most_rows_lie_in_cells(world, in_cells):
@@ -338,6 +342,29 @@ def test_many_rows_are_found_in_as_many_cells_as_hold_them(world, in_cells):
     query, allowed = world.centres[0].numpy(), np.arange(300) % 2 == 0
     for count, passing, expected in ((200, None, 200), (100, allowed, 100), (300, allowed, 150)):
         assert len({*structure.nearest(query, count, passing, 10).rows.tolist()}) == expected
+
+
+def test_parts_of_cells_find_what_all_together_find(world, in_cells):
+    structure = candidates.build(in_cells([world.photo(n % CLUSTERS) for n in range(300)]))
+    allowed, workers = np.arange(300) % 2 == 0, Workers(3)
+    for cluster, passing in product(range(CLUSTERS), (None, allowed)):
+        query = world.centres[cluster].numpy()
+        whole = structure.nearest(query, 20, passing, 60)
+        parts = structure.nearest(query, 20, passing, 60, 3, workers.map)
+        assert len({*parts.rows.tolist()}) == 20
+        # FAISS rounds products, of other cells otherwise.
+        assert len({*parts.rows.tolist()} & {*whole.rows.tolist()}) >= 18
+        assert np.sort(parts.products) == pytest.approx(np.sort(whole.products), abs=0.05)
+
+
+def test_graphs_find_the_cells_of_rows(world, in_cells, monkeypatch):
+    held = in_cells([world.photo(n % CLUSTERS) for n in range(300)])
+    by_all = candidates.build(held)
+    monkeypatch.setattr(candidates, "GRAPH", 30)
+    by_graph = candidates.build(held)
+    assert by_graph.cells == by_all.cells == 30
+    same = by_graph.cells_of_rows[:, None] == by_graph.cells_of_rows
+    assert (same == (by_all.cells_of_rows[:, None] == by_all.cells_of_rows)).mean() > 0.95
 
 
 def test_a_damaged_number_of_a_row_costs_that_row_alone(world, in_cells, tmp_path):

@@ -203,6 +203,23 @@ def test_neighbours_less_alike_merge_once_nothing_changes(
     assert complete()
 
 
+def test_segments_grow_larger_once_nothing_changes(
+    catalog, collection, directory, fill, published, complete, monkeypatch
+):
+    now = [100.0]
+    monkeypatch.setattr("index.segments.follower.monotonic", lambda: now[0])
+    sizes = Sizes(chunk=8, least=1, quiet=0.0, largest=16, largest_at_rest=40)
+    following = Follower(catalog, collection, directory, sizes)
+    for start in (0, 8, 16):
+        fill(8, start)
+        work(following)
+    assert [part.count for part in published()] == [16, 16, 16]
+    now[0] += 61
+    work(following)
+    assert [part.count for part in published()] == [16, 32]
+    assert complete()
+
+
 def test_waste_is_given_back(catalog, collection, follow, fill, published, complete):
     fill(32)
     follow()
