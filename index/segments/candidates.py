@@ -63,7 +63,7 @@ def count_looked_at(rows: int, share: float) -> int:
     the best.
     """
     larger, alone = max(1.0, rows / USUAL), min(1.0, TOGETHER * share)
-    return round(LOOKED_AT * math.cbrt(larger) * math.pow(alone, 1 / 6))
+    return round(LOOKED_AT * math.pow(larger, TWO_THIRDS) * math.pow(alone, 1 / 6))
 
 
 def are_fine(structures: Sequence[Structure | None], sizes: Sequence[int]) -> bool:

@@ -294,7 +294,7 @@ def test_codes_find_more_than_is_wanted_and_more_where_they_are_coarse(world):
 def test_less_is_looked_at_in_one_of_many_segments(world):
     assert candidates.count_looked_at(2**18, 1.0) == candidates.count_looked_at(2**17, 0.25)
     assert candidates.count_looked_at(2**18, 1.0) == 40_960
-    assert candidates.count_looked_at(2**21, 1.0) == 81_920
+    assert candidates.count_looked_at(2**21, 1.0) == 163_840
     assert candidates.count_looked_at(2**18, 1 / 256) == 20_480
 
 
