@@ -22,7 +22,7 @@ CHUNK = 500  # ids or revisions in one statement
 Values = dict[str, Any]
 
 
-class ItemRow(NamedTuple):
+class StoredItemRow(NamedTuple):
     """A row of an item, read by the driver."""
 
     collection: int
@@ -37,7 +37,7 @@ class ItemRow(NamedTuple):
 
 # Every search runs these, so the driver does.
 _ITEMS = DriverQuery(
-    select(*(items.c[name] for name in ItemRow._fields)).where(
+    select(*(items.c[name] for name in StoredItemRow._fields)).where(
         items.c.collection == key_if_live(bindparam("collection", type_=items.c.collection.type))
     ),
     among=items.c.id,
@@ -80,9 +80,9 @@ def select_items(collection: int) -> Select[Any]:
     return select(items).where(items.c.collection == key_if_live(collection))
 
 
-def rows_of(connection: Connection, collection: int, ids: Sequence[str]) -> list[ItemRow]:
+def rows_of(connection: Connection, collection: int, ids: Sequence[str]) -> list[StoredItemRow]:
     """Read the rows of existing items by id."""
-    return [ItemRow(*row) for row in _fetch(_ITEMS, connection, collection, ids)]
+    return [StoredItemRow(*row) for row in _fetch(_ITEMS, connection, collection, ids)]
 
 
 def _fetch(
@@ -114,7 +114,7 @@ def error_of_unknown(collection: Collection, item: str) -> LookupError:
 def read_items(
     connection: Connection,
     collection: int,
-    rows: Sequence[Row[Any] | ItemRow],
+    rows: Sequence[Row[Any] | StoredItemRow],
     damaged: set[str] | None = None,
 ) -> list[Item]:
     """Read items of rows, with their sentences and photos.
@@ -146,7 +146,9 @@ def _read_texts(
     return texts
 
 
-def _make_item(row: Row[Any] | ItemRow, pictures: Sequence[Values], texts: Sequence[str]) -> Item:
+def _make_item(
+    row: Row[Any] | StoredItemRow, pictures: Sequence[Values], texts: Sequence[str]
+) -> Item:
     if not is_sound_item(row._asdict(), pictures, texts):
         raise ItemDamaged(row.id)
     try:

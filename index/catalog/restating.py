@@ -14,7 +14,7 @@ from sqlalchemy import Connection
 from index.catalog.catalog import Catalog
 from index.catalog.names import check_standing
 from index.catalog.pictures import name_of
-from index.catalog.read_rows import ItemRow, rows_of
+from index.catalog.read_rows import StoredItemRow, rows_of
 from index.catalog.revisions import advance, hold
 from index.catalog.write_rows import Record, record_change, write
 from index.items import Collection, Item, Picture, check_size
@@ -64,7 +64,7 @@ def restate(
 
 def _read_rows(
     connection: Connection, collection: Collection, changes: Sequence[Restatement]
-) -> dict[str, ItemRow]:
+) -> dict[str, StoredItemRow]:
     """Read the rows of items by id."""
     ids = [change.item.id for change in changes]
     return {row.id: row for row in rows_of(connection, collection.key, ids)}
@@ -73,7 +73,7 @@ def _read_rows(
 def _make_record(
     connection: Connection,
     collection: Collection,
-    rows: Mapping[str, ItemRow],
+    rows: Mapping[str, StoredItemRow],
     change: Restatement,
 ) -> Record | None:
     """Make the rows of a changed item; None unless as read."""

@@ -32,7 +32,7 @@ from index.bags import (
 )
 from index.catalog.facets import facets_of
 from index.catalog.pictures import name_of
-from index.catalog.read_rows import ItemRow, Values, chunks, picture_rows
+from index.catalog.read_rows import StoredItemRow, Values, chunks, picture_rows
 from index.database import deleted_photos
 from index.database.checksums import ItemDamaged, checksums_of
 from index.database.deleted_photos import DeletedPhoto
@@ -86,7 +86,7 @@ def record(entry: Entry, pictures: list[Values] | None = None) -> Record:
 def record_change(
     connection: Connection,
     collection: int,
-    row: Row[Any] | ItemRow,
+    row: Row[Any] | StoredItemRow,
     metadata: Mapping[str, Any],
     photos: Sequence[int | NewPhoto] | None = None,
     sentence: NewSentence | None = None,
@@ -135,7 +135,7 @@ def _copy_photo(
 
 
 def _record(
-    of: Entry | Row[Any] | ItemRow,
+    of: Entry | Row[Any] | StoredItemRow,
     metadata: Mapping[str, Any],
     stored: list[Values],
     pictures: list[Values],
