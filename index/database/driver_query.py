@@ -18,16 +18,17 @@ from sqlalchemy.sql.compiler import SQLCompiler
 class DriverQuery:
     """A query with named parameters, compiled once for each kind of database.
 
-    Of a column with values to choose from, once for each number of these, too.
+    Of a column with values to choose from, for few numbers of these: the last one is repeated up to
+    a power of two.
     """
 
     def __init__(self, statement: Select[Any], among: ColumnElement[Any] | None = None) -> None:
-        """`statement` has a bindparam for each parameter; `among` is the column of `values`."""
+        """`statement` has bindparams; `among` is the column of `values`."""
         self._statement, self._among = statement, among
         self._compile = lru_cache(maxsize=64)(self._compile_for)
 
     def _compile_for(self, dialect: Dialect, count: int) -> tuple[SQLCompiler, dict[str, Any]]:
-        """Compile the statement for a number of values; also its constants by name."""
+        """Compile the statement for some values; also its constants by name."""
         statement = self._statement
         if self._among is not None:
             kind = self._among.type
@@ -35,7 +36,8 @@ class DriverQuery:
             statement = statement.where(self._among.in_(chosen))
         compiled = statement.compile(dialect=dialect)
         assert isinstance(compiled, SQLCompiler)
-        return compiled, dict(compiled.params)
+        constants = {name: value for name, value in compiled.params.items() if value is not None}
+        return compiled, constants
 
     def fetch(
         self,
@@ -44,9 +46,13 @@ class DriverQuery:
         values: Sequence[object] = (),
         **parameters: object,
     ) -> list[Any]:
-        """Fetch all rows, as tuples; of a column to choose from, those with one of the values."""
-        compiled, constants = self._compile(dialect, len(values))
-        listed = {f"value_{number}": value for number, value in enumerate(values)}
+        """Fetch all rows, as tuples, or those with one of the values."""
+        if self._among is not None and not values:
+            return []
+        count = 1 << (len(values) - 1).bit_length() if values else 0
+        compiled, constants = self._compile(dialect, count)
+        repeated = [*values, *[values[-1]] * (count - len(values))] if values else []
+        listed = {f"value_{number}": value for number, value in enumerate(repeated)}
         named = {**constants, **parameters, **listed}
         cursor = connection.cursor()
         # Drivers take parameters by place or by name.

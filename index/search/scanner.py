@@ -91,7 +91,7 @@ class Scanner:
         """Find the possible best rows of a snapshot."""
         revisions = self.list_passing(request, snapshot)
         scored, exact = self.scan(request, terms, snapshot, revisions, count_best(request))
-        candidates = sum(len(segment.numbers) for segment in scored)
+        candidates = sum(len(part.numbers) for part in scored)
         # Where rows were left out before, so can be what only the bound of the error would let in.
         share = np.float32(1 if exact else likely_share(request))
         calibration = choose_calibration(self._calibration, request.role)
@@ -198,6 +198,8 @@ def divide(chosen: Chosen, threads: int) -> Chosen:
     every = sum(len(numbers) for _, numbers in chosen)
     parts: Chosen = []
     for rows, numbers in chosen:
+        if not len(numbers):  # bounds have left them all out
+            continue
         count = 1 if len(numbers) == len(rows) else math.ceil(threads * len(numbers) / every)
         parts += [(rows, part) for part in np.array_split(numbers, count)]
     return parts

@@ -28,6 +28,7 @@ from models.scores.scoring import Score
 Chosen = list[tuple[Rows, Numbers]]
 
 SHARED = 2**17  # rows up to which another thread costs more time than it saves
+LEAST = 512  # rows of a part of a segment's that a thread refines
 ASKED = 2  # times its share of promising rows that a segment is asked for, at first
 
 
@@ -91,7 +92,7 @@ class SummaryQuery:
         rows, numbers = segment.sides[self.side], np.sort(coarse.rows)
         if workers is None:
             return self.scan(rows, numbers)
-        parts = np.array_split(numbers, workers.threads)
+        parts = np.array_split(numbers, min(workers.threads, math.ceil(len(numbers) / LEAST)))
         return Candidates.together(workers.map(partial(self.scan, rows), parts))
 
     def _divide(self, rows: Rows, listed: Candidates) -> Candidates:
@@ -347,7 +348,7 @@ def find_promising(
     coarse = workers.map(by_codes, numbers, alone=alone)
     best = candidates.best(coarse, count)
     # A segment whose rows are all among the best may have more of them.
-    more = [n for n in numbers if len(best[n].rows) == asked[n] < min(count, passing[n])]
+    more = [n for n in numbers if len(best[n].rows) >= asked[n] < min(count, passing[n])]
     if more:
         asked = [count] * len(segments)
         for number, whole in zip(more, workers.map(by_codes, more, alone=alone), strict=True):

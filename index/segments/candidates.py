@@ -57,7 +57,7 @@ def count_by_codes(rows: int, wanted: int, *, fine: bool) -> int:
 
 
 def count_looked_at(rows: int, share: float) -> int:
-    """Choose how many rows to look at in the cells of a segment.
+    """Choose how many rows to look at in a segment's cells.
 
     Of more rows more are near to a query. A segment that has a small share of all rows has few of
     the best.
@@ -202,8 +202,10 @@ class Structure:
             return nearest
 
         parts = min(parts, len(cells))
-        nearest = best([*map_parts(search, range(parts))], count)
-        return Candidates.together(nearest)
+        joined = Candidates.together([*map_parts(search, range(parts))])
+        if len(joined.rows) <= count:
+            return joined
+        return joined.only(np.argpartition(-joined.products, count - 1)[:count])
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,9 +215,9 @@ class Candidates:
     rows: Numbers
     products: Floats
 
-    def only(self, mask: NDArray[np.bool_]) -> Candidates:
-        """Select the rows of a mask (N,)."""
-        return Candidates(self.rows[mask], self.products[mask])
+    def only(self, chosen: NDArray[np.bool_] | Numbers) -> Candidates:
+        """Select the rows of a mask (N,), or at some places."""
+        return Candidates(self.rows[chosen], self.products[chosen])
 
     @classmethod
     def together(cls, parts: Sequence[Candidates]) -> Candidates:

@@ -62,13 +62,15 @@ class Follower:
         self._listed: dict[Path | None, Listed] = {}
         self._chain: tuple[Segment, ...] | None = None
         self._newest, self._since = -1, 0.0  # the newest revision, and when it came
+        self.has_long_merge = False
         self._counted = 0  # the revision at which the database's statistics were renewed
 
-    def step(self, *, flush: bool = False) -> bool:
+    def step(self, *, flush: bool = False, at_rest: bool = True) -> bool:
         """Do one piece of work and publish it; False without any.
 
-        With `flush` even a few changes become a segment. Raises OSError if files cannot be
-        written, and ModelMismatch once the collection is gone.
+        With `flush` even a few changes become a segment. Without `at_rest`, a collection at rest
+        merges nothing: `has_long_merge` says then whether it would. Raises OSError if files cannot
+        be written, and ModelMismatch once the collection is gone.
         """
         bags: list[BagRow] = []
         with self._catalog.reading(self._collection) as view:
@@ -77,6 +79,9 @@ class Follower:
             end = self._choose_end(after, view.revision, flush)
             resting = end == after and monotonic() - self._since >= self._sizes.rest
             merging = self._choose_merge(chain, resting)
+            self.has_long_merge = resting and merging is not None
+            if self.has_long_merge and not at_rest:
+                merging = None
             piled = merging is not None and merging[1] - merging[0] >= self._sizes.pile
             writing = end > after and not piled
             if writing:

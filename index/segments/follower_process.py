@@ -70,9 +70,12 @@ class Followers:
         }
         self._leave(self._followers.keys() - followed.keys())
         worked = False
-        for token, collection in followed.items():
-            if monotonic() >= self._resting.get(token, 0.0):
-                worked |= self._work_on(collection)
+        for collection in followed.values():
+            worked |= self._work_on(collection, at_rest=False)
+        # Merges of a collection at rest take long, so they wait until no other has changes.
+        for token, follower in [*self._followers.items()]:
+            if not worked and follower.has_long_merge:
+                worked = self._work_on(followed[token], at_rest=True)
         if not worked:
             worked = self._fill(followed.values())
         if not worked and monotonic() - self._tidied > TIDY:
@@ -122,15 +125,20 @@ class Followers:
         else:
             self._swept = self._tidied
 
-    def _work_on(self, collection: Collection) -> bool:
-        """Do a piece of work for one collection."""
+    def _work_on(self, collection: Collection, *, at_rest: bool) -> bool:
+        """Do a piece of work for one collection, as Follower.step.
+
+        Not yet again, if the last one failed a moment ago.
+        """
         token = collection.token
+        if monotonic() < self._resting.get(token, 0.0):
+            return False
         directory = self._folder / SEGMENTS / token
         follower = self._followers.setdefault(
             token, Follower(self._catalog, collection, directory, self._sizes)
         )
         try:
-            return follower.step()
+            return follower.step(at_rest=at_rest)
         except ModelMismatch:
             del self._followers[token]
         except Exception as failure:

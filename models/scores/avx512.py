@@ -68,7 +68,9 @@ class Quads:
 
 @lru_cache(maxsize=64)
 def find_quads(T: int, D: int) -> tuple[Numbers, Numbers]:
-    """The starts of chunks, and where numbers are in vectors (T, D) that a zero lies behind.
+    """The starts of chunks, and places of numbers in vectors (T, D).
+
+    A zero lies behind the vectors.
 
     Numbers come in chunks and quads, in the order `multiply` reads them: of WIDEST vectors at a
     time, or of those that are left, the first quad of each, then the second. A number that two
@@ -208,7 +210,7 @@ by_4, by_8, by_12, by_16 = (tile(columns) for columns in (4, 8, 12, 16))
 
 @compile_loop
 def place_group(stored: Bytes, numbers: Numbers, group: int, count: int, rows: Numbers) -> bool:
-    """Write where the stored vectors of a group of 16 begin, and load the next ones.
+    """Write where 16 stored vectors begin, and load the next ones.
 
     False if there is no vector of one of the numbers.
     """

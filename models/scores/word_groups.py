@@ -12,7 +12,7 @@ from models.types import WHOLE_SENTENCE, Box, FragmentBag, Span
 
 @dataclass(frozen=True)  # no slots: all hits of a search have the same groups
 class Group:
-    """Fragments of one phrase with their labels and places, and its content words among them."""
+    """Fragments of one phrase, and its content words among them."""
 
     fragments: tuple[int, ...]
     heads: tuple[int, ...]
@@ -35,7 +35,7 @@ class Group:
 
     @cached_property
     def pairs(self) -> str | None:
-        """Its labels, if they are pairs of words; None for single words, and for a whole text."""
+        """Its labels if they are pairs of words, else None."""
         if all(" " not in label or label == WHOLE_SENTENCE for label in self.labels):
             return None
         return ", ".join(self.labels)

@@ -100,9 +100,7 @@ def see_true_regions(
         boxes[region.photo].append(region.box)
 
     def see_inside(photos: Sequence[int]) -> list[Tensor]:
-        photo_boxes = [
-            torch.tensor(boxes[photo]).view(-1, 4) for photo in photos
-        ]
+        photo_boxes = [torch.tensor(boxes[photo]).view(-1, 4) for photo in photos]
         pictures = [read_pixels(examples[photo].image) for photo in photos]
         with half_precision(place.device, precision):
             return sight.inside(pictures, photo_boxes)

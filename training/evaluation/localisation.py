@@ -22,13 +22,17 @@ def fragments_in(sentence: FragmentBag, span: Span) -> list[int]:
     return [
         position
         for position, (place, label) in enumerate(
-            zip(sentence.places, sentence.labels, strict=True)
+            zip(_places(sentence), sentence.labels, strict=True)
         )
         if isinstance(place, Span)
         and label != WHOLE_SENTENCE
         and place.start < span.end
         and span.start < place.end
     ]
+
+
+def _places(bag: FragmentBag) -> Sequence[Box | Span]:
+    return bag.places
 
 
 def holds_centre(box: Box, other: Box) -> bool:

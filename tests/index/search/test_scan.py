@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from index.items import Entry, Picture
-from index.search import scan
+from index.search import scan, scanner
 from index.search.gpu import Device
 from index.search.index import Index
 from index.search.query import QueryPart
@@ -16,6 +16,7 @@ from index.search.rescorer import Rescorer
 from index.search.scan import Scan
 from index.search.threads import Workers
 from index.segments import heads
+from index.segments.follower import Follower, Sizes
 from index.segments.follower_process import catch_up
 from index.segments.rows import of_vectors
 from models.scores.scoring import SCORES
@@ -142,6 +143,42 @@ def test_rows_that_score_alike_are_all_kept(catalog, collection, segments_folder
     answer = index.best(request)
     assert [hit.item for hit in answer.hits] == [f"{i:03}" for i in range(10)]
     assert np.ptp([hit.score for hit in answer.hits]) == 0
+
+
+def test_threads_share_rows_of_which_a_segment_has_none_left(
+    catalog, collection, segments_folder, random, right, monkeypatch
+):
+    """All photos of the second segment are unlike the query."""
+    monkeypatch.setattr(heads, "LEAST", 2)
+    monkeypatch.setattr(heads, "WIDTH", 6)
+    monkeypatch.setattr(scan, "MANY", 0)
+    monkeypatch.setattr(scanner, "SHARED", 0)
+    asked = query(random, 3)
+    words = asked.parts[0].vectors.sum(0)
+    photo, frame = Picture(b"jpeg", 4, 3, "0" * 64), (Box(0.0, 0.0, 1.0, 1.0),)
+    follower = Follower(catalog, collection, segments_folder / collection.token, Sizes(rest=1e9))
+    for first, count, sign in ((0, 90, 1), (90, 30, -1)):
+        noise = 0.05 * torch.randn(count, 2, D, generator=random) * torch.logspace(0, -2, D)
+        photos = [FragmentBag(sign * words + part, frame * 2, ("a", "b")) for part in noise]
+        catalog.put_many(
+            collection,
+            [
+                Entry(f"{number:03}", pictures=(photo,), images=(bag,))
+                for number, bag in enumerate(photos, first)
+            ],
+        )
+        while follower.step(flush=True):
+            pass
+    index = Index(catalog, collection, segments_folder, threads=3)
+    request = Request("images", asked, limit=5, exact=True)
+    assert len(index.snapshot().segments) == 2
+    narrowed = []
+    narrow = Scan.narrow
+    monkeypatch.setattr(
+        Scan, "narrow", lambda *about: narrowed.append(narrow(*about)) or narrowed[-1]
+    )
+    assert right(request, index.best(request))
+    assert [len(numbers) > 0 for _, numbers in narrowed[0]] == [True, False]
 
 
 def test_photos_of_the_same_items_crowd_no_others_out(

@@ -4,11 +4,14 @@ import numpy as np
 import pytest
 import torch
 
+from index.bags import IMAGE
 from index.search import shortlist as choice
 from index.search.query import terms_of
 from index.search.requests import Request
 from index.search.threads import Workers
 from index.segments import candidates
+from index.segments.rows import empty, of_vectors
+from index.segments.segment import RevisionSpan, Segment
 from models.scores.scoring import SCORES
 from models.text.queries import Query
 
@@ -90,3 +93,26 @@ def test_threads_choose_what_one_does(
     )
     assert [numbers.tolist() for _, numbers in alone] == [numbers.tolist() for _, numbers in shared]
     assert sum(len(numbers) for _, numbers in alone) == 20
+
+
+def test_a_segment_with_all_the_best_rows_is_asked_for_all_of_them(monkeypatch):
+    """Many rows are alike, and four threads share three segments."""
+    for name, value in (("SCANNED", 40), ("SPLIT", 100), ("CELL", 10)):
+        monkeypatch.setattr(candidates, name, value)
+    monkeypatch.setattr(choice, "SHARED", 0)
+    monkeypatch.setattr(choice, "LEAST", 10)
+    random = np.random.default_rng(3)
+    direction = random.standard_normal(8).astype(np.float32)
+    segments = []
+    for first, sign in ((0, -1), (300, 1), (600, -1)):
+        few = sign * direction + 0.1 * random.standard_normal((7, 8)).astype(np.float32)
+        bags, numbers = [few[number % 7][None] for number in range(300)], range(first, first + 300)
+        held = of_vectors(bags, numbers, [IMAGE] * 300, "images", SCORE, 8)
+        span = RevisionSpan(first - 1, first + 299, first + 299, "")
+        sides = {"images": held, "sentences": empty(8)}
+        segments.append(Segment(span, sides, {"images": candidates.build(held)}))
+    masks = [segment.sides["images"].live for segment in segments]
+    query = choice.SummaryQuery.of("images", direction)
+    promising = choice.find_promising(segments, query, 250, masks, [300] * 3, Workers(4))
+    assert [len(listed.rows) for listed in promising] == [0, 250, 0]
+    assert (np.diff(promising[1].rows) > 0).all()

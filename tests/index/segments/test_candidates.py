@@ -361,8 +361,16 @@ def test_graphs_find_the_cells_of_rows(world, in_cells, monkeypatch):
     held = in_cells([world.photo(n % CLUSTERS) for n in range(300)])
     by_all = candidates.build(held)
     monkeypatch.setattr(candidates, "GRAPH", 30)
+    made, make = [], candidates.library().IndexHNSWFlat
+
+    def count(dimension, *options):
+        made.append(dimension)
+        return make(dimension, *options)
+
+    monkeypatch.setattr(candidates.library(), "IndexHNSWFlat", count)
     by_graph = candidates.build(held)
     assert by_graph.cells == by_all.cells == 30
+    assert made == [8]
     same = by_graph.cells_of_rows[:, None] == by_graph.cells_of_rows
     assert (same == (by_all.cells_of_rows[:, None] == by_all.cells_of_rows)).mean() > 0.95
 

@@ -174,9 +174,7 @@ class NamedContent:
         true = list(self.true_boxes(noun.name))
         if box is None or not true:
             return None
-        overlaps = box_iou(
-            torch.tensor([box]), torch.tensor(list(true))
-        )
+        overlaps = box_iou(torch.tensor([box]), torch.tensor(list(true)))
         return bool((overlaps >= IOU).any())
 
     def true_boxes(self, noun: str) -> Iterator[Box]:
