@@ -88,8 +88,8 @@ def of_photo(
 ) -> tuple[list[str], list[bool], list[tuple[str, tuple[str, ...]]]]:
     """A photo's snippets, their truth if known, and those of true boxes."""
     phrases = {sentence.text: sentence.phrases for sentence in grounded}
-    known = group_phrases(grounded)
-    overlap = box_iou(proposed, torch.tensor(list(known)).view(-1, 4))  # (R, B)
+    texts_of_boxes = group_phrases(grounded)
+    overlap = box_iou(proposed, torch.tensor(list(texts_of_boxes)).view(-1, 4))  # (R, B)
     texts, right, described = [], [], []
     for text, bag in zip(example.sentences, bags, strict=True):
         for snippet in snippets.align(bag, beta):
@@ -98,9 +98,9 @@ def of_photo(
                 if inside(phrase.span, snippet.span):
                     true = torch.tensor([enclose(phrase.boxes)])
                     right.append(bool(box_iou(proposed[snippet.region][None], true) >= IOU))
-            if len(known) and overlap[snippet.region].max() >= IOU:
+            if len(texts_of_boxes) and overlap[snippet.region].max() >= IOU:
                 best = int(overlap[snippet.region].argmax())
-                described.append((texts[-1], list(known.values())[best]))
+                described.append((texts[-1], list(texts_of_boxes.values())[best]))
     return texts, right, described
 
 

@@ -98,12 +98,12 @@ class Coded:
         if self.common is not None:
             by_scale = by_scale + np.abs(self.common).sum() / 2
             by_reach = by_reach + self.common_scale / np.float32(2 * FINE)
-        given = self.common is None and rest is None  # the part's own vectors
-        own = sizes if given else np.abs(self.term.vectors)
-        by_rounding = own.max(axis=1)  # ‖s_t‖∞
+        changed = self.common is not None or rest is not None  # vectors, before they were coded
+        before = np.abs(self.term.vectors) if changed else sizes
+        by_rounding = before.max(axis=1)  # ‖s_t‖∞
         factors = [by_scale, by_reach, by_rounding]
         if rest is not None:
-            factors += [rest, own.sum(axis=1)]
+            factors += [rest, before.sum(axis=1)]
         return np.array(factors, np.float32)
 
     def estimates(self, rows: RowBlock) -> Estimates:

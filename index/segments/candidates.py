@@ -178,8 +178,8 @@ class Structure:
 
         def search(first: int) -> Candidates:
             faiss.omp_set_num_threads(1)  # for this thread: requests run in parallel
-            own, products_of_own = cells[first::parts].copy(), centres[first::parts].copy()
-            parameters = faiss.SearchParametersIVF(nprobe=len(own))
+            part, products_of_part = cells[first::parts].copy(), centres[first::parts].copy()
+            parameters = faiss.SearchParametersIVF(nprobe=len(part))
             if chosen is not None:
                 parameters.sel = chosen
             products, rows = np.empty(count, np.float32), np.empty(count, np.int64)
@@ -188,8 +188,8 @@ class Structure:
                 1,
                 pointer(padded),
                 count,
-                pointer(own),
-                pointer(products_of_own),
+                pointer(part),
+                pointer(products_of_part),
                 pointer(products),
                 pointer(rows),
                 False,

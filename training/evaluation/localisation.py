@@ -19,20 +19,15 @@ IOU = 0.5
 
 def fragments_in(sentence: FragmentBag, span: Span) -> list[int]:
     """Find the fragments of a span, without the whole sentence."""
+    places: Sequence[Box | Span] = sentence.places
     return [
         position
-        for position, (place, label) in enumerate(
-            zip(_places(sentence), sentence.labels, strict=True)
-        )
+        for position, (place, label) in enumerate(zip(places, sentence.labels, strict=True))
         if isinstance(place, Span)
         and label != WHOLE_SENTENCE
         and place.start < span.end
         and span.start < place.end
     ]
-
-
-def _places(bag: FragmentBag) -> Sequence[Box | Span]:
-    return bag.places
 
 
 def holds_centre(box: Box, other: Box) -> bool:

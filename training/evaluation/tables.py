@@ -168,12 +168,12 @@ def format_kinds(precisions: Mapping[str, float]) -> Table:
 
 def format_presence(shares: PresenceShares, behind: float) -> list[str]:
     """The shares of presence, in percent."""
-    there, false, often, worst = (
+    present, false, often, worst = (
         f"{100 * share:.1f} %"
         for share in (shares.there, shares.false, shares.false_by_frequency, shares.worst)
     )
     return [
-        f"said to be there: {there} of what is, {false} of what is not "
+        f"said to be there: {present} of what is, {false} of what is not "
         f"({often} with things as often as they are there, at most {worst}: {shares.worst_of})",
         f"photos said to show b come last in {100 * behind:.0f} % of negations",
     ]
