@@ -6,7 +6,8 @@ import os
 import sys
 from threading import get_native_id
 
-BACKGROUND = 10  # niceness of imports, in a service and in commands
+BACKGROUND = 10  # niceness of imports within a service: its searches can wait for their locks
+LOWEST = 19  # niceness of imports in processes of their own
 
 
 def lower(nice: int) -> None:
