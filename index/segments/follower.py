@@ -8,7 +8,8 @@ lists, which the next follower deletes.
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+import shutil
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
@@ -62,7 +63,7 @@ class Follower:
         self._listed: dict[Path | None, Listed] = {}
         self._chain: tuple[Segment, ...] | None = None
         self._newest, self._since = -1, 0.0  # the newest revision, and when it came
-        self.has_long_merge = False
+        self.has_long_merge = self._lacks_room = False
         self._counted = 0  # the revision at which the database's statistics were renewed
 
     def step(self, *, flush: bool = False, at_rest: bool = True) -> bool:
@@ -156,9 +157,26 @@ class Follower:
         return after
 
     def _choose_merge(self, chain: Sequence[Segment], resting: bool) -> tuple[int, int] | None:
-        """Choose the neighbours to merge next.
+        """Choose the neighbours to merge next, for which there is room; None without any."""
+        merges = [*self._list_merges(chain, resting)]
+        fits = (merge for merge in merges if self._has_room(chain[slice(*merge)]))
+        chosen = next(fits, None)
+        if merges and not chosen and not self._lacks_room:
+            log.warning("segments do not merge: %s has too little room", self._directory)
+        self._lacks_room = bool(merges) and not chosen
+        return chosen
 
-        It is a single segment if most of it is waste.
+    def _has_room(self, parts: Sequence[Segment]) -> bool:
+        """Return whether the disk has room for a merge, and as much beyond it.
+
+        Items that are stored meanwhile need some, and come first.
+        """
+        needed = sum(part.live_size for part in parts)
+        return shutil.disk_usage(self._directory).free >= 2 * needed
+
+    def _list_merges(self, chain: Sequence[Segment], resting: bool) -> Iterator[tuple[int, int]]:
+        """List neighbours to merge, and single segments of which most is waste.
+
         Takes as many of similar size as possible, the newest first, so that a bulk is written
         twice.
         """
@@ -169,12 +187,11 @@ class Follower:
                 start -= 1
                 count += chain[start].count
             if stop - start > 1:
-                return start, stop
+                yield start, stop
             stop = start
         for at, segment in enumerate(chain):
             if segment.count and segment.wasted:
-                return at, at + 1
-        return None
+                yield at, at + 1
 
     def _merges(self, older: int, newer: int, resting: bool) -> bool:
         """Return whether neighbours of so many rows merge."""

@@ -74,9 +74,19 @@ class Segment:
         return sum(map(len, self.sides.values()))
 
     @property
+    def live(self) -> int:
+        """The number of live rows."""
+        return sum(int(np.count_nonzero(rows.live)) for rows in self.sides.values())
+
+    @property
+    def live_size(self) -> int:
+        """Bytes of its files that are of live rows, if all rows are alike."""
+        return sum(size for size, _ in self.sums.values()) * self.live // max(self.count, 1)
+
+    @property
     def wasted(self) -> bool:
         """Whether most rows are no longer live."""
-        return 2 * sum(int(rows.live.sum()) for rows in self.sides.values()) < self.count
+        return 2 * self.live < self.count
 
     def holds(self, revision: int) -> bool:
         """Return whether it has rows of a revision."""

@@ -220,6 +220,55 @@ def test_segments_grow_larger_once_nothing_changes(
     assert complete()
 
 
+@pytest.fixture
+def leave_free(monkeypatch):
+    """Lets a follower see so many free bytes on the disk."""
+    disk = shutil.disk_usage(".")
+
+    def leave(free):
+        monkeypatch.setattr(
+            "index.segments.follower.shutil.disk_usage", lambda _: disk._replace(free=free)
+        )
+
+    return leave
+
+
+def count_bytes(parts):
+    """The bytes of segments' files."""
+    return sum(size for part in parts for size, _ in part.sums.values())
+
+
+def test_merges_wait_for_room_beyond_what_they_write(
+    follower, fill, published, complete, leave_free, caplog
+):
+    leave_free(0)
+    for start in (0, 8, 16):
+        fill(8, start)
+        work(follower)
+    parts = published()
+    assert [part.count for part in parts] == [16, 16, 16]  # changes are published all the same
+    assert sum("too little room" in message for message in caplog.messages) == 1
+    leave_free(2 * count_bytes(parts) - 1)
+    assert not follower.step()
+    leave_free(2 * count_bytes(parts))
+    work(follower)
+    assert [part.count for part in published()] == [48]
+    assert complete()
+
+
+def test_a_disk_with_little_room_gives_waste_back(
+    catalog, collection, follower, fill, published, complete, leave_free
+):
+    fill(32)
+    work(follower)
+    for i in range(30):
+        catalog.delete(collection, f"{i:03}")
+    leave_free(count_bytes(published()) // 4)
+    work(follower)
+    assert sum(part.count for part in published()) == 4
+    assert complete()
+
+
 def test_waste_is_given_back(catalog, collection, follow, fill, published, complete):
     fill(32)
     follow()
