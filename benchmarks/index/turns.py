@@ -8,7 +8,7 @@ both answer the same queries one after the other. Prints medians of the processo
 clock, the median ratio of the other checkout to this one, and how many answers differ. With
 --service, texts whose vectors are remembered are answered as by /search/image, with links, boxes
 and JSON, without HTTP itself. Where the two write different files, --other-work has the other
-checkout's stores, built there with its own code before.
+checkout's stores, built there with its own code before. With --exact, every photo is looked at.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks import machine
-from benchmarks.engines.tessera import Tessera
+from benchmarks.engines.tessera import Tessera, TesseraExact
 from benchmarks.index import questions
 from benchmarks.index.bags import Real
 from benchmarks.index.growth import GrownCollection, add_places
@@ -59,7 +59,7 @@ def open_index(
     source: GrownCollection, asked: argparse.Namespace
 ) -> tuple[Ask, dict[str, list[Query]]]:
     """Open the index, for embedded queries."""
-    engine = Tessera()
+    engine = TesseraExact() if asked.exact else Tessera()
     engine.open(source, place(engine, source, asked.work))
     queries = {kind: questions.read(source.real, kind, asked.queries) for kind in asked.kinds}
     return lambda query: [int(item) for item in engine.search(query, 10)], queries
@@ -158,6 +158,7 @@ def main() -> None:
     parser.add_argument("--kinds", nargs="+", default=["12 words", "2 words", "negated"])
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--service", action="store_true", help="whole answers to texts")
+    parser.add_argument("--exact", action="store_true", help="no photo is left out")
     parser.add_argument("--answer", action="store_true", help=argparse.SUPPRESS)
     asked = parser.parse_args()
     machine.use(asked.threads)

@@ -66,6 +66,13 @@ class QueryPart:
         """Whether maxima have a lower bound; what a condition counts is found afterwards."""
         return self.floored and self.condition is None
 
+    @property
+    def absent(self) -> np.float32 | None:
+        """The score of a row that a negated part does not lower; None if it may raise rows."""
+        if self.condition is not None:
+            return NO_FLOOR if self.negated else None
+        return FLOOR if self.negated and self.floored else None
+
     def count(self, scores: Array) -> Array:
         """What the part's scores (N,) give to those of the query."""
         condition = self.condition

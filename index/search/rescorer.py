@@ -12,7 +12,7 @@ from index.search.gpu import Device
 from index.search.query import QueryPart, SentenceRole, exact
 from index.search.row_blocks import RowBlock
 from index.search.threads import Workers
-from index.segments.heads import Heads
+from index.segments.heads import Extremes, Heads
 from index.segments.rows import Numbers, Rows, of_vectors
 from models.scores.byte_dots import ByteDots
 from models.scores.half_dots import HalfDots
@@ -20,6 +20,7 @@ from models.scores.kernels import Floats
 from models.scores.scoring import ProductErrors, Score
 
 BLOCK = 2**10  # rows whose products lie in the processor's second cache together
+EXTREMES = 2**12  # rows of a block of extremes
 ALONE = 4  # blocks up to which another thread costs more time than it saves
 WIDE = 64  # numbers of vectors that a processor's own instructions multiply
 
@@ -39,8 +40,8 @@ class Coded:
 
     Its vectors are scales[t] · codes[t].
     Where the rows are sentences, what the part's fragments have in common (the summary of an image)
-    is taken out first, as from stored images, and coded twice: with a coarse and a fine step. With
-    `directions` (D, M) it is for the heads of rows that have these.
+    is taken out first, as from stored images, and coded twice: with a coarse and a fine step. It
+    may be for the heads of rows, or for their extremes.
     """
 
     def __init__(
@@ -50,14 +51,21 @@ class Coded:
         role: SentenceRole,
         *,
         rows_have_base: bool,
-        directions: Floats | None = None,
+        heads: Heads | Extremes | None = None,
     ) -> None:
         self.term, self.role, self.score = term, role, score
+        # What a row's base gives to all of the fragments together is as good, and found sooner.
+        self.together = (
+            score.adds_shifts and role is SentenceRole.QUERY_IS_SENTENCE and not term.bounded
+        )
         vectors, rest = term.vectors, None
-        if directions is not None:
+        if heads is not None:
             assert role is SentenceRole.QUERY_IS_SENTENCE
-            vectors = np.ascontiguousarray(term.vectors @ directions)
-            rest = np.linalg.norm(term.vectors - vectors @ directions.T, axis=1)
+            vectors = heads.project(term.vectors)
+            seen = term.vectors @ heads.directions @ heads.directions.T
+            rest = np.linalg.norm(term.vectors - seen, axis=1)
+        if isinstance(heads, Extremes) and self.together:  # a row has one for all fragments, too
+            vectors = vectors.sum(axis=0, keepdims=True)
         self.common: Floats | None = None
         if role is SentenceRole.ROWS_ARE_SENTENCES:
             self.common = score.image_summary(vectors, np.zeros(1, np.int64))[0]
@@ -72,10 +80,6 @@ class Coded:
             both = coarse, encode(fine[None], self.common_scale / FINE)
             self.all_codes = np.concatenate([self.all_codes, *both])
         self.codes = ByteDots(self.all_codes)
-        # What a row's base gives to all of the fragments together is as good, and found sooner.
-        self.together = (
-            score.adds_shifts and role is SentenceRole.QUERY_IS_SENTENCE and not term.bounded
-        )
         together = term.vectors.sum(axis=0, keepdims=True) if self.together else term.vectors
         self.base_vectors = together if rows_have_base else None
         self.base = HalfDots(together) if rows_have_base else None
@@ -104,6 +108,8 @@ class Coded:
         factors = [by_scale, by_reach, by_rounding]
         if rest is not None:
             factors += [rest, before.sum(axis=1)]
+        if len(sizes) < len(before):  # one vector for all fragments
+            factors = [factor.sum(keepdims=True) for factor in factors]
         return np.array(factors, np.float32)
 
     def estimates(self, rows: RowBlock) -> Estimates:
@@ -135,10 +141,9 @@ class Coded:
 
     def errors(self, rows: RowBlock) -> Floats:
         """The bounds (B,) of the errors of rows' scores from their codes."""
-        sizes = rows.offsets[1:] - rows.offsets[:-1]
-        errors_by_part = rows.errors(len(self.scales), sizes), self.errors_by_row
+        errors_by_part = rows.errors(len(self.term.vectors)), self.errors_by_row
         images = self.role is SentenceRole.QUERY_IS_SENTENCE
-        return self.score.error(ProductErrors(*errors_by_part, sizes, images))
+        return self.score.error(ProductErrors(*errors_by_part, rows.sizes, images))
 
 
 class Rescorer:
@@ -157,27 +162,34 @@ class Rescorer:
         parts: Sequence[Coded],
         rows: Rows,
         numbers: Numbers | None = None,
-        heads: Heads | None = None,
+        heads: Heads | Extremes | None = None,
     ) -> Estimates:
         """Score some sorted rows, or all, for a query's parts: (P, B).
 
-        By the codes of `heads` instead of the rows' own, if the parts are for these.
+        By the codes of `heads` instead of the rows' own, if the parts are for these. What a row's
+        parts give by extremes may be too high by any amount, but too low by no more than their
+        errors: parts that only lower rows lower none.
         """
         if self.device is not None and numbers is None and heads is None and len(rows):
             scored = self.device.score(parts, rows)
             return Estimates(scored.scores.cpu().numpy(), scored.errors.cpu().numpy())
         count = len(rows) if numbers is None else len(numbers)
         scores, errors = np.empty((2, len(parts), count), np.float32)
+        bounding = isinstance(heads, Extremes)
+        size = EXTREMES if bounding else BLOCK
 
         def estimate(start: int) -> None:
-            places = slice(start, min(start + BLOCK, count))
+            places = slice(start, min(start + size, count))
             block = RowBlock.of(rows, places if numbers is None else numbers[places], heads)
             for number, part in enumerate(parts):
+                if bounding and part.term.absent is not None:
+                    scores[number, places], errors[number, places] = part.term.absent, 0
+                    continue
                 estimates = part.estimates(block)
                 scores[number, places] = estimates.scores
                 errors[number, places] = estimates.errors
 
-        starts = range(0, count, BLOCK)
+        starts = range(0, count, size)
         self._workers.map(estimate, starts, alone=len(starts) < ALONE)
         return Estimates(scores, errors)
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from index.search.regions import regions_of
-from index.segments.heads import Heads
+from index.segments.heads import Extremes, Heads
 from index.segments.rows import Numbers, Rows, fragments_of
 from models.scores.kernels import Floats, compile_loop
 
@@ -22,13 +22,15 @@ class RowBlock:
     Codes and summaries are not copied: the rows' own are those of some `fragments` (N,), and
     `summarised` rows (B,), or all without these.
     Of heads, codes, scales and reach are theirs; `rest` is, too, and `noise` is what the codes of
-    the rows themselves may be off by, in any number of a fragment. Of regions, each is a row of one
+    the rows themselves may be off by, in any number of a fragment. Of extremes, each row has one
+    vector for its fragments, of which `sizes` says how many. Of regions, each is a row of one
     fragment, and `owners` are the places of their photos among the summaries.
     """
 
     codes: NDArray[np.int8]
     fragments: Numbers | None
     offsets: Numbers
+    sizes: Numbers
     scales: Floats
     reach: Floats
     bases: Floats
@@ -38,8 +40,9 @@ class RowBlock:
     noise: Floats | None = None
     owners: Numbers | None = None
 
-    def errors(self, fragments: int, sizes: Numbers) -> Floats:
+    def errors(self, fragments: int) -> Floats:
         """The errors (B, E) of products of rows with a query."""
+        sizes = self.sizes
         # Sums in single precision, here and in `exact`: of D products, and of what they give.
         width = self.summaries.shape[1]
         factors = np.empty((len(sizes), 3 if self.rest is None else 5), np.float32)
@@ -51,21 +54,27 @@ class RowBlock:
         return factors
 
     @classmethod
-    def of(cls, rows: Rows, chosen: slice | Numbers, heads: Heads | None = None) -> RowBlock:
+    def of(
+        cls, rows: Rows, chosen: slice | Numbers, heads: Heads | Extremes | None = None
+    ) -> RowBlock:
         """The rows of a slice, not copied, or of some numbers."""
         coded = heads or rows
         if isinstance(chosen, slice):
-            offsets = rows.offsets[chosen.start : chosen.stop + 1]
-            codes, fragments = coded.codes[offsets[0] : offsets[-1]], None
-            offsets, summaries, summarised = offsets - offsets[0], rows.summaries[chosen], None
+            sizes = np.diff(rows.offsets[chosen.start : chosen.stop + 1])
+            summaries, summarised = rows.summaries[chosen], None
         else:
+            sizes = rows.offsets[chosen + 1] - rows.offsets[chosen]
             summaries, summarised = rows.summaries, chosen
-            codes = coded.codes
-            fragments, offsets = fragments_of(rows.offsets, chosen)
+        if isinstance(heads, Extremes):
+            codes, fragments = cut_rows(heads.codes, chosen)
+            offsets = np.arange(len(sizes) + 1)
+        else:
+            codes, fragments, offsets = cut_fragments(coded.codes, rows.offsets, chosen)
         return cls(
             codes,
             fragments,
             offsets,
+            sizes,
             # Of arrays that are read-only, as slices would be, kernels are compiled once more.
             np.array(coded.scales[chosen]),
             np.array(coded.reach[chosen]),
@@ -88,6 +97,7 @@ class RowBlock:
             coded.codes,
             fragments,
             np.arange(len(fragments) + 1),
+            np.ones(len(fragments), np.int64),
             coded.scales[photos],
             coded.reach[photos],
             rows.bases[photos],
@@ -98,6 +108,23 @@ class RowBlock:
             owners,
         )
         return block, offsets
+
+
+def cut_rows(
+    codes: NDArray[np.int8], chosen: slice | Numbers
+) -> tuple[NDArray[np.int8], Numbers | None]:
+    """The codes of rows of one vector each, and which of them are meant."""
+    return (codes[chosen], None) if isinstance(chosen, slice) else (codes, chosen)
+
+
+def cut_fragments(
+    codes: NDArray[np.int8], offsets: Numbers, chosen: slice | Numbers
+) -> tuple[NDArray[np.int8], Numbers | None, Numbers]:
+    """The codes of rows' fragments, which of them are meant, and the rows' offsets among them."""
+    if isinstance(chosen, slice):
+        ends = offsets[chosen.start : chosen.stop + 1]
+        return codes[ends[0] : ends[-1]], None, ends - ends[0]
+    return codes, *fragments_of(offsets, chosen)
 
 
 @compile_loop

@@ -1,8 +1,8 @@
-"""Scans: scores of rows from codes, after bounds from heads."""
+"""Scans: scores of rows from codes, after bounds from heads and their extremes."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +16,7 @@ from index.search.requests import Request
 from index.search.rescorer import Coded, Estimates, Rescorer
 from index.search.shortlist import Chosen
 from index.search.sums import Measure, estimate
-from index.segments.heads import Heads
+from index.segments.heads import Extremes, Heads
 from index.segments.rows import Numbers, Rows
 from models.scores.calibration import Calibration
 from models.scores.kernels import Floats
@@ -71,7 +71,7 @@ class Scan:
         self._terms = regions.join_terms(terms, rescorer.score) if self._regions else terms
         self.coded = self._encode(None) if lengths is None else []
 
-    def score(self, rows: Rows, numbers: Numbers, heads: Heads | None = None) -> Scored:
+    def score(self, rows: Rows, numbers: Numbers, heads: Heads | Extremes | None = None) -> Scored:
         """Score rows from their codes, or from those of their `heads`."""
         return self._add_up(rows, numbers, self._estimate(rows, numbers, heads))
 
@@ -94,11 +94,12 @@ class Scan:
         """Score rows from their codes, without errors: (N,)."""
         return self.score(rows, numbers).total
 
-    def _estimate(self, rows: Rows, numbers: Numbers, heads: Heads | None) -> Estimates:
+    def _estimate(self, rows: Rows, numbers: Numbers, heads: Heads | Extremes | None) -> Estimates:
         if self._lengths is not None:
             return Estimates(*estimate(self._terms, rows, numbers, self._lengths(rows)))
         query = self.coded if heads is None else self._encode(heads)
         if self._regions:
+            assert not isinstance(heads, Extremes)
             return self._rescorer.best_regions(query, rows, numbers, heads)
         fewer = None if len(numbers) == len(rows) else numbers
         return self._rescorer.estimates(query, rows, fewer, heads)
@@ -106,23 +107,40 @@ class Scan:
     def narrow(self, chosen: Chosen, count: int) -> Chosen:
         """Keep the rows that can be among the best `count` hits.
 
-        A row's heads bound its score. Rows that promise most are scored from their codes: what the
-        `count`-th best item of them reaches at least is what the bound of every other row has to
-        reach.
+        The extremes of a row's heads bound its score, and so do its heads. Rows that promise most
+        are scored from their codes: what the `count`-th best item of them reaches at least is what
+        the bound of every other row has to reach.
         """
         request = self._request
-        asks_photos = request.side == "images" and request.role is SentenceRole.QUERY_IS_SENTENCE
-        if not asks_photos or not self._can_narrow(chosen, count):
+        if request.side != "images" or request.role is not SentenceRole.QUERY_IS_SENTENCE:
             return chosen
-        bounds = [
-            self.score(rows, numbers, rows.heads) if rows.heads is not None else None
-            for rows, numbers in chosen
-        ]
-        least = self._find_least([bound for bound in bounds if bound], count)
-        return [
-            (bound.rows, bound.numbers[bound.total + bound.error >= least]) if bound else every
-            for every, bound in zip(chosen, bounds, strict=True)
-        ]
+        least = None
+        for choose in self._list_bounds():
+            if not self._can_narrow(chosen, count):
+                break
+            bounds = [
+                self.score(rows, numbers, choose(rows.heads)) if rows.heads is not None else None
+                for rows, numbers in chosen
+            ]
+            if least is None:
+                least = self._find_least([bound for bound in bounds if bound], count)
+            chosen = [
+                (bound.rows, bound.numbers[bound.total + bound.error >= least]) if bound else every
+                for every, bound in zip(chosen, bounds, strict=True)
+            ]
+        return chosen
+
+    def _list_bounds(self) -> list[Callable[[Heads], Heads | Extremes]]:
+        """List what bounds scores, the quickest first.
+
+        Extremes do where maxima raise scores, or only lower them; of regions, each would be a row.
+        """
+        heads: list[Callable[[Heads], Heads | Extremes]] = [lambda heads: heads]
+        raising = [term for term in self._terms if term.absent is None]
+        maxima = self._rescorer.score.reduction == "maxima"
+        if not maxima or self._regions or not raising or any(term.negated for term in raising):
+            return heads
+        return [lambda heads: heads.extremes, *heads]
 
     def score_on(self, device: Device, chosen: Chosen, count: int) -> list[Scored] | None:
         """Score the rows that can be among the best `count` hits, on a device.
@@ -165,7 +183,8 @@ class Scan:
 
     def _find_least(self, bounds: Sequence[Scored], count: int) -> np.float32:
         """Find a score that the best `count` items reach at least."""
-        bounds = [bound.only(self._behind(bound)) for bound in bounds]
+        if self._request.after is not None:
+            bounds = [bound.only(self._behind(bound)) for bound in bounds]
         totals = np.concatenate([*(bound.total for bound in bounds), np.empty(0, np.float32)])
         rows = count
         while rows < len(totals):
@@ -202,7 +221,7 @@ class Scan:
         behind: NDArray[np.bool_] = ~np.isin(revisions, revisions[before])
         return behind
 
-    def _encode(self, heads: Heads | None) -> list[Coded]:
+    def _encode(self, heads: Heads | Extremes | None) -> list[Coded]:
         """Encode the query's parts in 8 bits, for rows or heads."""
         return [
             Coded(
@@ -210,7 +229,7 @@ class Scan:
                 self._rescorer.score,
                 self._request.role,
                 rows_have_base=self._request.side == "images",
-                directions=None if heads is None else heads.directions,
+                heads=heads,
             )
             for term in self._terms
         ]

@@ -1,6 +1,7 @@
 """Heads: principal components of rows' fragments, for bounds of scores.
 
-A scan reads these quarter of the numbers, and all codes only if a score can be high.
+A scan reads the extremes of a row's heads, a tenth of their numbers, then the heads of rows whose
+score can be high, and all codes of the rows that are left.
 """
 
 from __future__ import annotations
@@ -28,7 +29,41 @@ class Heads:
 
     The base is as in index.segments.rows. Shapes: directions (D, M) with orthonormal columns, codes
     (N, M) int8, scales, reach and rest (B,). Every number of the noise is at most scale / 2, those
-    of scale · code_i add up to at most `reach` without signs, and ‖rest_i‖₂ ≤ rest.
+    of scale · code_i add up to at most `reach` without signs, and ‖rest_i‖₂ ≤ rest. Extremes
+    (B, 2 M) int8 are those of a row's codes; scale times them adds up to `extreme_reach` at most.
+    """
+
+    directions: Floats
+    codes: NDArray[np.int8]
+    scales: Floats
+    reach: Floats
+    rest: Floats
+    extreme_codes: NDArray[np.int8]
+    extreme_reach: Floats
+
+    @property
+    def size(self) -> int:
+        """Bytes."""
+        return self.codes.nbytes + self.extreme_codes.nbytes
+
+    @property
+    def extremes(self) -> Extremes:
+        """The extremes of rows."""
+        return Extremes(
+            self.directions, self.extreme_codes, self.scales, self.extreme_reach, self.rest
+        )
+
+    def project(self, vectors: Floats) -> Floats:
+        """The components (T, M) of a query's vectors (T, D)."""
+        return np.ascontiguousarray(vectors @ self.directions)
+
+
+@dataclass(frozen=True, slots=True)
+class Extremes:
+    """The extremes of rows' heads, one vector a row, otherwise as Heads: codes (B, 2 M).
+
+    The highest code h of each component, then the lowest l. No fragment's product with a vector s
+    is above that of these with [max(s, 0), min(s, 0)]: Σ_d max(h_d s_d, l_d s_d).
     """
 
     directions: Floats
@@ -37,14 +72,14 @@ class Heads:
     reach: Floats
     rest: Floats
 
-    @property
-    def size(self) -> int:
-        """Bytes."""
-        return self.codes.nbytes
+    def project(self, vectors: Floats) -> Floats:
+        """The components (T, 2 M) of a query's vectors (T, D), positive ones before negative."""
+        components = vectors @ self.directions
+        return np.hstack([np.maximum(components, 0), np.minimum(components, 0)])
 
 
 STORED = tuple(field.name for field in fields(Heads))
-TYPES = {"codes": np.int8}  # the others are in single precision
+TYPES = {"codes": np.int8, "extreme_codes": np.int8}  # the others are in single precision
 Allocate = Callable[[str, tuple[int, ...], Any], NDArray[Any]]
 
 
@@ -62,11 +97,8 @@ def build(
     directions, share = components(_decode(codes, offsets, scales, _sample(offsets)))
     if share < HELD:
         return None
-    shapes = {"directions": directions.shape, "codes": (len(codes), WIDTH)}
-    arrays = {
-        name: allocate(name, shapes.get(name, (rows,)), TYPES.get(name, np.float32))
-        for name in STORED
-    }
+    shapes = shapes_of(rows, len(codes), dimension)
+    arrays = {name: allocate(name, shapes[name], TYPES.get(name, np.float32)) for name in STORED}
     arrays["directions"][:] = directions
     for start in range(0, rows, BLOCK):  # for constant memory
         numbers = np.arange(start, min(start + BLOCK, rows))
@@ -79,6 +111,13 @@ def build(
         arrays["scales"][numbers], arrays["reach"][numbers] = coded.scales, coded.reach
         rests = np.linalg.norm(vectors - heads @ directions.T, axis=1)
         arrays["rest"][numbers] = np.maximum.reduceat(rests, places[:-1])
+        extremes = [
+            extreme.reduceat(coded.codes, places[:-1], axis=0)
+            for extreme in (np.maximum, np.minimum)
+        ]
+        arrays["extreme_codes"][numbers] = np.hstack(extremes)
+        sizes = np.abs(arrays["extreme_codes"][numbers], dtype=np.int16).sum(axis=1)
+        arrays["extreme_reach"][numbers] = coded.scales * sizes
     return freeze(arrays, rows, len(codes), dimension)
 
 
@@ -99,10 +138,19 @@ def freeze(arrays: dict[str, NDArray[Any]], rows: int, fragments: int, dimension
         array.flags.writeable = False
         if array.dtype != TYPES.get(name, np.float32):
             raise ValueError(f"the heads' {name} hold {array.dtype}")
-    shapes = {"directions": (dimension, WIDTH), "codes": (fragments, WIDTH)}
-    if any(array.shape != shapes.get(name, (rows,)) for name, array in arrays.items()):
+    shapes = shapes_of(rows, fragments, dimension)
+    if any(array.shape != shapes[name] for name, array in arrays.items()):
         raise ValueError("the heads do not belong to these rows")
     return Heads(**arrays)
+
+
+def shapes_of(rows: int, fragments: int, dimension: int) -> dict[str, tuple[int, ...]]:
+    """The shape of each array of heads."""
+    return dict.fromkeys(STORED, (rows,)) | {
+        "directions": (dimension, WIDTH),
+        "codes": (fragments, WIDTH),
+        "extreme_codes": (rows, 2 * WIDTH),
+    }
 
 
 def _sample(offsets: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -24,7 +24,7 @@ from index.segments.segment import (
 )
 
 NAME = "manifest.json"
-FORM = 3  # of the files; segments of another form are built again
+FORM = 4  # of the files; segments of another form are built again
 
 log = logging.getLogger(__name__)
 

@@ -65,7 +65,7 @@ def test_score_from_heads_is_no_farther_from_the_exact_one_than_it_says(
         SCORES[score],
         SentenceRole.QUERY_IS_SENTENCE,
         rows_have_base=True,
-        directions=held.heads.directions,
+        heads=held.heads,
     )
     found = Rescorer(SCORES[score], Workers(1)).estimates([part], held, None, held.heads)
     exact = query_parts.exact(SCORES[score], bags, term, SentenceRole.QUERY_IS_SENTENCE)
