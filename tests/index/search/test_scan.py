@@ -18,6 +18,7 @@ from index.search.threads import Workers
 from index.segments import heads
 from index.segments.follower import Follower, Sizes
 from index.segments.follower_process import catch_up
+from index.segments.heads import Extremes, Heads
 from index.segments.rows import of_vectors
 from models.scores.scoring import SCORES
 from models.text.queries import Query
@@ -93,6 +94,21 @@ def test_exact_answer_is_right_and_looks_at_few_codes(index, random, right, nega
         assert right(request, answer)
         assert answer.exact
         assert answer.candidates < answer.rows / 2
+
+
+@pytest.mark.parametrize("index", ["heads"], indirect=True)
+@pytest.mark.parametrize("negated", [0, 3])
+def test_heads_are_looked_at_only_where_extremes_leave_a_row(index, random, monkeypatch, negated):
+    looked_at, score = {Heads: 0, Extremes: 0}, Scan.score
+
+    def count(self, rows, numbers, heads=None):
+        if heads is not None:
+            looked_at[type(heads)] += len(numbers)
+        return score(self, rows, numbers, heads)
+
+    monkeypatch.setattr(Scan, "score", count)
+    index.best(Request("images", query(random, 2, negated), limit=5, exact=True))
+    assert 0 < looked_at[Heads] < looked_at[Extremes] / 2
 
 
 def test_exact_answer_to_a_mere_negation_is_right(index, random, right):

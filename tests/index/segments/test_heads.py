@@ -1,7 +1,7 @@
 """Heads: bounds of scores, components, and checked files."""
 
 from dataclasses import replace
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -14,6 +14,7 @@ from index.search.rescorer import Coded, Rescorer
 from index.search.threads import Workers
 from index.segments import heads, rows
 from models.scores.scoring import SCORES
+from models.text.things import Condition
 
 MAGNITUDES = st.sampled_from([1e-9, 1e-4, 1.0, 1e5, 1e12])
 
@@ -70,6 +71,68 @@ def test_score_from_heads_is_no_farther_from_the_exact_one_than_it_says(
     found = Rescorer(SCORES[score], Workers(1)).estimates([part], held, None, held.heads)
     exact = query_parts.exact(SCORES[score], bags, term, SentenceRole.QUERY_IS_SENTENCE)
     assert (np.abs(found.scores - exact) <= found.errors).all()
+
+
+@pytest.mark.parametrize(("score", "floored"), [*product(("sum_of_max", "max_sim"), (False, True))])
+@settings(max_examples=40)
+@given(
+    st.lists(st.integers(1, 7), min_size=1, max_size=8),
+    st.integers(1, 9),
+    st.integers(7, 40),
+    st.integers(0, 99),
+    MAGNITUDES,
+    MAGNITUDES,
+)
+def test_exact_score_is_no_higher_than_extremes_say(score, floored, sizes, T, D, seed, large, long):
+    bags = random_bags(sizes, D, seed, large)
+    term = QueryPart(random_bags([T], D, seed + 1, long)[0], 1.0, floored=floored)
+    held = with_heads(bags, score)
+    extremes = held.heads.extremes
+    part = Coded(
+        term,
+        SCORES[score],
+        SentenceRole.QUERY_IS_SENTENCE,
+        rows_have_base=True,
+        heads=extremes,
+    )
+    rescorer = Rescorer(SCORES[score], Workers(1))
+    exact = query_parts.exact(SCORES[score], bags, term, SentenceRole.QUERY_IS_SENTENCE)
+    for numbers in (None, np.arange(len(bags))[::2]):
+        bound = rescorer.estimates([part], held, numbers, extremes)
+        assert (exact[numbers if numbers is not None else ...] <= bound.scores + bound.errors).all()
+
+
+def test_parts_that_only_lower_rows_lower_none_by_extremes():
+    bags = random_bags([3, 5], 12, seed=4)
+    held = with_heads(bags)
+    terms = [
+        QueryPart(random_bags([2], 12, seed=5)[0], -0.5, floored=True),
+        QueryPart(random_bags([1], 12, seed=6)[0], -1.0, condition=Condition(0.5, 1.0, 0.0)),
+    ]
+    extremes = held.heads.extremes
+    parts = [
+        Coded(
+            term,
+            SCORES["sum_of_max"],
+            SentenceRole.QUERY_IS_SENTENCE,
+            rows_have_base=True,
+            heads=extremes,
+        )
+        for term in terms
+    ]
+    bound = Rescorer(SCORES["sum_of_max"], Workers(1)).estimates(parts, held, None, extremes)
+    assert query_parts.totals(bound.scores, terms).tolist() == [0, 0]
+    assert query_parts.total_errors(bound.scores, bound.errors, terms).tolist() == [0, 0]
+
+
+def test_extremes_are_those_of_the_codes_of_heads():
+    held = with_heads(random_bags([3, 1, 4], 12, seed=7))
+    for row, (start, end) in enumerate(pairwise(held.offsets)):
+        codes = held.heads.codes[start:end]
+        expected = [*codes.max(axis=0), *codes.min(axis=0)]
+        assert held.heads.extreme_codes[row].tolist() == expected
+        reach = held.heads.scales[row] * np.abs(np.array(expected, np.float32)).sum()
+        assert held.heads.extreme_reach[row] == pytest.approx(reach)
 
 
 def test_directions_are_those_of_the_largest_variance_and_orthonormal():
