@@ -68,7 +68,7 @@ class QueryPart:
 
     @property
     def absent(self) -> np.float32 | None:
-        """The score of a row that a negated part does not lower; None if it may raise rows."""
+        """The score at which it lowers no row; None for a part that may raise rows."""
         if self.condition is not None:
             return NO_FLOOR if self.negated else None
         return FLOOR if self.negated and self.floored else None
