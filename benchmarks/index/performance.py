@@ -20,6 +20,7 @@ section = partial(markdown.section, level=2)
 
 NAMES = {
     "tessera": "Tessera",
+    "tessera-links": "Tessera, with links",
     "tessera-exact": "Tessera, exact",
     "tessera-codes": "Tessera, exact, without bounds",
     "numpy": "numpy, exact",
@@ -86,7 +87,7 @@ DATABASES_SAY = (
     "Milliseconds of the catalog's work for each item, search or wait, in turns: by "
     "`python -m benchmarks.databases`, {rounds} rounds with {rows:,} rows, PostgreSQL on the "
     "same machine with the settings it comes with. The ratios compare: the machine's load was "
-    "{load:.0f} on {cores} cores, so the milliseconds are of this table alone."
+    "{load:.0f} on {cores} cores of {processor}, so the milliseconds are of this table alone."
 )
 FIDELITY_HEAD = ("side", "bags", "best score", "tenth", "mean", "deviation",
                  "quantiles .5 / .9 / .99 / .999",

@@ -242,7 +242,7 @@ SAYS = (
     "again. Stages are the processor's time of one thread; a floor is the bytes that a stage reads "
     "over the bandwidth of one thread, {read_one:.1f} GB/s, for 12 and for 2 words. Over HTTP, a "
     "warm query's vectors are remembered, and the rest is that of the process, with the client. "
-    "The machine's load was {load:.0f} on {cores} cores."
+    "The machine's load was {load:.0f} on {cores} cores of {processor}."
 )
 
 

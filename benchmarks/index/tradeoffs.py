@@ -104,7 +104,7 @@ SAYS = (
     "candidates; Tessera with a share of those that it takes by default, which is 1. Ratios are "
     "medians over {queries} queries that both answered in turns; processor time counts all threads "
     "of the process, and depends less on the load of the machine, which was {load:.0f} on {cores} "
-    "cores."
+    "cores of {processor}."
 )
 
 
