@@ -16,8 +16,8 @@ from typing import Any
 
 from benchmarks.index import curves
 
-# Bytes of a photo of 20 fragments of 258 numbers in a segment: codes, heads and extremes, a summary in half
-# precision and FAISS's 8-bit copy of it, and some 40 of numbers.
+# Bytes of a photo of 20 fragments of 258 numbers in a segment: codes, heads and extremes, a summary
+# in half precision and FAISS's 8-bit copy of it, and some 40 of numbers.
 CODES, HEADS, SUMMARY, LISTED, REST = 20 * 258, 1432, 2 * 258, 272, 40
 PHOTO = CODES + HEADS + SUMMARY + LISTED + REST
 STORED = 2 * 20 * 258 + 2000  # bytes in the database: halves, places and labels, indexes
