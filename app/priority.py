@@ -6,8 +6,9 @@ import os
 import sys
 from threading import get_native_id
 
-BACKGROUND = 10  # niceness of imports within a service: its searches can wait for their locks
-LOWEST = 19  # niceness of imports in processes of their own
+# Niceness of imports, in a service and in commands. Less would let searches hold up an import that
+# has the database's lock, and changes wait for it.
+BACKGROUND = 10
 
 
 def lower(nice: int) -> None:

@@ -136,7 +136,7 @@ def add(
     settings = settings_for(data=data, cluster=cluster)
     _check_options(paths, reembed=reembed, keep=keep)
     if not settings.cluster:  # whose actors do the work, and wait for this process
-        priority.lower(priority.LOWEST)
+        priority.lower(priority.BACKGROUND)
     with plain_errors():
         from app.cli.import_paths import ImportOptions, PathImport, read_place
         from app.cli.options import load_engine

@@ -41,7 +41,7 @@ class SourceReader:
     """Reads and decodes photos: batches of sources to batches of drafts."""
 
     def __init__(self, settings: Settings) -> None:
-        priority.lower(priority.LOWEST)
+        priority.lower(priority.BACKGROUND)
         self._decode = Decoders(1, Allowance.of(settings))
         self._most = settings.upload_bytes
         self._fetch = choose_fetch(settings)
@@ -58,7 +58,7 @@ class DraftStorer:
     """Embeds and stores drafts: a batch of them in, of outcomes out."""
 
     def __init__(self, settings: Settings, collection: str, home: Collection) -> None:
-        priority.lower(priority.LOWEST)  # searches on the same node come first
+        priority.lower(priority.BACKGROUND)  # searches on the same node come first
         self._engine = Engine.load(settings)
         self._collection, self._home = collection, home
 

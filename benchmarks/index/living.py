@@ -252,7 +252,7 @@ def write(setting: Setting, folder: Path, how: str, number: int) -> None:
 
 def stream(opened: Opened, setting: Setting, batch: int) -> None:
     """Store new photos until killed, with the priority of `tessera index`."""
-    priority.lower(priority.LOWEST)
+    priority.lower(priority.BACKGROUND)
     source = replace(setting.source, count=10**6, grown_only=True, seed=2)
     for number, entries in enumerate(batches(source, batch)):
         opened.put([replace(entry, id=f"{PUT_AT + int(entry.id)}") for entry in entries])

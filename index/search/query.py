@@ -67,8 +67,8 @@ class QueryPart:
         return self.floored and self.condition is None
 
     @property
-    def absent(self) -> np.float32 | None:
-        """The score at which it lowers no row; None for a part that may raise rows."""
+    def score_if_absent(self) -> np.float32 | None:
+        """The score that lowers no row; None for a part that may raise rows."""
         if self.condition is not None:
             return NO_FLOOR if self.negated else None
         return FLOOR if self.negated and self.floored else None

@@ -12,7 +12,7 @@ from index.search.gpu import Device
 from index.search.query import QueryPart, SentenceRole, exact
 from index.search.row_blocks import RowBlock
 from index.search.threads import Workers
-from index.segments.heads import Extremes, Heads
+from index.segments.heads import Extremes, Heads, split_signs
 from index.segments.rows import Numbers, Rows, of_vectors
 from models.scores.byte_dots import ByteDots
 from models.scores.half_dots import HalfDots
@@ -61,11 +61,12 @@ class Coded:
         vectors, rest = term.vectors, None
         if heads is not None:
             assert role is SentenceRole.QUERY_IS_SENTENCE
-            vectors = heads.project(term.vectors)
-            seen = term.vectors @ heads.directions @ heads.directions.T
-            rest = np.linalg.norm(term.vectors - seen, axis=1)
-        if isinstance(heads, Extremes) and self.together:  # a row has one for all fragments, too
-            vectors = vectors.sum(axis=0, keepdims=True)
+            vectors = np.ascontiguousarray(term.vectors @ heads.directions)
+            rest = np.linalg.norm(term.vectors - vectors @ heads.directions.T, axis=1)
+        if isinstance(heads, Extremes):
+            vectors = split_signs(vectors)
+            if self.together:  # a row has one vector for all fragments, too
+                vectors = vectors.sum(axis=0, keepdims=True)
         self.common: Floats | None = None
         if role is SentenceRole.ROWS_ARE_SENTENCES:
             self.common = score.image_summary(vectors, np.zeros(1, np.int64))[0]
@@ -182,8 +183,8 @@ class Rescorer:
             places = slice(start, min(start + size, count))
             block = RowBlock.of(rows, places if numbers is None else numbers[places], heads)
             for number, part in enumerate(parts):
-                if bounding and part.term.absent is not None:
-                    scores[number, places], errors[number, places] = part.term.absent, 0
+                if bounding and part.term.score_if_absent is not None:
+                    scores[number, places], errors[number, places] = part.term.score_if_absent, 0
                     continue
                 estimates = part.estimates(block)
                 scores[number, places] = estimates.scores

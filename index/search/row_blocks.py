@@ -66,7 +66,9 @@ class RowBlock:
             sizes = rows.offsets[chosen + 1] - rows.offsets[chosen]
             summaries, summarised = rows.summaries, chosen
         if isinstance(heads, Extremes):
-            codes, fragments = cut_rows(heads.codes, chosen)
+            codes, fragments = heads.codes, summarised
+            if isinstance(chosen, slice):
+                codes = codes[chosen]
             offsets = np.arange(len(sizes) + 1)
         else:
             codes, fragments, offsets = cut_fragments(coded.codes, rows.offsets, chosen)
@@ -108,13 +110,6 @@ class RowBlock:
             owners,
         )
         return block, offsets
-
-
-def cut_rows(
-    codes: NDArray[np.int8], chosen: slice | Numbers
-) -> tuple[NDArray[np.int8], Numbers | None]:
-    """The codes of rows of one vector each, and which of them are meant."""
-    return (codes[chosen], None) if isinstance(chosen, slice) else (codes, chosen)
 
 
 def cut_fragments(

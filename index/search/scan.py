@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -115,32 +115,39 @@ class Scan:
         if request.side != "images" or request.role is not SentenceRole.QUERY_IS_SENTENCE:
             return chosen
         least = None
-        for choose in self._list_bounds():
+        for by_extremes in (True, False) if self._are_extremes_bounds() else (False,):
             if not self._can_narrow(chosen, count):
                 break
             bounds = [
-                self.score(rows, numbers, choose(rows.heads)) if rows.heads is not None else None
+                self.score(rows, numbers, rows.heads.extremes if by_extremes else rows.heads)
+                if rows.heads is not None
+                else None
                 for rows, numbers in chosen
             ]
             if least is None:
                 least = self._find_least([bound for bound in bounds if bound], count)
             chosen = [
-                (bound.rows, bound.numbers[bound.total + bound.error >= least]) if bound else every
+                (bound.rows, bound.numbers[~(bound.total + bound.error < least)])
+                if bound
+                else every
                 for every, bound in zip(chosen, bounds, strict=True)
             ]
         return chosen
 
-    def _list_bounds(self) -> list[Callable[[Heads], Heads | Extremes]]:
-        """List what bounds scores, the quickest first.
+    def _are_extremes_bounds(self) -> bool:
+        """Return whether extremes bound scores, and well enough to come first.
 
-        Extremes do where maxima raise scores, or only lower them; of regions, each would be a row.
+        They do where maxima raise scores, and negated parts can only lower them. They do not say of
+        enough rows that these come behind the page before.
         """
-        heads: list[Callable[[Heads], Heads | Extremes]] = [lambda heads: heads]
-        raising = [term for term in self._terms if term.absent is None]
-        maxima = self._rescorer.score.reduction == "maxima"
-        if not maxima or self._regions or not raising or any(term.negated for term in raising):
-            return heads
-        return [lambda heads: heads.extremes, *heads]
+        raising = [term for term in self._terms if term.score_if_absent is None]
+        return (
+            self._rescorer.score.reduction == "maxima"
+            and not self._regions
+            and self._request.after is None
+            and bool(raising)
+            and not any(term.negated for term in raising)
+        )
 
     def score_on(self, device: Device, chosen: Chosen, count: int) -> list[Scored] | None:
         """Score the rows that can be among the best `count` hits, on a device.

@@ -99,8 +99,7 @@ class Follower:
             if self._is_sound(chain[start:stop]):
                 self._put([*chain[:start]], [*chain[start:stop]], [*chain[stop:]], span)
         else:
-            self._sweep()
-            return False
+            return self._sweep() and self._lacks_room
         return True
 
     def _check_chain(self, view: CatalogView) -> tuple[Segment, ...]:
@@ -123,6 +122,8 @@ class Follower:
         self._chain = tuple(segment.seen_at(view.revision, mark) for segment in chain)
         if published != tuple(self._listed[segment.folder] for segment in self._chain):
             self._publish(self._chain, self._listed)
+        if published is None:  # what a former version left may have the room that ours need
+            self._sweep()
         return self._chain
 
     def _read_published(self) -> tuple[Listed, ...] | None:
@@ -163,22 +164,24 @@ class Follower:
         chosen = next(fits, None)
         if merges and not chosen and not self._lacks_room:
             log.warning("segments do not merge: %s has too little room", self._directory)
-        self._lacks_room = bool(merges) and not chosen
+        self._lacks_room = not chosen and (bool(merges) or self._lacks_room)
         return chosen
 
     def _has_room(self, parts: Sequence[Segment]) -> bool:
         """Return whether the disk has room for a merge, and as much beyond it.
 
-        Items that are stored meanwhile need some, and come first.
+        Items that are stored meanwhile need some, and come first. A single segment gives back more
+        than it takes.
         """
         needed = sum(part.live_size for part in parts)
-        return shutil.disk_usage(self._directory).free >= 2 * needed
+        spare = needed if len(parts) > 1 else 0
+        return shutil.disk_usage(self._directory).free >= needed + spare
 
     def _list_merges(self, chain: Sequence[Segment], resting: bool) -> Iterator[tuple[int, int]]:
         """List neighbours to merge, and single segments of which most is waste.
 
         Takes as many of similar size as possible, the newest first, so that a bulk is written
-        twice.
+        twice; then fewer of them, which need less room.
         """
         stop = len(chain)
         while stop:
@@ -186,8 +189,7 @@ class Follower:
             while start and self._merges(chain[start - 1].count, count, resting):
                 start -= 1
                 count += chain[start].count
-            if stop - start > 1:
-                yield start, stop
+            yield from ((first, stop) for first in range(start, stop - 1))
             stop = start
         for at, segment in enumerate(chain):
             if segment.count and segment.wasted:
@@ -237,8 +239,8 @@ class Follower:
             marks = [segment.span.seen for segment in self._listed.values()]
             self._catalog.purge(self._collection, min(marks), marks)
 
-    def _sweep(self) -> None:
-        """Delete unused folders that no manifest lists."""
+    def _sweep(self) -> bool:
+        """Delete unused folders that no manifest lists; return whether any went."""
         listed = [folder for folder in self._listed if folder]
-        for folder in segments.list_unlisted(self._directory, listed):
-            segments.discard(folder)
+        unlisted = segments.list_unlisted(self._directory, listed)
+        return sum(map(segments.discard, unlisted)) > 0

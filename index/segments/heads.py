@@ -53,10 +53,6 @@ class Heads:
             self.directions, self.extreme_codes, self.scales, self.extreme_reach, self.rest
         )
 
-    def project(self, vectors: Floats) -> Floats:
-        """The components (T, M) of a query's vectors (T, D)."""
-        return np.ascontiguousarray(vectors @ self.directions)
-
 
 @dataclass(frozen=True, slots=True)
 class Extremes:
@@ -72,10 +68,10 @@ class Extremes:
     reach: Floats
     rest: Floats
 
-    def project(self, vectors: Floats) -> Floats:
-        """The components (T, 2 M) of a query's vectors (T, D), positive ones before negative."""
-        components = vectors @ self.directions
-        return np.hstack([np.maximum(components, 0), np.minimum(components, 0)])
+
+def split_signs(components: Floats) -> Floats:
+    """Split a query's components (T, M) for extremes: the positive ones, then the negative."""
+    return np.hstack([np.maximum(components, 0), np.minimum(components, 0)])
 
 
 STORED = tuple(field.name for field in fields(Heads))

@@ -74,19 +74,18 @@ class Segment:
         return sum(map(len, self.sides.values()))
 
     @property
-    def live(self) -> int:
-        """The number of live rows."""
-        return sum(int(np.count_nonzero(rows.live)) for rows in self.sides.values())
-
-    @property
     def live_size(self) -> int:
-        """Bytes of its files that are of live rows, if all rows are alike."""
-        return sum(size for size, _ in self.sums.values()) * self.live // max(self.count, 1)
+        """Bytes of its files that are of live rows, if all rows of a side are alike."""
+        total = 0
+        for side, held in self.sides.items():
+            files = sum(size for name, (size, _) in self.sums.items() if name.startswith(side))
+            total += files * int(np.count_nonzero(held.live)) // max(len(held), 1)
+        return total
 
     @property
     def wasted(self) -> bool:
         """Whether most rows are no longer live."""
-        return 2 * self.live < self.count
+        return 2 * sum(int(rows.live.sum()) for rows in self.sides.values()) < self.count
 
     def holds(self, revision: int) -> bool:
         """Return whether it has rows of a revision."""

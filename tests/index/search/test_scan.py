@@ -107,8 +107,12 @@ def test_heads_are_looked_at_only_where_extremes_leave_a_row(index, random, monk
         return score(self, rows, numbers, heads)
 
     monkeypatch.setattr(Scan, "score", count)
-    index.best(Request("images", query(random, 2, negated), limit=5, exact=True))
+    request = Request("images", query(random, 2, negated), limit=5, exact=True)
+    hits = index.best(request).hits
     assert 0 < looked_at[Heads] < looked_at[Extremes] / 2
+    looked_at[Extremes] = 0
+    index.best(replace(request, after=hits[-1].key, seen=5))
+    assert not looked_at[Extremes]  # they do not tell who was on the page before
 
 
 def test_exact_answer_to_a_mere_negation_is_right(index, random, right):

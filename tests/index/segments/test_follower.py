@@ -1,11 +1,14 @@
 """The follower: it publishes the catalog's contents, and repairs its files."""
 
+import errno
 import os
 import shutil
 import sqlite3
+from dataclasses import replace
 from itertools import pairwise
 from threading import Event
 
+import numpy as np
 import pytest
 import torch
 
@@ -248,25 +251,70 @@ def test_merges_wait_for_room_beyond_what_they_write(
     parts = published()
     assert [part.count for part in parts] == [16, 16, 16]  # changes are published all the same
     assert sum("too little room" in message for message in caplog.messages) == 1
-    leave_free(2 * count_bytes(parts) - 1)
-    assert not follower.step()
     leave_free(2 * count_bytes(parts))
     work(follower)
     assert [part.count for part in published()] == [48]
     assert complete()
 
 
-def test_a_disk_with_little_room_gives_waste_back(
+def test_fewer_neighbours_merge_where_not_all_fit(follower, fill, published, complete, leave_free):
+    leave_free(0)
+    for start in (0, 8, 16):
+        fill(8, start)
+        work(follower)
+    parts = published()
+    leave_free(2 * count_bytes(parts[1:]))
+    work(follower)
+    assert [part.count for part in published()] == [16, 32]
+    assert complete()
+
+
+def test_waste_is_given_back_where_what_stays_fits(
     catalog, collection, follower, fill, published, complete, leave_free
 ):
     fill(32)
     work(follower)
-    for i in range(30):
+    before = count_bytes(published())
+    for i in range(17):
         catalog.delete(collection, f"{i:03}")
-    leave_free(count_bytes(published()) // 4)
+    leave_free(before // 2)
     work(follower)
-    assert sum(part.count for part in published()) == 4
+    assert sum(part.count for part in published()) == 2 * 15
+    assert count_bytes(published()) < before
     assert complete()
+
+
+def test_former_segments_make_room_at_once(
+    catalog, collection, directory, fill, published, monkeypatch
+):
+    fill(32)
+    work(Follower(catalog, collection, directory, TINY))  # which holds its segments no longer
+    former = {path for path in directory.iterdir() if path.is_dir()}
+    monkeypatch.setattr(manifest, "FORM", manifest.FORM + 1)
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    following = Follower(catalog, collection, directory, TINY)
+    with monkeypatch.context() as patch:
+        patch.setattr(segments, "write", full)
+        with pytest.raises(OSError, match="No space"):
+            following.step()
+    assert not former & {*directory.iterdir()}
+    work(following)
+    assert sum(part.count for part in published()) == 2 * 32
+
+
+def test_photos_alone_count_where_sentences_are_retired(
+    catalog, collection, follower, fill, published
+):
+    fill(16)
+    work(follower)
+    (part,) = published()
+    images = sum(size for name, (size, _) in part.sums.items() if name.startswith("images"))
+    retired = replace(part.sides["sentences"], live=np.zeros(len(part.sides["sentences"]), bool))
+    alone = replace(part, sides=part.sides | {"sentences": retired})
+    assert alone.live_size == images < part.live_size
 
 
 def test_waste_is_given_back(catalog, collection, follow, fill, published, complete):

@@ -73,7 +73,22 @@ def test_score_from_heads_is_no_farther_from_the_exact_one_than_it_says(
     assert (np.abs(found.scores - exact) <= found.errors).all()
 
 
+def code_for(extremes, terms, score="sum_of_max"):
+    """A query's parts, for extremes."""
+    return [
+        Coded(
+            term,
+            SCORES[score],
+            SentenceRole.QUERY_IS_SENTENCE,
+            rows_have_base=True,
+            heads=extremes,
+        )
+        for term in terms
+    ]
+
+
 @pytest.mark.parametrize(("score", "floored"), [*product(("sum_of_max", "max_sim"), (False, True))])
+@pytest.mark.parametrize("within", [False, True], ids=["anywhere", "within the components"])
 @settings(max_examples=40)
 @given(
     st.lists(st.integers(1, 7), min_size=1, max_size=8),
@@ -83,46 +98,46 @@ def test_score_from_heads_is_no_farther_from_the_exact_one_than_it_says(
     MAGNITUDES,
     MAGNITUDES,
 )
-def test_exact_score_is_no_higher_than_extremes_say(score, floored, sizes, T, D, seed, large, long):
-    bags = random_bags(sizes, D, seed, large)
+def test_exact_score_is_no_higher_than_extremes_say(
+    score, floored, within, sizes, T, D, seed, large, long
+):
+    """Rows of one fragment within the components have no slack: errors of codes alone tell."""
+    bags = random_bags([1 for _ in sizes] if within else sizes, D, seed, large)
+    if within:
+        for bag in bags:
+            bag[:, heads.WIDTH :] = 0
     term = QueryPart(random_bags([T], D, seed + 1, long)[0], 1.0, floored=floored)
     held = with_heads(bags, score)
     extremes = held.heads.extremes
-    part = Coded(
-        term,
-        SCORES[score],
-        SentenceRole.QUERY_IS_SENTENCE,
-        rows_have_base=True,
-        heads=extremes,
-    )
-    rescorer = Rescorer(SCORES[score], Workers(1))
+    parts, rescorer = code_for(extremes, [term], score), Rescorer(SCORES[score], Workers(1))
     exact = query_parts.exact(SCORES[score], bags, term, SentenceRole.QUERY_IS_SENTENCE)
     for numbers in (None, np.arange(len(bags))[::2]):
-        bound = rescorer.estimates([part], held, numbers, extremes)
+        bound = rescorer.estimates(parts, held, numbers, extremes)
         assert (exact[numbers if numbers is not None else ...] <= bound.scores + bound.errors).all()
 
 
-def test_parts_that_only_lower_rows_lower_none_by_extremes():
-    bags = random_bags([3, 5], 12, seed=4)
-    held = with_heads(bags)
+@settings(max_examples=60)
+@given(st.lists(st.integers(1, 4), min_size=1, max_size=8), st.integers(0, 99))
+def test_weighted_parts_score_no_higher_than_extremes_say(sizes, seed):
+    bags = random_bags(sizes, 12, seed)
+    words = [random_bags([2], 12, seed + n)[0] for n in range(1, 5)]
+    asked, denied = Condition(0.5, 1.0, 0.0), Condition(-0.5, 0.0, 0.0)
     terms = [
-        QueryPart(random_bags([2], 12, seed=5)[0], -0.5, floored=True),
-        QueryPart(random_bags([1], 12, seed=6)[0], -1.0, condition=Condition(0.5, 1.0, 0.0)),
+        QueryPart(words[0], 3.0),
+        QueryPart(words[1], 0.5, condition=asked),
+        QueryPart(words[2], -0.7, floored=True),
+        QueryPart(words[3][:1], -1.0, floored=True, condition=denied),
     ]
+    held, score = with_heads(bags), SCORES["sum_of_max"]
     extremes = held.heads.extremes
-    parts = [
-        Coded(
-            term,
-            SCORES["sum_of_max"],
-            SentenceRole.QUERY_IS_SENTENCE,
-            rows_have_base=True,
-            heads=extremes,
-        )
-        for term in terms
-    ]
-    bound = Rescorer(SCORES["sum_of_max"], Workers(1)).estimates(parts, held, None, extremes)
-    assert query_parts.totals(bound.scores, terms).tolist() == [0, 0]
-    assert query_parts.total_errors(bound.scores, bound.errors, terms).tolist() == [0, 0]
+    parts = code_for(extremes, terms)
+    bound = Rescorer(score, Workers(1)).estimates(parts, held, None, extremes)
+    role = SentenceRole.QUERY_IS_SENTENCE
+    exact = np.array([query_parts.exact(score, bags, term, role) for term in terms])
+    errors = query_parts.total_errors(bound.scores, bound.errors, terms)
+    highest = query_parts.totals(bound.scores, terms) + errors
+    assert (query_parts.totals(exact, terms) <= highest).all()
+    assert query_parts.totals(bound.scores[2:], terms[2:]).tolist() == [0] * len(bags)
 
 
 def test_extremes_are_those_of_the_codes_of_heads():
