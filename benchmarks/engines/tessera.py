@@ -102,8 +102,9 @@ class Tessera:
         opened.close()
 
     def open(self, source: BagSource, folder: Path) -> None:
-        """Open the data folder."""
+        """Open the data folder; segments of an earlier form are built again."""
         self.opened = Opened(folder, source.dimension, source.side)
+        self.opened.complete()
         self.opened.index.start()
 
     def try_hard(self, effort: float) -> None:

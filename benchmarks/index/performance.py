@@ -55,7 +55,10 @@ STORES_SAY = (
     "is what a process of its own grew by while it opened the store and answered twenty queries."
 )
 LIVING_HEAD = ("measure", "result")
-LIVING_SAY = "{photos:,} photos in the collection; writers are processes of their own."
+LIVING_SAY = (
+    "{photos:,} photos in the collection; writers are processes of their own. Measured on {cores} "
+    "cores of {processor}."
+)
 LIVING = {
     "ingest": {
         "items_per_second_16": ("Catalog.put_many, batches of 16", "{:,.0f} photos a second"),
@@ -118,7 +121,7 @@ def page(stored: Sequence[Measurement], picture: str) -> str:
     lines += list_skipped(races)
     for measurement in stored:
         if measurement["measures"] == "living":
-            says = LIVING_SAY.format(photos=measurement["photos"])
+            says = LIVING_SAY.format(photos=measurement["photos"], **measurement["machine"])
             lines += section("While it changes", says, LIVING_HEAD, living(measurement["numbers"]))
         if measurement["measures"] == "stages":
             says = stages.SAYS.format(**measurement, **measurement["machine"])
