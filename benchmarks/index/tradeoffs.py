@@ -93,7 +93,7 @@ def ratio(ours: Row | None, theirs: Row | None, measure: str) -> str:
     if ours is None or theirs is None:
         return "–"
     pairs = zip(ours[measure], theirs[measure], strict=True)
-    return f"{median(other / own for own, other in pairs if own > 0):.2f}"
+    return f"{median(other / ours for ours, other in pairs if ours > 0):.2f}"
 
 
 HEAD = ("bags", "recall@10", f"{OURS}, share of its candidates: recall", "ms",

@@ -115,7 +115,7 @@ class Scan:
         if request.side != "images" or request.role is not SentenceRole.QUERY_IS_SENTENCE:
             return chosen
         least = None
-        for by_extremes in (True, False) if self._are_extremes_bounds() else (False,):
+        for by_extremes in (True, False) if self._begins_with_extremes() else (False,):
             if not self._can_narrow(chosen, count):
                 break
             bounds = [
@@ -134,7 +134,7 @@ class Scan:
             ]
         return chosen
 
-    def _are_extremes_bounds(self) -> bool:
+    def _begins_with_extremes(self) -> bool:
         """Return whether extremes bound scores, and well enough to come first.
 
         They do where maxima raise scores, and negated parts can only lower them. They do not say of

@@ -17,6 +17,14 @@ from models.scores.scoring import SCORES
 from models.text.things import Condition
 
 MAGNITUDES = st.sampled_from([1e-9, 1e-4, 1.0, 1e5, 1e12])
+bags_and_words = given(  # sizes of bags, words, dimension, a seed, and both sides' magnitudes
+    st.lists(st.integers(1, 7), min_size=1, max_size=8),
+    st.integers(1, 9),
+    st.integers(7, 40),
+    st.integers(0, 99),
+    MAGNITUDES,
+    MAGNITUDES,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -43,16 +51,23 @@ def with_heads(bags, score="sum_of_max"):
     return replace(held, heads=built)
 
 
+def code_for(coded, terms, score="sum_of_max"):
+    """A query's parts, for heads or extremes."""
+    return [
+        Coded(
+            term,
+            SCORES[score],
+            SentenceRole.QUERY_IS_SENTENCE,
+            rows_have_base=True,
+            heads=coded,
+        )
+        for term in terms
+    ]
+
+
 @pytest.mark.parametrize(("score", "weight"), [*product(SCORES, (1.0, -0.5))])
 @settings(max_examples=40)
-@given(
-    st.lists(st.integers(1, 7), min_size=1, max_size=8),
-    st.integers(1, 9),
-    st.integers(7, 40),
-    st.integers(0, 99),
-    MAGNITUDES,
-    MAGNITUDES,
-)
+@bags_and_words
 def test_score_from_heads_is_no_farther_from_the_exact_one_than_it_says(
     score, weight, sizes, T, D, seed, large, long
 ):
@@ -61,14 +76,8 @@ def test_score_from_heads_is_no_farther_from_the_exact_one_than_it_says(
         QueryPart(random_bags([T], D, seed + 1, long)[0], weight, floored=weight < 0),
     )
     held = with_heads(bags, score)
-    part = Coded(
-        term,
-        SCORES[score],
-        SentenceRole.QUERY_IS_SENTENCE,
-        rows_have_base=True,
-        heads=held.heads,
-    )
-    found = Rescorer(SCORES[score], Workers(1)).estimates([part], held, None, held.heads)
+    parts = code_for(held.heads, [term], score)
+    found = Rescorer(SCORES[score], Workers(1)).estimates(parts, held, None, held.heads)
     exact = query_parts.exact(SCORES[score], bags, term, SentenceRole.QUERY_IS_SENTENCE)
     assert (np.abs(found.scores - exact) <= found.errors).all()
 
@@ -90,31 +99,10 @@ def without_slack(count, dimension, seed, magnitude):
     return bags
 
 
-def code_for(extremes, terms, score="sum_of_max"):
-    """A query's parts, for extremes."""
-    return [
-        Coded(
-            term,
-            SCORES[score],
-            SentenceRole.QUERY_IS_SENTENCE,
-            rows_have_base=True,
-            heads=extremes,
-        )
-        for term in terms
-    ]
-
-
 @pytest.mark.parametrize(("score", "floored"), [*product(("sum_of_max", "max_sim"), (False, True))])
 @pytest.mark.parametrize("within", [False, True], ids=["with slack", "without"])
 @settings(max_examples=40)
-@given(
-    st.lists(st.integers(1, 7), min_size=1, max_size=8),
-    st.integers(1, 9),
-    st.integers(7, 40),
-    st.integers(0, 99),
-    MAGNITUDES,
-    MAGNITUDES,
-)
+@bags_and_words
 def test_exact_score_is_no_higher_than_extremes_say(
     score, floored, within, sizes, T, D, seed, large, long
 ):
