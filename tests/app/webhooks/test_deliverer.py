@@ -89,6 +89,8 @@ def test_it_closes_in_time_while_receivers_are_slow(
     slow.may.set()
     assert ended
     ending.join(60)
+    for _ in range(deliverer.TOGETHER):  # or their outcomes are stored, and logged, in later tests
+        assert work._places.acquire(timeout=60)
 
 
 def test_a_database_that_is_away_is_told_once(
