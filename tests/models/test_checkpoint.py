@@ -61,6 +61,13 @@ def test_another_kind_of_file_is_refused(tmp_path, content):
         checkpoint.load(path)
 
 
+def test_models_compute_in_single_precision(small_matcher, monkeypatch):
+    """GPUs take 10 bits of numbers in convolutions by default."""
+    monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", True)
+    checkpoint.load(small_matcher)
+    assert not torch.backends.cudnn.allow_tf32
+
+
 def test_half_a_file_is_refused(small_matcher, tmp_path):
     path = tmp_path / "half.safetensors"
     path.write_bytes(small_matcher.read_bytes()[:-100])

@@ -222,7 +222,7 @@ def test_a_text_without_words_or_with_too_many_is_refused(matcher, text):
 def test_a_cuda_device_gives_the_same_bags(pair, photos):
     matcher = built(*pair)
     images, sentences = matcher.embed_images(photos), matcher.embed_sentences(TEXTS)
-    matcher.to("cuda")
+    checkpoint.move(matcher, "cuda")
     close(matcher.embed_images(photos), images)
     close(matcher.embed_sentences(TEXTS), sentences)
 
