@@ -22,13 +22,10 @@ RUN if [ "$DEVICE" = cpu ]; then \
     fi
 
 FROM python:3.11-slim
-ARG DEVICE=cpu
-# libgomp is OpenMP's runtime, which FAISS and torch use; DejaVu draws labels beyond ASCII; Triton
-# compiles launchers of its kernels for a GPU in C.
-# hadolint ignore=DL3008,SC2086
-RUN if [ "$DEVICE" = cpu ]; then compiler=""; else compiler="gcc libc6-dev"; fi \
- && apt-get update \
- && apt-get install -y --no-install-recommends libgomp1 fonts-dejavu-core $compiler \
+# libgomp is OpenMP's runtime, which FAISS and torch use; DejaVu draws labels beyond ASCII.
+# hadolint ignore=DL3008
+RUN apt-get update \
+ && apt-get install -y --no-install-recommends libgomp1 fonts-dejavu-core \
  && rm -rf /var/lib/apt/lists/* \
  && useradd --create-home --uid 1000 tessera \
  && install -d -o tessera -g tessera /data

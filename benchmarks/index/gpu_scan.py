@@ -14,6 +14,7 @@ import argparse
 import json
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -36,9 +37,11 @@ from models.types import FragmentBag, Span
 from training.report import measurements
 
 D, BEST, ROUNDS, WARM = 256, 16, 50, 5
+BLOCK = 2**14  # rows that are drawn together
 FRAGMENTS: dict[Side, tuple[int, int]] = {"images": (18, 22), "sentences": (6, 12)}
 KINDS: dict[str, tuple[Side, tuple[tuple[int, float], ...]]] = {
     "12 words": ("images", ((12, 1.0),)),
+    "24 words": ("images", ((24, 1.0),)),
     "2 words": ("images", ((2, 1.0),)),
     "negated": ("images", ((2, 1.0), (1, -0.5))),
     "photo": ("sentences", ((20, 1.0),)),
@@ -58,8 +61,18 @@ def make_rows(count: int, side: Side, seed: int) -> Rows:
     random = np.random.default_rng(seed)
     sizes = random.integers(*FRAGMENTS[side], count)
     offsets = offsets_of(sizes)
-    codes = random.integers(-60, 61, (int(offsets[-1]), D), np.int8)
-    codes += np.repeat(random.integers(-60, 61, (count, D), np.int8), sizes, axis=0)
+    codes = np.empty((int(offsets[-1]), D), np.int8)
+
+    def fill(start: int) -> None:
+        drawn = np.random.default_rng((seed, start))
+        some = sizes[start : start + BLOCK]
+        part = codes[offsets[start] : offsets[start] + some.sum()]
+        part[:] = np.frombuffer(drawn.bytes(part.size), np.int8).reshape(part.shape) >> 1
+        rows = np.frombuffer(drawn.bytes(len(some) * D), np.int8).reshape(-1, D) >> 1
+        part += np.repeat(rows, some, axis=0)
+
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(fill, range(0, count, BLOCK)))
     summaries = random.standard_normal((count, D), np.float32) / 16
     scales = random.uniform(4e-4, 6e-4, count).astype(np.float32)
     return freeze(

@@ -19,7 +19,9 @@ from index.search import query as query_parts
 from index.search.query import QueryPart, SentenceRole
 from index.search.row_blocks import ROUNDING, RowBlock
 from index.segments.rows import SIDES, Numbers, Rows, of_vectors
-from models.scores.kernels import SMOOTHING, Floats
+from models.scores.cuda import kernel
+from models.scores.cuda.arguments import PARTS, KernelPart, OutPointers, Packed, RowPointers
+from models.scores.kernels import Floats
 from models.scores.scoring import Score
 from models.types import PaddedBags
 
@@ -29,9 +31,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 BLOCK = 2**13  # rows that torch scores at a time: 170 MB of 20 × 256 numbers
-ALIGNED = 64  # numbers are padded to a multiple, which the kernel reads together
-NARROWEST = 16  # vectors of a query that tensor cores multiply at least
-USUAL = (16, 32)  # padded vectors of texts and of photos
+USUAL = ((True, 1), (True, 2), (False, 3))  # tiles: of texts, for images, and of photos
 EXTRA = 2  # codes of what vectors have in common
 
 
@@ -62,6 +62,12 @@ class DeviceRows:
 
     def __len__(self) -> int:
         return len(self.scales)
+
+    @property
+    def pointers(self) -> RowPointers:
+        """Where the kernel finds them."""
+        names = ("codes", "offsets", "scales", "reach", "bases", "summaries")
+        return RowPointers(*(getattr(self, name).data_ptr() for name in names), len(self))
 
     def bags(self, start: int, end: int, *, based: bool) -> PaddedBags:
         """The fragments of rows in single precision, padded to the longest."""
@@ -107,16 +113,18 @@ class ScoredRows:
 
         Of some sorted rows, or all. Only others with a score certainly `below` count.
         """
-        places = torch.arange(len(self.total), device=self.total.device)
+        total, error, chosen = self.total, self.error, None
         if numbers is not None:
-            places = torch.from_numpy(numbers).to(places)
-        total, error = self.total[places], self.error[places]
+            chosen = torch.from_numpy(numbers).to(total.device)
+            total, error = total[chosen], error[chosen]
         highest = (total + error).nan_to_num(nan=torch.inf)
         lowest = (total - error).nan_to_num(nan=-torch.inf)
         if below is not None:
             lowest = torch.where(highest < below, lowest, -torch.inf)
         floor = lowest.topk(count).values[-1] if count < len(lowest) else lowest.new_tensor(-np.inf)
-        places = places[highest >= floor]
+        places = (highest >= floor).nonzero().flatten()
+        if chosen is not None:
+            places = chosen[places]
         promising, scores, errors = (
             array.cpu().numpy()
             for array in (places, self.scores[:, places], self.errors[:, places])
@@ -139,17 +147,19 @@ class Device:
 
     def prepare(self, dimension: int) -> None:
         """Compile what scores photos for a text and sentences for a photo of usual length."""
-        for width in USUAL:
-            choose_writer(self._name, self._score, width, pad(dimension))
+        for images, tiles in USUAL:
+            choose_writer(self._name, self._score, tiles, pad(dimension), images=images)
 
     def score(self, parts: Sequence[Coded], rows: Rows) -> ScoredRows:
         """Score all rows for a query's parts, with bounds of errors."""
         loaded, count = self._hold(rows), len(rows)
-        # Each part's begin at whole words, or the kernel is compiled once more.
-        scores, errors = torch.empty((2, len(parts), pad(count)), device=self._name)[..., :count]
-        for number, part in enumerate(parts):
-            chosen = self._name, self._score, width_of(part), loaded.codes.shape[1]
-            choose_writer(*chosen)(part, rows, loaded, scores[number], errors[number])
+        scores, errors = torch.empty((2, len(parts), count), device=self._name)
+        images = parts[0].role is SentenceRole.QUERY_IS_SENTENCE
+        vectors = sum(len(part.all_codes) for part in parts)
+        tiles = kernel.count_tiles(vectors, images=images)
+        size = loaded.codes.shape[1]
+        write = choose_writer(self._name, self._score, tiles, size, images=images)
+        write(parts, rows, loaded, scores, errors)
         terms = [part.term for part in parts]
         total = query_parts.totals(scores, terms)
         return ScoredRows(scores, errors, total, query_parts.total_errors(scores, errors, terms))
@@ -166,126 +176,129 @@ class Device:
             return entry[1]
 
 
-Writer = Callable[["Coded", Rows, DeviceRows, Tensor, Tensor], None]
+Writer = Callable[[Sequence["Coded"], Rows, DeviceRows, Tensor, Tensor], None]
 
 
 @lru_cache(maxsize=64)
-def choose_writer(device: str, score: Score, width: int, size: int) -> Writer:
-    """Choose what scores rows for so many padded vectors of `size` numbers.
+def choose_writer(device: str, score: Score, tiles: int, size: int, *, images: bool) -> Writer:
+    """Choose what scores rows, `images` or sentences, for so many tiles of `size` numbers.
 
-    Triton's kernel on NVIDIA's GPUs, torch elsewhere. torch, too, where Triton cannot compile: it
-    needs a C compiler, and few GPUs have room for very long queries.
+    A kernel on NVIDIA's GPUs, torch elsewhere. torch, too, where the kernel cannot be compiled.
     """
     if torch.device(device).type != "cuda" or score.reduction is None:
         return write_by_torch
     try:
-        try_kernel(device, score, width, size)
-    except Exception as error:  # noqa: BLE001 - Triton, compilers and drivers have many
+        try_kernel(device, score, tiles, size, images=images)
+    except Exception as error:  # noqa: BLE001 - compilers and drivers have many
         log.warning(
-            "searches on %s by up to %d words or regions take several times as long as they "
-            "could: Triton cannot compile their kernel (%s). It needs a C compiler, such as that "
-            "of `apt install gcc`",
+            "searches on %s by up to %d %s take several times as long as they could: their "
+            "kernel cannot be compiled (%s)",
             device,
-            width,
+            tiles * kernel.TILES[images],
+            "words" if images else "regions",
             str(error).partition("\n")[0],
         )
         return write_by_torch
     return write_by_kernel
 
 
-def try_kernel(device: str, score: Score, width: int, size: int) -> None:
-    """Score a row of each side by the kernel, which compiles it; RuntimeError if it is wrong."""
+def try_kernel(device: str, score: Score, tiles: int, size: int, *, images: bool) -> None:
+    """Score a row by the kernel, which compiles it; RuntimeError if it is wrong."""
     from index.search.rescorer import Coded
 
     random = np.random.default_rng(0)
-    asked = random.standard_normal((width - EXTRA, size), np.float32)
+    vectors = tiles * kernel.TILES[images] - EXTRA
+    asked = random.standard_normal((vectors, size), np.float32)
     stored = random.standard_normal((2, size), np.float32)
-    roles = SentenceRole.QUERY_IS_SENTENCE, SentenceRole.ROWS_ARE_SENTENCES
-    for side, role in zip(SIDES, roles, strict=True):
-        rows = of_vectors([stored], [0], [0], side, score, size)
-        part = Coded(QueryPart(asked, 1.0), score, role, rows_have_base=side == "images")
-        loaded = DeviceRows.of(rows, device)
-        scores, errors = torch.full((2, 1), torch.nan, device=device)
-        write_by_kernel(part, rows, loaded, scores, errors)
-        true, _ = written = torch.empty((2, 1), device=device)
-        write_by_torch(part, rows, loaded, *written)
-        if not bool(((scores - true).abs() <= errors).all()):
-            raise RuntimeError("it gives wrong scores")
-
-
-def width_of(part: Coded) -> int:
-    """The count of a part's vectors and of what they have in common, padded for tensor cores."""
-    return max(NARROWEST, 1 << (len(part.all_codes) - 1).bit_length())
+    side = SIDES[0] if images else SIDES[1]
+    role = SentenceRole.QUERY_IS_SENTENCE if images else SentenceRole.ROWS_ARE_SENTENCES
+    rows = of_vectors([stored], [0], [0], side, score, size)
+    part = Coded(QueryPart(asked, 1.0), score, role, rows_have_base=images)
+    loaded = DeviceRows.of(rows, device)
+    scores, errors = torch.full((2, 1, 1), torch.nan, device=device)
+    write_by_kernel([part], rows, loaded, scores, errors)
+    true, _ = written = torch.empty((2, 1, 1), device=device)
+    write_by_torch([part], rows, loaded, *written)
+    if not bool(((scores - true).abs() <= errors).all()):
+        raise RuntimeError("it gives wrong scores")
 
 
 def pad(count: int) -> int:
-    """A count of numbers up to whole words, and to what the kernel reads at a time."""
-    return count + -count % ALIGNED
+    """A count of numbers up to what the kernel reads at a time."""
+    return count + -count % kernel.READ
 
 
 def write_by_torch(
-    part: Coded, rows: Rows, loaded: DeviceRows, scores: Tensor, errors: Tensor
+    parts: Sequence[Coded], rows: Rows, loaded: DeviceRows, scores: Tensor, errors: Tensor
 ) -> None:
-    """Write scores and errors (B,) of rows for a query's part."""
-    queries = PaddedBags.of([torch.from_numpy(part.term.vectors).to(scores.device)])
-    based = part.base is not None
-    with torch.inference_mode():
-        for start in range(0, len(rows), BLOCK):
-            end = min(start + BLOCK, len(rows))
-            bags = loaded.bags(start, end, based=based)
-            asked = part.role is SentenceRole.QUERY_IS_SENTENCE
-            images, sentences = (bags, queries) if asked else (queries, bags)
-            images = part.score.floor(images) if part.term.bounded else images
-            scores[start:end] = part.score(images, sentences).flatten()
-    off = part.errors(RowBlock.of(rows, slice(0, len(rows))))
-    errors.copy_(torch.from_numpy(off))
+    """Write scores and errors (P, B) of rows for a query's parts."""
+    for part, score, error in zip(parts, scores, errors, strict=True):
+        queries = PaddedBags.of([torch.from_numpy(part.term.vectors).to(scores.device)])
+        based = part.base is not None
+        with torch.inference_mode():
+            for start in range(0, len(rows), BLOCK):
+                end = min(start + BLOCK, len(rows))
+                bags = loaded.bags(start, end, based=based)
+                asked = part.role is SentenceRole.QUERY_IS_SENTENCE
+                images, sentences = (bags, queries) if asked else (queries, bags)
+                images = part.score.floor(images) if part.term.bounded else images
+                score[start:end] = part.score(images, sentences).flatten()
+        off = part.errors(RowBlock.of(rows, slice(0, len(rows))))
+        error.copy_(torch.from_numpy(off))
 
 
 def write_by_kernel(
-    part: Coded, _rows: Rows, loaded: DeviceRows, scores: Tensor, errors: Tensor
+    parts: Sequence[Coded], _rows: Rows, loaded: DeviceRows, scores: Tensor, errors: Tensor
 ) -> None:
-    """Write scores and errors (B,) of rows for a query's part, by Triton."""
-    from models.scores import device_kernel
+    """Write scores and errors (P, B) of rows for a query's parts, by the kernel."""
+    together = PARTS if parts[0].role is SentenceRole.QUERY_IS_SENTENCE else 1
+    for start in range(0, len(parts), together):
+        chosen = slice(start, start + together)
+        write_together(parts[chosen], loaded, scores[chosen], errors[chosen])
 
-    device, size = loaded.codes.device, loaded.codes.shape[1]
-    T, width = len(part.scales), width_of(part)
-    assert size % device_kernel.CHUNK == 0
 
-    def widen(array: NDArray[Any], height: int, length: int) -> Tensor:
-        padded = np.zeros((height, length), array.dtype)
-        padded[: array.shape[0], : array.shape[1]] = array
-        return torch.from_numpy(padded).to(device, non_blocking=True)
+def write_together(
+    parts: Sequence[Coded], loaded: DeviceRows, scores: Tensor, errors: Tensor
+) -> None:
+    """Write scores and errors (P, B) of parts that the kernel takes together."""
+    images = parts[0].role is SentenceRole.QUERY_IS_SENTENCE
+    positives, size = parts[0].score.reduction == "positives", loaded.codes.shape[1]
+    vectors = sum(len(part.all_codes) for part in parts)
+    tiles = kernel.count_tiles(vectors, images=images)
+    shape = kernel.KernelShape.of(tiles, size, images=images, positives=positives)
+    packed = Packed([prepare_part(part, loaded.dimension) for part in parts], size, shape.step)
+    device = scores.device
+    with torch.cuda.device(device):  # the kernel runs on the thread's
+        copied = torch.from_numpy(packed.bytes).to(device, non_blocking=True)
+        query, functions = packed.at(copied.data_ptr()), load_kernel(shape, device)
+        places = scores.data_ptr(), errors.data_ptr(), scores.stride(0)
+        out, stream = OutPointers.of(*places, float(ROUNDING)), torch.cuda.current_stream()
+        if images:
+            functions.score_images(loaded.pointers, query, out, stream.cuda_stream)
+            return
+        words = len(loaded.codes)
+        values = torch.empty(words, device=device)
+        arguments = loaded.pointers, words, query, out, values.data_ptr()
+        functions.score_sentences(*arguments, stream.cuda_stream)
 
-    bases = 0 if part.base_vectors is None else 1 if part.together else width
-    base_vectors = np.empty((0, 0), np.float32) if part.base_vectors is None else part.base_vectors
-    with torch.cuda.device(device):  # Triton launches on the thread's own
-        device_kernel.launch(
-            len(loaded),
-            width,
-            {
-                "codes": loaded.codes,
-                "offsets": loaded.offsets,
-                "scales": loaded.scales,
-                "reach": loaded.reach,
-                "bases": loaded.bases,
-                "summaries": loaded.summaries,
-                "query_codes": widen(part.all_codes, width, size),
-                "query_scales": widen(part.scales[None], 1, width),
-                "base_vectors": widen(base_vectors, max(bases, 1), size),
-                "factors": widen(part.errors_by_row, 3, width),
-                "scores": scores,
-                "errors": errors,
-                "terms": T,
-                "products": loaded.dimension + T,
-                "coarse_step": part.common_steps[0],
-                "fine_step": part.common_steps[1],
-                "least": float(part.term.least),
-                "rounding": float(ROUNDING),
-                "smoothing": float(SMOOTHING),
-                "SIZE": size,
-                "BASES": bases,
-                "ROWS_ARE_IMAGES": part.role is SentenceRole.QUERY_IS_SENTENCE,
-                "COMMON": part.common is not None,
-                "RECTIFIED": part.score.reduction == "positives",
-            },
-        )
+
+def prepare_part(part: Coded, dimension: int) -> KernelPart:
+    """What the kernel needs of a part."""
+    return KernelPart(
+        codes=part.all_codes,
+        scales=part.scales,
+        factors=part.errors_by_row,
+        base_vectors=part.base_vectors,
+        together=part.together and part.base_vectors is not None,
+        least=float(part.term.least),
+        common_steps=part.common_steps,
+        rounded=dimension + len(part.scales),
+    )
+
+
+@lru_cache(maxsize=64)
+def load_kernel(shape: kernel.KernelShape, device: torch.device) -> kernel.Kernel:
+    """The kernels of a shape on a device, whose context is current."""
+    about = torch.cuda.get_device_properties(device)
+    capability = about.major, about.minor
+    return kernel.Kernel(shape, capability, about.multi_processor_count)

@@ -61,7 +61,7 @@ class Score(ABC):
     name: ClassVar[str]
     kernel: ClassVar[Callable[..., None]]
     reduction: ClassVar[Literal["maxima", "positives"] | None] = (
-        None  # what a GPU's kernel adds up, see models.scores.device_kernel; None for torch alone
+        None  # what a GPU's kernel adds up, see models.scores.cuda; None for torch alone
     )
     adds_shifts: ClassVar[bool] = (
         False  # whether a common part of all products is a constant of the score

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Iterator
+from contextlib import nullcontext
+from functools import lru_cache
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -18,19 +21,43 @@ from index.segments.rows import Numbers, Rows, Side, of_vectors
 from models.scores.kernels import Floats
 from models.scores.scoring import SCORES, Score, SumOfMax
 from models.text.things import Condition
+from tests.models.scores.cuda import emulator
 
 DIMENSION = 70  # padded to 128
+WIDE = 600  # more than are read at once
 
 
-def bags(count: int, seed: int, sizes: tuple[int, int] = (1, 40)) -> list[Floats]:
+def bags(
+    count: int, seed: int, sizes: tuple[int, int] = (1, 40), dimension: int = DIMENSION
+) -> list[Floats]:
     random = np.random.default_rng(seed)
-    sizes = random.integers(*sizes, count, endpoint=True)
-    return [random.standard_normal((size, DIMENSION)).astype(np.float32) for size in sizes]
+    lengths = random.integers(*sizes, count, endpoint=True)
+    return [random.standard_normal((length, dimension)).astype(np.float32) for length in lengths]
 
 
 def rows_of(stored: list[Floats], side: Side, score: Score) -> Rows:
     positions = [-1 if side == "images" else 0] * len(stored)
-    return of_vectors(stored, range(1, len(stored) + 1), positions, side, score, DIMENSION)
+    revisions = range(1, len(stored) + 1)
+    return of_vectors(stored, revisions, positions, side, score, stored[0].shape[1])
+
+
+@pytest.fixture(params=["cpu", "emulated", pytest.param("cuda", marks=pytest.mark.gpu)])
+def device(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The place of scores: by torch, emulated kernels, or a GPU."""
+    chosen: str = request.param
+    if chosen != "emulated":
+        return chosen
+    if emulator.COMPILER is None:
+        pytest.skip("needs g++")
+    stream = SimpleNamespace(cuda_stream=0)
+    monkeypatch.setattr(gpu, "choose_writer", lambda *_asked, **_options: gpu.write_by_kernel)
+    monkeypatch.setattr(gpu, "load_kernel", lambda shape, _device: emulate(shape))
+    monkeypatch.setattr("torch.cuda.device", lambda _device: nullcontext())
+    monkeypatch.setattr("torch.cuda.current_stream", lambda: stream)
+    return "cpu"
+
+
+emulate = lru_cache(emulator.Emulated)
 
 
 @pytest.mark.parametrize("score", SCORES.values(), ids=SCORES)
@@ -44,19 +71,66 @@ def rows_of(stored: list[Floats], side: Side, score: Score) -> Rows:
     ],
 )
 @pytest.mark.parametrize("T", [1, 25, 70])
-@pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
 def test_scores_and_bounds_are_those_of_the_processor(
     score: Score, side: Side, role: SentenceRole, weight: float, T: int, device: str
 ) -> None:
-    stored = bags(50, seed=1)
-    rows = rows_of(stored, side, score)
     term = QueryPart(bags(1, 2, (T, T))[0], weight, floored=weight < 0)
-    part = Coded(term, score, role, rows_have_base=side == "images")
-    found = Device(device, score).score([part], rows)
-    same = part.estimates(RowBlock.of(rows, slice(0, 50)))
-    true = exact(score, stored, term, role)
-    np.testing.assert_allclose(found.errors[0].cpu(), same.errors, rtol=1e-5)
-    assert (np.abs(found.scores[0].cpu().numpy() - true) <= same.errors + 1e-4).all()
+    check_scores([term], bags(20, seed=1), side, role, score, device)
+
+
+@pytest.mark.parametrize("score", SCORES.values(), ids=SCORES)
+@pytest.mark.parametrize(
+    ("side", "role"),
+    [
+        ("images", SentenceRole.QUERY_IS_SENTENCE),
+        ("sentences", SentenceRole.ROWS_ARE_SENTENCES),
+    ],
+)
+@pytest.mark.parametrize("sizes", [(2, 1), (12, 3, 16, 2), (1,) * 20], ids=str)
+def test_parts_are_scored_together(
+    score: Score, side: Side, role: SentenceRole, sizes: tuple[int, ...], device: str
+) -> None:
+    """Parts end with a tile or go on in the next."""
+    terms = [
+        QueryPart(
+            bags(1, number, (size, size))[0],
+            -0.5 if number else 1.0,
+            floored=number > 0,
+            condition=Condition(2.0, 0.1, 0.0) if number == 2 else None,
+        )
+        for number, size in enumerate(sizes)
+    ]
+    check_scores(terms, bags(9, seed=1), side, role, score, device)
+
+
+@pytest.mark.parametrize("score", SCORES.values(), ids=SCORES)
+def test_wide_vectors_are_read_in_rounds(score: Score, device: str) -> None:
+    for side, role in (
+        ("images", SentenceRole.QUERY_IS_SENTENCE),
+        ("sentences", SentenceRole.ROWS_ARE_SENTENCES),
+    ):
+        term = QueryPart(bags(1, 2, (9, 9), WIDE)[0], 1.0)
+        check_scores([term], bags(5, 1, dimension=WIDE), side, role, score, device)
+
+
+def check_scores(
+    terms: list[QueryPart],
+    stored: list[Floats],
+    side: Side,
+    role: SentenceRole,
+    score: Score,
+    device: str,
+) -> None:
+    """Compare scores and bounds with those of the processor."""
+    rows = rows_of(stored, side, score)
+    parts = [Coded(term, score, role, rows_have_base=side == "images") for term in terms]
+    found = Device(device, score).score(parts, rows)
+    for number, (term, part) in enumerate(zip(terms, parts, strict=True)):
+        same = part.estimates(RowBlock.of(rows, slice(0, len(rows))))
+        true = exact(score, stored, term, role)
+        scores = found.scores[number].cpu().numpy()
+        np.testing.assert_allclose(found.errors[number].cpu(), same.errors, rtol=1e-5)
+        assert (np.abs(scores - true) <= same.errors + 1e-4).all()
 
 
 @pytest.mark.parametrize("chosen", [None, np.arange(0, 50, 2)])
@@ -112,15 +186,16 @@ def fresh() -> Iterator[None]:
     gpu.choose_writer.cache_clear()
 
 
-def test_torch_scores_where_triton_cannot(
+def test_torch_scores_where_the_kernel_cannot_be_compiled(
     fresh: None, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def fail(*_asked: object) -> None:
-        raise RuntimeError("Failed to find C compiler.\nPlease specify via CC")
+    def fail(*_asked: object, **_options: object) -> None:
+        raise RuntimeError("CUDA: NVRTC_ERROR_COMPILATION\nfloat3 is undefined")
 
     monkeypatch.setattr(gpu, "try_kernel", fail)
-    assert gpu.choose_writer("cuda", SCORES["sum_of_max"], 16, 64) is gpu.write_by_torch
-    assert "Failed to find C compiler.). It needs" in caplog.text
+    chosen = gpu.choose_writer("cuda", SCORES["sum_of_max"], 1, 64, images=True)
+    assert chosen is gpu.write_by_torch
+    assert "cannot be compiled (CUDA: NVRTC_ERROR_COMPILATION)" in caplog.text
 
 
 def test_the_kernel_scores_on_nvidias_gpus_alone(
@@ -129,7 +204,10 @@ def test_the_kernel_scores_on_nvidias_gpus_alone(
     class Other(SumOfMax):
         reduction = None
 
-    monkeypatch.setattr(gpu, "try_kernel", lambda *_asked: None)
-    assert gpu.choose_writer("cuda:1", SCORES["sum_of_max"], 16, 64) is gpu.write_by_kernel
-    assert gpu.choose_writer("cuda:1", Other(), 16, 64) is gpu.write_by_torch
-    assert gpu.choose_writer("mps", SCORES["sum_of_max"], 16, 64) is gpu.write_by_torch
+    def choose(device: str, score: Score) -> gpu.Writer:
+        return gpu.choose_writer(device, score, 1, 64, images=True)
+
+    monkeypatch.setattr(gpu, "try_kernel", lambda *_asked, **_options: None)
+    assert choose("cuda:1", SCORES["sum_of_max"]) is gpu.write_by_kernel
+    assert choose("cuda:1", Other()) is gpu.write_by_torch
+    assert choose("mps", SCORES["sum_of_max"]) is gpu.write_by_torch

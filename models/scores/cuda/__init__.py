@@ -1,0 +1,1 @@
+"""Scores by kernels of NVIDIA's GPUs."""
