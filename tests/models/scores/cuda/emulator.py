@@ -8,6 +8,8 @@ import subprocess
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import numpy as np
+
 from models.scores.cuda import kernel
 from models.scores.cuda.arguments import OutPointers, QueryPointers, RowPointers
 from models.scores.cuda.kernel import KernelShape
@@ -60,5 +62,9 @@ class Emulated:
         _stream: int,
     ) -> None:
         """See kernel.Kernel.score_sentences."""
-        pointers = ctypes.byref(query), ctypes.byref(out), ctypes.c_void_p(values)
-        self._library.sentences(ctypes.byref(rows), ctypes.c_longlong(words), *pointers, BLOCKS)
+        assert values
+        between = np.full(words + 1, np.nan, np.float32)
+        about = ctypes.byref(rows), ctypes.c_longlong(words), ctypes.byref(query)
+        address = between.ctypes.data_as(ctypes.c_void_p)
+        self._library.sentences(*about, ctypes.byref(out), address, BLOCKS)
+        assert np.isnan(between).tolist() == [False] * words + [True], "each once, and no more"
