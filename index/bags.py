@@ -42,7 +42,7 @@ def pack_vectors(bag: FragmentBag) -> bytes:
     Row by row.
     Uses half precision if all numbers fit (this keeps rankings, decision 0014), else single.
     """
-    vectors = bag.vectors.detach().cpu().numpy()
+    vectors = bag.vectors.numpy(force=True)
     with np.errstate(over="ignore"):
         half = vectors.astype("<f2")
     if np.isfinite(half).all():

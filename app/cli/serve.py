@@ -176,7 +176,7 @@ def _serve(
     import uvicorn
 
     from app.http.server import AnnouncedServer, options
-    from app.main import create_app
+    from app.main import create_app, warm_up
     from app.telemetry import logs
 
     engine.serve()
@@ -191,7 +191,7 @@ def _serve(
         **options(settings),
     )
     with chosen_model.move_meanwhile(app, model, settings, follower.start):
-        AnnouncedServer(config, engine.models.warm_up).run(sockets=[listener])
+        AnnouncedServer(config, partial(warm_up, engine)).run(sockets=[listener])
 
 
 def _serve_by_workers(settings: Settings, listener: socket.socket) -> None:

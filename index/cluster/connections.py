@@ -28,7 +28,7 @@ from index.database.errors import Busy
 
 class _Packer(pickle.Pickler):
     dispatch_table = copyreg.dispatch_table | {
-        Tensor: lambda tensor: (torch.from_numpy, (tensor.detach().cpu().numpy(),)),
+        Tensor: lambda tensor: (torch.from_numpy, (tensor.numpy(force=True),)),
     }
 
 

@@ -194,7 +194,7 @@ def terms_of(query: Query, role: SentenceRole) -> list[QueryPart]:
 
 
 def _check_part(part: FragmentBag, collection: Collection) -> FragmentBag:
-    vectors = np.ascontiguousarray(part.vectors.detach().cpu().numpy(), np.float32)
+    vectors = np.ascontiguousarray(part.vectors.numpy(force=True), np.float32)
     if not len(vectors):
         raise ValueError("the query has no fragments; give one with at least a word or region")
     if vectors.shape[1] != collection.dimension:

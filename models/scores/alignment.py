@@ -175,7 +175,7 @@ def part_phrases(
     general = image.vectors.shape[1] - max(sentence.of_terms, image.of_terms)
     # Not by torch, see SumOfMax.links.
     vectors, regions_vectors = (
-        bag.vectors.detach().cpu().numpy()[:, :general] for bag in (sentence, image)
+        bag.vectors.numpy(force=True)[:, :general] for bag in (sentence, image)
     )
     similarity = vectors @ regions_vectors.T  # (T, R)
     heads = sum_heads(groups, similarity)

@@ -134,10 +134,8 @@ class SumOfMax(Score):
     def links(self, image: FragmentBag, sentence: FragmentBag) -> tuple[Link, ...]:
         """Every sentence fragment's best region."""
         # Not by torch: its threads wake for a product, and wait for the next one at full speed.
-        fragments, image_fragments = (
-            bag.vectors.detach().cpu().numpy() for bag in (sentence, image)
-        )
-        similarity = fragments @ image_fragments.T  # (T, R)
+        fragments, image_fragments = sentence.vectors, image.vectors
+        similarity = fragments.numpy(force=True) @ image_fragments.numpy(force=True).T  # (T, R)
         regions = similarity.argmax(axis=1)  # (T,) the first of equals: the whole photo
         shares = similarity[np.arange(len(regions)), regions].tolist()
         wholes = similarity[:, 0].tolist() if has_whole(image) else [None] * len(shares)

@@ -46,8 +46,7 @@ def pairs(query: FragmentBag, sentence: FragmentBag) -> NDArray[np.float64]:
     """
     width = query.vectors.shape[1] - query.of_terms
     asked, stored = (
-        bag.vectors[:, :width].detach().cpu().numpy().astype(np.float64)
-        for bag in (query, sentence)
+        bag.vectors[:, :width].numpy(force=True).astype(np.float64) for bag in (query, sentence)
     )
     lengths = measure_lengths(np.stack([asked.sum(axis=0), stored.sum(axis=0)]))
     parts: NDArray[np.float64] = asked @ stored.T / lengths.prod()

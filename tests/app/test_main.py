@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -11,7 +12,7 @@ from fastapi import FastAPI
 from starlette.testclient import TestClient
 
 from app.engine.engine import Engine
-from app.main import create_app
+from app.main import create_app, warm_up
 from app.settings import Settings
 
 Png = Callable[..., bytes]
@@ -52,6 +53,18 @@ def test_engine_is_loaded_in_the_background(settings: Settings, small_matcher: P
     assert answer["captioner"] is None
     assert answer["grounder"] is None
     assert answer["limits"]["upload_pixels"] == 10**6
+
+
+def test_garbage_is_looked_for_in_what_is_new_and_seldom(engine: Engine) -> None:
+    thresholds = gc.get_threshold()
+    gc.unfreeze()
+    try:
+        warm_up(engine)
+        assert gc.get_freeze_count() > 10_000
+        assert gc.get_threshold() == (10_000, *thresholds[1:])
+    finally:
+        gc.set_threshold(*thresholds)
+        gc.unfreeze()
 
 
 def test_reference_describes_every_route_and_body(app: FastAPI, client: TestClient) -> None:
