@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from app.schemas.fields import Corners
 from app.schemas.hits import FragmentOut, LinkOut, PhraseOut
@@ -61,9 +62,13 @@ def phrases(phrases: Sequence[Phrase], text: str | None, image: FragmentBag) -> 
 
 def corners(place: Box | Span) -> Corners | None:
     """Left, top, right, bottom, to six digits; None for a span."""
-    if isinstance(place, Span):
-        return None
-    return round(place.left, 6), round(place.top, 6), round(place.right, 6), round(place.bottom, 6)
+    return None if isinstance(place, Span) else _round(place)
+
+
+@lru_cache(maxsize=1024)  # an answer shows most boxes several times, and whole photos often
+def _round(box: Box) -> Corners:
+    """A box to six digits."""
+    return round(box.left, 6), round(box.top, 6), round(box.right, 6), round(box.bottom, 6)
 
 
 def ends(place: Box | Span) -> tuple[int, int] | None:
