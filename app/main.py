@@ -180,7 +180,7 @@ def _serving(settings: Settings) -> Engine:
 
 
 def warm_up(engine: Engine) -> None:
-    """Load the rest, while searches are answered already."""
+    """Load the rest, while searches are answered already; they stop for 0.3 s once."""
     engine.models.warm_up()
     # What is loaded now stays: to look through it for garbage would stop searches for 0.3 s.
     gc.collect()

@@ -174,8 +174,8 @@ def load(path: Path, device: str = "cpu") -> Checkpoint:
 def move(model: nn.Module, device: str) -> nn.Module:
     """Move a model to a device, to compute as on a processor.
 
-    GPUs multiply numbers of 10 bits in convolutions unless told otherwise: vectors would be up to
-    3 % off those of a processor.
+    GPUs multiply numbers of 10 bits in convolutions unless the process is told otherwise: vectors
+    would be off those of a processor by percents.
     """
     torch.backends.cudnn.allow_tf32 = False
     return model.to(device)

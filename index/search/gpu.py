@@ -19,8 +19,8 @@ from index.search import query as query_parts
 from index.search.query import QueryPart, SentenceRole
 from index.search.row_blocks import ROUNDING, RowBlock
 from index.segments.rows import SIDES, Numbers, Rows, of_vectors
-from models.scores.cuda import kernel
 from models.scores.cuda.arguments import PARTS, KernelPart, OutPointers, Packed, RowPointers
+from models.scores.cuda.kernel import READ, Kernel, KernelShape
 from models.scores.kernels import Floats
 from models.scores.scoring import Score
 from models.types import PaddedBags
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 BLOCK = 2**13  # rows that torch scores at a time: 170 MB of 20 × 256 numbers
-USUAL = ((True, 1), (True, 2), (False, 3))  # tiles: of texts, for images, and of photos
+USUAL = ((True, 16), (True, 32), (False, 22))  # vectors of texts, for images, and of photos
 EXTRA = 2  # codes of what vectors have in common
 
 
@@ -147,19 +147,19 @@ class Device:
 
     def prepare(self, dimension: int) -> None:
         """Compile what scores photos for a text and sentences for a photo of usual length."""
-        for images, tiles in USUAL:
-            choose_writer(self._name, self._score, tiles, pad(dimension), images=images)
+        positives = self._score.reduction == "positives"
+        for images, vectors in USUAL:
+            shape = KernelShape.of(vectors, pad(dimension), images=images, positives=positives)
+            choose_writer(self._name, self._score, shape)
 
     def score(self, parts: Sequence[Coded], rows: Rows) -> ScoredRows:
         """Score all rows for a query's parts, with bounds of errors."""
         loaded, count = self._hold(rows), len(rows)
         scores, errors = torch.empty((2, len(parts), count), device=self._name)
-        images = parts[0].role is SentenceRole.QUERY_IS_SENTENCE
-        vectors = sum(len(part.all_codes) for part in parts)
-        tiles = kernel.count_tiles(vectors, images=images)
-        size = loaded.codes.shape[1]
-        write = choose_writer(self._name, self._score, tiles, size, images=images)
-        write(parts, rows, loaded, scores, errors)
+        for chosen in group_parts(parts) if count else ():
+            shape = shape_of(parts[chosen], loaded.codes.shape[1])
+            write = choose_writer(self._name, self._score, shape)
+            write(shape, parts[chosen], rows, loaded, scores[chosen], errors[chosen])
         terms = [part.term for part in parts]
         total = query_parts.totals(scores, terms)
         return ScoredRows(scores, errors, total, query_parts.total_errors(scores, errors, terms))
@@ -176,60 +176,79 @@ class Device:
             return entry[1]
 
 
-Writer = Callable[[Sequence["Coded"], Rows, DeviceRows, Tensor, Tensor], None]
+Writer = Callable[[KernelShape, Sequence["Coded"], Rows, DeviceRows, Tensor, Tensor], None]
 
 
 @lru_cache(maxsize=64)
-def choose_writer(device: str, score: Score, tiles: int, size: int, *, images: bool) -> Writer:
-    """Choose what scores rows, `images` or sentences, for so many tiles of `size` numbers.
+def choose_writer(device: str, score: Score, shape: KernelShape) -> Writer:
+    """Choose what scores rows for queries of a shape.
 
-    A kernel on NVIDIA's GPUs, torch elsewhere. torch, too, where the kernel cannot be compiled.
+    A kernel on NVIDIA's GPUs, torch elsewhere. torch, too, where the kernel cannot be used.
     """
     if torch.device(device).type != "cuda" or score.reduction is None:
         return write_by_torch
     try:
-        try_kernel(device, score, tiles, size, images=images)
+        try_kernel(device, score, shape)
     except Exception as error:  # noqa: BLE001 - compilers and drivers have many
+        missing = "; `uv pip install cuda-bindings`" if isinstance(error, ImportError) else ""
         log.warning(
-            "searches on %s by up to %d %s take several times as long as they could: their "
-            "kernel cannot be compiled (%s)",
+            "torch scores %s on %s, which takes several times as long as their kernel, and that "
+            "cannot be used (%s%s)",
+            "photos" if shape.images else "sentences",
             device,
-            tiles * kernel.TILES[images],
-            "words" if images else "regions",
             str(error).partition("\n")[0],
+            missing,
         )
         return write_by_torch
     return write_by_kernel
 
 
-def try_kernel(device: str, score: Score, tiles: int, size: int, *, images: bool) -> None:
+def try_kernel(device: str, score: Score, shape: KernelShape) -> None:
     """Score a row by the kernel, which compiles it; RuntimeError if it is wrong."""
     from index.search.rescorer import Coded
 
     random = np.random.default_rng(0)
-    vectors = tiles * kernel.TILES[images] - EXTRA
-    asked = random.standard_normal((vectors, size), np.float32)
-    stored = random.standard_normal((2, size), np.float32)
-    side = SIDES[0] if images else SIDES[1]
-    role = SentenceRole.QUERY_IS_SENTENCE if images else SentenceRole.ROWS_ARE_SENTENCES
-    rows = of_vectors([stored], [0], [0], side, score, size)
-    part = Coded(QueryPart(asked, 1.0), score, role, rows_have_base=images)
+    asked = random.standard_normal((shape.step - EXTRA, shape.size), np.float32)
+    stored = random.standard_normal((2, shape.size), np.float32)
+    side = SIDES[0] if shape.images else SIDES[1]
+    role = SentenceRole.QUERY_IS_SENTENCE if shape.images else SentenceRole.ROWS_ARE_SENTENCES
+    rows = of_vectors([stored], [0], [0], side, score, shape.size)
+    parts = [Coded(QueryPart(asked, 1.0), score, role, rows_have_base=shape.images)]
     loaded = DeviceRows.of(rows, device)
     scores, errors = torch.full((2, 1, 1), torch.nan, device=device)
-    write_by_kernel([part], rows, loaded, scores, errors)
+    write_by_kernel(shape, parts, rows, loaded, scores, errors)
     true, _ = written = torch.empty((2, 1, 1), device=device)
-    write_by_torch([part], rows, loaded, *written)
+    write_by_torch(shape, parts, rows, loaded, *written)
     if not bool(((scores - true).abs() <= errors).all()):
         raise RuntimeError("it gives wrong scores")
 
 
+def group_parts(parts: Sequence[Coded]) -> list[slice]:
+    """The parts that a kernel scores together."""
+    together = PARTS if parts[0].role is SentenceRole.QUERY_IS_SENTENCE else 1
+    return [slice(start, start + together) for start in range(0, len(parts), together)]
+
+
+def shape_of(parts: Sequence[Coded], size: int) -> KernelShape:
+    """The shape of the kernel for parts of vectors of `size` numbers."""
+    vectors = sum(len(part.all_codes) for part in parts)
+    images = parts[0].role is SentenceRole.QUERY_IS_SENTENCE
+    positives = parts[0].score.reduction == "positives"
+    return KernelShape.of(vectors, size, images=images, positives=positives)
+
+
 def pad(count: int) -> int:
     """A count of numbers up to what the kernel reads at a time."""
-    return count + -count % kernel.READ
+    return count + -count % READ
 
 
 def write_by_torch(
-    parts: Sequence[Coded], rows: Rows, loaded: DeviceRows, scores: Tensor, errors: Tensor
+    _shape: KernelShape,
+    parts: Sequence[Coded],
+    rows: Rows,
+    loaded: DeviceRows,
+    scores: Tensor,
+    errors: Tensor,
 ) -> None:
     """Write scores and errors (P, B) of rows for a query's parts."""
     for part, score, error in zip(parts, scores, errors, strict=True):
@@ -248,32 +267,26 @@ def write_by_torch(
 
 
 def write_by_kernel(
-    parts: Sequence[Coded], _rows: Rows, loaded: DeviceRows, scores: Tensor, errors: Tensor
+    shape: KernelShape,
+    parts: Sequence[Coded],
+    _rows: Rows,
+    loaded: DeviceRows,
+    scores: Tensor,
+    errors: Tensor,
 ) -> None:
-    """Write scores and errors (P, B) of rows for a query's parts, by the kernel."""
-    together = PARTS if parts[0].role is SentenceRole.QUERY_IS_SENTENCE else 1
-    for start in range(0, len(parts), together):
-        chosen = slice(start, start + together)
-        write_together(parts[chosen], loaded, scores[chosen], errors[chosen])
-
-
-def write_together(
-    parts: Sequence[Coded], loaded: DeviceRows, scores: Tensor, errors: Tensor
-) -> None:
-    """Write scores and errors (P, B) of parts that the kernel takes together."""
-    images = parts[0].role is SentenceRole.QUERY_IS_SENTENCE
-    positives, size = parts[0].score.reduction == "positives", loaded.codes.shape[1]
-    vectors = sum(len(part.all_codes) for part in parts)
-    tiles = kernel.count_tiles(vectors, images=images)
-    shape = kernel.KernelShape.of(tiles, size, images=images, positives=positives)
-    packed = Packed([prepare_part(part, loaded.dimension) for part in parts], size, shape.step)
+    """Write scores and errors (P, B) of rows for a query's parts, by a kernel of a shape."""
+    assert shape.images or all(part.base_vectors is None for part in parts)
+    packed = Packed(
+        [prepare_part(part, loaded.dimension) for part in parts], shape.size, shape.step
+    )
     device = scores.device
     with torch.cuda.device(device):  # the kernel runs on the thread's
+        # Kernels are loaded after the copy, which makes the device's context the thread's.
         copied = torch.from_numpy(packed.bytes).to(device, non_blocking=True)
         query, functions = packed.at(copied.data_ptr()), load_kernel(shape, device)
         places = scores.data_ptr(), errors.data_ptr(), scores.stride(0)
         out, stream = OutPointers.of(*places, float(ROUNDING)), torch.cuda.current_stream()
-        if images:
+        if shape.images:
             functions.score_images(loaded.pointers, query, out, stream.cuda_stream)
             return
         words = len(loaded.codes)
@@ -297,8 +310,8 @@ def prepare_part(part: Coded, dimension: int) -> KernelPart:
 
 
 @lru_cache(maxsize=64)
-def load_kernel(shape: kernel.KernelShape, device: torch.device) -> kernel.Kernel:
+def load_kernel(shape: KernelShape, device: torch.device) -> Kernel:
     """The kernels of a shape on a device, whose context is current."""
     about = torch.cuda.get_device_properties(device)
     capability = about.major, about.minor
-    return kernel.Kernel(shape, capability, about.multi_processor_count)
+    return Kernel(shape, capability, about.multi_processor_count)

@@ -6,7 +6,7 @@ using Half = unsigned short;
 __device__ void multiply_tile(
     int (&dots)[4], unsigned low, unsigned high, unsigned low_after, unsigned high_after,
     unsigned codes, unsigned codes_after) {
-    asm("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 "
+    asm volatile("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 "
         "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
         : "+r"(dots[0]), "+r"(dots[1]), "+r"(dots[2]), "+r"(dots[3])
         : "r"(low), "r"(high), "r"(low_after), "r"(high_after), "r"(codes), "r"(codes_after));

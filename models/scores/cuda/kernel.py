@@ -7,7 +7,6 @@ CUDA, when they are first used: in a third of a second, and without a compiler o
 from __future__ import annotations
 
 import ctypes
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -36,8 +35,9 @@ class KernelShape(NamedTuple):
     held: bool
 
     @classmethod
-    def of(cls, tiles: int, size: int, *, images: bool, positives: bool) -> KernelShape:
-        """Choose them for a query's tiles, up to MANY, of vectors of `size` numbers."""
+    def of(cls, vectors: int, size: int, *, images: bool, positives: bool) -> KernelShape:
+        """Choose them for a query of so many vectors of `size` numbers."""
+        tiles = min(MANY[images], -(-vectors // TILES[images]))
         numbers = tiles * TILES[images] * size
         held = tiles < MANY[images] and size <= TOGETHER and numbers <= HELD
         together = tiles if tiles < MANY[images] else 1 if images else 4
@@ -59,11 +59,6 @@ class KernelShape(NamedTuple):
         depth = min(4, max(1, 12 // min(self.size // READ, 8)))
         named = ", ".join(map(str, [*numbers, depth, positives]))
         return (f"score_images<{named}>",)
-
-
-def count_tiles(vectors: int, *, images: bool) -> int:
-    """The tiles of so many vectors, up to MANY."""
-    return min(MANY[images], -(-vectors // TILES[images]))
 
 
 class Kernel:
@@ -126,25 +121,26 @@ def read_source() -> str:
     return "\n".join((FOLDER / name).read_text() for name in FILES)
 
 
-@lru_cache(maxsize=64)
 def compile_for(shape: KernelShape, capability: tuple[int, int]) -> tuple[bytes, list[bytes]]:
     """Compile kernels: machine code, and the functions' names in it; RuntimeError."""
     from cuda.bindings import nvrtc
 
-    source = read_source()
-    program = check(nvrtc.nvrtcCreateProgram(source.encode(), FILES[-1].encode(), 0, [], []))
-    for name in shape.names:
-        check(nvrtc.nvrtcAddNameExpression(program, name.encode()))
-    options = ["--gpu-architecture=sm_{}{}".format(*capability).encode(), b"--std=c++17"]
-    (result,) = nvrtc.nvrtcCompileProgram(program, len(options), options)
-    if result:
-        log = bytearray(check(nvrtc.nvrtcGetProgramLogSize(program)))
-        check(nvrtc.nvrtcGetProgramLog(program, log))
-        raise RuntimeError(f"{result.name}: {log.decode(errors='replace')}")
-    image = bytearray(check(nvrtc.nvrtcGetCUBINSize(program)))
-    check(nvrtc.nvrtcGetCUBIN(program, image))
-    names = [check(nvrtc.nvrtcGetLoweredName(program, name.encode())) for name in shape.names]
-    check(nvrtc.nvrtcDestroyProgram(program))
+    source = read_source().encode()
+    program = check(nvrtc.nvrtcCreateProgram(source, b"rows.cu", 0, [], []))
+    try:
+        for name in shape.names:
+            check(nvrtc.nvrtcAddNameExpression(program, name.encode()))
+        options = ["--gpu-architecture=sm_{}{}".format(*capability).encode(), b"--std=c++17"]
+        (result,) = nvrtc.nvrtcCompileProgram(program, len(options), options)
+        if result:
+            log = bytearray(check(nvrtc.nvrtcGetProgramLogSize(program)))
+            check(nvrtc.nvrtcGetProgramLog(program, log))
+            raise RuntimeError(f"{result.name}: {log.decode(errors='replace')}")
+        image = bytearray(check(nvrtc.nvrtcGetCUBINSize(program)))
+        check(nvrtc.nvrtcGetCUBIN(program, image))
+        names = [check(nvrtc.nvrtcGetLoweredName(program, name.encode())) for name in shape.names]
+    finally:
+        check(nvrtc.nvrtcDestroyProgram(program))
     return bytes(image), names
 
 

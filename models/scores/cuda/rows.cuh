@@ -1,7 +1,7 @@
 // Scores of stored rows for a query, in one pass over their codes; launched by kernel.py.
 //
-// Codes go from memory to tensor cores without an array in between. Lane 4g + q of a warp holds 16
-// neighbouring numbers of a few vectors. They are added in another order than they lie in, the same
+// Codes go from memory to tensor cores without an array in between. Lane 4g + q of a warp, with g
+// below 8 and q below 4, holds 16 neighbouring numbers of a few vectors. They are added in another order than they lie in, the same
 // for fragments and for a query; products of codes are whole numbers, so the sums are the same.
 //
 // SIZE: numbers of a vector, a multiple of 64. TILES: groups of a query's vectors by which fragments
@@ -19,7 +19,7 @@ struct Part {  // of a query
     float least;  // what a maximum counts at least
     float coarse_step, fine_step;  // of the common vectors
     float rounded;  // the length of rounded sums
-    float by_scale, by_reach, by_rounding;  // Coded.errors_by_row, added up
+    float by_scale, by_reach, by_rounding;  // factors, added up
 };
 
 struct Query {

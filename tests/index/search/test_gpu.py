@@ -19,6 +19,7 @@ from index.search.query import QueryPart, SentenceRole, exact
 from index.search.rescorer import Coded
 from index.search.row_blocks import RowBlock
 from index.segments.rows import Numbers, Rows, Side, of_vectors
+from models.scores.cuda.kernel import KernelShape
 from models.scores.kernels import Floats
 from models.scores.scoring import SCORES, Score, SumOfMax
 from models.text.things import Condition
@@ -26,6 +27,7 @@ from tests.models.scores.cuda import emulator
 
 DIMENSION = 70  # padded to 128
 WIDE = 600  # more than are read at once
+SHAPE = KernelShape.of(1, 64, images=True, positives=False)
 
 
 def bags(
@@ -58,7 +60,7 @@ def place(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Pl
     if emulator.COMPILER is None:
         pytest.skip("needs g++")
     stream = SimpleNamespace(cuda_stream=0)
-    monkeypatch.setattr(gpu, "choose_writer", lambda *_asked, **_options: gpu.write_by_kernel)
+    monkeypatch.setattr(gpu, "choose_writer", lambda *_asked: gpu.write_by_kernel)
     monkeypatch.setattr(gpu, "load_kernel", lambda shape, _device: emulate(shape))
     monkeypatch.setattr("torch.cuda.device", lambda _device: nullcontext())
     monkeypatch.setattr("torch.cuda.current_stream", lambda: stream)
@@ -112,13 +114,48 @@ def test_parts_are_scored_together(
 
 
 @pytest.mark.parametrize("score", SCORES.values(), ids=SCORES)
-def test_wide_vectors_are_read_in_rounds(score: Score, place: Place) -> None:
-    for side, role in (
+@pytest.mark.parametrize(
+    ("side", "role"),
+    [
         ("images", SentenceRole.QUERY_IS_SENTENCE),
         ("sentences", SentenceRole.ROWS_ARE_SENTENCES),
-    ):
-        term = QueryPart(bags(1, 2, (9, 9), WIDE)[0], 1.0)
-        check_scores([term], bags(5, 1, dimension=WIDE), side, role, score, place)
+    ],
+)
+@pytest.mark.parametrize("T", [9, 25])
+def test_wide_vectors_are_read_in_rounds(
+    score: Score, side: Side, role: SentenceRole, T: int, place: Place
+) -> None:
+    term = QueryPart(bags(1, 2, (T, T), WIDE)[0], 1.0)
+    check_scores([term], bags(3, 1, dimension=WIDE), side, role, score, place)
+
+
+@pytest.mark.parametrize(
+    ("side", "role", "shapes"),
+    [
+        ("images", SentenceRole.QUERY_IS_SENTENCE, [(2, True), (1, True)]),
+        ("sentences", SentenceRole.ROWS_ARE_SENTENCES, [(3, True)] * 20),
+    ],
+)
+def test_each_group_of_parts_has_the_kernel_that_was_tried(
+    side: Side,
+    role: SentenceRole,
+    shapes: list[tuple[int, bool]],
+    fresh: None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of 20 parts of 2 words, 16 are scored together; regions of a photo alone."""
+    score, size = SCORES["sum_of_max"], 2 if side == "images" else 20
+    asked: list[KernelShape] = []
+
+    def choose(_device: str, _score: Score, shape: KernelShape) -> gpu.Writer:
+        asked.append(shape)
+        return gpu.write_by_torch
+
+    monkeypatch.setattr(gpu, "choose_writer", choose)
+    terms = [QueryPart(vectors, 1.0) for vectors in bags(20, 1, (size, size))]
+    parts = [Coded(term, score, role, rows_have_base=side == "images") for term in terms]
+    Device("cpu", score).score(parts, rows_of(bags(3, 2), side, score))
+    assert [(shape.tiles, shape.held) for shape in asked] == shapes
 
 
 def check_scores(
@@ -199,13 +236,25 @@ def fresh() -> Iterator[None]:
 def test_torch_scores_where_the_kernel_cannot_be_compiled(
     fresh: None, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def fail(*_asked: object, **_options: object) -> None:
+    def fail(*_asked: object) -> None:
         raise RuntimeError("CUDA: NVRTC_ERROR_COMPILATION\nfloat3 is undefined")
 
     monkeypatch.setattr(gpu, "try_kernel", fail)
-    chosen = gpu.choose_writer("cuda", SCORES["sum_of_max"], 1, 64, images=True)
+    chosen = gpu.choose_writer("cuda", SCORES["sum_of_max"], SHAPE)
     assert chosen is gpu.write_by_torch
-    assert "cannot be compiled (CUDA: NVRTC_ERROR_COMPILATION)" in caplog.text
+    assert "photos on cuda" in caplog.text
+    assert "cannot be used (CUDA: NVRTC_ERROR_COMPILATION)" in caplog.text
+
+
+def test_a_missing_package_is_named(
+    fresh: None, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*_asked: object) -> None:
+        raise ModuleNotFoundError("No module named 'cuda'")
+
+    monkeypatch.setattr(gpu, "try_kernel", fail)
+    gpu.choose_writer("cuda", SCORES["sum_of_max"], SHAPE)
+    assert "(No module named 'cuda'; `uv pip install cuda-bindings`)" in caplog.text
 
 
 def test_the_kernel_scores_on_nvidias_gpus_alone(
@@ -215,9 +264,9 @@ def test_the_kernel_scores_on_nvidias_gpus_alone(
         reduction = None
 
     def choose(device: str, score: Score) -> gpu.Writer:
-        return gpu.choose_writer(device, score, 1, 64, images=True)
+        return gpu.choose_writer(device, score, SHAPE)
 
-    monkeypatch.setattr(gpu, "try_kernel", lambda *_asked, **_options: None)
+    monkeypatch.setattr(gpu, "try_kernel", lambda *_asked: None)
     assert choose("cuda:1", SCORES["sum_of_max"]) is gpu.write_by_kernel
     assert choose("cuda:1", Other()) is gpu.write_by_torch
     assert choose("mps", SCORES["sum_of_max"]) is gpu.write_by_torch

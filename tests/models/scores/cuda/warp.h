@@ -2,6 +2,7 @@
 #include <ucontext.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
 
@@ -43,11 +44,13 @@ static void choose(int next) {
     threadIdx.x = first_thread + next;
 }
 
-// Let the other lanes come to where this one is.
+// Let the other lanes come to where this one is; all must, as on a GPU.
 static void wait() {
     const int mine = lane;
     choose((mine + 1) % COUNT);
     swapcontext(&contexts[mine], &contexts[lane]);
+    for (int one = 0; one < COUNT; one++)
+        if (turns[one] != turns[mine] && turns[one] != turns[mine] + 1) abort();
 }
 
 template <typename Number>
@@ -101,6 +104,7 @@ inline void multiply_tile(
 
 static void enter() {
     work();
+    if (turns[lane] != turns[0]) abort();
     ended[lane] = true;
     for (int next = 0; next < COUNT; next++)
         if (!ended[next]) {
