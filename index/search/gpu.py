@@ -190,7 +190,9 @@ def choose_writer(device: str, score: Score, shape: KernelShape) -> Writer:
     try:
         try_kernel(device, score, shape)
     except Exception as error:  # noqa: BLE001 - compilers and drivers have many
-        missing = "; `uv pip install cuda-bindings`" if isinstance(error, ImportError) else ""
+        missing = (
+            "; the package cuda-bindings is not installed" if isinstance(error, ImportError) else ""
+        )
         log.warning(
             "torch scores %s on %s, which takes several times as long as their kernel, and that "
             "cannot be used (%s%s)",

@@ -12,7 +12,7 @@ GENERATIONS = [(8, 0), (9, 0), (12, 0)]
 
 @pytest.fixture
 def nvrtc() -> None:
-    """NVRTC, which torch with CUDA brings."""
+    """NVRTC of a torch with CUDA."""
     pytest.importorskip("cuda.bindings.nvrtc")
 
 
