@@ -68,7 +68,7 @@ from app.webhooks.posting import Poster
 # What scripts of other origins may read of an answer, besides what all may.
 READABLE = ("ETag", "Location", "Retry-After", "Content-Range", REQUEST_ID)
 STREAMS = frozenset({("POST", "/items")})  # whose bodies may go on for hours
-YOUNG = 10_000  # new objects until a look for garbage among them; by 700 searches take 9 % longer
+YOUNG = 10_000  # new objects until a look for garbage among them: a search makes thousands
 
 logger = logging.getLogger("tessera")
 
@@ -120,8 +120,8 @@ def _list_routes() -> list[BaseRoute]:
     # Generated clients call a function by its route's name.
     shared = APIRouter(generate_unique_id_function=lambda route: route.name)
     answering = (search, regions, products, explain, events)
-    kept = (items, originals, duplicates, edits, bulk, collections, curation, webhooks, snapshots)
-    for module in (*answering, *kept, system, session, page, endpoint):
+    stored = (items, originals, duplicates, edits, bulk, collections, curation, webhooks, snapshots)
+    for module in (*answering, *stored, system, session, page, endpoint):
         shared.include_router(module.router)
     return shared.routes
 

@@ -33,6 +33,7 @@ log = logging.getLogger(__name__)
 BLOCK = 2**13  # rows that torch scores at a time: 170 MB of 20 × 256 numbers
 USUAL = ((True, 16), (True, 32), (False, 22))  # vectors of texts, for images, and of photos
 EXTRA = 2  # codes of what vectors have in common
+ARRAYS = ("codes", "offsets", "scales", "reach", "bases", "summaries")  # of rows on the device
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +57,7 @@ class DeviceRows:
             widened = np.pad(array, ((0, 0), (0, missing))) if missing else array.copy()
             return torch.from_numpy(widened).to(device)
 
-        names = ("codes", "offsets", "scales", "reach", "bases", "summaries")
-        arrays = {name: copy(getattr(rows, name)) for name in names}
+        arrays = {name: copy(getattr(rows, name)) for name in ARRAYS}
         return cls(**arrays, dimension=rows.codes.shape[1])
 
     def __len__(self) -> int:
@@ -66,8 +66,8 @@ class DeviceRows:
     @property
     def pointers(self) -> RowPointers:
         """Where the kernel finds them."""
-        names = ("codes", "offsets", "scales", "reach", "bases", "summaries")
-        return RowPointers(*(getattr(self, name).data_ptr() for name in names), len(self))
+        places = {name: getattr(self, name).data_ptr() for name in ARRAYS}
+        return RowPointers(**places, count=len(self))
 
     def bags(self, start: int, end: int, *, based: bool) -> PaddedBags:
         """The fragments of rows in single precision, padded to the longest."""
@@ -299,12 +299,14 @@ def write_by_kernel(
 
 def prepare_part(part: Coded, dimension: int) -> KernelPart:
     """What the kernel needs of a part."""
+    none = np.empty((0, dimension), np.float32)
+    bases = none if part.base_vectors is None else part.base_vectors
     return KernelPart(
         codes=part.all_codes,
         scales=part.scales,
         factors=part.errors_by_row,
-        base_vectors=part.base_vectors,
-        together=part.together and part.base_vectors is not None,
+        base_vectors=bases,
+        together=part.together and len(bases) > 0,
         least=float(part.term.least),
         common_steps=part.common_steps,
         rounded=dimension + len(part.scales),

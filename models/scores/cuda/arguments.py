@@ -22,7 +22,7 @@ class KernelPart:
     codes: NDArray[np.int8]  # (T [+ 2], D)
     scales: Floats  # (T,)
     factors: Floats  # (3, T)
-    base_vectors: Floats | None  # (1 or T, D)
+    base_vectors: Floats  # (0, 1 or T, D)
     together: bool
     least: float
     common_steps: tuple[float, float]
@@ -59,7 +59,7 @@ class Packed:
     def __init__(self, parts: Sequence[KernelPart], size: int, step: int) -> None:
         D, vectors = parts[0].codes.shape[1], sum(len(part.codes) for part in parts)
         self._vectors = vectors + -vectors % step
-        bases = sum(0 if part.base_vectors is None else len(part.base_vectors) for part in parts)
+        bases = sum(len(part.base_vectors) for part in parts)
         sections: dict[str, tuple[tuple[int, ...], type]] = {
             "codes": ((self._vectors, size), np.int8),
             "scales": ((self._vectors,), np.float32),
@@ -81,15 +81,13 @@ class Packed:
         self._parts, self._count = (PartArguments * PARTS)(), len(parts)
         start = base = 0
         for number, part in enumerate(parts):
-            own, last = len(part.scales), start + len(part.codes)
-            first = last - own
-            codes[first:last, :D] = part.codes[:own]
-            codes[start:first, :D] = part.codes[own:]  # what vectors have in common
+            T, count, last = len(part.scales), len(part.base_vectors), start + len(part.codes)
+            first = last - T
+            codes[first:last, :D] = part.codes[:T]
+            codes[start:first, :D] = part.codes[T:]  # what vectors have in common
             scales[first:last] = part.scales
             factors[:, first:last] = part.factors
-            count = 0 if part.base_vectors is None else len(part.base_vectors)
-            if part.base_vectors is not None:
-                base_vectors[base : base + count, :D] = part.base_vectors
+            base_vectors[base : base + count, :D] = part.base_vectors
             self._parts[number] = PartArguments(
                 *(first, last, base, count, part.together),
                 *(part.least, *part.common_steps, part.rounded),

@@ -68,8 +68,8 @@ class Kernel:
         from cuda.bindings import driver
 
         if capability < OLDEST:
-            needed, found = (".".join(map(str, version)) for version in (OLDEST, capability))
-            raise RuntimeError(f"a GPU of compute capability {needed} is needed, this has {found}")
+            oldest, this = (".".join(map(str, version)) for version in (OLDEST, capability))
+            raise RuntimeError(f"a GPU of compute capability {oldest} is needed, this has {this}")
         image, names = compile_for(shape, capability)
         self._library = check(driver.cuLibraryLoadData(image, [], [], 0, [], [], 0))
         kernels = [check(driver.cuLibraryGetKernel(self._library, name)) for name in names]
@@ -83,7 +83,7 @@ class Kernel:
     ) -> None:
         """Score images for a query, on a stream."""
         blocks = min(self._blocks, -(-rows.count // WARPS))
-        launch(self._functions[0], blocks, WARPS, (rows, query, out), stream)
+        self._launch(0, blocks, WARPS, (rows, query, out), stream)
 
     def score_sentences(
         self,
@@ -101,19 +101,24 @@ class Kernel:
         about = ctypes.c_void_p(rows.codes), ctypes.c_longlong(words)
         between = ctypes.c_void_p(values)
         blocks = min(self._blocks, -(-words // WORDS))
-        launch(self._functions[0], blocks, 1, (*about, query, between), stream)
+        self._launch(0, blocks, 1, (*about, query, between), stream)
         blocks = -(-rows.count // LANES)
-        launch(self._functions[1], blocks, 1, (rows, query, out, between), stream)
+        self._launch(1, blocks, 1, (rows, query, out, between), stream)
+
+    def _launch(
+        self, number: int, blocks: int, warps: int, arguments: tuple[Any, ...], stream: int
+    ) -> None:
+        """Launch blocks of some warps for a function, on a stream; RuntimeError."""
+        from cuda.bindings import driver
+
+        pointers, grid = addresses_of(arguments), (blocks, 1, 1, LANES * warps, 1, 1)
+        address = ctypes.addressof(pointers)
+        check(driver.cuLaunchKernel(self._functions[number], *grid, 0, stream, address, 0))
 
 
-def launch(function: Any, blocks: int, warps: int, arguments: tuple[Any, ...], stream: int) -> None:
-    """Launch blocks of some warps, on a stream; RuntimeError."""
-    from cuda.bindings import driver
-
-    addresses = [ctypes.addressof(argument) for argument in arguments]
-    pointers = (ctypes.c_void_p * len(addresses))(*addresses)
-    grid = blocks, 1, 1, LANES * warps, 1, 1
-    check(driver.cuLaunchKernel(function, *grid, 0, stream, ctypes.addressof(pointers), 0))
+def addresses_of(arguments: tuple[Any, ...]) -> ctypes.Array[ctypes.c_void_p]:
+    """The addresses of a function's arguments, which must live until it is launched."""
+    return (ctypes.c_void_p * len(arguments))(*map(ctypes.addressof, arguments))
 
 
 def read_source() -> str:

@@ -7,64 +7,64 @@ import shutil
 import subprocess
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 
 from models.scores.cuda import kernel
-from models.scores.cuda.arguments import OutPointers, QueryPointers, RowPointers
-from models.scores.cuda.kernel import KernelShape
+from models.scores.cuda.arguments import RowPointers
+from models.scores.cuda.kernel import Kernel, KernelShape, addresses_of
 
-BLOCKS = 2
 COMPILER = shutil.which("g++")
-IMAGES = """
-extern "C" void images(Rows* rows, Query* query, Out* out, int blocks, int warps) {{
-    run(blocks, warps, [=] {{ {}(*rows, *query, *out); }});
+LAUNCH = """
+template <typename Argument>
+Argument& at(void** arguments, int number) {{
+    return *static_cast<Argument*>(arguments[number]);
+}}
+
+extern "C" void launch(int number, int blocks, int warps, void** a) {{
+    {}
 }}
 """
+IMAGES = "run(blocks, warps, [=] {{ {}(at<Rows>(a, 0), at<Query>(a, 1), at<Out>(a, 2)); }});"
 SENTENCES = """
-extern "C" void sentences(
-    Rows* rows, long long words, Query* query, Out* out, float* values, int blocks) {{
-    run(blocks, 1, [=] {{ {}(rows->codes, words, *query, values); }});
-    run((rows->count + LANES - 1) / LANES, 1, [=] {{ {}(*rows, *query, *out, values); }});
-}}
+    if (number == 0)
+        run(blocks, warps, [=] {{
+            {}(at<Code*>(a, 0), at<long long>(a, 1), at<Query>(a, 2), at<float*>(a, 3));
+        }});
+    else
+        run(blocks, warps, [=] {{
+            {}(at<Rows>(a, 0), at<Query>(a, 1), at<Out>(a, 2), at<float*>(a, 3));
+        }});
 """
 
 
-class Emulated:
-    """A kernel.Kernel on a processor."""
+class Emulated(Kernel):
+    """The kernels of a shape on a processor."""
 
     def __init__(self, shape: KernelShape) -> None:
         assert COMPILER is not None
         warp = Path(__file__).with_name("warp.h").read_text()
         pieces = [warp, *((kernel.FOLDER / name).read_text() for name in kernel.FILES[1:])]
-        pieces.append((IMAGES if shape.images else SENTENCES).format(*shape.names))
+        pieces.append(LAUNCH.format((IMAGES if shape.images else SENTENCES).format(*shape.names)))
         with TemporaryDirectory() as folder:
             source, library = Path(folder, "kernel.cpp"), Path(folder, "kernel.so")
             source.write_text("\n".join(pieces))
             options = "-std=c++20", "-O1", "-w", "-shared", "-fPIC", "-o", library
             subprocess.run([COMPILER, source, *options], check=True)  # noqa: S603 - our own source
             self._library = ctypes.CDLL(str(library))
-
-    def score_images(
-        self, rows: RowPointers, query: QueryPointers, out: OutPointers, _stream: int
-    ) -> None:
-        """See kernel.Kernel.score_images."""
-        pointers = (ctypes.byref(argument) for argument in (rows, query, out))
-        self._library.images(*pointers, BLOCKS, kernel.WARPS)
+        self._blocks = 2
 
     def score_sentences(
-        self,
-        rows: RowPointers,
-        words: int,
-        query: QueryPointers,
-        out: OutPointers,
-        values: int,
-        _stream: int,
+        self, rows: RowPointers, words: int, query: Any, out: Any, values: int, stream: int
     ) -> None:
-        """See kernel.Kernel.score_sentences."""
+        """Check what is written in between, too."""
         assert values
         between = np.full(words + 1, np.nan, np.float32)
-        about = ctypes.byref(rows), ctypes.c_longlong(words), ctypes.byref(query)
-        address = between.ctypes.data_as(ctypes.c_void_p)
-        self._library.sentences(*about, ctypes.byref(out), address, BLOCKS)
+        super().score_sentences(rows, words, query, out, between.ctypes.data, stream)
         assert np.isnan(between).tolist() == [False] * words + [True], "each once, and no more"
+
+    def _launch(
+        self, number: int, blocks: int, warps: int, arguments: tuple[Any, ...], _stream: int
+    ) -> None:
+        self._library.launch(number, blocks, warps, addresses_of(arguments))
