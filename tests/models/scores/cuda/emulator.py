@@ -58,7 +58,7 @@ class Emulated(Kernel):
     def score_sentences(
         self, rows: RowPointers, words: int, query: Any, out: Any, values: int, stream: int
     ) -> None:
-        """Check what is written in between, too."""
+        """Check the numbers in between, too."""
         assert values
         between = np.full(words + 1, np.nan, np.float32)
         super().score_sentences(rows, words, query, out, between.ctypes.data, stream)
