@@ -9,7 +9,8 @@ import numkong
 import numpy as np
 from numpy.typing import NDArray
 
-from models.scores.kernels import FINITE, Floats, compile_loop
+from models.machine_code import FINITE, compile_loop
+from models.scores.kernels import Floats
 
 
 def steps(vectors: Floats) -> Floats:
@@ -74,8 +75,10 @@ def code_runs(
 
     One pass, four times as fast as NumPy.
     """
-    D = vectors.shape[1]
-    rest = np.empty((max(np.diff(offsets)), D), np.float32)
+    D, most_vectors = vectors.shape[1], 0
+    for run in range(len(scales)):  # np.diff would take a second and more to compile
+        most_vectors = max(most_vectors, offsets[run + 1] - offsets[run])
+    rest = np.empty((most_vectors, D), np.float32)
     for run in range(len(scales)):
         first, end = offsets[run], offsets[run + 1]
         most = np.float32(1e-20)

@@ -22,6 +22,7 @@ from models.scores.presence import Presence
 from models.text import parsing, query_drafts, reading
 from models.text.queries import Query
 from models.text.query_drafts import Reader
+from models.text.words import quicken
 from models.types import Box, FragmentBag, Link
 from models.vision import backbones, images
 from models.vision.images import Photo
@@ -122,7 +123,10 @@ class Models:
             checkpoint.load(path, device) if path and path.is_file() else None
             for path in (captioner, grounder, region_captioner)
         ]
-        return cls(checkpoint.load(matcher, device), *optional)
+        loaded = checkpoint.load(matcher, device)
+        if device == "cpu":
+            quicken(loaded.model)
+        return cls(loaded, *optional)
 
     def warm_up(self) -> None:
         """Load what the first query would wait for: spaCy, and the pages of weights."""

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from index.search.regions import regions_of
 from index.segments.heads import Extremes, Heads
 from index.segments.rows import Numbers, Rows, fragments_of
-from models.scores.kernels import Floats, compile_loop
+from models.machine_code import compile_loop
+from models.scores.kernels import Floats
 
 ROUNDING = np.float32(2**-23)  # of a number in single precision, up and down
 

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from index.codes import encode_runs, single
 from index.segments.heads import Heads
-from models.scores.kernels import Floats, compile_loop
+from models.machine_code import compile_loop
+from models.scores.kernels import Floats
 from models.scores.scoring import Score
 
 Side = Literal["images", "sentences"]

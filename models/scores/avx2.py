@@ -13,11 +13,12 @@ from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
+from models.machine_code import compile_loop
 from models.scores.instructions import AHEAD, CHUNK, INTEGER, SPAN, Loop, fetch, shuffle, store
-from models.scores.kernels import Floats, compile_loop
+from models.scores.kernels import Floats
 
 # Digest of instructions.py: numba's cache of machine code notices changes of this file alone.
-GENERATOR = "b8611fed"
+GENERATOR = "14e6ad0f"
 
 Bytes = NDArray[np.int8]
 Halves = NDArray[np.int16]  # numbers in half precision, whose type numba lacks

@@ -17,6 +17,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
+from models.machine_code import compile_loop
 from models.scores.instructions import (
     AHEAD,
     BYTE,
@@ -28,10 +29,9 @@ from models.scores.instructions import (
     pointer,
     shuffle,
 )
-from models.scores.kernels import compile_loop
 
 # Digest of instructions.py: numba's cache of machine code notices changes of this file alone.
-GENERATOR = "b8611fed"
+GENERATOR = "14e6ad0f"
 
 Bytes = NDArray[np.int8]
 Numbers = NDArray[np.int64]

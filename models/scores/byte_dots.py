@@ -12,9 +12,9 @@ import numkong
 import numpy as np
 from numpy.typing import NDArray
 
+from models.machine_code import has
 from models.scores import avx2, avx512
 from models.scores.instructions import CHUNK
-from models.scores.processor import has
 
 Bytes = NDArray[np.int8]
 Numbers = NDArray[np.int64]

@@ -13,10 +13,10 @@ import numkong
 import numpy as np
 from numpy.typing import NDArray
 
+from models.machine_code import has
 from models.scores.avx2 import multiply_halves, spread
 from models.scores.instructions import SPAN
 from models.scores.kernels import Floats
-from models.scores.processor import has
 
 Halves = NDArray[np.float16]
 Numbers = NDArray[np.int64]

@@ -10,7 +10,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from models.scores.kernels import compile_loop
+from models.machine_code import compile_loop
 
 CHUNK = 16  # bytes of a stored vector that are multiplied at a time
 SPAN = 32  # numbers in half precision that are multiplied at a time

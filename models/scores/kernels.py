@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from models.machine_code import compile_loop
 
 Floats = NDArray[np.float32]
 
-# Sums may be regrouped, which lets them use vector instructions; infinities keep their meaning.
-FAST = {"reassoc", "contract", "nsz", "arcp"}
-FINITE = {"nnan", "nsz"}  # for numpy's rounding, of finite numbers
 SMOOTHING = 5  # n of Karpathy et al. 2014, eq. 6: without it, short sentences have an advantage
-
-
-def compile_loop(function: Callable[..., Any], flags: set[str] = FAST) -> Callable[..., Any]:
-    """Machine code, cached on disk if possible; it releases the GIL."""
-    try:
-        return njit(function, nogil=True, fastmath=flags, cache=True)  # type: ignore[no-any-return]
-    except RuntimeError:  # numba found no writable folder for its cache
-        return njit(function, nogil=True, fastmath=flags)  # type: ignore[no-any-return]
 
 
 @compile_loop

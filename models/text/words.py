@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import torch
 import torch.nn.functional as F
@@ -15,6 +15,8 @@ from tokenizers import Encoding, Tokenizer
 from torch import Tensor, nn
 
 from models import packaged
+from models.text import short_texts
+from models.text.short_texts import PackedWeights
 from models.types import PaddedBags, ParsedSentence, Span, Word, plan_passes
 
 MINILM_HIDDEN = 384
@@ -165,7 +167,7 @@ class LowerMiniLM(nn.Module):
     def __init__(self, layers: int = MINILM_LAYERS) -> None:
         super().__init__()
         self.embeddings = WordPieces()
-        self.layers = nn.ModuleList(PackedLayer.load(number) for number in range(layers))
+        self.layers = Layers(PackedLayer.load(number) for number in range(layers))
         self.requires_grad_(False)
 
     def forward(self, sentences: Sequence[ParsedSentence]) -> list[Tensor]:
@@ -179,8 +181,7 @@ class LowerMiniLM(nn.Module):
         for batch in plan_passes([len(encoding.ids) for encoding in pieces], len(pieces), SQUARED):
             ids = PaddedBags.of([torch.tensor(pieces[at].ids)[:, None] for at in batch]).to(device)
             tokens = self.embeddings(ids.vectors[..., 0])[ids.mask]  # (N, H)
-            for layer in self.layers:
-                tokens = layer(tokens, ids.mask)
+            tokens = self.layers(tokens, ids.mask)
             of_sentences = tokens.split(ids.mask.sum(1).tolist())
             for at, of_sentence in zip(batch, of_sentences, strict=True):
                 states[at] = mean_of_pieces(of_sentence, pieces[at])
@@ -235,11 +236,48 @@ def mean_of_pieces(states: Tensor, pieces: Encoding) -> Tensor:
     return total / owners.bincount(minlength=len(total))[:, None]
 
 
-def upper_minilm(layers: int, dropout: float) -> nn.ModuleList:
+def upper_minilm(layers: int, dropout: float) -> Layers:
     """The layers of MiniLM above the first `layers`, to be tuned."""
-    return nn.ModuleList(
+    return Layers(
         copy.deepcopy(PackedLayer.load(number, dropout)) for number in range(layers, MINILM_LAYERS)
     )
+
+
+class Layers(nn.ModuleList):
+    """Layers of MiniLM, one after another."""
+
+    def __init__(self, layers: Iterable[PackedLayer]) -> None:
+        super().__init__(layers)
+        self._short: PackedWeights | None = None
+
+    def quicken(self) -> None:
+        """Copy the weights for short texts on a processor, if it can use them.
+
+        They must not change any more.
+        """
+        if short_texts.works():
+            self._short = PackedWeights(cast(list[PackedLayer], [*self]))
+
+    def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
+        """Tokens (N, H), the true positions of mask (L, T) in order, to (N, H)."""
+        if self._short is not None and len(tokens) <= short_texts.MOST:
+            return self._short(tokens, mask.sum(1).tolist())
+        for layer in self:
+            tokens = layer(tokens, mask)
+        return tokens
+
+    def _apply(self, *arguments: Any, **options: Any) -> Self:
+        """Forget copies for another device or precision."""
+        self._short = None
+        super()._apply(*arguments, **options)  # type: ignore[no-untyped-call]  # torch leaves it so
+        return self
+
+
+def quicken(model: nn.Module) -> None:
+    """Quicken all of a model's layers of MiniLM, which are on a processor."""
+    for module in model.modules():
+        if isinstance(module, Layers):
+            module.quicken()
 
 
 class PackedLayer(nn.Module):

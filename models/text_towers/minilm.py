@@ -104,8 +104,7 @@ class Model(TextTower):
         """s_t (L, T, D) of states and weights (L, T + 2, H + 1); the marks are no fragments."""
         states, mask = inputs.vectors, inputs.mask
         tokens, weights = torch.split(states[mask], [MINILM_HIDDEN, 1], dim=1)  # (N, H), (N, 1)
-        for layer in self.upper:
-            tokens = layer(tokens, mask)
+        tokens = self.upper(tokens, mask)
         placed = states.new_zeros(*mask.shape, self.config.embedding)
         placed[mask] = (weights * self.project(self.dropout(tokens))).to(placed.dtype)
         s = placed[:, 1:-1]  # (L, T, D), and zero for padding

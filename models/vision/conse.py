@@ -14,7 +14,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from models.text import classes
-from models.text.words import MINILM_HIDDEN, MINILM_LAYERS, PackedLayer
+from models.text.words import MINILM_HIDDEN, MINILM_LAYERS, Layers, PackedLayer
 from models.vision import backbones
 
 GAIN, POWER = 14.0, 3.0  # γ and π: how much names count in a text of one word, and of more
@@ -63,7 +63,7 @@ class NamedTexts(nn.Module):
     def __init__(self, count: int, frozen_layers: int) -> None:
         super().__init__()
         above = range(frozen_layers, MINILM_LAYERS)
-        self.upper = nn.ModuleList(map(PackedLayer.load, above)).requires_grad_(False)
+        self.upper = Layers(map(PackedLayer.load, above)).requires_grad_(False)
         self.register_buffer("mean", torch.zeros(MINILM_HIDDEN))
         self.register_buffer("directions", torch.zeros(MINILM_HIDDEN, count))
 
@@ -75,9 +75,7 @@ class NamedTexts(nn.Module):
     @torch.no_grad()
     def forward(self, states: Tensor, weights: Tensor, mask: Tensor) -> Tensor:
         """Each word's share (L, T, E) of a text's request by name."""
-        tokens = states[mask]
-        for layer in self.upper:
-            tokens = layer(tokens, mask)
+        tokens = self.upper(states[mask], mask)
         last = states.new_zeros(states.shape)
         last[mask] = tokens.to(last)
         words = mask[:, 2:, None]  # as many real places as words

@@ -15,7 +15,8 @@ from app.engine.inference import Models
 from app.settings import Settings
 from index.items import ModelMismatch
 from index.search.requests import Request
-from models.scores.kernels import compile_loop, sums_of_maxima
+from models.machine_code import compile_loop
+from models.scores.kernels import sums_of_maxima
 from models.scores.scoring import SumOfMax
 from models.text.queries import Query
 from models.types import Box, FragmentBag

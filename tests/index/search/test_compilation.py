@@ -13,9 +13,8 @@ from index.search.query import QueryPart, SentenceRole
 from index.search.rescorer import Coded, Rescorer, compile_kernel
 from index.search.threads import Workers
 from index.segments import rows
+from models.machine_code import compile_loop, has
 from models.scores import avx2, avx512, byte_dots, half_dots
-from models.scores.kernels import compile_loop
-from models.scores.processor import has
 from models.scores.scoring import SCORES, Score
 
 WAYS = [*product(rows.SIDES, SentenceRole, (1.0, -0.5), (None, np.array([1])))]

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from models.machine_code import has
 from models.scores import avx2, avx512, byte_dots
 from models.scores.byte_dots import ByteDots, Copies
-from models.scores.processor import has
 
 WAYS = {"AVX-512 VNNI": (avx512.Quads, byte_dots.VNNI), "AVX2": (avx2.Shorts, byte_dots.AVX2)}
 ways = pytest.mark.parametrize("way", WAYS)

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from models.machine_code import has
 from models.scores import avx2, avx512, half_dots, instructions
 from models.scores.half_dots import HalfDots
-from models.scores.processor import has
 
 native = pytest.mark.skipif(not has(*half_dots.FEATURES), reason="no AVX2 and half precision")
 

@@ -1,0 +1,310 @@
+"""MiniLM's layers over short texts, by compiled loops (Devlin et al. 2019).
+
+Of a few tokens, nearly all time goes into reading weights. In half precision they are half the
+bytes; products and sums are in single precision.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from models.machine_code import compile_loop, has
+
+if TYPE_CHECKING:
+    from models.text.words import PackedLayer
+
+Floats = NDArray[np.float32]
+Halves = NDArray[np.int16]  # numbers in half precision, whose type numba lacks
+Numbers = NDArray[np.int64]
+
+MOST = 32  # tokens from which on torch is as quick
+FEATURES = ("avx2", "f16c", "fma")
+EPSILON = np.float32(1e-12)  # of layer norms
+# As many sums as registers hold: of each of so many tokens, VECTORS of LANES numbers.
+LANES, VECTORS = (16, 4) if has("avx512f") else (8, 2)
+TOKENS = 4
+LINE = 64  # bytes of a line of a cache
+BLOCK = LANES * VECTORS  # outputs of a linear map that are computed together
+
+LONG, INTEGER = ir.IntType(64), ir.IntType(32)
+SINGLES = ir.VectorType(ir.FloatType(), LANES)
+HALVES = ir.VectorType(ir.HalfType(), LANES)
+
+
+def works() -> bool:
+    """Return whether the processor has the instructions."""
+    return has(*FEATURES)
+
+
+class PackedWeights:
+    """The weights of layers in half precision, in the order in which loops read them."""
+
+    def __init__(self, layers: Sequence[PackedLayer]) -> None:
+        """Copy the layers' weights."""
+        self._heads = layers[0].heads
+        maps = [
+            [(layer.query, layer.key, layer.value), (layer.mix,), (layer.widen,), (layer.narrow,)]
+            for layer in layers
+        ]
+        self._weights = np.concatenate([pack(parts) for layer in maps for parts in layer])
+        self._biases = stack([part.bias for parts in layer for part in parts] for layer in maps)
+        self._norms = stack(
+            [layer.attended.weight, layer.attended.bias, layer.done.weight, layer.done.bias]
+            for layer in layers
+        )
+
+    def __call__(self, tokens: Tensor, lengths: Sequence[int]) -> Tensor:
+        """The states (N, H) above the layers of texts of some lengths, N tokens in all."""
+        states, ends = tokens.numpy(force=True).astype(np.float32), np.cumsum([0, *lengths])
+        pass_layers(states, ends, self._weights, self._biases, self._norms, self._heads)
+        return torch.from_numpy(states)
+
+
+def pack(parts: Sequence[nn.Linear]) -> Halves:
+    """Pack the weights (O, I) of linear maps with the same inputs: O / BLOCK times (I, BLOCK)."""
+    weights = torch.cat([part.weight for part in parts]).detach().numpy().astype(np.float16)
+    blocks = weights.reshape(-1, BLOCK, weights.shape[1]).transpose(0, 2, 1)
+    return blocks.reshape(-1).view(np.int16)
+
+
+def stack(layers: Iterable[Sequence[Tensor]]) -> Floats:
+    """Stack the numbers of layers, each in a row."""
+    rows: Floats = torch.stack([torch.cat([*parts]) for parts in layers]).detach().numpy()
+    return rows
+
+
+def tile(tokens: int) -> Any:
+    """A compiled function to multiply a block of weights with a few tokens.
+
+    Its arguments are the addresses of the block and of the first token, the bytes of a token, the
+    number of inputs, the address of the first output, the bytes from a token's outputs to the next
+    one's, and an address from which so many bytes an input are loaded for later.
+    """
+
+    @intrinsic
+    def multiply_tile(_typing, _block, _first, _step, _count, _out, _out_step, _later, _bytes):  # type: ignore[no-untyped-def]
+        def generate(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+            block, first, step, count, out, out_step, *later = arguments
+            sums = write_loop(builder, block, [first, step, count], tokens, later)
+            for at, total in enumerate(sums):
+                number, vector = divmod(at, VECTORS)
+                row = builder.add(out, builder.mul(out_step, LONG(number)))
+                builder.store(total, pointer(builder, SINGLES, row, 4 * LANES * vector), align=4)
+            return context.get_dummy_value()
+
+        return types.void(*[types.intp] * 8), generate
+
+    return multiply_tile
+
+
+def write_loop(
+    builder: Any, block: Any, inputs: Sequence[Any], tokens: int, later: Sequence[Any]
+) -> list[Any]:
+    """Write a loop over inputs; returns each token's sums."""
+    (first, step, count), (address, size) = inputs, later
+    before, loop = builder.block, builder.append_basic_block("input")
+    builder.branch(loop)
+    builder.position_at_end(loop)
+    number, *sums = (builder.phi(kind) for kind in (LONG, *[SINGLES] * (tokens * VECTORS)))
+    row = builder.add(block, builder.mul(number, LONG(2 * BLOCK)))
+    weights = [
+        builder.fpext(
+            builder.load(pointer(builder, HALVES, row, 2 * LANES * vector), align=2), SINGLES
+        )
+        for vector in range(VECTORS)
+    ]
+    load_for_later(builder, builder.add(address, builder.mul(number, size)))
+    added = []
+    for token in range(tokens):
+        place = builder.add(first, builder.mul(step, LONG(token)))
+        place = builder.add(place, builder.mul(number, LONG(4)))
+        value = builder.load(pointer(builder, ir.FloatType(), place, 0), align=4)
+        alone = builder.insert_element(ir.Constant(SINGLES, ir.Undefined), value, INTEGER(0))
+        zeros = ir.Constant(ir.VectorType(INTEGER, LANES), [0] * LANES)
+        spread = builder.shuffle_vector(alone, alone, zeros)
+        for vector, weight in enumerate(weights):
+            product = builder.fmul(weight, spread, flags=("contract",))
+            added.append(builder.fadd(sums[token * VECTORS + vector], product, flags=("contract",)))
+    following = builder.add(number, LONG(1))
+    zero = ir.Constant(SINGLES, [0.0] * LANES)
+    starts, ends = (LONG(0), *[zero] * len(sums)), (following, *added)
+    for phi, start, end in zip((number, *sums), starts, ends, strict=True):
+        phi.add_incoming(start, before)
+        phi.add_incoming(end, loop)
+    after = builder.append_basic_block("after")
+    builder.cbranch(builder.icmp_signed("<", following, count), loop, after)
+    builder.position_at_end(after)
+    return added
+
+
+def load_for_later(builder: Any, address: Any) -> None:
+    """Load the lines of 2 * BLOCK bytes into the second cache."""
+    kind = ir.FunctionType(ir.VoidType(), [ir.IntType(8).as_pointer(), *[INTEGER] * 3])
+    function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+    for line in range(0, 2 * BLOCK, LINE):
+        place = pointer(builder, ir.IntType(8), address, line)
+        builder.call(function, [place, INTEGER(0), INTEGER(2), INTEGER(1)])
+
+
+def pointer(builder: Any, kind: Any, address: Any, offset: int) -> Any:
+    """A pointer to some bytes behind an address."""
+    return builder.inttoptr(builder.add(address, LONG(offset)), kind.as_pointer())
+
+
+by_1, by_2, by_3, by_4 = (tile(tokens) for tokens in range(1, TOKENS + 1))
+
+
+@compile_loop
+def multiply(tokens: Floats, weights: Halves, biases: Floats, out: Floats) -> None:
+    """Write a linear map of tokens (N, I) to out (N, O).
+
+    Meanwhile it loads the next block, or what lies behind the last one: the next map's weights.
+    """
+    (N, inputs), outputs = tokens.shape, out.shape[1]
+    size = 2 * BLOCK * inputs
+    later = 2 * BLOCK * TOKENS // (N + (TOKENS - N) % TOKENS)
+    for number in range(outputs // BLOCK):
+        block = weights.ctypes.data + size * number
+        for first in range(0, N, TOKENS):
+            arguments = (
+                block,
+                tokens.ctypes.data + 4 * inputs * first,
+                4 * inputs,
+                inputs,
+                out.ctypes.data + 4 * (outputs * first + BLOCK * number),
+                4 * outputs,
+                block + size + later * inputs * (first // TOKENS),
+                later,
+            )
+            many = min(TOKENS, N - first)
+            if many == 1:
+                by_1(*arguments)
+            elif many == 2:
+                by_2(*arguments)
+            elif many == 3:
+                by_3(*arguments)
+            else:
+                by_4(*arguments)
+    for n in range(N):
+        for o in range(outputs):
+            out[n, o] += biases[o]
+
+
+@compile_loop
+def share(query: Floats, keys: Floats, shares: Floats) -> None:
+    """Write softmax(K q / √d) to shares (N,), for q (d,) and K (N, d)."""
+    N, size = keys.shape
+    scale, most, total = np.float32(1 / math.sqrt(size)), np.float32(-np.inf), np.float32(0)
+    for n in range(N):
+        product = np.float32(0)
+        for c in range(size):
+            product += query[c] * keys[n, c]
+        shares[n] = scale * product
+        most = max(most, shares[n])
+    for n in range(N):
+        shares[n] = np.exp(shares[n] - most)
+        total += shares[n]
+    for n in range(N):
+        shares[n] /= total
+
+
+@compile_loop
+def attend(parts: Floats, ends: Numbers, heads: int, out: Floats) -> None:
+    """Write softmax(Q Kᵀ / √d) V of each head and text to out (N, H), of parts (N, 3H)."""
+    H = out.shape[1]
+    size = H // heads
+    shares = np.empty(len(parts), np.float32)
+    out[:] = 0
+    for text in range(len(ends) - 1):
+        first, end = ends[text], ends[text + 1]
+        for head in range(0, H, size):
+            keys = parts[first:end, H + head : H + head + size]
+            for i in range(first, end):
+                share(parts[i, head : head + size], keys, shares)
+                for j in range(first, end):
+                    for c in range(head, head + size):
+                        out[i, c] += shares[j - first] * parts[j, 2 * H + c]
+
+
+@compile_loop
+def add_and_normalize(states: Floats, added: Floats, weights: Floats, biases: Floats) -> None:
+    """Write LayerNorm(states + added) to states, all (N, H)."""
+    N, H = states.shape
+    for n in range(N):
+        total = np.float32(0)
+        for h in range(H):
+            states[n, h] += added[n, h]
+            total += states[n, h]
+        mean, squares = total / np.float32(H), np.float32(0)
+        for h in range(H):
+            states[n, h] -= mean
+            squares += states[n, h] * states[n, h]
+        factor = np.float32(1) / np.sqrt(squares / np.float32(H) + EPSILON)
+        for h in range(H):
+            states[n, h] = states[n, h] * factor * weights[h] + biases[h]
+
+
+@compile_loop
+def gelu(states: Floats) -> None:
+    """Write x (1 + erf(x / √2)) / 2 to states (N, W).
+
+    erf is z P(z²) / Q(z²) up to |z| = 3.9, off by less than 4e-7: such a loop uses vector
+    instructions.
+    """
+    most, root = np.float32(3.9), np.float32(math.sqrt(0.5))
+    for n in range(states.shape[0]):
+        for w in range(states.shape[1]):
+            x = states[n, w]
+            z = min(max(root * x, -most), most)
+            s = z * z
+            p = np.float32(2.01186622e-08)
+            p = p * s - np.float32(1.99693117e-06)
+            p = p * s + np.float32(0.000147476251)
+            p = p * s + np.float32(0.00389633271)
+            p = p * s + np.float32(0.0511490642)
+            p = p * s + np.float32(0.204226116)
+            p = p * s + np.float32(1.1283788)
+            q = np.float32(0.00100661642)
+            q = q * s + np.float32(0.0147305968)
+            q = q * s + np.float32(0.11678602)
+            q = q * s + np.float32(0.514319695)
+            q = q * s + np.float32(1)
+            states[n, w] = np.float32(0.5) * x * (np.float32(1) + z * p / q)
+
+
+@compile_loop
+def pass_layers(
+    states: Floats, ends: Numbers, weights: Halves, biases: Floats, norms: Floats, heads: int
+) -> None:
+    """Pass states (N, H) of texts, which end where `ends` (L + 1,) says, through all layers."""
+    N, H = states.shape
+    W = biases.shape[1] - 5 * H
+    parts, context = np.empty((N, 3 * H), np.float32), np.empty((N, H), np.float32)
+    widened, added = np.empty((N, W), np.float32), np.empty((N, H), np.float32)
+    mixing, widening, narrowing, following = (
+        3 * H * H,
+        4 * H * H,
+        H * (4 * H + W),
+        H * (4 * H + 2 * W),
+    )
+    for layer in range(len(biases)):
+        own, biased, norm = weights[following * layer :], biases[layer], norms[layer]
+        multiply(states, own, biased[: 3 * H], parts)
+        attend(parts, ends, heads, context)
+        multiply(context, own[mixing:], biased[3 * H : 4 * H], added)
+        add_and_normalize(states, added, norm[:H], norm[H : 2 * H])
+        multiply(states, own[widening:], biased[4 * H : 4 * H + W], widened)
+        gelu(widened)
+        multiply(widened, own[narrowing:], biased[4 * H + W :], added)
+        add_and_normalize(states, added, norm[2 * H : 3 * H], norm[3 * H :])

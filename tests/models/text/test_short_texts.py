@@ -1,0 +1,110 @@
+"""MiniLM's layers by compiled loops, against those of torch."""
+
+import importlib.util
+import sys
+
+import numpy as np
+import pytest
+import torch
+from numba import njit
+
+from models import machine_code
+from models.text import short_texts
+from models.text.parsing import parse
+from models.text.words import LowerMiniLM, PackedLayer, quicken
+
+LENGTHS = [[1], [2], [3], [4], [5], [9, 1], [3, 3, 3], [short_texts.MOST]]
+pytestmark = pytest.mark.skipif(not short_texts.works(), reason="no AVX2 and half precision")
+
+
+@pytest.fixture(scope="module")
+def avx2():
+    """The module for processors without AVX-512, compiled for this one."""
+    spec = importlib.util.find_spec("models.text.short_texts")
+    module = importlib.util.module_from_spec(spec)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(machine_code, "has", lambda *features: "avx512f" not in features)
+        # Not from numba's cache: it tells such functions apart by their files alone.
+        patch.setattr(machine_code, "compile_loop", lambda loop: njit(loop, nogil=True))
+        patch.setitem(sys.modules, "models.text.narrow_short_texts", module)
+        spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(params=["this processor", "AVX2"])
+def module(request):
+    return short_texts if request.param == "this processor" else request.getfixturevalue("avx2")
+
+
+@pytest.fixture(scope="module")
+def layers():
+    """Two layers with weights rounded to half precision."""
+    loaded = [PackedLayer.load(number) for number in (1, 4)]
+    halves = [PackedLayer(0.0).eval().requires_grad_(False) for _ in loaded]
+    for layer, of_package in zip(halves, loaded, strict=True):
+        rounded = {
+            name: value.half().float() if value.ndim == 2 else value
+            for name, value in of_package.state_dict().items()
+        }
+        layer.load_state_dict(rounded)
+    return halves
+
+
+def mask_of(lengths):
+    return torch.arange(max(lengths))[None] < torch.tensor(lengths)[:, None]
+
+
+def tokens_of(lengths):
+    torch.manual_seed(sum(lengths))
+    return torch.randn(sum(lengths), 384)
+
+
+@pytest.mark.parametrize("lengths", LENGTHS, ids=str)
+def test_layers_are_those_of_torch(module, layers, lengths):
+    tokens, mask = tokens_of(lengths), mask_of(lengths)
+    packed = module.PackedWeights(layers)
+    expected = tokens
+    for layer in layers:
+        expected = layer(expected, mask)
+    before = tokens.clone()
+    torch.testing.assert_close(packed(tokens, lengths), expected, rtol=1e-4, atol=2e-5)
+    assert torch.equal(tokens, before)
+
+
+def test_avx2_has_narrower_blocks(avx2):
+    assert (avx2.LANES, avx2.BLOCK) == (8, 16)
+
+
+def test_gelu_is_that_of_torch_everywhere():
+    x = torch.cat([torch.linspace(-8, 8, 4001), torch.tensor([-1e4, -0.0, 1e-20, 1e4])])
+    states = x[None].numpy().copy()
+    short_texts.gelu(states)
+    expected = torch.nn.functional.gelu(x.double()).numpy()
+    assert (np.abs(states[0] - expected) <= 4e-7 * np.maximum(1, np.abs(x.numpy()))).all()
+
+
+def test_texts_do_not_see_each_other(layers):
+    packed = short_texts.PackedWeights(layers)
+    tokens = tokens_of([5, 3])
+    alone = torch.cat([packed(tokens[:5], [5]), packed(tokens[5:], [3])])
+    torch.testing.assert_close(packed(tokens, [5, 3]), alone)
+
+
+def test_far_apart_states_stay_finite(layers):
+    """A softmax of large products does not overflow."""
+    states = short_texts.PackedWeights(layers)(1e4 * tokens_of([6]), [6])
+    assert states.isfinite().all()
+
+
+def test_only_short_texts_of_quick_networks_are_in_half_precision():
+    sentences = [parse("A dog runs on the beach."), parse("dog " * short_texts.MOST)]
+    plain, quick = LowerMiniLM(2), LowerMiniLM(2)
+    quicken(quick)
+    (short, long), (exact_short, exact_long) = (
+        [network([sentence])[0] for sentence in sentences] for network in (quick, plain)
+    )
+    assert torch.equal(long, exact_long)
+    assert not torch.equal(short, exact_short)
+    assert (short - exact_short).norm() < 1e-3 * exact_short.norm()
+    quick.double()  # copies of weights for single precision are of no use any more
+    assert quick([sentences[0]])[0].dtype == torch.float64
