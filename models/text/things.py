@@ -21,6 +21,10 @@ Array = TypeVar("Array", NDArray[np.float32], "Tensor")  # of the processor or o
 # What a negated thing takes from the score where it is there: more than scores differ by, so that
 # these photos come behind all others.
 DENIED = 100.0
+# What a unit of score counts next to probabilities: where these are certain, the clearest come
+# first, and so many units below the threshold all count the same.
+CLEARER, CLEAREST = 2.0**-12, 64.0
+ROUNDING = 2.0**-19  # what counts in single precision are off by, for each unit of theirs
 LONGEST_NAME = 3  # words: "potted plant"
 
 
@@ -28,10 +32,11 @@ LONGEST_NAME = 3  # words: "potted plant"
 class Condition:
     """When a part's thing is there: where its score S reaches `threshold`.
 
-    The probability of the thing is p = σ(S + bias). The part counts log p less what that is at the
-    threshold, a negated one −log(1 − p), and DENIED where it is there: so a query ranks by the
-    probability of all that it asks for. `usual` are the log odds at which a thing is there as
-    likely as not, if it is asked for as often as it is absent.
+    The probability of the thing is p = σ(S + bias). The part counts log p less what that is
+    at the threshold, a negated one −log(1 − p), and DENIED where it is there; both count a little
+    of S. So a query ranks by the probability of all that it asks for, and by S where all is
+    certain. `usual` are the log odds at which a thing is there as likely as not, if it is asked for
+    as often as it is absent.
     """
 
     threshold: float
@@ -40,15 +45,25 @@ class Condition:
 
     def count(self, scores: Array, *, negated: bool) -> Array:
         """What scores (N,) count before their weight, which is below 0 for a negated part."""
-        library, odds = library_of(scores), scores + self.bias
-        nothing = library.zeros_like(odds)
+        lacking, clear = self._lack(scores, negated=negated), self._clear(scores)
         if negated:
-            lacking = library.logaddexp(nothing, odds)
             shown = scores >= self.threshold
-            return cast("Array", library.where(shown, lacking + DENIED, lacking))
-        least = np.float32(self.threshold + self.bias)
-        missing = library.logaddexp(nothing, -odds) - float(np.logaddexp(np.float32(0), -least))
-        return cast("Array", -missing)
+            lacking = cast("Array", library_of(scores).where(shown, lacking + DENIED, lacking))
+            return lacking + clear
+        least = float(np.logaddexp(np.float32(0), np.float32(-self.threshold - self.bias)))
+        return least - lacking + clear
+
+    def _lack(self, scores: Array, *, negated: bool) -> Array:
+        """Compute −log(1 − p) of a negated part, −log p of another one."""
+        odds = scores + self.bias
+        bent = odds if negated else -odds
+        library = library_of(scores)
+        return cast("Array", library.logaddexp(library.zeros_like(bent), bent))
+
+    def _clear(self, scores: Array) -> Array:
+        """Compute the little that scores count where probabilities are certain."""
+        above: Array = (scores - self.threshold).clip(min=-CLEAREST)
+        return above * CLEARER
 
     def count_one(self, score: float, *, negated: bool) -> float:
         """What one score counts."""
@@ -56,11 +71,15 @@ class Condition:
 
     def widen(self, scores: Array, errors: Array, *, negated: bool) -> Array:
         """How far off counts (N,) may be of scores that are off by up to errors (N,)."""
+        lacking = self._lack(scores, negated=negated)
+        steep = scores + errors if negated else scores - errors  # curves bend one way alone
+        off: Array = self._lack(steep, negated=negated) - lacking + CLEARER * errors
+        off = off + ROUNDING * (1 + lacking)
         if not negated:
-            return errors
+            return off
         undecided = abs(scores - self.threshold) <= errors
-        library = library_of(scores)
-        return cast("Array", library.where(undecided, errors + DENIED, errors))
+        off = off + ROUNDING * DENIED
+        return cast("Array", library_of(scores).where(undecided, off + DENIED, off))
 
     def is_there(self, score: float) -> bool:
         """Whether a photo with this score is said to show the thing."""

@@ -1,8 +1,10 @@
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from models.text.parsing import parse
-from models.text.things import DENIED, Condition, find_things
+from models.text.things import CLEARER, CLEAREST, DENIED, Condition, find_things
 
 KNOWN = {"dog", "couch", "person", "potted plant", "bench"}
 THERE = Condition(threshold=2.0, bias=-1.0, usual=-3.0)
@@ -45,23 +47,48 @@ def test_what_reaches_the_threshold_is_there():
 def test_a_thing_counts_by_the_logarithm_of_its_probability():
     # log σ(2 − 1) is −0.3133 at the threshold, log σ(0) is −0.6931, log σ(99) is 0.
     counted = THERE.count(np.array([1.0, 2.0, 100.0], np.float32), negated=False)
-    assert counted == pytest.approx([0.3133 - 0.6931, 0.0, 0.3133], abs=1e-4)
+    assert counted == pytest.approx([0.3133 - 0.6931 - CLEARER, 0.0, 0.3133 + 98 * CLEARER], 1e-3)
+
+
+def test_where_a_thing_is_certain_the_clearest_photo_counts_most():
+    scores = np.linspace(20, 60, 81, dtype=np.float32)  # σ of these is 1 in single precision
+    for negated, sign in ((False, 1), (True, -1)):
+        assert (np.diff(THERE.count(sign * scores, negated=negated)) * sign > 0).all()
 
 
 def test_a_denied_thing_takes_more_than_scores_differ_by_where_it_is_there():
     # −log(1 − σ(−99)) is 0, −log(1 − σ(0)) is 0.6931, −log(1 − σ(1)) is 1.3133.
     counted = THERE.count(np.array([-98.0, 1.0, 2.0], np.float32), negated=True)
-    assert counted == pytest.approx([0.0, 0.6931, DENIED + 1.3133], abs=1e-4)
+    expected = [-CLEAREST * CLEARER, 0.6931 - CLEARER, DENIED + 1.3133]
+    assert counted == pytest.approx(expected, abs=1e-4)
+
+
+def test_a_photo_far_from_a_denied_thing_counts_as_any_other():
+    scores = np.array([-70.0, -1e6, -np.inf], np.float32)
+    assert set(THERE.count(scores, negated=True).tolist()) == {-CLEAREST * CLEARER}
+
+
+@given(st.floats(-90, 90, width=32), st.floats(0, 4, width=32), st.floats(-1, 1), st.booleans())
+def test_counts_are_off_by_no_more_than_widened_errors(score, error, share, negated):
+    scores, errors = np.array([score], np.float32), np.array([error], np.float32)
+    (wide,) = THERE.widen(scores, errors, negated=negated)
+    off = THERE.count_one(float(np.float32(score + share * error)), negated=negated)
+    assert abs(off - THERE.count_one(score, negated=negated)) <= wide
+
+
+def test_errors_matter_little_where_a_thing_is_certain():
+    scores, errors = np.array([-15.0, 15.0], np.float32), np.full(2, 0.5, np.float32)
+    present, denied = (THERE.widen(scores, errors, negated=negated) for negated in (False, True))
+    assert present[0] > 0.4
+    assert present[1] < 3e-4
+    assert denied[0] < 5e-4
+    assert denied[1] > 0.4
 
 
 def test_a_score_whose_error_reaches_the_threshold_may_count_or_not():
     scores, errors = np.array([1.0, 1.9, 2.5], np.float32), np.full(3, 0.2, np.float32)
-    assert THERE.widen(scores, errors, negated=False).tolist() == errors.tolist()
     widened = THERE.widen(scores, errors, negated=True)
     assert (widened > DENIED).tolist() == [False, True, False]
-    for score, error, wide in zip(scores, errors, widened, strict=True):
-        counts = [THERE.count_one(float(score + off), negated=True) for off in (-error, 0.0, error)]
-        assert max(counts) - min(counts) <= wide + error
 
 
 def test_confidence_is_one_half_where_a_photo_says_no_more_than_any():
