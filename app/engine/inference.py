@@ -123,19 +123,20 @@ class Models:
             checkpoint.load(path, device) if path and path.is_file() else None
             for path in (captioner, grounder, region_captioner)
         ]
-        loaded = checkpoint.load(matcher, device)
-        if device == "cpu":
-            quicken(loaded.model)
-        return cls(loaded, *optional)
+        return cls(checkpoint.load(matcher, device), *optional)
 
     def warm_up(self) -> None:
-        """Load what the first query would wait for: spaCy, and the pages of weights."""
+        """Load what the first query would wait for: spaCy, and the pages of weights.
+
+        Then prepare for short texts: where no loop is kept on disk, they take seconds to compile.
+        """
         try:
             self.matcher.embed_sentences(["a photo"])
         except ValueError:
             pass  # it may know neither word
         except Exception as failed:  # noqa: BLE001 - searches go on, and say what is wrong
             log.warning("the first search may take longer: %s", failed)
+        quicken(self.matcher)
 
     @property
     def makes(self) -> dict[str, Any]:

@@ -251,12 +251,16 @@ class Layers(nn.ModuleList):
         self._short: PackedWeights | None = None
 
     def quicken(self) -> None:
-        """Copy the weights for short texts on a processor, if it can use them.
+        """Copy the weights for short texts, on a processor with the instructions.
 
-        They must not change any more.
+        They must not change any more. Until the loops are compiled, texts pass the layers.
         """
-        if short_texts.works():
-            self._short = PackedWeights(cast(list[PackedLayer], [*self]))
+        layers = cast(list[PackedLayer], [*self])
+        if not layers or not short_texts.works() or layers[0].mix.weight.device.type != "cpu":
+            return
+        packed = PackedWeights(layers)
+        packed(torch.zeros(1, MINILM_HIDDEN), [1])  # compiles the loops
+        self._short = packed
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """Tokens (N, H), the true positions of mask (L, T) in order, to (N, H)."""
@@ -273,9 +277,9 @@ class Layers(nn.ModuleList):
         return self
 
 
-def quicken(model: nn.Module) -> None:
-    """Quicken all of a model's layers of MiniLM, which are on a processor."""
-    for module in model.modules():
+def quicken(model: object) -> None:
+    """Quicken all of a model's layers of MiniLM."""
+    for module in model.modules() if isinstance(model, nn.Module) else ():
         if isinstance(module, Layers):
             module.quicken()
 

@@ -96,6 +96,13 @@ def test_far_apart_states_stay_finite(layers):
     assert states.isfinite().all()
 
 
+def test_a_network_without_layers_is_as_quick_as_it_can_be():
+    nothing = LowerMiniLM(0)
+    quicken(nothing)
+    (states,) = nothing([parse("dog")])
+    assert states.shape == (3, 384)
+
+
 def test_only_short_texts_of_quick_networks_are_in_half_precision():
     sentences = [parse("A dog runs on the beach."), parse("dog " * short_texts.MOST)]
     plain, quick = LowerMiniLM(2), LowerMiniLM(2)
