@@ -136,7 +136,7 @@ def report(name: str, texts: Sequence[str], search: Callable[[str], object]) -> 
 
 @contextmanager
 def serve(settings: Settings, engine: Engine) -> Iterator[str]:
-    """Serve an engine on a free port, as `tessera serve` does; give the address."""
+    """Serve a warm engine on a free port; give the address."""
     engine.models.warm_up()
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

@@ -66,7 +66,9 @@ class PackedWeights:
 
     def __call__(self, tokens: Tensor, lengths: Sequence[int]) -> Tensor:
         """The states (N, H) above the layers of texts of some lengths, N tokens in all."""
-        states, ends = tokens.numpy(force=True).astype(np.float32), np.cumsum([0, *lengths])
+        # One token after another, whatever the order was: loops compute addresses.
+        states = np.array(tokens.numpy(force=True), np.float32, order="C")
+        ends = np.cumsum([0, *lengths])
         pass_layers(states, ends, self._weights, self._biases, self._norms, self._heads)
         return torch.from_numpy(states)
 

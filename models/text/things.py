@@ -44,14 +44,24 @@ class Condition:
     usual: float
 
     def count(self, scores: Array, *, negated: bool) -> Array:
-        """What scores (N,) count before their weight, which is below 0 for a negated part."""
-        lacking, clear = self._lack(scores, negated=negated), self._clear(scores)
+        """What scores (N,) count before their weight, which is below 0 for a negated part.
+
+        Of a negated part that is at least 0.
+        """
+        lacking = self._lack(scores, negated=negated)
+        above: Array = (scores - self.threshold + CLEAREST).clip(min=0)
+        clear = above * CLEARER
         if negated:
             shown = scores >= self.threshold
             lacking = cast("Array", library_of(scores).where(shown, lacking + DENIED, lacking))
             return lacking + clear
-        least = float(np.logaddexp(np.float32(0), np.float32(-self.threshold - self.bias)))
-        return least - lacking + clear
+        return clear - lacking + self._usually_lacking
+
+    @property
+    def _usually_lacking(self) -> float:
+        """−log p at the threshold, less what S counts there: so that the part counts 0 there."""
+        least = np.logaddexp(np.float32(0), np.float32(-self.threshold - self.bias))
+        return float(least) - CLEAREST * CLEARER
 
     def _lack(self, scores: Array, *, negated: bool) -> Array:
         """Compute −log(1 − p) of a negated part, −log p of another one."""
@@ -59,11 +69,6 @@ class Condition:
         bent = odds if negated else -odds
         library = library_of(scores)
         return cast("Array", library.logaddexp(library.zeros_like(bent), bent))
-
-    def _clear(self, scores: Array) -> Array:
-        """Compute the little that scores count where probabilities are certain."""
-        above: Array = (scores - self.threshold).clip(min=-CLEAREST)
-        return above * CLEARER
 
     def count_one(self, score: float, *, negated: bool) -> float:
         """What one score counts."""
@@ -74,11 +79,11 @@ class Condition:
         lacking = self._lack(scores, negated=negated)
         steep = scores + errors if negated else scores - errors  # curves bend one way alone
         off: Array = self._lack(steep, negated=negated) - lacking + CLEARER * errors
-        off = off + ROUNDING * (1 + lacking)
+        most = DENIED if negated else abs(self._usually_lacking)
+        off = off + ROUNDING * (1 + most + lacking)
         if not negated:
             return off
         undecided = abs(scores - self.threshold) <= errors
-        off = off + ROUNDING * DENIED
         return cast("Array", library_of(scores).where(undecided, off + DENIED, off))
 
     def is_there(self, score: float) -> bool:

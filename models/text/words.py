@@ -264,8 +264,9 @@ class Layers(nn.ModuleList):
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """Tokens (N, H), the true positions of mask (L, T) in order, to (N, H)."""
-        if self._short is not None and len(tokens) <= short_texts.MOST:
-            return self._short(tokens, mask.sum(1).tolist())
+        short = None if self.training else self._short
+        if short is not None and len(tokens) <= short_texts.MOST:
+            return short(tokens, mask.sum(1).tolist())
         for layer in self:
             tokens = layer(tokens, mask)
         return tokens

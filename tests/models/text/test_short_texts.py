@@ -83,6 +83,15 @@ def test_gelu_is_that_of_torch_everywhere():
     assert (np.abs(states[0] - expected) <= 4e-7 * np.maximum(1, np.abs(x.numpy()))).all()
 
 
+@pytest.mark.parametrize("order", ["columns first", "part of wider rows"])
+def test_tokens_may_lie_in_any_order(layers, order):
+    packed = short_texts.PackedWeights(layers)
+    tokens = tokens_of([6])
+    wider = torch.cat([tokens, tokens], 1)[:, :384]
+    other = wider if order == "part of wider rows" else tokens.T.contiguous().T
+    assert torch.equal(packed(other, [6]), packed(tokens, [6]))
+
+
 def test_texts_do_not_see_each_other(layers):
     packed = short_texts.PackedWeights(layers)
     tokens = tokens_of([5, 3])
@@ -97,7 +106,7 @@ def test_far_apart_states_stay_finite(layers):
 
 
 def test_a_network_without_layers_is_as_quick_as_it_can_be():
-    nothing = LowerMiniLM(0)
+    nothing = LowerMiniLM(0).eval()
     quicken(nothing)
     (states,) = nothing([parse("dog")])
     assert states.shape == (3, 384)
@@ -105,7 +114,7 @@ def test_a_network_without_layers_is_as_quick_as_it_can_be():
 
 def test_only_short_texts_of_quick_networks_are_in_half_precision():
     sentences = [parse("A dog runs on the beach."), parse("dog " * short_texts.MOST)]
-    plain, quick = LowerMiniLM(2), LowerMiniLM(2)
+    plain, quick = LowerMiniLM(2).eval(), LowerMiniLM(2).eval()
     quicken(quick)
     (short, long), (exact_short, exact_long) = (
         [network([sentence])[0] for sentence in sentences] for network in (quick, plain)
@@ -113,5 +122,6 @@ def test_only_short_texts_of_quick_networks_are_in_half_precision():
     assert torch.equal(long, exact_long)
     assert not torch.equal(short, exact_short)
     assert (short - exact_short).norm() < 1e-3 * exact_short.norm()
-    quick.double()  # copies of weights for single precision are of no use any more
+    assert torch.equal(quick.train()([sentences[0]])[0], exact_short)
+    quick.eval().double()  # copies of weights for single precision are of no use any more
     assert quick([sentences[0]])[0].dtype == torch.float64
