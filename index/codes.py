@@ -76,7 +76,7 @@ def code_runs(
     One pass, four times as fast as NumPy.
     """
     D, most_vectors = vectors.shape[1], 0
-    for run in range(len(scales)):  # np.diff would take a second and more to compile
+    for run in range(len(scales)):  # np.diff takes seconds to compile
         most_vectors = max(most_vectors, offsets[run + 1] - offsets[run])
     rest = np.empty((most_vectors, D), np.float32)
     for run in range(len(scales)):
