@@ -67,17 +67,18 @@ class Contenders:
     ) -> Contenders:
         """Keep rows that may come after the page before.
 
-        Scores are off by a share of errors at most.
+        Parts' scores are off by a share of errors at most.
         """
         numbers = np.empty(0, np.int64)
         total = np.concatenate([*(part.total for part in scored), np.empty(0, np.float32)])
         error = np.concatenate([*(part.error for part in scored), total[:0]])
+        reach = np.concatenate([*(part.reach(share) for part in scored), total[:0]])
         every = cls(
             np.concatenate([*(part.rows.revisions[part.numbers] for part in scored), numbers]),
             np.concatenate([*(part.rows.positions[part.numbers] for part in scored), numbers]),
             total,
             error,
-            total + share * error,
+            total + reach,
         )
         if request.groups is None and (request.after is None or request.per_photo is not None):
             # Of a photo whose best region was shown, others may not have been.

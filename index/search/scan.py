@@ -32,8 +32,9 @@ JOINED = QueryPart(np.empty((0, 0), np.float32), 1.0)  # all parts, as regions a
 class Scored:
     """Rows of a segment, and parts' scores (P, N) from codes.
 
-    `total` (N,) is the weighted sum. `errors` (P, N) and `error` (N,) say how far each can be from
-    the exact one. Where regions are searched, these are of a row's best one, with P = 1.
+    `total` (N,) is the weighted sum for the query's `terms`. `errors` (P, N) and `error` (N,) say
+    how far each can be from the exact one. Where regions are searched, these are of a row's best
+    one, with P = 1.
     """
 
     rows: Rows
@@ -42,6 +43,7 @@ class Scored:
     errors: Floats
     total: Floats
     error: Floats
+    terms: Sequence[QueryPart]
 
     def only(self, mask: NDArray[np.bool_]) -> Scored:
         """Keep the rows of a mask (N,)."""
@@ -52,7 +54,15 @@ class Scored:
             self.errors[:, mask],
             self.total[mask],
             self.error[mask],
+            self.terms,
         )
+
+    def reach(self, share: np.float32) -> Floats:
+        """How far totals (N,) may be off where parts are off by a share of their errors.
+
+        That is more than a share of `error` where a thing may be there or not.
+        """
+        return query_parts.total_errors(self.parts, share * self.errors, self.terms)
 
 
 class Scan:
@@ -88,6 +98,7 @@ class Scan:
             estimates.errors,
             total,
             query_parts.total_errors(estimates.scores, estimates.errors, terms),
+            terms,
         )
 
     def total(self, rows: Rows, numbers: Numbers) -> Floats:

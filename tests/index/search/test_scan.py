@@ -10,10 +10,10 @@ from index.items import Entry, Picture
 from index.search import scan, scanner
 from index.search.gpu import Device
 from index.search.index import Index
-from index.search.query import QueryPart
+from index.search.query import QueryPart, total_errors, totals
 from index.search.requests import Request
 from index.search.rescorer import Rescorer
-from index.search.scan import Scan
+from index.search.scan import Scan, Scored
 from index.search.threads import Workers
 from index.segments import heads
 from index.segments.follower import Follower, Sizes
@@ -22,6 +22,7 @@ from index.segments.heads import Extremes, Heads
 from index.segments.rows import of_vectors
 from models.scores.scoring import SCORES
 from models.text.queries import Query
+from models.text.things import Condition
 from models.types import Box, FragmentBag, Span
 
 D, ITEMS, PER_ITEM, TAIL = 24, 300, 3, 40
@@ -243,3 +244,20 @@ def test_scores_without_bounds_end_on_a_device(random, monkeypatch):
         scored = asked.score_on(Device("cpu", score), [(rows, np.arange(30))], 3)
     assert scored is not None
     assert len(scored[0].numbers) == 30
+
+
+def test_a_share_of_errors_reaches_as_far_as_things_that_may_be_there_or_not():
+    random, share = np.random.default_rng(0), np.float32(0.25)
+    there = Condition(threshold=0.5, bias=-0.5, usual=-1.0)
+    terms = [
+        QueryPart(np.ones((1, 2), np.float32), weight, condition=there) for weight in (1.0, -0.7)
+    ]
+    parts = random.normal(0.5, 2, (2, 5_000)).astype(np.float32)
+    errors = random.uniform(0, 1, parts.shape).astype(np.float32)
+    total, error = totals(parts, terms), total_errors(parts, errors, terms)
+    scored = Scored(None, np.arange(5_000), parts, errors, total, error, terms)
+    exact = totals(parts + share * errors * random.choice([-1, 1], parts.shape), terms)
+    off = np.abs(exact - total)
+    assert (off <= scored.reach(share)).all()
+    assert (off > share * error).any()  # it would lose some of them
+    assert (scored.reach(np.float32(1)) == error).all()
