@@ -123,20 +123,19 @@ class Models:
             checkpoint.load(path, device) if path and path.is_file() else None
             for path in (captioner, grounder, region_captioner)
         ]
-        return cls(checkpoint.load(matcher, device), *optional)
+        loaded = checkpoint.load(matcher, device)
+        # At once: the same text has the same vectors in all processes, at any time.
+        quicken(loaded.model)
+        return cls(loaded, *optional)
 
     def warm_up(self) -> None:
-        """Load what the first query would wait for: spaCy, and the pages of weights.
-
-        Then prepare for short texts: where no loop is kept on disk, they take seconds to compile.
-        """
+        """Load what the first query would wait for: spaCy, and the pages of weights."""
         try:
             self.matcher.embed_sentences(["a photo"])
         except ValueError:
             pass  # it may know neither word
         except Exception as failed:  # noqa: BLE001 - searches go on, and say what is wrong
             log.warning("the first search may take longer: %s", failed)
-        quicken(self.matcher)
 
     @property
     def makes(self) -> dict[str, Any]:

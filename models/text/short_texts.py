@@ -28,7 +28,7 @@ Floats = NDArray[np.float32]
 Halves = NDArray[np.int16]  # numbers in half precision, whose type numba lacks
 Numbers = NDArray[np.int64]
 
-MOST = 32  # tokens from which on torch is as quick
+MOST = 32  # tokens of a text from which on torch is as quick
 FEATURES = ("avx2", "f16c", "fma")
 EPSILON = np.float32(1e-12)  # of layer norms
 # As many sums as registers hold: of each of so many tokens, VECTORS of LANES numbers.
@@ -66,6 +66,8 @@ class PackedWeights:
 
     def __call__(self, tokens: Tensor, lengths: Sequence[int]) -> Tensor:
         """The states (N, H) above the layers of texts of some lengths, N tokens in all."""
+        if not len(tokens):
+            return tokens
         # One token after another, whatever the order was: loops compute addresses.
         states = np.array(tokens.numpy(force=True), np.float32, order="C")
         ends = np.cumsum([0, *lengths])

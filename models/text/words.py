@@ -253,7 +253,7 @@ class Layers(nn.ModuleList):
     def quicken(self) -> None:
         """Copy the weights for short texts, on a processor with the instructions.
 
-        They must not change any more. Until the loops are compiled, texts pass the layers.
+        They must not change any more.
         """
         layers = cast(list[PackedLayer], [*self])
         if not layers or not short_texts.works() or layers[0].mix.weight.device.type != "cpu":
@@ -264,9 +264,20 @@ class Layers(nn.ModuleList):
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """Tokens (N, H), the true positions of mask (L, T) in order, to (N, H)."""
-        short = None if self.training else self._short
-        if short is not None and len(tokens) <= short_texts.MOST:
-            return short(tokens, mask.sum(1).tolist())
+        if self._short is None or self.training:
+            return self._pass(tokens, mask)
+        # Each text by its own length: so it has the same states in any batch.
+        lengths = mask.sum(1)
+        short = lengths <= short_texts.MOST
+        if short.all():
+            return self._short(tokens, lengths.tolist())
+        of_short, states = short.repeat_interleave(lengths), torch.empty_like(tokens)
+        states[of_short] = self._short(tokens[of_short], lengths[short].tolist())
+        states[~of_short] = self._pass(tokens[~of_short], mask[~short])
+        return states
+
+    def _pass(self, tokens: Tensor, mask: Tensor) -> Tensor:
+        """Pass the layers by torch."""
         for layer in self:
             tokens = layer(tokens, mask)
         return tokens

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 import torch
 
-from app.engine import inference
 from app.engine.drafts import Draft
 from app.engine.engine import Engine
 from app.engine.inference import Models
@@ -204,15 +203,6 @@ def test_texts_are_embedded_ahead_even_if_no_word_is_known(
     monkeypatch.setattr(engine.models.matcher, "embed_sentences", refuse)
     engine.models.warm_up()
     assert asked
-
-
-def test_a_service_prepares_for_short_texts(
-    engine: Engine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    prepared = list[object]()
-    monkeypatch.setattr(inference, "quicken", prepared.append)
-    engine.models.warm_up()
-    assert prepared == [engine.models.matcher]
 
 
 def test_settings_choose_what_runs_networks_on_cpus(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -112,6 +112,16 @@ def test_a_network_without_layers_is_as_quick_as_it_can_be():
     assert states.shape == (3, 384)
 
 
+def test_a_text_has_the_same_states_in_any_batch():
+    quick = LowerMiniLM(2).eval()
+    quicken(quick)
+    sentences = [parse(text) for text in ("a red dog", "dog " * 40, "two cats", "a bird " * 12)]
+    together = quick(sentences)
+    for at in (0, 2, 3):  # short ones, to the bit
+        assert torch.equal(together[at], quick([sentences[at]])[0])
+    torch.testing.assert_close(together[1], quick([sentences[1]])[0], rtol=1e-4, atol=1e-5)
+
+
 def test_only_short_texts_of_quick_networks_are_in_half_precision():
     sentences = [parse("A dog runs on the beach."), parse("dog " * short_texts.MOST)]
     plain, quick = LowerMiniLM(2).eval(), LowerMiniLM(2).eval()
