@@ -56,14 +56,14 @@ def compare(ours: Sequence[Floats], theirs: Sequence[Floats], photos: Bags) -> s
     apart = [
         float(np.linalg.norm(a - b) / np.linalg.norm(b)) for a, b in zip(ours, theirs, strict=True)
     ]
-    found = [
+    answers = [
         (find_best(photos, a), find_best(photos, b)) for a, b in zip(ours, theirs, strict=True)
     ]
-    first = mean(a[0] == b[0] for a, b in found)
-    shared = mean(len({*a} & {*b}) / TOP for a, b in found)
+    first = mean(a[0] == b[0] for a, b in answers)
+    shared = mean(len({*a} & {*b}) / TOP for a, b in answers)
     return (
         f"vectors differ by {median(apart):.1e} of their length, at most {max(apart):.1e}; the "
-        f"same best of {len(photos):,} photos for {first:.4f} of {len(found)} texts, and "
+        f"same best of {len(photos):,} photos for {first:.4f} of {len(answers)} texts, and "
         f"{shared:.4f} of their best ten"
     )
 

@@ -68,7 +68,7 @@ class PackedWeights:
         """The states (N, H) above the layers of texts of some lengths, N tokens in all."""
         if not len(tokens):
             return tokens
-        # One token after another, whatever the order was: loops compute addresses.
+        # One token after another, in any case: loops compute addresses.
         states = np.array(tokens.numpy(force=True), np.float32, order="C")
         ends = np.cumsum([0, *lengths])
         pass_layers(states, ends, self._weights, self._biases, self._norms, self._heads)
@@ -303,12 +303,13 @@ def pass_layers(
         H * (4 * H + 2 * W),
     )
     for layer in range(len(biases)):
-        own, biased, norm = weights[following * layer :], biases[layer], norms[layer]
-        multiply(states, own, biased[: 3 * H], parts)
+        layer_weights = weights[following * layer :]
+        biased, norm = biases[layer], norms[layer]
+        multiply(states, layer_weights, biased[: 3 * H], parts)
         attend(parts, ends, heads, context)
-        multiply(context, own[mixing:], biased[3 * H : 4 * H], added)
+        multiply(context, layer_weights[mixing:], biased[3 * H : 4 * H], added)
         add_and_normalize(states, added, norm[:H], norm[H : 2 * H])
-        multiply(states, own[widening:], biased[4 * H : 4 * H + W], widened)
+        multiply(states, layer_weights[widening:], biased[4 * H : 4 * H + W], widened)
         gelu(widened)
-        multiply(widened, own[narrowing:], biased[4 * H + W :], added)
+        multiply(widened, layer_weights[narrowing:], biased[4 * H + W :], added)
         add_and_normalize(states, added, norm[2 * H : 3 * H], norm[3 * H :])
