@@ -28,12 +28,12 @@ from benchmarks.index.bags import Bags, BagSource, Floats, Halves, Real
 from benchmarks.index.growth import GrownCollection, add_places
 from benchmarks.index.truth import TOP, TrueAnswers
 from index.search.shortlist import SummaryQuery, find_promising
-from index.search.threads import Workers
 from index.segments import candidates
 from index.segments.follower import Sizes
 from index.segments.rows import Rows, Side, empty
 from index.segments.segment import RevisionSpan, Segment
 from models.text.queries import Query
+from models.threads import Workers
 
 SHARES = (0.5, 0.75, 1.0, 1.5)  # of the candidates that a search takes
 

@@ -28,11 +28,11 @@ from index.search.requests import Request
 from index.search.rescorer import Rescorer
 from index.search.scan import Scan
 from index.search.shortlist import number_rows
-from index.search.threads import Workers
 from index.segments.rows import Numbers, Rows, Side, freeze, offsets_of
 from models.scores.kernels import Floats
 from models.scores.scoring import SCORES
 from models.text.queries import Query
+from models.threads import Workers
 from models.types import FragmentBag, Span
 from training.report import measurements
 

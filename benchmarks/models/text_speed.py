@@ -28,6 +28,7 @@ from models.text import parsing
 from models.text.words import quicken
 
 PART = 20  # texts that one of them gets before the other
+BATCH = 64  # texts of an import that are embedded together
 WARM = 5  # of these, those that are not counted
 
 
@@ -41,6 +42,13 @@ def embed(matcher: Matcher, texts: Sequence[str]) -> tuple[list[Floats], list[fl
         milliseconds.append(1000 * (time.perf_counter() - began))
         vectors.append(bag.vectors.numpy())
     return vectors, milliseconds[WARM:]
+
+
+def embed_together(matcher: Matcher, texts: Sequence[str]) -> float:
+    """Compute the vectors of many texts; returns the milliseconds of one."""
+    began = time.perf_counter()
+    matcher.embed_sentences(texts)
+    return 1000 * (time.perf_counter() - began) / len(texts)
 
 
 def find_best(photos: Bags, vectors: Floats) -> list[int]:
@@ -95,6 +103,10 @@ def main() -> None:
             ratio = median(a / b for a, b in zip(*times, strict=True))
             print(f"{kind}: torch {torch_ms:.2f} ms, loops {loops_ms:.2f} ms, ratio {ratio:.2f}")
             print(compare(vectors[1], vectors[0], real.images("held")), flush=True)
+            many = [texts[at : at + BATCH] for at in range(0, len(texts) - BATCH + 1, BATCH)]
+            spent = [[embed_together(matcher, part) for part in many] for matcher in (exact, quick)]
+            torch_ms, loops_ms = map(median, spent)
+            print(f"{BATCH} together, each: torch {torch_ms:.2f} ms, loops {loops_ms:.2f} ms")
 
 
 if __name__ == "__main__":

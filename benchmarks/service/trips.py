@@ -22,8 +22,8 @@ from typing import Any
 
 ROOT = Path(__file__).parents[2]
 ROOMS = tuple(f"{ROOT / room}/" for room in ("app", "index", "models"))
-# How the names of threads begin: the test client's event loop, lanes, index.search.threads.
-SERVING = ("asyncio-portal", "lane-", "search")
+# How the names of threads begin: the test client's event loop, lanes, models.threads.
+SERVING = ("asyncio-portal", "lane-", "worker")
 WARM_UP = "a cup of coffee on a table"
 REQUESTS: Mapping[str, tuple[str, dict[str, Any]]] = {
     "text": ("/search/image", {"text": "a bridge over a river"}),

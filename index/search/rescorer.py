@@ -11,13 +11,13 @@ from index.codes import encode, steps, steps_of
 from index.search.gpu import Device
 from index.search.query import QueryPart, SentenceRole, exact
 from index.search.row_blocks import RowBlock
-from index.search.threads import Workers
 from index.segments.heads import Extremes, Heads, split_signs
 from index.segments.rows import Numbers, Rows, of_vectors
 from models.scores.byte_dots import ByteDots
 from models.scores.half_dots import HalfDots
 from models.scores.kernels import Floats
 from models.scores.scoring import ProductErrors, Score
+from models.threads import Workers
 
 BLOCK = 2**10  # rows whose products lie in the processor's second cache together
 EXTREMES = 2**12  # rows of a block of extremes

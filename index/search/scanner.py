@@ -26,11 +26,11 @@ from index.search.rescorer import Rescorer
 from index.search.scan import LIKELIEST, Scan, Scored, find_likeliest, keep_probable
 from index.search.shortlist import Chosen, add_rows, choose, mask_rows
 from index.search.sums import Measure, SumLengths
-from index.search.threads import Workers
 from index.segments.reader import SegmentChain
 from index.segments.rows import Numbers, Side
 from models.scores.calibration import Calibration, find_weak_line
 from models.scores.scoring import score_named
+from models.threads import Workers
 
 SHARED = 512  # rows up to which another thread costs more time than it saves
 

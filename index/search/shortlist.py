@@ -16,7 +16,6 @@ from index.search import query as query_parts
 from index.search.query import QueryPart, SentenceRole
 from index.search.requests import FARTHEST, Request
 from index.search.sums import Measure
-from index.search.threads import Workers
 from index.segments import candidates
 from index.segments.candidates import Candidates
 from index.segments.rows import Numbers, Rows, Side
@@ -24,6 +23,7 @@ from index.segments.segment import Segment
 from models.scores.half_dots import HalfDots
 from models.scores.kernels import Floats
 from models.scores.scoring import Score
+from models.threads import Workers
 
 Chosen = list[tuple[Rows, Numbers]]
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from functools import cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +22,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from models.machine_code import compile_loop, has
+from models.threads import Workers
 
 if TYPE_CHECKING:
     from models.text.words import PackedLayer
@@ -33,7 +36,8 @@ FEATURES = ("avx2", "f16c", "fma")
 EPSILON = np.float32(1e-12)  # of layer norms
 # As many sums as registers hold: of each of so many tokens, VECTORS of LANES numbers.
 LANES, VECTORS = (16, 4) if has("avx512f") else (8, 2)
-TOKENS = 4
+TOKENS = 6
+SHARE = 64  # tokens of texts that one thread passes together, about
 LINE = 64  # bytes of a line of a cache
 BLOCK = LANES * VECTORS  # outputs of a linear map that are computed together
 
@@ -71,8 +75,23 @@ class PackedWeights:
         # One token after another, in any case: loops compute addresses.
         states = np.array(tokens.numpy(force=True), np.float32, order="C")
         ends = np.cumsum([0, *lengths])
-        pass_layers(states, ends, self._weights, self._biases, self._norms, self._heads)
+
+        def pass_part(part: tuple[int, int]) -> None:
+            places = ends[part[0] : part[1] + 1]
+            of_part = states[places[0] : places[-1]]
+            packed = self._weights, self._biases, self._norms
+            pass_layers(of_part, places - places[0], *packed, self._heads)
+
+        _, firsts = np.unique(ends[:-1] // SHARE, return_index=True)
+        parts = [*pairwise([*firsts.tolist(), len(lengths)])]
+        workers(torch.get_num_threads()).map(pass_part, parts)
         return torch.from_numpy(states)
+
+
+@cache
+def workers(threads: int) -> Workers:
+    """The threads for texts."""
+    return Workers(threads)
 
 
 def pack(parts: Sequence[nn.Linear]) -> Halves:
@@ -88,28 +107,33 @@ def stack(layers: Iterable[Sequence[Tensor]]) -> Floats:
     return rows
 
 
-def tile(tokens: int) -> Any:
-    """A compiled function to multiply a block of weights with a few tokens.
+@intrinsic
+def multiply_tile(_typing, _many, _block, _first, _step, _count, _out, _out_step, _later, _bytes):  # type: ignore[no-untyped-def]
+    """Multiply a block of weights with 1 to TOKENS tokens.
 
-    Its arguments are the addresses of the block and of the first token, the bytes of a token, the
-    number of inputs, the address of the first output, the bytes from a token's outputs to the next
-    one's, and an address from which so many bytes an input are loaded for later.
+    The arguments are how many tokens, the addresses of the block and of the first token, the bytes
+    of a token, the number of inputs, the address of the first output, the bytes from a token's
+    outputs to the next one's, and an address from which some bytes an input are loaded for later.
     """
 
-    @intrinsic
-    def multiply_tile(_typing, _block, _first, _step, _count, _out, _out_step, _later, _bytes):  # type: ignore[no-untyped-def]
-        def generate(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-            block, first, step, count, out, out_step, *later = arguments
+    def generate(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        many, block, first, step, count, out, out_step, *later = arguments
+        after = builder.append_basic_block("multiplied")
+        choice = builder.switch(many, after)
+        for tokens in range(1, TOKENS + 1):
+            case = builder.append_basic_block("tokens")
+            choice.add_case(LONG(tokens), case)
+            builder.position_at_end(case)
             sums = write_loop(builder, block, [first, step, count], tokens, later)
             for at, total in enumerate(sums):
                 number, vector = divmod(at, VECTORS)
                 row = builder.add(out, builder.mul(out_step, LONG(number)))
                 builder.store(total, pointer(builder, SINGLES, row, 4 * LANES * vector), align=4)
-            return context.get_dummy_value()
+            builder.branch(after)
+        builder.position_at_end(after)
+        return context.get_dummy_value()
 
-        return types.void(*[types.intp] * 8), generate
-
-    return multiply_tile
+    return types.void(*[types.intp] * 9), generate
 
 
 def write_loop(
@@ -166,9 +190,6 @@ def pointer(builder: Any, kind: Any, address: Any, offset: int) -> Any:
     return builder.inttoptr(builder.add(address, LONG(offset)), kind.as_pointer())
 
 
-by_1, by_2, by_3, by_4 = (tile(tokens) for tokens in range(1, TOKENS + 1))
-
-
 @compile_loop
 def multiply(tokens: Floats, weights: Halves, biases: Floats, out: Floats) -> None:
     """Write a linear map of tokens (N, I) to out (N, O).
@@ -177,29 +198,23 @@ def multiply(tokens: Floats, weights: Halves, biases: Floats, out: Floats) -> No
     """
     (N, inputs), outputs = tokens.shape, out.shape[1]
     size = 2 * BLOCK * inputs
-    later = 2 * BLOCK * TOKENS // (N + (TOKENS - N) % TOKENS)
+    parts = (N + TOKENS - 1) // TOKENS
+    later = 2 * BLOCK // parts
     for number in range(outputs // BLOCK):
         block = weights.ctypes.data + size * number
-        for first in range(0, N, TOKENS):
-            arguments = (
+        for part in range(parts):
+            first, end = N * part // parts, N * (part + 1) // parts
+            multiply_tile(
+                end - first,
                 block,
                 tokens.ctypes.data + 4 * inputs * first,
                 4 * inputs,
                 inputs,
                 out.ctypes.data + 4 * (outputs * first + BLOCK * number),
                 4 * outputs,
-                block + size + later * inputs * (first // TOKENS),
+                block + size + later * inputs * part,
                 later,
             )
-            many = min(TOKENS, N - first)
-            if many == 1:
-                by_1(*arguments)
-            elif many == 2:
-                by_2(*arguments)
-            elif many == 3:
-                by_3(*arguments)
-            else:
-                by_4(*arguments)
     for n in range(N):
         for o in range(outputs):
             out[n, o] += biases[o]

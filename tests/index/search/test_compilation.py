@@ -11,11 +11,11 @@ import pytest
 from index.search import query as query_parts
 from index.search.query import QueryPart, SentenceRole
 from index.search.rescorer import Coded, Rescorer, compile_kernel
-from index.search.threads import Workers
 from index.segments import rows
 from models.machine_code import compile_loop, has
 from models.scores import avx2, avx512, byte_dots, half_dots
 from models.scores.scoring import SCORES, Score
+from models.threads import Workers
 
 WAYS = [*product(rows.SIDES, SentenceRole, (1.0, -0.5), (None, np.array([1])))]
 

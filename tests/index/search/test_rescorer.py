@@ -11,9 +11,9 @@ from index.search import query as query_parts
 from index.search import rescorer
 from index.search.query import QueryPart, SentenceRole
 from index.search.rescorer import Coded, Estimates, Rescorer
-from index.search.threads import Workers
 from index.segments import rows
 from models.scores.scoring import SCORES
+from models.threads import Workers
 
 SIZES = st.lists(st.integers(1, 7), min_size=1, max_size=8)
 MAGNITUDES = st.sampled_from([1e-9, 1e-4, 1.0, 1e5, 1e12])

@@ -14,7 +14,6 @@ from index.search.query import QueryPart, total_errors, totals
 from index.search.requests import Request
 from index.search.rescorer import Rescorer
 from index.search.scan import Scan, Scored
-from index.search.threads import Workers
 from index.segments import heads
 from index.segments.follower import Follower, Sizes
 from index.segments.follower_process import catch_up
@@ -23,6 +22,7 @@ from index.segments.rows import of_vectors
 from models.scores.scoring import SCORES
 from models.text.queries import Query
 from models.text.things import Condition
+from models.threads import Workers
 from models.types import Box, FragmentBag, Span
 
 D, ITEMS, PER_ITEM, TAIL = 24, 300, 3, 40

@@ -8,12 +8,12 @@ from index.bags import IMAGE
 from index.search import shortlist as choice
 from index.search.query import terms_of
 from index.search.requests import Request
-from index.search.threads import Workers
 from index.segments import candidates
 from index.segments.rows import empty, of_vectors
 from index.segments.segment import RevisionSpan, Segment
 from models.scores.scoring import SCORES
 from models.text.queries import Query
+from models.threads import Workers
 
 SCORE = SCORES["sum_of_max"]
 ALONE = Workers(1)

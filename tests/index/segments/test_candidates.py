@@ -10,13 +10,13 @@ import torch
 from index.items import Entry, Picture
 from index.search import shortlist
 from index.search.requests import Request
-from index.search.threads import Workers
 from index.segments import candidates, rows
 from index.segments.follower import Follower, Sizes
 from index.segments.rows import SIDES
 from models.scores.half_dots import HalfDots
 from models.scores.scoring import SCORES
 from models.text.queries import Query
+from models.threads import Workers
 from models.types import Box, FragmentBag, Span
 
 CLUSTERS = 12

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from index.search import query as query_parts
 from index.search.query import QueryPart, SentenceRole
 from index.search.rescorer import Coded, Rescorer
-from index.search.threads import Workers
 from index.segments import heads, rows
 from models.scores.scoring import SCORES
 from models.text.things import Condition
+from models.threads import Workers
 
 MAGNITUDES = st.sampled_from([1e-9, 1e-4, 1.0, 1e5, 1e12])
 bags_and_words = given(  # sizes of bags, words, dimension, a seed, and both sides' magnitudes

@@ -99,6 +99,16 @@ def test_texts_do_not_see_each_other(layers):
     torch.testing.assert_close(packed(tokens, [5, 3]), alone)
 
 
+@pytest.mark.parametrize("threads", [1, 3])
+def test_threads_share_texts(layers, threads, monkeypatch):
+    monkeypatch.setattr(torch, "get_num_threads", lambda: threads)
+    packed = short_texts.PackedWeights(layers)
+    lengths = [3, 32, 31, 1, 32, 7, 2, 32, 32, 16, 5]
+    tokens = tokens_of(lengths)
+    alone = [packed(part, [len(part)]) for part in tokens.split(lengths)]
+    assert torch.equal(packed(tokens, lengths), torch.cat(alone))
+
+
 def test_far_apart_states_stay_finite(layers):
     """A softmax of large products does not overflow."""
     states = short_texts.PackedWeights(layers)(1e4 * tokens_of([6]), [6])

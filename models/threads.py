@@ -1,4 +1,4 @@
-"""Workers: threads that share the work of a search."""
+"""Workers: threads for the work of a request."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ Done = TypeVar("Done")
 
 
 class Workers:
-    """Threads that share the caller's work.
+    """Threads to share the caller's work with.
 
     Safe for many threads.
     The calling thread works, too, and waits for no thread that has not begun: so work may be
-    shared within shared work, and searches that come at once share little.
+    shared within shared work, and requests that come at once share little.
     """
 
     def __init__(self, threads: int | None = None) -> None:
         """`threads` counts the caller's; None means one a core."""
         self.threads = threads or len(os.sched_getaffinity(0))
-        self._pool = ThreadPoolExecutor(max(1, self.threads - 1), "search")
+        self._pool = ThreadPoolExecutor(max(1, self.threads - 1), "worker")
 
     def map(
         self, function: Callable[[Part], Done], parts: Sequence[Part], *, alone: bool = False

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from index.search.threads import Workers
+from models.threads import Workers
 
 
 @pytest.mark.parametrize("alone", [False, True])
