@@ -104,8 +104,9 @@ def main() -> None:
             print(f"{kind}: torch {torch_ms:.2f} ms, loops {loops_ms:.2f} ms, ratio {ratio:.2f}")
             print(compare(vectors[1], vectors[0], real.images("held")), flush=True)
             many = [texts[at : at + BATCH] for at in range(0, len(texts) - BATCH + 1, BATCH)]
-            spent = [[embed_together(matcher, part) for part in many] for matcher in (exact, quick)]
-            torch_ms, loops_ms = map(median, spent)
+            torch_ms, loops_ms = (
+                median(embed_together(matcher, part) for part in many) for matcher in (exact, quick)
+            )
             print(f"{BATCH} together, each: torch {torch_ms:.2f} ms, loops {loops_ms:.2f} ms")
 
 

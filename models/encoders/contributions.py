@@ -13,17 +13,20 @@ There are two definitions of a token's part. `contributions` takes each layer's 
 one pass. `through_all` follows its embedding along all paths of attention: a pass a group. In an
 encoder such as SigLIP's, padding is read like words and carries their meaning; only the second
 definition finds it there.
+
+States and their parts go through a map together: a short text's time is that of reading weights.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from models.encoders.blocks import TransformerBlock
+from models.encoders.blocks import TransformerBlock, identity
 
 LEAST_INPUT = 1e-6  # of an activation; smaller ones give less than a float's precision
 
@@ -45,53 +48,18 @@ def contributions(
     states at p (L, H) to the vectors (L, D) by the norm `last` and the map `project`. The sum over
     groups is the pooled vector in spite of rounding, as the last group has the rest.
     """
-    rows = torch.arange(len(states), device=states.device)
-    h, at_p = states, states[rows, pooled]
-    parts = states.new_zeros(*groups.shape[:2], states.shape[-1])  # (L, G, H)
-    parts = with_rest(parts, at_p)
-    for number, block in enumerate(blocks):
-        added, attended = of_attention(block, h, parts, bias, pooled, groups)
-        if number + 1 < len(blocks):
-            h = block(h, bias)
-        at_p = at_p + attended
-        parts = with_rest(parts + added, at_p)
-        added, at_p = of_mlp(block, parts, at_p)
-        parts = with_rest(parts + added, at_p)
-    parts = held(last, at_p, parts)
-    if project is not None:
-        parts = parts @ project.weight.T  # (L, G, D)
-    return with_rest(parts, finish(at_p))
+    named = groups[:, :-1]
+    parts = states.new_zeros(*named.shape[:2], 1, states.shape[-1])  # (L, G - 1, 1, H)
 
+    def take(attention: Tensor, values: Tensor, own: Tensor, place: Tensor) -> Tensor:
+        at_p = pick(attention.transpose(1, 2), place)[:, 0]  # (L, heads, T)
+        of_p = at_p.gather(-1, pooled[:, None, None].expand(-1, at_p.shape[1], 1))
+        others = at_p.scatter(-1, pooled[:, None, None].expand_as(of_p), 0)
+        taken = torch.einsum("lht,lgt,lhtd->lghd", others, named, values)[:, :, None]
+        return taken + of_p[:, None, None] * own
 
-def of_attention(
-    block: TransformerBlock,
-    h: Tensor,
-    parts: Tensor,
-    bias: Tensor | None,
-    pooled: Tensor,
-    groups: Tensor,
-) -> tuple[Tensor, Tensor]:
-    """The output of attention at p, by groups (L, G, H) and altogether (L, H).
-
-    A token other than p gives its whole value; p's own value goes to the groups of its parts.
-    """
-    rows = torch.arange(len(h), device=h.device)
-    x = block.norm1(h)
-    query = block.split(block.query(x[rows, pooled][:, None]))  # (L, heads, 1, d)
-    logits = query @ block.split(block.key(x)).mT * query.shape[-1] ** -0.5
-    if bias is not None:
-        logits = logits + bias.expand(len(h), -1, -1, -1)[rows, :, pooled][:, :, None]
-    attention = logits.softmax(-1)[:, :, 0]  # (L, heads, T)
-    others = attention.clone()
-    others[rows, :, pooled] = 0
-    values = block.split(x @ block.value.weight.T)  # (L, heads, T, d)
-    added = torch.einsum("lht,lgt,lhtd->lghd", others, groups, values)
-    values_of_p = held(block.norm1, h[rows, pooled], parts) @ block.value.weight.T
-    values_of_p = values_of_p.view(*values_of_p.shape[:2], block.heads, -1)  # (L, G, heads, d)
-    added = added + attention[rows, :, pooled][:, None, :, None] * values_of_p
-    total = torch.einsum("lht,lhtd->lhd", attention, block.split(block.value(x)))
-    added = added.flatten(2) @ block.out.weight.T
-    return block.scale1(added), block.scale1(block.out(total.flatten(1)))
+    at_p, parts = follow(blocks, states, parts, bias, pooled, take)
+    return add_rest(parts, at_p, finish, last, project)
 
 
 def through_all(
@@ -108,42 +76,104 @@ def through_all(
 
     Every position's state is split among the groups, so that time and memory are times G.
     """
-    rows = torch.arange(len(states), device=states.device)
-    h, parts = states, groups[..., None] * states[:, None]  # (L, T, H), (L, G, T, H)
-    for block in blocks:
-        added, attended = of_all_attention(block, h, parts, bias)
-        h = h + attended
-        parts = with_rest(parts + added, h)
-        added, h = of_mlp(block, parts, h)
-        parts = with_rest(parts + added, h)
-    at_p = h[rows, pooled]
-    parts = held(last, at_p, parts[rows, :, pooled])  # (L, G, H)
-    if project is not None:
-        parts = parts @ project.weight.T  # (L, G, D)
-    return with_rest(parts, finish(at_p))
+    parts = groups[:, :-1, :, None] * states[:, None]  # (L, G - 1, T, H)
+
+    def take(attention: Tensor, _values: Tensor, own: Tensor, _place: Tensor) -> Tensor:
+        return torch.einsum("lhqt,lgthd->lgqhd", attention, own)
+
+    at_p, parts = follow(blocks, states, parts, bias, pooled, take)
+    return add_rest(parts, at_p, finish, last, project)
 
 
-def of_all_attention(
-    block: TransformerBlock, h: Tensor, parts: Tensor, bias: Tensor
+# From attention (L, heads, Q, T), values (L, heads, T, d) and the parts' own (L, G, X, heads, d),
+# and each text's place of p among Q positions, what attention brings the parts.
+Take = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
+
+
+def follow(
+    blocks: Sequence[TransformerBlock],
+    h: Tensor,
+    parts: Tensor,
+    bias: Tensor | None,
+    pooled: Tensor,
+    take: Take,
 ) -> tuple[Tensor, Tensor]:
-    """The output of attention at all positions, by groups (L, G, T, H) and altogether."""
+    """The states at p (L, H) after all blocks, and their parts (L, G, H).
+
+    Parts (L, G, X, H) are those of the states at p, or of all, X = T. Of the last block's states
+    only those at p are computed.
+    """
+    for block in blocks[:-1]:
+        h, parts = through_block(block, h, parts, bias, pooled, take)
+    h, parts = through_block(blocks[-1], h, parts, bias, pooled, take, only_p=True)
+    return h[:, 0], parts[:, :, 0]
+
+
+def through_block(
+    block: TransformerBlock,
+    h: Tensor,
+    parts: Tensor,
+    bias: Tensor | None,
+    pooled: Tensor,
+    take: Take,
+    *,
+    only_p: bool = False,
+) -> tuple[Tensor, Tensor]:
+    """States (L, T, H) after a block and their parts, or those at p alone."""
+    at_p = partial(pick, places=pooled)
+    read, place = (at_p, torch.zeros_like(pooled)) if only_p else (identity, pooled)
+    everywhere = parts.shape[2] == h.shape[1]
     x = block.norm1(h)
-    query, key = block.split(block.query(x)), block.split(block.key(x))  # (L, heads, T, d)
-    attention = (query @ key.mT * query.shape[-1] ** -0.5 + bias).softmax(-1)  # (L, heads, T, T)
-    values = held(block.norm1, h, parts) @ block.value.weight.T
-    values = values.view(*values.shape[:3], block.heads, -1)  # (L, G, T, heads, d)
-    added = torch.einsum("lhqt,lgthd->lgqhd", attention, values).flatten(3) @ block.out.weight.T
-    return added, block.join_heads(attention @ block.split(block.value(x)))
+    with_parts = identity if everywhere else at_p
+    values, own = map_both(block.value, x, held(block.norm1, with_parts(h), parts))
+    by_head = block.split(values)  # (L, heads, T, d)
+    query = block.split(block.query(read(x)))
+    logits = query @ block.split(block.key(x)).mT * query.shape[-1] ** -0.5
+    if bias is not None:
+        logits = logits + read(bias.expand(len(h), -1, -1, -1).transpose(1, 2)).transpose(1, 2)
+    attention = logits.softmax(-1)  # (L, heads, Q, T)
+    own = own.view(*own.shape[:3], *by_head.shape[1::2])
+    taken = take(attention, by_head, own, place)
+    # Each value has the map's bias, and shares of attention add up to one.
+    attended = (attention @ by_head).transpose(1, 2).flatten(2) + bias_of(block.value)
+    brought, added = map_both(block.out, attended, taken.flatten(3))
+    h = read(h) + block.scale1(brought + bias_of(block.out))
+    before = read(parts.transpose(1, 2)).transpose(1, 2) if everywhere else parts
+    return through_mlp(block, h, before + block.scale1(added), identity if only_p else with_parts)
 
 
-def of_mlp(block: TransformerBlock, parts: Tensor, at_p: Tensor) -> tuple[Tensor, Tensor]:
-    """The MLP's output by groups (L, G, …, H), and the state after it."""
+def through_mlp(
+    block: TransformerBlock,
+    h: Tensor,
+    parts: Tensor,
+    with_parts: Callable[[Tensor], Tensor] = identity,
+) -> tuple[Tensor, Tensor]:
+    """States (L, Q, H) after the MLP, and the parts (L, G, X, H) of some, with gates held."""
     mlp: Any = block.mlp
-    hidden = mlp.fc1(block.norm2(at_p))  # (L, M)
+    of_parts = held(block.norm2, with_parts(h), parts)
+    hidden, risen = map_both(mlp.fc1, block.norm2(h), of_parts)
+    hidden = hidden + bias_of(mlp.fc1)
     active = mlp.activation_fn(hidden)
     gates = torch.where(hidden.abs() < LEAST_INPUT, torch.zeros_like(hidden), active / hidden)
-    added = (held(block.norm2, at_p, parts) @ mlp.fc1.weight.T) * gates[:, None]
-    return block.scale2(added @ mlp.fc2.weight.T), at_p + block.scale2(mlp.fc2(active))
+    brought, added = map_both(mlp.fc2, active, risen * with_parts(gates)[:, None])
+    return h + block.scale2(brought + bias_of(mlp.fc2)), parts + block.scale2(added)
+
+
+def map_both(linear: nn.Linear, states: Tensor, parts: Tensor) -> tuple[Tensor, Tensor]:
+    """States (L, T, H) and parts (L, G, X, H) times a map's weights, which are read once."""
+    together = torch.cat([states, parts.flatten(1, 2)], 1) @ linear.weight.T
+    T, outputs = states.shape[1], together.shape[2]
+    return together[:, :T], together[:, T:].view(*parts.shape[:3], outputs)
+
+
+def bias_of(linear: nn.Linear) -> Tensor | float:
+    """The bias of a map, or zero."""
+    return 0.0 if linear.bias is None else linear.bias
+
+
+def pick(values: Tensor, places: Tensor) -> Tensor:
+    """Values (L, 1, …) of (L, Q, …) at one place (L,) of each text."""
+    return values[torch.arange(len(values), device=values.device), places][:, None]
 
 
 def held(norm: nn.Module, state: Tensor, parts: Tensor) -> Tensor:
@@ -153,7 +183,16 @@ def held(norm: nn.Module, state: Tensor, parts: Tensor) -> Tensor:
     return (parts - parts.mean(-1, keepdim=True)) * spread * norm.weight
 
 
-def with_rest(parts: Tensor, total: Tensor) -> Tensor:
-    """Parts (L, G, …) with the rest of the total (L, …) in the last."""
-    rest = total - parts[:, :-1].sum(1)
-    return torch.cat([parts[:, :-1], rest[:, None]], 1)
+def add_rest(
+    parts: Tensor,
+    at_p: Tensor,
+    finish: Callable[[Tensor], Tensor],
+    last: nn.LayerNorm,
+    project: nn.Linear | None,
+) -> Tensor:
+    """Contributions (L, G, D) of states' parts (L, G - 1, H), with the rest as the last."""
+    parts = held(last, at_p, parts)
+    if project is not None:
+        parts = parts @ project.weight.T  # (L, G - 1, D)
+    rest = finish(at_p) - parts.sum(1)
+    return torch.cat([parts, rest[:, None]], 1)

@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from models.encoders.blocks import TransformerBlock, block_of
-from models.encoders.contributions import of_mlp, through_all
+from models.encoders.contributions import through_all, through_mlp
 from models.encoders.halves import RECIPES, PhotoHalf, TextHalf, averages, grid_of, half
 from models.encoders.library import transformers
 from models.encoders.photos import Preparation
@@ -93,9 +93,9 @@ def attribute(
     values = head.split(patches @ head.value.weight.T)  # (K, heads, P, d)
     parts = torch.einsum("khp,krp,khpd->krhd", attention, shares, values)
     parts = parts.flatten(2) @ head.out.weight.T
-    pooled = head.attend(query.expand(len(patches), -1, -1, -1), patches, padding)[:, 0]
-    added, photos = of_mlp(head, parts, pooled)
-    return photos, parts + added
+    pooled = head.attend(query.expand(len(patches), -1, -1, -1), patches, padding)
+    photos, parts = through_mlp(head, pooled, parts[:, :, None])
+    return photos[:, 0], parts[:, :, 0]
 
 
 def attend(

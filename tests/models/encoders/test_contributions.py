@@ -137,3 +137,24 @@ def test_along_all_paths_a_word_is_the_held_networks_answer_to_its_embedding(tex
     with torch.inference_mode():
         parts = split(texts, ids, each_token(ids), through_all)[0]
     torch.testing.assert_close(parts[:-1], expected[:-1])
+
+
+@pytest.mark.parametrize("run", [contributions, through_all])
+@torch.inference_mode()
+def test_a_text_without_words_is_all_rest(texts, run):
+    ids = texts.spelling.tokenizer(["dog"], return_tensors="pt")["input_ids"]
+    parts = split(texts, ids, torch.ones(1, 1, ids.shape[1]), run)
+    torch.testing.assert_close(parts[:, 0], texts.network(input_ids=ids).text_embeds)
+
+
+@pytest.mark.parametrize("run", [contributions, through_all])
+@torch.inference_mode()
+def test_texts_of_a_batch_end_where_they_end(texts, run):
+    """Each has its own pooled position."""
+    read = texts.spelling.tokenizer(["dog", "a red dog"], padding=True, return_tensors="pt")
+    ids = read["input_ids"]
+    together = split(texts, ids, each_token(ids), run)
+    for n, length in enumerate(read["attention_mask"].sum(1).tolist()):
+        alone = ids[n : n + 1, :length]
+        parts = split(texts, alone, each_token(alone), run)[0]
+        torch.testing.assert_close(together[n, : length - 1], parts[:-1])
