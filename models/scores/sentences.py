@@ -8,7 +8,6 @@ products. Divided by the lengths, the most similar sentence of all is always the
 
 from __future__ import annotations
 
-from heapq import nlargest
 from math import fsum
 
 import numpy as np
@@ -61,9 +60,10 @@ def links(sentence: FragmentBag, query: FragmentBag) -> tuple[Link, ...]:
     that are about as clear.
     """
     every = list[Link]()
+    of_pairs = pairs(query, sentence)
+    best_words = np.argsort(-of_pairs, axis=1, kind="stable")[:, :ANSWERS].tolist()
     # Lists, as arrays of a dozen numbers take several times as long.
-    for fragment, parts in enumerate(pairs(query, sentence).tolist()):
-        best = nlargest(ANSWERS, range(len(parts)), key=parts.__getitem__)
+    for fragment, (parts, best) in enumerate(zip(of_pairs.tolist(), best_words, strict=True)):
         answering = [u for u in best if parts[u] > 0 and parts[u] >= CLEAR * parts[best[0]]]
         answering = answering or best[:1]
         rest = fsum(parts) - fsum(parts[u] for u in answering)
