@@ -7,6 +7,7 @@ bytes; products and sums are in single precision.
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterable, Sequence
 from functools import cache
 from itertools import pairwise
@@ -84,13 +85,13 @@ class PackedWeights:
 
         _, firsts = np.unique(ends[:-1] // SHARE, return_index=True)
         parts = [*pairwise([*firsts.tolist(), len(lengths)])]
-        workers(torch.get_num_threads()).map(pass_part, parts)
+        workers(torch.get_num_threads(), os.getpriority(os.PRIO_PROCESS, 0)).map(pass_part, parts)
         return torch.from_numpy(states)
 
 
 @cache
-def workers(threads: int) -> Workers:
-    """The threads for texts."""
+def workers(threads: int, niceness: int) -> Workers:  # noqa: ARG001 - new threads inherit it
+    """The threads for texts of callers with some niceness."""
     return Workers(threads)
 
 

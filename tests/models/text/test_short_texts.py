@@ -1,7 +1,9 @@
 """MiniLM's layers by compiled loops, against those of torch."""
 
 import importlib.util
+import os
 import sys
+import threading
 
 import numpy as np
 import pytest
@@ -107,6 +109,31 @@ def test_threads_share_texts(layers, threads, monkeypatch):
     tokens = tokens_of(lengths)
     alone = [packed(part, [len(part)]) for part in tokens.split(lengths)]
     assert torch.equal(packed(tokens, lengths), torch.cat(alone))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="threads have no niceness of their own")
+def test_threads_that_help_are_as_nice_as_the_caller(layers, monkeypatch):
+    """Or searches would wait for texts of an import."""
+    seen, both = set(), threading.Barrier(2)
+
+    def look(*_: object) -> None:
+        both.wait(10)
+        seen.add(os.getpriority(os.PRIO_PROCESS, 0))
+
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 2)
+    monkeypatch.setattr(short_texts, "pass_layers", look)
+    packed = short_texts.PackedWeights(layers)
+    for nice in (0, 7):
+
+        def call(nice: int = nice) -> None:
+            os.setpriority(os.PRIO_PROCESS, 0, os.getpriority(os.PRIO_PROCESS, 0) + nice)
+            packed(tokens_of([32] * 4), [32] * 4)
+
+        seen.clear()
+        caller = threading.Thread(target=call)
+        caller.start()
+        caller.join()
+        assert seen == {os.getpriority(os.PRIO_PROCESS, 0) + nice}
 
 
 def test_far_apart_states_stay_finite(layers):
