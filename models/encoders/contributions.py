@@ -160,7 +160,7 @@ def through_mlp(
 
 
 def map_both(linear: nn.Linear, states: Tensor, parts: Tensor) -> tuple[Tensor, Tensor]:
-    """States (L, T, H) and parts (L, G, X, H) times a map's weights, which are read once."""
+    """Multiply states (L, T, H) and parts (L, G, X, H) by a map's weights."""
     together = torch.cat([states, parts.flatten(1, 2)], 1) @ linear.weight.T
     T, outputs = states.shape[1], together.shape[2]
     return together[:, :T], together[:, T:].view(*parts.shape[:3], outputs)
