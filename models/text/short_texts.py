@@ -85,13 +85,18 @@ class PackedWeights:
 
         _, firsts = np.unique(ends[:-1] // SHARE, return_index=True)
         parts = [*pairwise([*firsts.tolist(), len(lengths)])]
-        workers(torch.get_num_threads(), os.getpriority(os.PRIO_PROCESS, 0)).map(pass_part, parts)
+        choose_workers().map(pass_part, parts)
         return torch.from_numpy(states)
 
 
+def choose_workers() -> Workers:
+    """The threads for texts, as nice as the caller."""
+    return make_workers(torch.get_num_threads(), os.getpriority(os.PRIO_PROCESS, 0))
+
+
 @cache
-def workers(threads: int, niceness: int) -> Workers:  # noqa: ARG001 - new threads inherit it
-    """The threads for texts of callers with some niceness."""
+def make_workers(threads: int, niceness: int) -> Workers:  # noqa: ARG001 - new threads inherit it
+    """Make the threads for callers with some niceness."""
     return Workers(threads)
 
 

@@ -250,6 +250,11 @@ class Layers(nn.ModuleList):
         super().__init__(layers)
         self._short: PackedWeights | None = None
 
+    @property
+    def quick(self) -> bool:
+        """Whether short texts pass by compiled loops."""
+        return self._short is not None and not self.training
+
     def quicken(self) -> None:
         """Copy the weights for short texts, on a processor with the instructions.
 
@@ -287,6 +292,19 @@ class Layers(nn.ModuleList):
         self._short = None
         super()._apply(*arguments, **options)  # type: ignore[no-untyped-call]  # torch leaves it so
         return self
+
+
+def pass_each(networks: Sequence[Layers], tokens: Tensor, mask: Tensor) -> list[Tensor]:
+    """Pass tokens (N, H) of a mask (L, T) through each network, by threads where all are quick."""
+    inference = torch.is_inference_mode_enabled()  # each thread has a mode of its own
+
+    def pass_one(layers: Layers) -> Tensor:
+        with torch.inference_mode(inference):
+            return cast(Tensor, layers(tokens, mask))
+
+    if all(layers.quick for layers in networks):
+        return short_texts.choose_workers().map(pass_one, networks)
+    return [layers(tokens, mask) for layers in networks]
 
 
 def quicken(model: object) -> None:

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from models.text import classes
 from models.text.parsing import SentenceReader
-from models.text.words import MINILM_HIDDEN, LowerMiniLM, upper_minilm
+from models.text.words import MINILM_HIDDEN, LowerMiniLM, pass_each, upper_minilm
 from models.towers import LIKELIHOOD_SCALE, TextTower
 from models.types import PaddedBags, ParsedSentence
 from models.vision.conse import NamedTexts
@@ -104,7 +104,8 @@ class Model(TextTower):
         """s_t (L, T, D) of states and weights (L, T + 2, H + 1); the marks are no fragments."""
         states, mask = inputs.vectors, inputs.mask
         tokens, weights = torch.split(states[mask], [MINILM_HIDDEN, 1], dim=1)  # (N, H), (N, 1)
-        tokens = self.upper(tokens, mask)
+        networks = [self.upper, *([self.conse.upper] if self.conse else [])]
+        tokens, *for_names = pass_each(networks, tokens, mask)
         placed = states.new_zeros(*mask.shape, self.config.embedding)
         placed[mask] = (weights * self.project(self.dropout(tokens))).to(placed.dtype)
         s = placed[:, 1:-1]  # (L, T, D), and zero for padding
@@ -112,7 +113,7 @@ class Model(TextTower):
         s = s / total.clamp(min=1e-6)
         words = mask[:, 2:]  # as many real places as words
         if self.conse:
-            named = self.conse(states[..., :MINILM_HIDDEN], states[..., MINILM_HIDDEN], mask)
+            named = self.conse(*for_names, states[..., MINILM_HIDDEN], mask)
             s = torch.cat([s, named.to(s)], dim=-1)
         if self.config.prior:
             shares = words / words.sum(1, keepdim=True)  # (L, T)

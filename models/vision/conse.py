@@ -52,8 +52,8 @@ class NamedTexts(nn.Module):
     classes have one, m the mean of all names, and n the words' weights together, at least 1: about
     the number of content words. A word's share is its own state's part of the sum.
 
-    Shapes: states below the upper layers (L, T + 2, 384) with weights (L, T + 2) and their mask
-    give (L, T, E); the marks at the ends get none.
+    Shapes: tokens (N, 384) above the `upper` layers, the true positions of mask (L, T + 2) in
+    order, with weights (L, T + 2), give (L, T, E); the marks at the ends get none.
     """
 
     mean: Tensor
@@ -73,10 +73,9 @@ class NamedTexts(nn.Module):
         self.directions.copy_(classes.directions(self.directions.shape[1]))
 
     @torch.no_grad()
-    def forward(self, states: Tensor, weights: Tensor, mask: Tensor) -> Tensor:
+    def forward(self, tokens: Tensor, weights: Tensor, mask: Tensor) -> Tensor:
         """Each word's share (L, T, E) of a text's request by name."""
-        tokens = self.upper(states[mask], mask)
-        last = states.new_zeros(states.shape)
+        last = weights.new_zeros(*mask.shape, MINILM_HIDDEN)
         last[mask] = tokens.to(last)
         words = mask[:, 2:, None]  # as many real places as words
         last = last[:, 1:-1] * words
