@@ -151,7 +151,8 @@ class Entry:
         metadata_text(self.metadata)
         if not self.pictures and not self.sentences:
             raise ValueError(
-                f"item {self.id!r} has neither a picture nor a sentence nor a title; give one"
+                f"item {self.id!r} has neither a picture nor a sentence nor a title that is a text "
+                "or a number; give one"
             )
         if len(self.pictures) > MOST_PHOTOS:
             raise ValueError(
@@ -252,9 +253,19 @@ def metadata_text(metadata: Mapping[str, Any]) -> str:
     try:
         text = json.dumps(dict(metadata), ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as odd:
-        raise ValueError(f"metadata must be plain JSON: {odd}") from odd
+        key = next(filter(lambda key: not _is_plain(metadata[key]), metadata), None)
+        raise ValueError(f"metadata must be plain JSON, and {key!r} is not: {odd}") from odd
     check_text("metadata", NUL.sub("\0", text))
     return text
+
+
+def _is_plain(value: object) -> bool:
+    """Return whether a value can be written as JSON."""
+    try:
+        json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError, RecursionError):
+        return False
+    return True
 
 
 def check_size(

@@ -36,7 +36,7 @@ from index.database import series_rows
 from index.items import Item
 from index.listing.requests import ListPlace, ListRequest
 from index.photos.dates import KEY, QueryDate, write_filter
-from index.photos.words import PhotoWords
+from index.photos.words import PhotoWords, says_nothing
 from index.search.requests import Answer, Hit, Request, WordGains
 from models.text.queries import Query
 from models.text.reading import NOTHING_KNOWN, blank
@@ -84,8 +84,8 @@ def search_images(engine: Engine, search: ImageSearch, photo: Photo | None) -> I
         QueryFilter(
             text=when.span.of(search.text),
             span=(when.span.start, when.span.end),
-            filter={KEY: when.days.condition},
-            words=when.days.words,
+            filter=when.condition,
+            words=when.words,
         )
         for when in dates
     ]
@@ -101,7 +101,7 @@ def _filter_by_dates(
     where = {"$and": [search.filter, taken]} if search.filter else taken
     rest = blank(text, [when.span for when in dates])
     changes: dict[str, object] = {"text": rest, "filter": where}
-    if not any(map(str.isalnum, rest)):
+    if says_nothing(rest):
         changes |= {"text": None, "photo_weight": None}
         if photo is None and search.id is None:
             sort = search.sort or SortIn(key=KEY, order="desc")

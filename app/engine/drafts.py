@@ -14,12 +14,14 @@ from torch import Tensor
 from app.telemetry.requests import stage
 from index.items import Entry, Picture
 from models.registry import Matcher
+from models.text.limits import MOST_WORDS
+from models.types import FragmentBag
 from models.vision import images
 from models.vision.images import DisplayCopy
 from models.vision.visible_words import VisibleWord
 
 TITLES = ("title", "name")  # keys of metadata
-LONGEST_TITLE = 1_000  # characters; a longer text is none
+LONGEST_TITLE = 1_000  # characters; of a longer one the beginning is embedded
 TOGETHER = 4  # photos in one batch: each takes some 50 MB while it is embedded
 Decode = Callable[[bytes], DisplayCopy]  # images.read, or a pool of processes that do it
 
@@ -98,10 +100,16 @@ class Draft:
 
 
 def title_of(metadata: Mapping[str, Any]) -> str | None:
-    """Return an item's title, or its name; None without one."""
-    texts = (metadata.get(key) for key in TITLES)
-    titles = (text.strip() for text in texts if isinstance(text, str))
-    return next((title for title in titles if 0 < len(title) <= LONGEST_TITLE), None)
+    """Return an item's title, or its name; None without one.
+
+    Of a long one the beginning, as far as it can be embedded.
+    """
+    values = (metadata.get(key) for key in TITLES)
+    texts = (str(value) for value in values if type(value) in (str, int, float))
+    title = next(filter(None, map(str.strip, texts)), None)
+    if title is None or (len(title) <= LONGEST_TITLE and len(title.split()) <= MOST_WORDS):
+        return title
+    return " ".join(title[:LONGEST_TITLE].split()[:MOST_WORDS])
 
 
 def embed(matcher: Matcher, drafts: Sequence[Draft]) -> Iterator[Entry]:
@@ -111,12 +119,11 @@ def embed(matcher: Matcher, drafts: Sequence[Draft]) -> Iterator[Entry]:
     """
     drafts = [draft.with_title() for draft in drafts]
     photos = [pixels for draft in drafts for pixels in draft.pixels]
-    texts = [text for draft in drafts for text in draft.sentences]
     embed_photos = stage("embed_photo")(matcher.embed_images)
     photo_bags = chain.from_iterable(
         embed_photos(photos[at : at + TOGETHER]) for at in range(0, len(photos), TOGETHER)
     )
-    text_bags = iter(stage("embed_text")(matcher.embed_sentences)(texts) if texts else [])
+    text_bags = iter(_embed_sentences(matcher, drafts))
     for draft in drafts:
         yield Entry(
             draft.id,
@@ -128,3 +135,20 @@ def embed(matcher: Matcher, drafts: Sequence[Draft]) -> Iterator[Entry]:
             draft.source,
             draft.stamp,
         )
+
+
+def _embed_sentences(matcher: Matcher, drafts: Sequence[Draft]) -> list[FragmentBag]:
+    """Embed all sentences of drafts; ValueError names one that cannot be embedded."""
+    pairs = [(draft.id, text) for draft in drafts for text in draft.sentences]
+    if not pairs:
+        return []
+    embed_texts = stage("embed_text")(matcher.embed_sentences)
+    try:
+        return embed_texts([text for _, text in pairs])
+    except ValueError:
+        for item, text in pairs:
+            try:
+                embed_texts([text])
+            except ValueError as wrong:
+                raise ValueError(f"item {item!r}: its text {text!r:.60}: {wrong}") from wrong
+        raise

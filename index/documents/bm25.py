@@ -36,12 +36,13 @@ class Alternative:
     """A term to look a query word up by, and its weight.
 
     term: a stem, or several with spaces between them: a phrase, of words in a row. form: the word
-    itself; others with its stem count a little less.
+    itself; others with its stem count a little less. in_codes: only fields of codes have it.
     """
 
     term: str
     weight: float = 1.0
     form: str | None = None
+    in_codes: bool = False
 
     @property
     def stems(self) -> list[str]:
@@ -108,6 +109,17 @@ class Lexical:
         having = self.count(alternative)
         return math.log1p((self._size - having + 0.5) / (having + 0.5))
 
+    def idfs(self, alternatives: Sequence[Alternative]) -> list[float]:
+        """The weights of a word's terms, the word's own first.
+
+        A rarer synonym, or another spelling, has none above that.
+        """
+        idfs = list(map(self.idf, alternatives))
+        return [
+            idf if alternative.weight == 1 else min(idf, idfs[0])
+            for alternative, idf in zip(alternatives, idfs, strict=True)
+        ]
+
     def count(self, alternative: Alternative) -> int:
         """Count the documents with a term, in any field."""
         if " " not in alternative.term:
@@ -144,10 +156,11 @@ class Lexical:
         gains = np.zeros((len(words), self._size), np.float32)
         bound = 0.0
         for number, alternatives in enumerate(words):
-            for alternative in alternatives:
-                gain = self._gain(alternative, weights)
+            idfs = self.idfs(alternatives)
+            for alternative, idf in zip(alternatives, idfs, strict=True):
+                gain = self._gain(alternative, idf, weights)
                 np.maximum(gains[number], gain, out=gains[number])
-            bound += max((self.idf(alternative) for alternative in alternatives), default=0.0)
+            bound += max(idfs, default=0.0)
         return Scores(gains, bound)
 
     def mask_refused(
@@ -184,7 +197,9 @@ class Lexical:
     ) -> dict[str, Floats]:
         """Split the gain of a word in some documents (M,) by field."""
         parts = [
-            part for alternative in word if (part := self._parts(documents, alternative, weights))
+            part
+            for alternative, idf in zip(word, self.idfs(word), strict=True)
+            if (part := self._parts(documents, alternative, idf, weights))
         ]
         if len(parts) < 2:
             return parts[0] if parts else {}
@@ -232,7 +247,8 @@ class Lexical:
         if " " not in alternative.term:
             return self._fields_of.get(alternative.term, [])
         names = [self._fields_of.get(term, []) for term in alternative.stems]
-        return [name for name in names[0] if all(name in others for others in names[1:])]
+        every = [name for name in names[0] if all(name in others for others in names[1:])]
+        return list(filter(is_code, every)) if alternative.in_codes else every
 
     def _frequencies(self, alternative: Alternative, name: str) -> tuple[Rows, Floats]:
         """The documents with a term in a field, and tf / (1 - b + b · length / average)."""
@@ -269,19 +285,20 @@ class Lexical:
             self._size,
         )
 
-    def _gain(self, alternative: Alternative, weights: Mapping[str, float]) -> Floats:
-        """The gain of an alternative in each document."""
+    def _gain(self, alternative: Alternative, idf: float, weights: Mapping[str, float]) -> Floats:
+        """The gain of an alternative with a weight in each document."""
         frequency = np.zeros(self._size, np.float32)
         for name in self._names(alternative):
             if weight := weights.get(name, 1.0):
                 documents, frequencies = self._frequencies(alternative, name)
                 frequency[documents] += np.float32(weight) * frequencies
-        return self._most_gain(alternative) * frequency / (np.float32(SATURATION) + frequency)
+        most = np.float32(alternative.weight * idf)
+        return most * frequency / (np.float32(SATURATION) + frequency)
 
     def _parts(
-        self, documents: Rows, alternative: Alternative, weights: Mapping[str, float]
+        self, documents: Rows, alternative: Alternative, idf: float, weights: Mapping[str, float]
     ) -> dict[str, Floats]:
-        """The gain of an alternative in some documents, by field."""
+        """The gain of an alternative with a weight in some documents, by field."""
         parts: dict[str, Floats] = {}
         for name in self._names(alternative):
             if weight := weights.get(name, 1.0):
@@ -293,9 +310,5 @@ class Lexical:
                     parts[name] = np.zeros(len(documents), np.float32)
                     parts[name][matched] = np.float32(weight) * frequencies[places[matched]]
         total = sum(parts.values(), np.full(len(documents), SATURATION, np.float32))
-        scale = self._most_gain(alternative) / total
+        scale = np.float32(alternative.weight * idf) / total
         return {name: scale * part for name, part in parts.items()}
-
-    def _most_gain(self, alternative: Alternative) -> np.float32:
-        """The largest possible gain of an alternative."""
-        return np.float32(alternative.weight * self.idf(alternative))

@@ -104,10 +104,10 @@ class Documents:
                 self._wording = Wording(thesaurus)
             return self._wording
 
-    def has_phrase(self, term: str) -> bool:
-        """Return whether any document has spaced stems in a row."""
+    def has_phrase(self, term: str, *, in_codes: bool = False) -> bool:
+        """Return whether any document has spaced stems in a row, perhaps in a field of codes."""
         with self.lock:
-            return self.lexical.count(Alternative(term)) > 0
+            return self.lexical.count(Alternative(term, in_codes=in_codes)) > 0
 
     def spelling(self, folded: str) -> str:
         """The most frequent spelling of a joined word."""

@@ -13,7 +13,7 @@ from index.documents.bm25 import Alternative
 from index.documents.characters import APOSTROPHES
 from index.documents.corrections import Corrections, Corrector
 from index.documents.lacks import Lack, find_lacks, lacking_terms
-from index.documents.thesaurus import Thesaurus
+from index.documents.thesaurus import MOST_JOINED, Thesaurus
 from index.documents.words import Token, WrittenWord, read_words, words
 from models.types import Span
 
@@ -80,6 +80,9 @@ class Wording:
         for left, right in pairwise(typed):
             if GAP.fullmatch(text, left.end, right.start):
                 self._add_compound(read, left, right)
+        for run in _list_runs(text, typed):
+            tokens = tuple(chain.from_iterable(word.tokens for word in run))
+            _extend(read, run[0].start, run[-1].end, self._thesaurus.find_code(tokens))
         for lack in find_lacks(typed, self.language):
             self._add_lack(read, typed, lack)
         return tuple(chain.from_iterable(read.values()))
@@ -210,6 +213,20 @@ def _extend(
             else word
             for word in query_words
         ]
+
+
+def _list_runs(text: str, typed: Sequence[WrittenWord]) -> Iterator[Sequence[WrittenWord]]:
+    """List words in a row that may be a code with spaces: "GH 78 9"."""
+    for first in range(len(typed)):
+        end = first + 1
+        while (
+            end < len(typed)
+            and end - first < MOST_JOINED
+            and GAP.fullmatch(text, typed[end - 1].end, typed[end].start)
+        ):
+            end += 1
+            if any(token.is_number for word in typed[first:end] for token in word.tokens):
+                yield typed[first:end]
 
 
 def _is_read_apart(text: str, word: WrittenWord) -> bool:

@@ -36,7 +36,10 @@ def parse_synonyms(lines: Iterable[str]) -> dict[str, tuple[str, ...]]:
 
 
 def group_synonyms(lines: Iterable[Iterable[str]]) -> dict[str, tuple[str, ...]]:
-    """Synonyms by folded words, from groups; errors are those of parse_synonyms."""
+    """Synonyms by folded words, from groups; errors are those of parse_synonyms.
+
+    A word of several groups has the synonyms of all.
+    """
     groups = [[name for part in line if (name := fold_text(part))] for line in lines]
     for number, group in enumerate(groups, start=1):
         if len(group) > MOST_SYNONYMS:
@@ -44,10 +47,13 @@ def group_synonyms(lines: Iterable[Iterable[str]]) -> dict[str, tuple[str, ...]]
                 f"line {number} of the synonyms has {len(group):,} words; "
                 f"{MOST_SYNONYMS} at most are taken for each other"
             )
+    united = dict[str, dict[str, None]]()
+    for group in groups:
+        for word in group:
+            united.setdefault(word, {}).update(dict.fromkeys(group))
     return {
         word: tuple(synonym for synonym in group if synonym != word)
-        for group in groups
-        for word in group
+        for word, group in united.items()
     }
 
 
@@ -63,8 +69,8 @@ def fold_text(text: str) -> str:
 class Texts(Protocol):
     """Texts of documents, as far as single words do not tell them."""
 
-    def has_phrase(self, term: str) -> bool:
-        """Return whether any document has spaced stems in a row."""
+    def has_phrase(self, term: str, *, in_codes: bool = False) -> bool:
+        """Return whether any document has spaced stems in a row, perhaps in a field of codes."""
 
     def spelling(self, folded: str) -> str:
         """The most frequent spelling of a joined word."""
@@ -82,13 +88,24 @@ class Thesaurus:
         self.language, self._stem = vocabulary.language, vocabulary.language.stem
         self.counts, self.joined = dict(vocabulary.counts), dict(vocabulary.joined)
         self._terms = frozenset(vocabulary.having)
-        self._texts, self._synonyms = texts, synonyms or {}
+        self._texts = texts
+        self._synonyms: dict[str, dict[str, None]] = {}  # by stems: other forms have them, too
+        for word, names in (synonyms or {}).items():
+            self._synonyms.setdefault(self._stem_all(word), {}).update(dict.fromkeys(names))
 
     def has(self, term: str) -> bool:
         """Return whether any document has a term."""
         if " " not in term:
             return term in self._terms
         return self._terms.issuperset(term.split(" ")) and self._texts.has_phrase(term)
+
+    def find_code(self, row: Sequence[Token]) -> tuple[Alternative, ...]:
+        """The known term of tokens in a row of a code, such as a SKU."""
+        term = " ".join(self._stem(token.folded) for token in row)
+        known = self._terms.issuperset(term.split(" "))
+        if len(row) > MOST_JOINED or not known or not self._texts.has_phrase(term, in_codes=True):
+            return ()
+        return (Alternative(term, in_codes=True),)
 
     @cached_property
     def find(self) -> Callable[[str], tuple[Alternative, ...]]:
@@ -133,7 +150,13 @@ class Thesaurus:
 
     def names(self, folded: str) -> tuple[str, ...]:
         """The synonyms of a word, known or not."""
-        return tuple(self._synonyms.get(self.language.plain(folded), ()))
+        stems = self._stem_all(self.language.plain(folded))
+        names = self._synonyms.get(stems, ())
+        return tuple(name for name in names if self._stem_all(name) != stems)
+
+    def _stem_all(self, text: str) -> str:
+        """The stems of folded words with spaces between."""
+        return " ".join(map(self._stem, text.split()))
 
     def find_synonyms(self, folded: str) -> list[Alternative]:
         """The known synonyms of a word, or of several with spaces."""
@@ -184,13 +207,14 @@ class Thesaurus:
                 ways.append([*ways[0][:at], [(self._stem(joined), 1.0)], *ways[0][at + 2 :]])
         if 2 < len(row) <= MOST_JOINED:
             ways.append([[(self._stem("".join(token.folded for token in row)), 1.0)]])
-        synonyms = self.find_synonyms(_join(row))
-        alternatives = {synonym.term: synonym for synonym in synonyms}
+        alternatives = dict[str, Alternative]()
         for way in ways:
             for options in islice(product(*way), MOST_TERMS):
                 term = " ".join(term for term, _ in options if term)
                 if term not in alternatives and self.has(term):
                     alternatives[term] = Alternative(term, min(weight for _, weight in options))
+        for synonym in self.find_synonyms(_join(row)):
+            alternatives.setdefault(synonym.term, synonym)
         return tuple(alternatives.values())
 
     def _options(self, folded: str) -> list[Option]:

@@ -2,6 +2,7 @@
 
 Expressions that can be nothing but dates are found by their form; dateparser reads those of them
 that it knows. Others, such as "may", "sun" or "1984" where no photo is of that year, stay words.
+Words before and between dates are read afterwards: "since", "until", "not", "from … to".
 """
 
 from __future__ import annotations
@@ -73,10 +74,22 @@ class Days:
 
 @dataclass(frozen=True, slots=True)
 class QueryDate:
-    """A date of a text, with a preposition before it."""
+    """A date of a text, with the words before it that belong to it; of others, if `negated`."""
 
     span: Span
     days: Days
+    negated: bool = False
+
+    @property
+    def condition(self) -> dict[str, Any]:
+        """The filter for photos of this date."""
+        taken = {KEY: self.days.condition}
+        return {"$not": taken} if self.negated else taken
+
+    @property
+    def words(self) -> str:
+        """The date as people write it."""
+        return f"not {self.days.words}" if self.negated else self.days.words
 
 
 Read = Callable[[re.Match[str], date], Days | None]
@@ -94,21 +107,79 @@ def find_dates(text: str, today: date, years: range) -> list[QueryDate]:
             if any(span.start < other.span.end and other.span.start < span.end for other in found):
                 continue
             days = read(match, today)
-            if days is None or (read is _read_lone_year and _is_number(match, years)):
+            if days is None or (read is _read_lone_year and _is_number(text, match, years)):
                 continue
             found.append(QueryDate(span, days))
-    return sorted(found, key=lambda one: one.span.start)
+    found.sort(key=lambda one: one.span.start)
+    return [_read_before(text, one) for one in _join_spans(text, found)]
+
+
+def _join_spans(text: str, found: list[QueryDate]) -> list[QueryDate]:
+    """Join dates with a word for a span of days between them."""
+    joined: list[QueryDate] = []
+    for one in found:
+        if joined and (days := _join_days(text, joined[-1], one)):
+            joined[-1] = QueryDate(Span(joined[-1].span.start, one.span.end), days)
+        else:
+            joined.append(one)
+    return joined
+
+
+def _join_days(text: str, former: QueryDate, one: QueryDate) -> Days | None:
+    """The days from one date to the next; None without such a word between them."""
+    between = BETWEEN if BETWEEN_BEFORE.search(text, 0, former.span.start) else TO
+    start, end = former.days.start, one.days.end
+    if start is None or end is None or start >= end:
+        return None
+    return Days(start, end) if between.fullmatch(text, former.span.end, one.span.start) else None
+
+
+def _read_before(text: str, one: QueryDate) -> QueryDate:
+    """Read the word before a date that makes it open or negated."""
+    match = BEFORE.search(text, 0, one.span.start)
+    if match is None:
+        return one
+    span, days = Span(match.start(), one.span.end), one.days
+    side = match["side"].casefold().split()[0]
+    sides = {
+        "before": Days(None, days.start),
+        "after": Days(days.end, None),
+        "since": Days(days.start, None),
+        **dict.fromkeys(("until", "till", "up"), Days(None, days.end)),
+    }
+    if side == "between" or (side == "since" and UNTIL.search(one.span.of(text))):
+        return QueryDate(span, days)
+    if side not in sides:
+        return QueryDate(span, days, negated=True)
+    opened = sides[side]
+    return one if opened == Days(None, None) else QueryDate(span, opened)
 
 
 def write_filter(dates: list[QueryDate]) -> dict[str, Any]:
-    """The filter for photos of any of some dates."""
-    conditions = [{KEY: one.days.condition} for one in dates]
-    return conditions[0] if len(conditions) == 1 else {"$or": conditions}
+    """The filter for photos of any of some dates, and of none that is negated.
+
+    A date from which on and one up to which photos are meant go together.
+    """
+    days = [one.days for one in dates if not one.negated]
+    since, until = (
+        [each for each in days if getattr(each, end) is None] for end in ("end", "start")
+    )
+    start, end = (
+        max((each.start for each in since if each.start), default=None),
+        min((each.end for each in until if each.end), default=None),
+    )
+    if start and end and start < end:
+        days = [each for each in days if each not in (*since, *until)] + [Days(start, end)]
+    either = [{KEY: each.condition} for each in days]
+    filters = [{"$or": either}] if len(either) > 1 else either
+    filters += [one.condition for one in dates if one.negated]
+    return filters[0] if len(filters) == 1 else {"$and": filters}
 
 
-def _is_number(match: re.Match[str], years: range) -> bool:
+def _is_number(text: str, match: re.Match[str], years: range) -> bool:
     """Return whether four digits may be no year."""
-    return match["before"] is None and int(match["year"]) not in years
+    behind = match["before"] is not None or BEFORE.search(text, 0, match.start()) is not None
+    return not behind and int(match["year"]) not in years
 
 
 def _write(day: date) -> str:
@@ -155,12 +226,11 @@ def _read_years(match: re.Match[str], _: date) -> Days | None:
     return Days(date(first, 1, 1), date(last + 1, 1, 1)) if first <= last else None
 
 
-def _read_open(match: re.Match[str], today: date) -> Days | None:
-    days = _parse(match["date"], today)
-    if days is None:
+def _read_months(match: re.Match[str], today: date) -> Days | None:
+    first, last = (_parse(f"{match[name]} {match['year']}", today) for name in ("first", "last"))
+    if first is None or last is None or first.start is None or last.end is None:
         return None
-    bounds = {"before": (None, days.start), "after": (days.end, None)}
-    return Days(*bounds.get(match["side"].casefold(), (days.start, None)))
+    return Days(first.start, last.end) if first.start < last.end else None
 
 
 def _read_decade(match: re.Match[str], today: date) -> Days | None:
@@ -236,25 +306,41 @@ def _read_feast(match: re.Match[str], _: date) -> Days | None:
 
 def _form(pattern: str) -> re.Pattern[str]:
     """An expression between words, with a preposition before it."""
-    before = r"(?:(?P<before>in|on|at|from|during|of|since the)\s+)?(?:the\s+)?"
+    before = r"(?:(?P<before>in|on|at|from|during|of)\s+)?(?:the\s+)?"
     return re.compile(rf"(?<![\w$€£#.,/:-]){before}{pattern}(?![\w%€£/-]|[.,:]\d)", re.IGNORECASE)
 
 
+# Words between two dates, and those before one.
+UNTIL = re.compile(r"\b(?:to|until|till|through)\b", re.IGNORECASE)
+TO = re.compile(rf"\s*(?:-|–|{UNTIL.pattern})\s*", re.IGNORECASE)
+BETWEEN = re.compile(rf"{TO.pattern}|\s+and\s+", re.IGNORECASE)
+BETWEEN_BEFORE = re.compile(r"\bbetween\s+\Z", re.IGNORECASE)
+BEFORE = re.compile(
+    r"(?<![\w-])(?P<side>before|after|since|until|till|up\s+to|between"
+    r"|(?:but\s+)?not|without|except|excluding|other\s+than)\s+(?:the\s+)?\Z",
+    re.IGNORECASE,
+)
 DATED = "|".join(
     (
         rf"{NUMBER}\s+(?:of\s+)?(?:{MONTHS})\.?,?\s+{CENTURY}",
         rf"(?:{MONTHS})\.?\s+{NUMBER},?\s+{CENTURY}",
         rf"(?:{MONTHS})\.?,?\s+(?:of\s+)?{CENTURY}",
-        rf"{CENTURY}-\d\d(?:-\d\d)?",
+        rf"{CENTURY}-(?:0[1-9]|1[0-2])(?:-\d\d)?",
         rf"\d{{1,2}}\.\d{{1,2}}\.{CENTURY}",
     )
 )
 NEAR = rf"week|month|year|weekend|{'|'.join(SEASONS)}|{FEASTS}|(?:{DAYS})day|{MONTHS}"
 FORMS: tuple[tuple[re.Pattern[str], Read], ...] = (
-    (_form(rf"(?P<side>before|after|since)\s+(?P<date>{DATED}|{CENTURY})"), _read_open),
     (
         _form(rf"(?:between\s+)?(?P<first>{CENTURY})\s*(?:-|–|to|and|until)\s*(?P<last>{CENTURY})"),
         _read_years,
+    ),
+    (
+        _form(
+            rf"(?P<first>{MONTHS})\s*(?:-|–|to|until|till|through)\s*(?P<last>{MONTHS})"
+            rf"\s+(?:of\s+)?(?P<year>{CENTURY})"
+        ),
+        _read_months,
     ),
     (_form(rf"(?P<date>{DATED})"), _read_date),
     (_form(rf"(?P<season>{'|'.join(SEASONS)})\s+(?:of\s+)?(?P<year>{CENTURY})"), _read_season),

@@ -21,8 +21,10 @@ import numpy as np
 from index.documents.bm25 import SATURATION
 from index.documents.corrections import UNCORRECTED
 from index.documents.documents import Documents
+from index.documents.languages.english import ENGLISH
 from index.documents.postings import Floats
 from index.documents.query_words import QueryWord
+from index.documents.words import read_words
 from index.photos.visible_text import TEXT, WordPlace, find_places
 from index.search.requests import WordGains
 from models.text.lexicon import plain
@@ -51,6 +53,19 @@ COLOURS = frozenset(
         *("brown", "purple", "pink", "orange", "grey", "gray"),
     }
 )
+
+
+MADE = frozenset({"made", "shot", "taken"})  # next to a date
+
+
+def says_nothing(text: str) -> bool:
+    """Return whether a text without its dates says nothing of photos: "my photos taken".
+
+    >>> says_nothing("all my photos "), says_nothing("dogs ")
+    (True, False)
+    """
+    tokens = (token.folded for word in read_words(text, ENGLISH) for token in word.tokens)
+    return all(token in EMPTY | MADE or not ENGLISH.is_content(token) for token in tokens)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +107,7 @@ class PhotoWords:
         """
         lexical = self._documents.lexical
         gains = lexical.scores([word.alternatives for word in words], self._weights).gains
-        most = [max(map(lexical.idf, word.alternatives), default=0.0) or 1.0 for word in words]
+        most = [max(lexical.idfs(word.alternatives), default=0.0) or 1.0 for word in words]
         frequent = (SATURATION + 1) * gains / np.array(most, np.float32).reshape(-1, 1)
         shares: Floats = np.minimum(frequent, 1).astype(np.float32)
         for number in reversed(range(len(words) - 1)):  # of "red orange dress" the last one first

@@ -62,12 +62,18 @@ class Ranking:
         )
         self.least = request.least
         self.relevant: Mask = self.passing.copy()
+        every = documents.live
         for refusal in text.refused:
             alternatives = [word.alternatives for word in refusal.words]
-            self.relevant &= ~documents.lexical.mask_refused(alternatives, self.weights)
+            every &= ~documents.lexical.mask_refused(alternatives, self.weights)
+        self.relevant &= every
         self.pins = self._find_pins()
         if self._is_selective(near):
-            self.relevant &= self._mask_answers(self.relevant) | (self.pins > 0)
+            # What a filter leaves is relevant where it is without the filter, as facets count.
+            answers = self._mask_answers(every)
+            if not (answers & self.relevant).any():
+                answers = self._mask_answers(self.relevant)
+            self.relevant &= answers | (self.pins > 0)
         self.chosen = np.flatnonzero(self.relevant)
 
     def _find_pins(self) -> Gains:
@@ -108,7 +114,8 @@ class Ranking:
             if (likely & passing).any():
                 self.least = self.request.likely
                 return likely
-        return having | self._mask_near(self.request.least)
+        self.least = self.request.least
+        return having | self._mask_near(self.least)
 
     def _mask_near(self, least: float) -> Mask:
         """Mark the documents with a probable photo or sentence."""
@@ -126,7 +133,7 @@ class Ranking:
             return every
         lexical = self.documents.lexical
         idf = [
-            max(lexical.idf(alternative) for alternative in word.alternatives) * bool(mask.any())
+            max(lexical.idfs(word.alternatives)) * bool(mask.any())
             for word, mask in zip(self.words, self.having, strict=True)
         ]
         weight: Gains = np.array(idf) @ self.having

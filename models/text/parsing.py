@@ -199,7 +199,7 @@ def tokens(nlp: Language, text: str) -> list[Placed]:
     ]
     count = sum(is_word(token) for token, _ in placed)
     if not count:
-        raise ValueError("the text has no words; describe what the photo should show")
+        raise ValueError("the text has no words, which have letters or digits")
     if count > MOST_WORDS:
         raise ValueError(f"the text has {count} words; send at most {MOST_WORDS}")
     return placed

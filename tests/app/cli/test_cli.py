@@ -228,7 +228,7 @@ def test_alignment_is_told_and_drawn(
     code, said = command("align", photos / "red.png", "?!")
     assert (code, said) == (
         1,
-        "error: the text has no words; describe what the photo should show\n",
+        "error: the text has no words, which have letters or digits\n",
     )
 
 

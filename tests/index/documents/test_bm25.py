@@ -35,6 +35,14 @@ def test_value_is_that_of_the_formula(shop: Lexical) -> None:
     assert scores.bound == pytest.approx(idf)
 
 
+def test_a_rarer_synonym_counts_no_more_than_the_word(shop: Lexical) -> None:
+    word = [Alternative("red"), Alternative("blue", 0.9)]
+    scores = shop.scores([word], {})
+    assert scores.gains[0, 0] > scores.gains[0, 1] > 0
+    assert scores.bound == pytest.approx(shop.idf(Alternative("red")))
+    assert shop.shares(np.array([1]), word, {})["title"] == pytest.approx(scores.gains[0, 1])
+
+
 def test_parts_of_fields_and_words_add_up(shop: Lexical) -> None:
     words, weights = [RED, SHIRT], {"title": 3.0}
     scores = shop.scores(words, weights)

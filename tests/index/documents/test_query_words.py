@@ -90,6 +90,19 @@ def test_synonym_finds_what_the_word_itself_does_not(wording: Wording) -> None:
     assert (word.spelling, word.synonyms) == (None, ("couch", "chair"))
 
 
+def test_a_word_of_several_groups_has_the_synonyms_of_all():
+    wording = wording_of(["Sofa", "Couch", "Settee"], "sofa, couch", "couch, settee")
+    assert looked_up(wording, "couch") == [["couch", "sofa", "sette"]]
+    assert looked_up(wording, "sofa") == [["sofa", "couch"]]
+
+
+@pytest.mark.parametrize("group", ["sofa, couch", "sofas, couches", "sofa, sofas, couch"])
+def test_all_forms_of_a_word_have_its_synonyms(group: str) -> None:
+    wording = wording_of(["Sofa", "Couch"], group)
+    for typed in ("sofa", "sofas"):
+        assert looked_up(wording, typed) == [["sofa", "couch"]]
+
+
 def test_variant_is_known_by_its_synonyms_too():
     wording = wording_of(["Silk nightwear"], "pyjamas, nightwear")
     (word,) = wording.read("pajamas")

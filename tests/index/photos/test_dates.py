@@ -74,6 +74,25 @@ DATES = {
     "between 2015 and 2018": "1 January 2015 to 31 December 2018",
     "from 2015 to 2018": "1 January 2015 to 31 December 2018",
     "2015-2018": "1 January 2015 to 31 December 2018",
+    "from March 2020 to May 2020": "1 March 2020 to 31 May 2020",
+    "between June 2019 and August 2019": "1 June 2019 to 31 August 2019",
+    "from 1 June 2019 to 5 June 2019": "1 June 2019 to 5 June 2019",
+    "2019-06-01 to 2019-06-05": "1 June 2019 to 5 June 2019",
+    "1 June 2019 until 5 June 2019": "1 June 2019 to 5 June 2019",
+    "june to august 2020": "1 June 2020 to 31 August 2020",
+    "from last year to this year": "1 January 2023 to 31 December 2024",
+    "until 2019": "before 2020",
+    "till june 2019": "before 1 July 2019",
+    "up to 2019": "before 2020",
+    "since last year": "since 2023",
+    "since the 1990s": "since 1990",
+    "since 1984": "since 1984",
+    "before last summer": "before 1 June 2024",
+    "after christmas 2019": "since 27 December 2019",
+    "not from 2020": "not 2020",
+    "dogs without 2020": "not 2020",
+    "a dog, but not in June 2020": "not June 2020",
+    "except in the 2010s": "not 1 January 2010 to 31 December 2019",
     "the 1990s": "1 January 1990 to 31 December 1999",
     "in the 90s": "1 January 1990 to 31 December 1999",
 }
@@ -90,7 +109,7 @@ WORDS = [
 
 
 def find(text: str) -> list[str]:
-    return [one.days.words for one in find_dates(text, TODAY, YEARS)]
+    return [one.words for one in find_dates(text, TODAY, YEARS)]
 
 
 def test_the_table_is_large() -> None:
@@ -113,6 +132,15 @@ def test_the_preposition_goes_with_the_date() -> None:
     assert one.span.of(text) == "in June 2021"
 
 
+@pytest.mark.parametrize(
+    "date", ["since last year", "but not from 2020", "between June 2019 and August 2019"]
+)
+def test_the_words_that_say_how_a_date_is_meant_go_with_it(date: str) -> None:
+    text = f"dogs {date} at night"
+    (one,) = find_dates(text, TODAY, YEARS)
+    assert one.span.of(text) == date
+
+
 def test_several_dates_are_alternatives() -> None:
     dates = find_dates("snow in 2017 or january 2019", TODAY, YEARS)
     assert write_filter(dates) == {
@@ -121,6 +149,38 @@ def test_several_dates_are_alternatives() -> None:
             {"taken": {"gte": "2019-01-01", "lt": "2019-02-01"}},
         ]
     }
+
+
+@pytest.mark.parametrize(
+    "text", ["after 2018 before 2020", "before 2020 and after 2018", "since 2019 until 2019"]
+)
+def test_bounds_go_together(text: str) -> None:
+    dates = find_dates(text, TODAY, YEARS)
+    assert write_filter(dates) == {"taken": {"gte": "2019-01-01", "lt": "2020-01-01"}}
+
+
+def test_bounds_with_nothing_between_are_alternatives() -> None:
+    either = write_filter(find_dates("before 2018 or after 2020", TODAY, YEARS))
+    assert either == {"$or": [{"taken": {"lt": "2018-01-01"}}, {"taken": {"gte": "2021-01-01"}}]}
+
+
+def test_negated_dates_are_left_out_of_all_others() -> None:
+    dates = find_dates("snow in 2017 or 2019, but not in june 2019", TODAY, YEARS)
+    assert write_filter(dates) == {
+        "$and": [
+            {
+                "$or": [
+                    {"taken": {"gte": "2017-01-01", "lt": "2018-01-01"}},
+                    {"taken": {"gte": "2019-01-01", "lt": "2020-01-01"}},
+                ]
+            },
+            {"$not": {"taken": {"gte": "2019-06-01", "lt": "2019-07-01"}}},
+        ]
+    }
+
+
+def test_an_impossible_month_is_no_day() -> None:
+    assert "November" not in "".join(find("2020-13"))
 
 
 @pytest.mark.parametrize("text", ["31.02.2019", "2019-13-40", "february 31 2019", "2018 to 2015"])

@@ -232,3 +232,48 @@ def test_schema_says_what_can_be_compared_counted_and_read():
     assert schema.numeric == {"price"}
     assert schema.fields == {"id", "title"}  # "?" is no word
     assert schema.uncompared == {"size": {"height": 3}}
+
+
+CODED = [
+    {"title": "Red mug", "sku": "GH 78 9"},
+    {"title": "Blue mug", "sku": "AB-1234"},
+    {"title": "Mug number9"},
+    {"title": "Headset 78 cm", "sku": "WH1000XM4"},
+    {"title": "AB 12 red size 78 9"},
+]
+
+
+@pytest.mark.parametrize(
+    ("typed", "found"),
+    [
+        ("GH 78 9", ["00"]),
+        ("gh78 9", ["00"]),
+        ("78 9", ["00", "04"]),
+        ("mug GH 78 9", ["00"]),
+        ("AB 1234", ["01"]),
+        ("ab-1234", ["01"]),
+        ("wh 1000 xm4", ["03"]),
+    ],
+)
+def test_a_code_is_found_with_other_spaces_than_it_has(typed, found):
+    documents = documents_of(CODED)
+    answer = rank(documents, asked(documents, typed), {})
+    assert sorted(hit.id for hit in answer.hits) == found
+
+
+def test_a_filter_leaves_of_each_value_what_its_facet_counts():
+    titles = ("blue shirt", "white shirt", "top", "blue mug", "blue hat", "white shirt")
+    documents = documents_of([{"title": title, "stock": n // 2} for n, title in enumerate(titles)])
+    photos = Shortlist(np.array([3]), np.array([-1]), np.array([0.9]))
+    request = asked(documents, "blue shirt", least=0.5, facets=(FacetRequest("stock"),))
+    answer = rank(documents, request, {"looks": photos})
+    counts = dict(answer.facets[0].values)
+    assert counts == {0: 1, 1: 1}
+    for stock, count in counts.items():
+        assert (
+            rank(documents, replace(request, where={"stock": stock}), {"looks": photos}).total
+            == count
+        )
+    # Where nothing is relevant behind the filter, half of the words are enough.
+    only = rank(documents, replace(request, where={"stock": 2}), {"looks": photos})
+    assert sorted(hit.id for hit in only.hits) == ["04", "05"]
