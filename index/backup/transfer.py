@@ -9,7 +9,7 @@ from uuid import uuid4
 from sqlalchemy import Connection, Table, delete, func, insert, select, update
 
 from index.catalog.write_rows import insert_rows
-from index.database import curation, webhooks
+from index.database import curation, deleted_photos, webhooks
 from index.database.tables import (
     bags,
     changes,
@@ -42,9 +42,10 @@ def transfer(source: Connection, target: Connection, progress: Progress) -> None
 
     Collections get new keys and tokens, so that segments of the source's, or of others with
     the same names, are not used for them. The settings stay, and with them the secret of cursors;
-    synonyms, pinned items and webhooks are replaced.
+    synonyms, pinned items, deletions of photos and webhooks are replaced.
     """
     curation.transfer(source, target)
+    deleted_photos.transfer(source, target)
     webhooks.transfer(source, target)
     keys = _add_collections(source, target)
     # Replaced items keep their pictures only for readers during the change.

@@ -16,6 +16,8 @@ from sqlalchemy import Connection, Engine
 from index.database import setting_rows
 from index.items import Collection
 
+PREFIX = "deleted/"  # of their names among settings
+
 
 @dataclass(frozen=True, slots=True)
 class DeletedPhoto:
@@ -60,13 +62,18 @@ def discard(connection: Connection, name: str) -> None:
     setting_rows.discard_all(connection, _prefix(name))
 
 
+def transfer(source: Connection, target: Connection) -> None:
+    """Replace all deletions of another database by these."""
+    setting_rows.transfer(source, target, PREFIX)
+
+
 def _read(value: str) -> DeletedPhoto:
     fields: dict[str, Any] = json.loads(value)
     return DeletedPhoto(**fields | {"digests": tuple(fields["digests"])})
 
 
 def _prefix(name: str) -> str:
-    return f"deleted/{_digest(name)}/"
+    return f"{PREFIX}{_digest(name)}/"
 
 
 def _name(name: str, place: str) -> str:

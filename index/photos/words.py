@@ -53,8 +53,6 @@ COLOURS = frozenset(
         *("brown", "purple", "pink", "orange", "grey", "gray"),
     }
 )
-
-
 MADE = frozenset({"made", "shot", "taken"})  # next to a date
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta, timezone
 from unicodedata import normalize
 
@@ -21,7 +22,7 @@ OFFSET = re.compile(r"\s*(?:Z|(?P<sign>[+-])(?P<hours>\d\d):?(?P<minutes>\d\d))\
 DAY_IN_NAME = r"(?P<year>(?:19|20)\d\d)(?P<dash>[-_.]?)(?P<month>\d\d)(?P=dash)(?P<day>\d\d)"
 AT = r"at|um|à|às|a las|alle|om|kl\."  # before the time of a screenshot, in some languages
 TIME_IN_NAME = (
-    rf"(?:[-_.\sT]|\s(?:{AT})\s)+"
+    rf"(?P<between>(?:[-_.\sT]|\s(?:{AT})\s)+)"
     r"(?P<hour>\d\d?)(?P<mark>[-_.:h]?)(?P<minute>\d\d)"
     r"(?:(?P=mark)(?P<second>\d\d))?(?:\d{3})?(?:\s?(?P<half>[AP]M))?"
 )
@@ -69,17 +70,25 @@ def read_name(name: str) -> str | None:
     '2019-08-04T15:22:10'
     >>> read_name("WhatsApp Image 2019-08-04 at 3.22.10 PM.jpeg")
     '2019-08-04T15:22:10'
-    >>> read_name("IMG-20190804-WA0001.jpg")
-    '2019-08-04'
+    >>> read_name("IMG-20190804-WA0001.jpg"), read_name("20190804_0012.jpg")
+    ('2019-08-04', '2019-08-04')
     """
     name = normalize("NFKC", name)  # macOS has narrow spaces and apart accents
     for match in IN_NAME.finditer(name):
         parts = match.groupdict()
         offset = "Z" if name.startswith(IN_UTC) else ""
-        if (written := _write_time(_in_24_hours(parts), offset)) or (written := _write_day(parts)):
+        timed = None if _is_counter(parts) else _write_time(_in_24_hours(parts), offset)
+        if written := timed or _write_day(parts):
             return written
     epoch = EPOCH_IN_NAME.search(name)
     return write_moment(int(epoch["milliseconds"]) / 1000) if epoch else None
+
+
+def _is_counter(parts: Mapping[str, str | None]) -> bool:
+    """Return whether digits behind a day are no time: "20190804_0012"."""
+    if parts["hour"] is None or parts["mark"] or parts["half"] or "T" in (parts["between"] or ""):
+        return False
+    return parts["second"] is None or len(parts["hour"]) == 1
 
 
 def write_moment(seconds: float) -> str | None:

@@ -25,6 +25,8 @@ from index.backup.tar_members import Member, Members
 from index.catalog.catalog import Catalog
 from index.catalog.pictures import name_of
 from index.catalog.reembedding import reembed
+from index.database import deleted_photos
+from index.database.deleted_photos import DeletedPhoto
 from index.database.storage import Storage
 from index.database.tables import pictures
 from index.items import Entry, Item, ModelMismatch, Picture
@@ -94,6 +96,19 @@ def test_restored_catalog_holds_what_the_other_held(filled, archive, fresh, tmp_
     ]
     assert outcome.lost == frozenset()
     assert not (tmp_path / "fresh" / backup.STAGING).exists()
+
+
+def test_deletions_of_photos_are_those_of_the_snapshot(filled, collection, fresh, tmp_path):
+    """Or an import would store photos again that were deleted."""
+    kept, other = (DeletedPhoto(name, f"/photos/{name}", "1", ("a",)) for name in "xy")
+    with filled.writer.begin() as connection:
+        deleted_photos.remember(connection, collection.name, kept)
+    snapshot(filled, tmp_path / "backup.tar", quiet)
+    with fresh.writer.begin() as connection:
+        deleted_photos.remember(connection, collection.name, other)
+    restore(fresh, tmp_path / "backup.tar", tmp_path, quiet, force=True)
+    home = fresh.names.find(collection.name)
+    assert deleted_photos.list_deleted(fresh.reader, home) == [kept]
 
 
 def test_restored_catalog_answers_as_before(filled, archive, fresh, tmp_path, image_bag):
