@@ -14,7 +14,7 @@ from app.telemetry.requests import stage
 from index.catalog.restating import Restatement, restate
 from index.items import Collection, Item
 
-DELETED = "photos that were deleted here; `tessera index deleted` lists them"
+DELETED = "photos with the content of deleted ones, which `tessera index deleted` lists"
 PORTION = 2**24  # bytes of texts that are on their way together
 LOOKED_UP = 500  # sources that the catalog is asked about at a time
 

@@ -87,7 +87,8 @@ const thumbnailOf = ({ thumbnail }, size) =>
 
 /** Say which thumbnail suits which width; the browser chooses by the room there is. */
 function thumbnails(item) {
-  const width = (side) => Math.round(item.width * Math.min(1, side / Math.max(item.width, item.height)));
+  const width = (side) =>
+    Math.max(1, Math.round(item.width * Math.min(1, side / Math.max(item.width, item.height))));
   const sources = Object.entries(SIDES).map(([size, side]) => `${thumbnailOf(item, size)} ${width(side)}w`);
   return { srcset: sources.join(", "), sizes: "auto, (max-width: 40rem) 90vw, 18rem" };
 }

@@ -183,7 +183,7 @@ def test_a_deleted_photo_comes_again_once_it_is_restored(index: Command, photos:
     index(photos)
     assert CliRunner().invoke(app, ["delete", "photos/red.png"]).exit_code == 0
     _, lines = index(photos)
-    kind = "photos that were deleted here; `tessera index deleted` lists them"
+    kind = "photos with the content of deleted ones, which `tessera index deleted` lists"
     assert lines[0] == f"not read: 1 {kind}, such as {photos}/red.png"
     listed = f"photos/red.png\t{photos}/red.png"
     assert index("deleted") == (0, [listed, "1 deleted photos are left out of imports"])

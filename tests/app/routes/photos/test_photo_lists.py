@@ -189,6 +189,20 @@ def test_a_date_alone_lists_its_photos_newest_first(photos: TestClient) -> None:
     assert ids(ask(photos, text="2019", id="cake", photo_weight=0.5))[0] in ("tram", "beach")
 
 
+@pytest.mark.parametrize("text", ["photos from 2019", "my pictures taken in 2019", "all of 2019"])
+def test_words_for_photos_say_nothing_next_to_a_date(photos: TestClient, text: str) -> None:
+    answer = ask(photos, text=text)
+    assert (ids(answer), answer["total"]) == (["tram", "beach", "tree"], 3)
+
+
+def test_a_negated_date_leaves_its_photos_out(photos: TestClient) -> None:
+    answer = ask(photos, text="photos, but not from 2019", sort=NEWEST)
+    assert ids(answer) == ["snow", "cake", "scan"]
+    (date,) = answer["query"]["filters"]
+    assert date["filter"] == {"$not": {"taken": {"gte": "2019-01-01", "lt": "2020-01-01"}}}
+    assert (date["text"], date["words"]) == ("but not from 2019", "not 2019")
+
+
 def test_pages_of_a_dated_search_are_the_whole_list(photos: TestClient) -> None:
     first = ask(photos, text="red 2019", limit=2)
     second = ask(photos, text="red 2019", limit=2, cursor=first["cursor"])
