@@ -107,9 +107,11 @@ def prepare(model: str, settings: Settings) -> tuple[Settings, str | None]:
     if is_adopted and not (former and former.model == model and made_by == {_print_of(settings)}):
         return settings, model
     chosen = choose(model, settings.data, Commands())
-    chosen_model.write(settings.data, chosen if model != SHIPPED else None)
     settings = settings.model_copy(update={"matcher": settings.data / chosen.matcher})
-    return settings, model if made_by - {_print_of(settings)} else None
+    if made_by - {_print_of(settings)}:  # it is remembered once they have moved
+        return settings, model
+    chosen_model.write(settings.data, chosen if model != SHIPPED else None)
+    return settings, None
 
 
 def refuse_workers(model: str | None, workers: int) -> None:

@@ -10,6 +10,7 @@ from models.text.lexicon import DETERMINERS, is_function_word, plain, split_word
 from models.types import ParsedSentence, Span
 
 NEGATIONS = split_words("without no not n't nt never neither nor")
+SHORTENED = split_words("ca wo sha ai")  # auxiliaries before "n't": can, will, shall, is
 ALTERNATIVES = split_words("or nor")  # "no cats or dogs": each alternative is negated
 MINUS = re.compile(r"(?<!\S)[-\u2212\u2013](?=[^\W\d_])")  # "-person" in "kitchen -person"
 BREAK = re.compile(r"[,.;:!?()\n]")  # a phrase ends here
@@ -110,7 +111,7 @@ def negate_after(sentence: ParsedSentence, at: int) -> Iterator[Negated]:
 def leading(sentence: ParsedSentence, at: int) -> set[int]:
     """The function words before a negation, meaningless without its phrase."""
     led: set[int] = set()
-    while at > 0 and is_joined(sentence, at - 1) and is_function_word(sentence.words[at - 1].text):
+    while at > 0 and is_joined(sentence, at - 1) and is_function(sentence, at - 1):
         at -= 1
         led.add(at)
     return led
@@ -120,7 +121,7 @@ def trailing(sentence: ParsedSentence, end: int) -> set[int]:
     """The function words behind a negated phrase, unless a content word follows."""
     led: set[int] = set()
     while end < len(sentence.words) and is_joined(sentence, end - 1):
-        if not is_function_word(sentence.words[end].text):
+        if not is_function(sentence, end):
             return set()
         led.add(end)
         end += 1
@@ -132,9 +133,18 @@ def content_from(sentence: ParsedSentence, start: int) -> int | None:
     for at in range(start, len(sentence.words)):
         if not is_joined(sentence, at - 1):
             return None
-        if not is_function_word(sentence.words[at].text):
+        if not is_function(sentence, at):
             return at
     return None
+
+
+def is_function(sentence: ParsedSentence, at: int) -> bool:
+    """Return whether a word is a function word, or what "n't" leaves of one: "wo", "ca"."""
+    words = sentence.words
+    if is_function_word(words[at].text):
+        return True
+    shortened = plain(words[at].text) in SHORTENED and at + 1 < len(words)
+    return shortened and plain(words[at + 1].text) in ("n't", "nt")
 
 
 def run_end(sentence: ParsedSentence, first: int) -> int:

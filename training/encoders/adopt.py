@@ -25,6 +25,8 @@ from training.encoders import licences
 from training.encoders.hub import EncoderWeights
 
 TOWER = "pretrained"
+TRIED = ["a photo of a dog", "Sphinx of black quartz, judge my vow; 1234567890"]
+SIDE = 64  # pixels of the photo that is tried
 WHERE = (
     "folder",
     "revision",
@@ -102,9 +104,25 @@ def adopt(
     with torch.random.fork_rng([]):
         torch.manual_seed(0)  # the maps that training adds begin alike wherever a folder is adopted
         model = TwoTowerMatcher(make_config(source, choice)).eval()
+    try_out(model, folder)
     facts = {"data": {"name": f"{name_family(folder)}, pretrained"}, "licence": licence}
     write(out, name, model, facts)
     return Adopted(out, header.fingerprint(out), describe(model, licence))
+
+
+@torch.inference_mode()
+def try_out(model: TwoTowerMatcher, folder: Path) -> None:
+    """Embed a text and a photo; ValueError unless their vectors are numbers."""
+    grey = torch.full((3, SIDE, SIDE), 128, dtype=torch.uint8)
+    try:
+        bags = [*model.embed_sentences(TRIED), *model.embed_images([grey])]
+    except (RuntimeError, IndexError) as failed:
+        raise ValueError(
+            f"the encoder in {folder} cannot embed a text and a photo; its weights, tokenizer and "
+            f"image processor are not of one model: {failed}"
+        ) from failed
+    if not all(bag.vectors.isfinite().all() for bag in bags):
+        raise ValueError(f"the encoder in {folder} gives vectors that are no numbers")
 
 
 def name_checkpoint(weights: EncoderWeights, out: Path | None) -> Path:

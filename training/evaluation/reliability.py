@@ -39,9 +39,13 @@ class Reliability:
 def reliability(probabilities: NDArray[np.float64], truth: NDArray[np.bool_]) -> Reliability:
     """Compute the reliability of probabilities (N,) by their truth (N,).
 
+    ValueError unless all are numbers.
+
     >>> round(reliability(np.array([0.2, 0.2, 0.9]), np.array([False, True, True])).error, 3)
     0.233
     """
+    if not np.isfinite(probabilities).all():
+        raise ValueError("some probabilities are no numbers; the matcher's scores are not finite")
     places = np.minimum((probabilities * BINS).astype(int), BINS - 1)
     bins = tuple(
         Bin(float(probabilities[in_bin].mean()), float(truth[in_bin].mean()), int(in_bin.sum()))

@@ -105,9 +105,9 @@ class Preset:
         """
         if not epochs:
             return self
-        if self.terms:
-            raise ValueError(f"{self.name} solves for its terms and has no epochs: leave them out")
-        before = self.schedule.epochs or epochs
+        if self.terms or not self.schedule.epochs:
+            raise ValueError(f"{self.name} is solved for and has no epochs: leave them out")
+        before = self.schedule.epochs
         drops = tuple(max(1, round(drop * epochs / before)) for drop in self.schedule.drops)
         return replace(
             self,

@@ -1,9 +1,11 @@
 """Adoption by the command, and the checkpoint afterwards."""
 
+import json
 import shutil
 
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 from typer.testing import CliRunner
 
 from models import checkpoint, header
@@ -132,6 +134,30 @@ def test_weights_of_another_model_are_refused(folder, tmp_path):
     shutil.copy(encoders.folder("clip") / "model.safetensors", folder / "model.safetensors")
     said = tessera("adopt", folder, "--out", tmp_path / "x.safetensors", code=1)
     assert "are not of the model that its config.json says: they lack" in said
+
+
+def spoil_weight(folder):
+    state = load_file(folder / "model.safetensors")
+    name = next(name for name in state if name.endswith("layer_norm1.bias"))
+    state[name][0] = torch.nan
+    save_file(state, folder / "model.safetensors", {"format": "pt"})
+
+
+def spoil_mean(folder):
+    file = folder / "preprocessor_config.json"
+    described = json.loads(file.read_text())
+    file.write_text(json.dumps(described | {"image_mean": [0.5, 0.5]}))
+
+
+@pytest.mark.parametrize(
+    ("spoil", "said"), [(spoil_weight, "no numbers"), (spoil_mean, "cannot embed a text and a")]
+)
+def test_an_encoder_that_cannot_embed_is_refused(spoil, said, tmp_path):
+    made = shutil.copytree(encoders.folder("clip"), tmp_path / "clip")
+    spoil(made)
+    out = tmp_path / "clip.safetensors"
+    assert said in tessera("adopt", made, "--out", out, "--no-calibrate", code=1)
+    assert not out.exists()
 
 
 def test_a_name_without_a_folder_is_looked_for_on_the_hub(monkeypatch, tmp_path):

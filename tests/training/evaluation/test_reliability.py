@@ -20,6 +20,11 @@ def test_probabilities_that_happen_have_no_error():
     assert len(found.bins) <= BINS
 
 
+def test_probabilities_that_are_no_numbers_have_no_error_of_0():
+    with pytest.raises(ValueError, match="no numbers"):
+        reliability(np.array([0.2, np.nan]), np.array([False, True]))
+
+
 def test_the_best_threshold_would_rather_keep_than_lose():
     probability = np.array([0.9, 0.8, 0.7, 0.6, 0.1])
     truth = np.array([True, False, False, True, False])

@@ -35,6 +35,12 @@ def test_a_preset_says_what_each_part_is_made_with():
     assert made.with_epochs(None) == made
 
 
+@pytest.mark.parametrize("solved", ["cca", "kcca", "products"])
+def test_what_is_solved_for_has_no_epochs(solved):
+    with pytest.raises(ValueError, match="has no epochs"):
+        preset.read(solved).with_epochs(2)
+
+
 def test_several_objectives_are_weighed_and_take_turns():
     aims = [{"name": "contrastive", "last": 2}, {"name": "ranking", "weight": 0.5, "first": 2}]
     made = parse("mine", TABLES | {"objective": aims})
