@@ -54,6 +54,11 @@ def test_item_needs_a_picture_or_a_sentence():
         Entry("a")
 
 
+def test_the_key_of_what_is_no_json_is_named():
+    with pytest.raises(ValueError, match="'price' is not"):
+        Entry("a", {"title": "x", "price": float("inf")}, sentences=("x",))
+
+
 def test_each_picture_has_a_bag():
     with pytest.raises(ValueError, match="2 pictures but 1 bags"):
         Entry("a", pictures=(PICTURE, PICTURE), images=(image(torch.ones(1, 2)),))

@@ -237,7 +237,7 @@ def test_bulk_import_reads_lines_of_json_only(client: TestClient) -> None:
 def test_an_item_with_a_title_alone_is_found_by_it_and_by_the_next_one(client: TestClient) -> None:
     sent = {"metadata": {"title": " red ", "price": 5}}
     assert client.put("/items/x", json=sent).json()["sentences"] == ["red"]
-    lines = b'{"id": "y", "metadata": {"name": "blue"}}\n{"id": "z", "metadata": {"title": 3}}\n'
+    lines = b'{"id": "y", "metadata": {"name": "blue"}}\n{"id": "z", "metadata": {"title": [3]}}\n'
     answers = client.post("/items", content=lines, headers=LINES).text.splitlines()
     assert [json.loads(line)["status"] for line in answers] == ["stored", "refused"]
 
@@ -256,6 +256,17 @@ def test_an_item_with_a_title_alone_is_found_by_it_and_by_the_next_one(client: T
         "red"
     ]
     assert (best("red"), best("blue")) == ("y", "x")
+
+
+def test_a_title_is_a_number_too_and_a_long_one_is_cut(client: TestClient) -> None:
+    long = "red " * 300
+    for name, title, sentence in (("n", 1984, "1984"), ("l", long, ("red " * 200).strip())):
+        sent = {"metadata": {"title": title}}
+        assert client.put(f"/items/{name}", json=sent).json()["sentences"] == [sentence]
+        assert client.get(f"/items/{name}").json()["metadata"] == sent["metadata"]
+    refused = client.put("/items/e", json={"metadata": {"title": "---"}})
+    assert refused.status_code == 422
+    assert "item 'e': its text '---': the text has no words" in refused.json()["detail"]
 
 
 def test_sentences_that_were_sent_do_not_follow_the_title(client: TestClient, png: Png) -> None:

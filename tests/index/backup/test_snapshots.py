@@ -99,7 +99,6 @@ def test_restored_catalog_holds_what_the_other_held(filled, archive, fresh, tmp_
 
 
 def test_deletions_of_photos_are_those_of_the_snapshot(filled, collection, fresh, tmp_path):
-    """Or an import would store photos again that were deleted."""
     kept, other = (DeletedPhoto(name, f"/photos/{name}", "1", ("a",)) for name in "xy")
     with filled.writer.begin() as connection:
         deleted_photos.remember(connection, collection.name, kept)
