@@ -9,6 +9,8 @@ from itertools import repeat
 from pathlib import Path
 from typing import Any
 
+from models.text.limits import refuse_huge
+
 SPLITS = ("train", "val", "test", "restval")
 
 
@@ -96,8 +98,9 @@ def sentences_of(row: Mapping[str, Any], key: str) -> tuple[str, ...]:
     if not isinstance(sentences, list) or not sentences:
         raise ValueError(f"{key!r} must be a list of at least one sentence, got {sentences!r:.60}")
     for sentence in sentences:
-        if not isinstance(sentence, str) or not sentence.strip():
+        if not isinstance(sentence, str) or not any(map(str.isalnum, sentence)):
             raise ValueError(f"a sentence must be a text with words, got {sentence!r:.60}")
+        refuse_huge(sentence)
     return tuple(sentence.strip() for sentence in sentences)
 
 

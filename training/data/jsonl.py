@@ -31,13 +31,13 @@ def read_rows(
     file: Path, folder: Path, parse_row: Callable[[dict[str, Any], Path], tuple[Split, Example]]
 ) -> Iterator[tuple[Split, Example]]:
     """Read each line's split and example by `parse_row`; empty lines are skipped."""
-    with file.open(encoding="utf-8") as lines:
+    with file.open("rb") as lines:
         for number, line in enumerate(lines, start=1):
             if not line.strip():
                 continue
             try:
-                yield parse_row(object_of(line), folder)
-            except ValueError as wrong:  # JSON's own error is one of these
+                yield parse_row(object_of(line.decode()), folder)
+            except ValueError as wrong:  # those of JSON and of UTF-8, too
                 raise ValueError(f"{file}, line {number}: {wrong}") from wrong
 
 

@@ -79,6 +79,8 @@ def test_photos_may_lie_elsewhere(tmp_path):
         ('{"sentences": ["A dog ."]}', "'image' must be a text"),
         ('{"image": "a.jpg"}', "'sentences' must be a list"),
         ('{"image": "a.jpg", "sentences": [" "]}', "a text with words"),
+        ('{"image": "a.jpg", "sentences": ["!!!"]}', "a text with words"),
+        (f'{{"image": "a.jpg", "sentences": ["{"word " * 600}"]}}', "600 words"),
         ('{"image": "a.jpg", "sentences": ["A dog ."], "split": "dev"}', "train, val, test"),
         ('{"image": "a.jpg", "sentences": ["A dog ."], "caption": ""}', "unknown keys"),
         ('{"image": "a.jpg", "sentences": ["A dog ."], "metadata": 3}', "must be an object"),
@@ -119,3 +121,10 @@ def test_of_two_corpora_one_must_be_named(tmp_path):
     with pytest.raises(LookupError, match=r"one\.jsonl, two\.jsonl"):
         folders.read(tmp_path)
     assert folders.read(tmp_path / "two.jsonl").name == "two"
+
+
+def test_a_line_that_is_no_utf8_is_named(tmp_path):
+    file = tmp_path / "items.jsonl"
+    file.write_bytes(b'{"image": "a.jpg", "sentences": ["caf\xe9"]}\n')
+    with pytest.raises(ValueError, match=r"items\.jsonl, line 1: 'utf-8' codec"):
+        folders.read(file)
