@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from hashlib import sha256
-from itertools import chain
+from itertools import chain, islice
 from typing import Any
 
 from torch import Tensor
@@ -22,6 +23,7 @@ from models.vision.visible_words import VisibleWord
 
 TITLES = ("title", "name")  # keys of metadata
 LONGEST_TITLE = 1_000  # characters; of a longer one the beginning is embedded
+WORD = re.compile(r"[^\W_]+")  # no fewer than a parser finds
 TOGETHER = 4  # photos in one batch: each takes some 50 MB while it is embedded
 Decode = Callable[[bytes], DisplayCopy]  # images.read, or a pool of processes that do it
 
@@ -102,14 +104,15 @@ class Draft:
 def title_of(metadata: Mapping[str, Any]) -> str | None:
     """Return an item's title, or its name; None without one.
 
-    Of a long one the beginning, as far as it can be embedded.
+    Of a long one the beginning, so that it can be embedded.
     """
     values = (metadata.get(key) for key in TITLES)
     texts = (str(value) for value in values if type(value) in (str, int, float))
     title = next(filter(None, map(str.strip, texts)), None)
-    if title is None or (len(title) <= LONGEST_TITLE and len(title.split()) <= MOST_WORDS):
+    if title is None or (len(title) <= LONGEST_TITLE and len(WORD.findall(title)) <= MOST_WORDS):
         return title
-    return " ".join(title[:LONGEST_TITLE].split()[:MOST_WORDS])
+    words = list(islice(WORD.finditer(title[:LONGEST_TITLE]), MOST_WORDS))
+    return title[: words[-1].end()] if words else None
 
 
 def embed(matcher: Matcher, drafts: Sequence[Draft]) -> Iterator[Entry]:

@@ -7,7 +7,7 @@ from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain, pairwise
+from itertools import chain, islice, pairwise
 
 from index.documents.bm25 import Alternative
 from index.documents.characters import APOSTROPHES
@@ -19,6 +19,7 @@ from models.types import Span
 
 LEAST_LETTERS = 4  # of a word next to digits that is also looked up by itself
 QUOTED = re.compile(r"""(?<!\w)["“„«]([^"“”„«»]+)["”“»](?!\w)""")
+MOST_RUNS = 100  # words in a row of a text that are looked up as codes
 GAP = re.compile(r"\.?\s+")  # between words that may be one: "Dr. Martens"
 
 
@@ -80,7 +81,7 @@ class Wording:
         for left, right in pairwise(typed):
             if GAP.fullmatch(text, left.end, right.start):
                 self._add_compound(read, left, right)
-        for run in _list_runs(text, typed):
+        for run in islice(_list_runs(text, typed), MOST_RUNS):
             tokens = tuple(chain.from_iterable(word.tokens for word in run))
             _extend(read, run[0].start, run[-1].end, self._thesaurus.find_code(tokens))
         for lack in find_lacks(typed, self.language):

@@ -66,6 +66,17 @@ def fold_text(text: str) -> str:
     return _join(tokens(text))
 
 
+def is_form(word: str, other: str) -> bool:
+    """Return whether words with the same stems differ by a short ending, as plurals do.
+
+    >>> is_form("couch", "couches"), is_form("city", "cities"), is_form("animal", "animation")
+    (True, True, False)
+    """
+    shorter, longer = sorted((len(word), len(other)))
+    begin_alike = word[: shorter - 1] == other[: shorter - 1]
+    return longer - shorter <= 2 and begin_alike
+
+
 class Texts(Protocol):
     """Texts of documents, as far as single words do not tell them."""
 
@@ -89,9 +100,10 @@ class Thesaurus:
         self.counts, self.joined = dict(vocabulary.counts), dict(vocabulary.joined)
         self._terms = frozenset(vocabulary.having)
         self._texts = texts
-        self._synonyms: dict[str, dict[str, None]] = {}  # by stems: other forms have them, too
+        # By stems, then by words: other forms of a word have them, too.
+        self._synonyms: dict[str, dict[str, Sequence[str]]] = {}
         for word, names in (synonyms or {}).items():
-            self._synonyms.setdefault(self._stem_all(word), {}).update(dict.fromkeys(names))
+            self._synonyms.setdefault(self._stem_all(word), {})[word] = names
 
     def has(self, term: str) -> bool:
         """Return whether any document has a term."""
@@ -150,9 +162,10 @@ class Thesaurus:
 
     def names(self, folded: str) -> tuple[str, ...]:
         """The synonyms of a word, known or not."""
-        stems = self._stem_all(self.language.plain(folded))
-        names = self._synonyms.get(stems, ())
-        return tuple(name for name in names if self._stem_all(name) != stems)
+        plain = self.language.plain(folded)
+        words = self._synonyms.get(stems := self._stem_all(plain), {})
+        names = chain.from_iterable(words[word] for word in words if is_form(word, plain))
+        return tuple(name for name in dict.fromkeys(names) if self._stem_all(name) != stems)
 
     def _stem_all(self, text: str) -> str:
         """The stems of folded words with spaces between."""

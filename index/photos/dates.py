@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -95,12 +95,22 @@ class QueryDate:
 Read = Callable[[re.Match[str], date], Days | None]
 
 
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A date as it stands in a text; where it ends in several dates, `first` is the first."""
+
+    span: Span
+    days: Days
+    spans: bool = False
+    first: Days | None = None
+
+
 def find_dates(text: str, today: date, years: range) -> list[QueryDate]:
     """Find the dates of a text in order.
 
     Other years than the photos' `years` are dates only behind a preposition.
     """
-    found: list[QueryDate] = []
+    found: list[_Found] = []
     for form, read in FORMS:
         for match in form.finditer(text):
             span = Span(match.start(), match.end())
@@ -109,50 +119,74 @@ def find_dates(text: str, today: date, years: range) -> list[QueryDate]:
             days = read(match, today)
             if days is None or (read is _read_lone_year and _is_number(text, match, years)):
                 continue
-            found.append(QueryDate(span, days))
+            found.append(_Found(span, days, read in (_read_years, _read_months)))
     found.sort(key=lambda one: one.span.start)
-    return [_read_before(text, one) for one in _join_spans(text, found)]
+    dates: list[QueryDate] = []
+    for one in _join_spans(text, found):
+        read_date = _read_before(text, one)
+        former = dates[-1] if dates else read_date
+        also = ALSO.fullmatch(text, former.span.end, read_date.span.start)
+        dates.append(replace(read_date, negated=True) if former.negated and also else read_date)
+    return dates
 
 
-def _join_spans(text: str, found: list[QueryDate]) -> list[QueryDate]:
+def _join_spans(text: str, found: list[_Found]) -> list[_Found]:
     """Join dates with a word for a span of days between them."""
-    joined: list[QueryDate] = []
+    joined: list[_Found] = []
     for one in found:
         if joined and (days := _join_days(text, joined[-1], one)):
-            joined[-1] = QueryDate(Span(joined[-1].span.start, one.span.end), days)
+            former = joined[-1]
+            span = Span(former.span.start, one.span.end)
+            joined[-1] = _Found(span, days, spans=True, first=former.days)
         else:
             joined.append(one)
     return joined
 
 
-def _join_days(text: str, former: QueryDate, one: QueryDate) -> Days | None:
+def _join_days(text: str, former: _Found, one: _Found) -> Days | None:
     """The days from one date to the next; None without such a word between them."""
-    between = BETWEEN if BETWEEN_BEFORE.search(text, 0, former.span.start) else TO
+    between = BETWEEN if _search_before(BETWEEN_BEFORE, text, former.span.start) else TO
     start, end = former.days.start, one.days.end
     if start is None or end is None or start >= end:
         return None
     return Days(start, end) if between.fullmatch(text, former.span.end, one.span.start) else None
 
 
-def _read_before(text: str, one: QueryDate) -> QueryDate:
-    """Read the word before a date that makes it open or negated."""
-    match = BEFORE.search(text, 0, one.span.start)
+def _search_before(pattern: re.Pattern[str], text: str, end: int) -> re.Match[str] | None:
+    """Search what stands right before a place."""
+    return pattern.search(text, max(0, end - NEAR_BEFORE), end)
+
+
+def _read_before(text: str, one: _Found) -> QueryDate:
+    """Read the words before a date that make it open or negated."""
+    match = _search_before(BEFORE, text, one.span.start)
     if match is None:
-        return one
-    span, days = Span(match.start(), one.span.end), one.days
-    side = match["side"].casefold().split()[0]
-    sides = {
+        return QueryDate(one.span, one.days)
+    span, side = Span(match.start("side"), one.span.end), match["side"].casefold().split()[0]
+    if side in ("before", "after") and match["unit"]:  # "the night before Christmas 2019"
+        return QueryDate(one.span, one.days)
+    days = _open(side, one)
+    if days is None:
+        return QueryDate(span, one.days, negated=True)
+    without = _search_before(WITHOUT, text, span.start)
+    start = without.start() if without else span.start
+    return QueryDate(Span(start, span.end), days, negated=without is not None)
+
+
+def _open(side: str, one: _Found) -> Days | None:
+    """The days that a date and the word before it mean; None where the word negates it."""
+    days = one.days
+    if one.spans:
+        start = one.first.end if side == "after" and one.first else days.start
+        return Days(start, days.end) if side in SIDES else None
+    opened = {
+        "between": days,
         "before": Days(None, days.start),
         "after": Days(days.end, None),
         "since": Days(days.start, None),
         **dict.fromkeys(("until", "till", "up"), Days(None, days.end)),
     }
-    if side == "between" or (side == "since" and UNTIL.search(one.span.of(text))):
-        return QueryDate(span, days)
-    if side not in sides:
-        return QueryDate(span, days, negated=True)
-    opened = sides[side]
-    return one if opened == Days(None, None) else QueryDate(span, opened)
+    return opened.get(side)
 
 
 def write_filter(dates: list[QueryDate]) -> dict[str, Any]:
@@ -178,7 +212,7 @@ def write_filter(dates: list[QueryDate]) -> dict[str, Any]:
 
 def _is_number(text: str, match: re.Match[str], years: range) -> bool:
     """Return whether four digits may be no year."""
-    behind = match["before"] is not None or BEFORE.search(text, 0, match.start()) is not None
+    behind = match["before"] is not None or _search_before(BEFORE, text, match.start()) is not None
     return not behind and int(match["year"]) not in years
 
 
@@ -311,15 +345,20 @@ def _form(pattern: str) -> re.Pattern[str]:
 
 
 # Words between two dates, and those before one.
-UNTIL = re.compile(r"\b(?:to|until|till|through)\b", re.IGNORECASE)
-TO = re.compile(rf"\s*(?:-|–|{UNTIL.pattern})\s*", re.IGNORECASE)
+TO = re.compile(r"\s*(?:-|–|\b(?:to|until|till|through)\b)\s*", re.IGNORECASE)
 BETWEEN = re.compile(rf"{TO.pattern}|\s+and\s+", re.IGNORECASE)
 BETWEEN_BEFORE = re.compile(r"\bbetween\s+\Z", re.IGNORECASE)
+SIDES = ("before", "after", "since", "until", "till", "up", "between")
+NEGATIONS = r"(?:but\s+)?not|without|except|excluding|other\s+than"
+UNITS_BEFORE = r"(?:day|night|morning|evening|weekend|week|month|year|eve)s?"
 BEFORE = re.compile(
-    r"(?<![\w-])(?P<side>before|after|since|until|till|up\s+to|between"
-    r"|(?:but\s+)?not|without|except|excluding|other\s+than)\s+(?:the\s+)?\Z",
+    rf"(?<![\w-])(?P<unit>{UNITS_BEFORE}\s+)?"
+    rf"(?P<side>before|after|since|until|till|up\s+to|between|{NEGATIONS})\s+(?:the\s+)?\Z",
     re.IGNORECASE,
 )
+WITHOUT = re.compile(rf"(?<![\w-])(?:{NEGATIONS})\s+\Z", re.IGNORECASE)
+ALSO = re.compile(r"\s*,?\s*(?:or|and|nor)\s+", re.IGNORECASE)
+NEAR_BEFORE = 40  # characters before a date that are read
 DATED = "|".join(
     (
         rf"{NUMBER}\s+(?:of\s+)?(?:{MONTHS})\.?,?\s+{CENTURY}",

@@ -53,7 +53,13 @@ COLOURS = frozenset(
         *("brown", "purple", "pink", "orange", "grey", "gray"),
     }
 )
-MADE = frozenset({"made", "shot", "taken"})  # next to a date
+# Words that say nothing of a photo next to a date: "all my photos taken in 2019".
+OF_ALL = frozenset(
+    {
+        *("image", "images", "photo", "photos", "picture", "pictures", "made", "shot", "taken"),
+        *("all", "any", "some", "the", "my", "our", "of", "from", "in", "on", "me", "show", "were"),
+    }
+)
 
 
 def says_nothing(text: str) -> bool:
@@ -63,7 +69,7 @@ def says_nothing(text: str) -> bool:
     (True, False)
     """
     tokens = (token.folded for word in read_words(text, ENGLISH) for token in word.tokens)
-    return all(token in EMPTY | MADE or not ENGLISH.is_content(token) for token in tokens)
+    return OF_ALL.issuperset(tokens)
 
 
 @dataclass(frozen=True, slots=True)

@@ -296,10 +296,11 @@ class Layers(nn.ModuleList):
 
 def pass_each(networks: Sequence[Layers], tokens: Tensor, mask: Tensor) -> list[Tensor]:
     """Pass tokens (N, H) of a mask (L, T) through each network, by threads where all are quick."""
-    inference = torch.is_inference_mode_enabled()  # each thread has a mode of its own
+    # Each thread has modes of its own.
+    grad, inference = torch.is_grad_enabled(), torch.is_inference_mode_enabled()
 
     def pass_one(layers: Layers) -> Tensor:
-        with torch.inference_mode(inference):
+        with torch.inference_mode(inference), torch.set_grad_enabled(grad):
             return cast(Tensor, layers(tokens, mask))
 
     if all(layers.quick for layers in networks):

@@ -86,7 +86,9 @@ def read_name(name: str) -> str | None:
 
 def _is_counter(parts: Mapping[str, str | None]) -> bool:
     """Return whether digits behind a day are no time: "20190804_0012"."""
-    if parts["hour"] is None or parts["mark"] or parts["half"] or "T" in (parts["between"] or ""):
+    if parts["hour"] is None or parts["mark"] or parts["half"]:
+        return False
+    if any(map(str.isalpha, parts["between"] or "")):  # "at", "T"
         return False
     return parts["second"] is None or len(parts["hour"]) == 1
 

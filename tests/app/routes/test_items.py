@@ -259,8 +259,12 @@ def test_an_item_with_a_title_alone_is_found_by_it_and_by_the_next_one(client: T
 
 
 def test_a_title_is_a_number_too_and_a_long_one_is_cut(client: TestClient) -> None:
-    long = "red " * 300
-    for name, title, sentence in (("n", 1984, "1984"), ("l", long, ("red " * 200).strip())):
+    long, hyphens = "red " * 300, "a-b-c-" * 160
+    for name, title, sentence in (
+        ("n", 1984, "1984"),
+        ("l", long, ("red " * 200).strip()),
+        ("h", hyphens, ("a-b-c-" * 67)[:399]),
+    ):
         sent = {"metadata": {"title": title}}
         assert client.put(f"/items/{name}", json=sent).json()["sentences"] == [sentence]
         assert client.get(f"/items/{name}").json()["metadata"] == sent["metadata"]

@@ -103,6 +103,12 @@ def test_all_forms_of_a_word_have_its_synonyms(group: str) -> None:
         assert looked_up(wording, typed) == [["sofa", "couch"]]
 
 
+def test_another_word_with_the_same_stem_has_none_of_them() -> None:
+    wording = wording_of(["Cartoon", "Animals"], "animation, cartoon")
+    assert looked_up(wording, "animal") == [["anim"]]
+    assert looked_up(wording, "animations") == [["anim", "cartoon"]]
+
+
 def test_variant_is_known_by_its_synonyms_too():
     wording = wording_of(["Silk nightwear"], "pyjamas, nightwear")
     (word,) = wording.read("pajamas")

@@ -93,6 +93,12 @@ DATES = {
     "dogs without 2020": "not 2020",
     "a dog, but not in June 2020": "not June 2020",
     "except in the 2010s": "not 1 January 2010 to 31 December 2019",
+    "after june 2020 until june 2021": "1 July 2020 to 30 June 2021",
+    "after 2015 until 2018": "1 January 2015 to 31 December 2018",
+    "since 2020 - 2021": "1 January 2020 to 31 December 2021",
+    "not before 2019": "not before 2019",
+    "not after june 2020": "not since 1 July 2020",
+    "the night before christmas 2019": "24 December 2019 to 26 December 2019",
     "the 1990s": "1 January 1990 to 31 December 1999",
     "in the 90s": "1 January 1990 to 31 December 1999",
 }
@@ -162,6 +168,15 @@ def test_bounds_go_together(text: str) -> None:
 def test_bounds_with_nothing_between_are_alternatives() -> None:
     either = write_filter(find_dates("before 2018 or after 2020", TODAY, YEARS))
     assert either == {"$or": [{"taken": {"lt": "2018-01-01"}}, {"taken": {"gte": "2021-01-01"}}]}
+
+
+def test_a_negation_holds_for_all_dates_of_a_list() -> None:
+    text = "beach, not 2019 or 2020"
+    found = find_dates(text, TODAY, YEARS)
+    assert [(one.words, one.span.of(text)) for one in found] == [
+        ("not 2019", "not 2019"),
+        ("not 2020", "2020"),
+    ]
 
 
 def test_negated_dates_are_left_out_of_all_others() -> None:

@@ -13,7 +13,7 @@ from numba import njit
 from models import machine_code
 from models.text import short_texts
 from models.text.parsing import parse
-from models.text.words import LowerMiniLM, PackedLayer, quicken
+from models.text.words import LowerMiniLM, PackedLayer, pass_each, quicken, upper_minilm
 
 LENGTHS = [[1], [2], [3], [4], [5], [9, 1], [3, 3, 3], [short_texts.MOST]]
 pytestmark = pytest.mark.skipif(not short_texts.works(), reason="no AVX2 and half precision")
@@ -157,6 +157,17 @@ def test_a_text_has_the_same_states_in_any_batch():
     for at in (0, 2, 3):  # short ones, to the bit
         assert torch.equal(together[at], quick([sentences[at]])[0])
     torch.testing.assert_close(together[1], quick([sentences[1]])[0], rtol=1e-4, atol=1e-5)
+
+
+def test_threads_record_no_gradients_where_the_caller_does_not():
+    networks = [upper_minilm(5, 0.0).eval() for _ in range(2)]
+    for network in networks:
+        quicken(network)
+    mask = torch.ones(2, 70, dtype=torch.bool)  # too long for loops
+    with torch.no_grad():
+        passed = pass_each(networks, tokens_of([70, 70]), mask)
+    assert not any(states.requires_grad for states in passed)
+    assert pass_each(networks, tokens_of([70, 70]), mask)[0].requires_grad
 
 
 def test_only_short_texts_of_quick_networks_are_in_half_precision():

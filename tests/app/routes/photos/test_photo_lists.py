@@ -195,6 +195,13 @@ def test_words_for_photos_say_nothing_next_to_a_date(photos: TestClient, text: s
     assert (ids(answer), answer["total"]) == (["tram", "beach", "tree"], 3)
 
 
+@pytest.mark.parametrize("text", ["camera 2019", "not photos 2019", "the who 2019"])
+def test_other_words_next_to_a_date_are_searched(photos: TestClient, text: str) -> None:
+    answer = ask(photos, text=text)
+    assert answer["query"]["fragments"]
+    assert answer["query"]["filters"]
+
+
 def test_a_negated_date_leaves_its_photos_out(photos: TestClient) -> None:
     answer = ask(photos, text="photos, but not from 2019", sort=NEWEST)
     assert ids(answer) == ["snow", "cake", "scan"]
