@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from llvmlite import binding
@@ -15,11 +15,16 @@ FINITE = {"nnan", "nsz"}  # for numpy's rounding, of finite numbers
 
 
 def compile_loop(function: Callable[..., Any], flags: set[str] = FAST) -> Callable[..., Any]:
-    """Machine code, cached on disk if possible; it releases the GIL."""
+    """Machine code, cached on disk if possible; it releases the GIL.
+
+    Where loops call it, it becomes a part of them: else a process that compiles them would run
+    other code of it than one that reads them from disk, and sums would differ in their last digits.
+    """
+    compiled = partial(njit, nogil=True, fastmath=flags, inline="always")
     try:
-        return njit(function, nogil=True, fastmath=flags, cache=True)  # type: ignore[no-any-return]
+        return compiled(function, cache=True)  # type: ignore[no-any-return]
     except RuntimeError:  # numba found no writable folder for its cache
-        return njit(function, nogil=True, fastmath=flags)  # type: ignore[no-any-return]
+        return compiled(function)  # type: ignore[no-any-return]
 
 
 @cache

@@ -23,7 +23,7 @@ from models.vision.visible_words import VisibleWord
 
 TITLES = ("title", "name")  # keys of metadata
 LONGEST_TITLE = 1_000  # characters; of a longer one the beginning is embedded
-WORD = re.compile(r"[^\W_]+")  # no fewer than a parser finds
+WORD = re.compile(r"[^\W_]+")  # about the words that a parser finds
 TOGETHER = 4  # photos in one batch: each takes some 50 MB while it is embedded
 Decode = Callable[[bytes], DisplayCopy]  # images.read, or a pool of processes that do it
 

@@ -105,19 +105,18 @@ class Thesaurus:
         for word, names in (synonyms or {}).items():
             self._synonyms.setdefault(self._stem_all(word), {})[word] = names
 
-    def has(self, term: str) -> bool:
-        """Return whether any document has a term."""
+    def has(self, term: str, *, in_codes: bool = False) -> bool:
+        """Return whether any document has a term, a phrase perhaps in a field of codes."""
         if " " not in term:
             return term in self._terms
-        return self._terms.issuperset(term.split(" ")) and self._texts.has_phrase(term)
+        stems = term.split(" ")
+        return self._terms.issuperset(stems) and self._texts.has_phrase(term, in_codes=in_codes)
 
     def find_code(self, row: Sequence[Token]) -> tuple[Alternative, ...]:
-        """The known term of tokens in a row of a code, such as a SKU."""
-        term = " ".join(self._stem(token.folded) for token in row)
-        known = self._terms.issuperset(term.split(" "))
-        if len(row) > MOST_JOINED or not known or not self._texts.has_phrase(term, in_codes=True):
-            return ()
-        return (Alternative(term, in_codes=True),)
+        """The known term of several tokens in a row of a code, such as a SKU."""
+        term = self._stem_all(_join(row))
+        present = len(row) <= MOST_JOINED and self.has(term, in_codes=True)
+        return (Alternative(term, in_codes=True),) if present else ()
 
     @cached_property
     def find(self) -> Callable[[str], tuple[Alternative, ...]]:

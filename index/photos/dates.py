@@ -96,7 +96,7 @@ Read = Callable[[re.Match[str], date], Days | None]
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _DatePlace:
     """A date as it stands in a text; where it ends in several dates, `first` is the first."""
 
     span: Span
@@ -110,46 +110,46 @@ def find_dates(text: str, today: date, years: range) -> list[QueryDate]:
 
     Other years than the photos' `years` are dates only behind a preposition.
     """
-    found: list[_Found] = []
+    places: list[_DatePlace] = []
     for form, read in FORMS:
         for match in form.finditer(text):
             span = Span(match.start(), match.end())
-            if any(span.start < other.span.end and other.span.start < span.end for other in found):
+            if any(span.start < other.span.end and other.span.start < span.end for other in places):
                 continue
             days = read(match, today)
             if days is None or (read is _read_lone_year and _is_number(text, match, years)):
                 continue
-            found.append(_Found(span, days, read in (_read_years, _read_months)))
-    found.sort(key=lambda one: one.span.start)
+            places.append(_DatePlace(span, days, read in (_read_years, _read_months)))
+    places.sort(key=lambda place: place.span.start)
     dates: list[QueryDate] = []
-    for one in _join_spans(text, found):
-        read_date = _read_before(text, one)
+    for place in _join_spans(text, places):
+        read_date = _read_before(text, place)
         former = dates[-1] if dates else read_date
         also = ALSO.fullmatch(text, former.span.end, read_date.span.start)
         dates.append(replace(read_date, negated=True) if former.negated and also else read_date)
     return dates
 
 
-def _join_spans(text: str, found: list[_Found]) -> list[_Found]:
+def _join_spans(text: str, places: list[_DatePlace]) -> list[_DatePlace]:
     """Join dates with a word for a span of days between them."""
-    joined: list[_Found] = []
-    for one in found:
-        if joined and (days := _join_days(text, joined[-1], one)):
+    joined: list[_DatePlace] = []
+    for place in places:
+        if joined and (days := _join_days(text, joined[-1], place)):
             former = joined[-1]
-            span = Span(former.span.start, one.span.end)
-            joined[-1] = _Found(span, days, spans=True, first=former.days)
+            span = Span(former.span.start, place.span.end)
+            joined[-1] = _DatePlace(span, days, spans=True, first=former.days)
         else:
-            joined.append(one)
+            joined.append(place)
     return joined
 
 
-def _join_days(text: str, former: _Found, one: _Found) -> Days | None:
+def _join_days(text: str, former: _DatePlace, latter: _DatePlace) -> Days | None:
     """The days from one date to the next; None without such a word between them."""
     between = BETWEEN if _search_before(BETWEEN_BEFORE, text, former.span.start) else TO
-    start, end = former.days.start, one.days.end
+    start, end = former.days.start, latter.days.end
     if start is None or end is None or start >= end:
         return None
-    return Days(start, end) if between.fullmatch(text, former.span.end, one.span.start) else None
+    return Days(start, end) if between.fullmatch(text, former.span.end, latter.span.start) else None
 
 
 def _search_before(pattern: re.Pattern[str], text: str, end: int) -> re.Match[str] | None:
@@ -157,28 +157,25 @@ def _search_before(pattern: re.Pattern[str], text: str, end: int) -> re.Match[st
     return pattern.search(text, max(0, end - NEAR_BEFORE), end)
 
 
-def _read_before(text: str, one: _Found) -> QueryDate:
+def _read_before(text: str, place: _DatePlace) -> QueryDate:
     """Read the words before a date that make it open or negated."""
-    match = _search_before(BEFORE, text, one.span.start)
+    match = _search_before(BEFORE, text, place.span.start)
     if match is None:
-        return QueryDate(one.span, one.days)
-    span, side = Span(match.start("side"), one.span.end), match["side"].casefold().split()[0]
+        return QueryDate(place.span, place.days)
+    span, side = Span(match.start("side"), place.span.end), match["side"].casefold().split()[0]
     if side in ("before", "after") and match["unit"]:  # "the night before Christmas 2019"
-        return QueryDate(one.span, one.days)
-    days = _open(side, one)
+        return QueryDate(place.span, place.days)
+    days = _open(side, place)
     if days is None:
-        return QueryDate(span, one.days, negated=True)
+        return QueryDate(span, place.days, negated=True)
     without = _search_before(WITHOUT, text, span.start)
     start = without.start() if without else span.start
     return QueryDate(Span(start, span.end), days, negated=without is not None)
 
 
-def _open(side: str, one: _Found) -> Days | None:
+def _open(side: str, place: _DatePlace) -> Days | None:
     """The days that a date and the word before it mean; None where the word negates it."""
-    days = one.days
-    if one.spans:
-        start = one.first.end if side == "after" and one.first else days.start
-        return Days(start, days.end) if side in SIDES else None
+    days = place.days
     opened = {
         "between": days,
         "before": Days(None, days.start),
@@ -186,6 +183,9 @@ def _open(side: str, one: _Found) -> Days | None:
         "since": Days(days.start, None),
         **dict.fromkeys(("until", "till", "up"), Days(None, days.end)),
     }
+    if place.spans and side in opened:
+        start = place.first.end if side == "after" and place.first else days.start
+        return Days(start, days.end)
     return opened.get(side)
 
 
@@ -195,13 +195,10 @@ def write_filter(dates: list[QueryDate]) -> dict[str, Any]:
     A date from which on and one up to which photos are meant go together.
     """
     days = [one.days for one in dates if not one.negated]
-    since, until = (
-        [each for each in days if getattr(each, end) is None] for end in ("end", "start")
-    )
-    start, end = (
-        max((each.start for each in since if each.start), default=None),
-        min((each.end for each in until if each.end), default=None),
-    )
+    since = [each for each in days if each.end is None]
+    until = [each for each in days if each.start is None]
+    start = max((each.start for each in since if each.start), default=None)
+    end = min((each.end for each in until if each.end), default=None)
     if start and end and start < end:
         days = [each for each in days if each not in (*since, *until)] + [Days(start, end)]
     either = [{KEY: each.condition} for each in days]
@@ -348,7 +345,6 @@ def _form(pattern: str) -> re.Pattern[str]:
 TO = re.compile(r"\s*(?:-|–|\b(?:to|until|till|through)\b)\s*", re.IGNORECASE)
 BETWEEN = re.compile(rf"{TO.pattern}|\s+and\s+", re.IGNORECASE)
 BETWEEN_BEFORE = re.compile(r"\bbetween\s+\Z", re.IGNORECASE)
-SIDES = ("before", "after", "since", "until", "till", "up", "between")
 NEGATIONS = r"(?:but\s+)?not|without|except|excluding|other\s+than"
 UNITS_BEFORE = r"(?:day|night|morning|evening|weekend|week|month|year|eve)s?"
 BEFORE = re.compile(

@@ -61,16 +61,15 @@ class Ranking:
             self.weights,
         )
         self.least = request.least
-        self.relevant: Mask = self.passing.copy()
-        every = documents.live
+        asked_for = documents.live  # not refused
         for refusal in text.refused:
             alternatives = [word.alternatives for word in refusal.words]
-            every &= ~documents.lexical.mask_refused(alternatives, self.weights)
-        self.relevant &= every
+            asked_for &= ~documents.lexical.mask_refused(alternatives, self.weights)
+        self.relevant: Mask = self.passing & asked_for
         self.pins = self._find_pins()
         if self._is_selective(near):
             # What a filter leaves is relevant where it is without the filter, as facets count.
-            answers = self._mask_answers(every)
+            answers = self._mask_answers(asked_for)
             if not (answers & self.relevant).any():
                 answers = self._mask_answers(self.relevant)
             self.relevant &= answers | (self.pins > 0)

@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import subprocess
 import sys
 import threading
 
@@ -168,6 +169,31 @@ def test_threads_record_no_gradients_where_the_caller_does_not():
         passed = pass_each(networks, tokens_of([70, 70]), mask)
     assert not any(states.requires_grad for states in passed)
     assert pass_each(networks, tokens_of([70, 70]), mask)[0].requires_grad
+
+
+STATES = """
+import hashlib, torch
+from models.text.short_texts import PackedWeights
+from models.text.words import PackedLayer
+packed = PackedWeights([PackedLayer.load(number) for number in (1, 4)])
+torch.manual_seed(0)
+states = [packed(torch.randn(length, 384), [length]) for length in (1, 3, 8)]
+print(hashlib.sha256(torch.cat(states).numpy().tobytes()).hexdigest())
+"""
+
+
+def test_a_first_start_and_a_later_one_have_the_same_states(tmp_path):
+    """One compiles the loops, and the other reads them."""
+    about = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    command = [sys.executable, "-c", STATES]
+    first, later = (
+        subprocess.run(  # noqa: S603 - our own command
+            command, env=about, capture_output=True, text=True, check=True
+        ).stdout
+        for _ in range(2)
+    )
+    assert first == later
+    assert list(tmp_path.rglob("*pass_layers*.nbc"))
 
 
 def test_only_short_texts_of_quick_networks_are_in_half_precision():
