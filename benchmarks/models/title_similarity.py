@@ -108,9 +108,9 @@ class Titles:
             return NONE
         scores = torch.from_numpy(sum_to_units(query.parts) @ self.units.T)  # (P, N)
         probabilities = calibration.of_query(query, scores, in_photos=False).double().numpy()
-        return Shortlist(
-            self.documents.revisions, np.zeros(len(probabilities), np.int64), probabilities
-        )
+        numbers = np.zeros(len(probabilities), np.int64)
+        exact = np.zeros(len(probabilities))
+        return Shortlist(self.documents.revisions, numbers, probabilities, exact)
 
     def hits(self, way: RankingWay, text: str, near: Shortlist) -> list[str]:
         """The ids of the best products."""

@@ -161,6 +161,7 @@ def together(parts: Sequence[Shortlist], coverage: float) -> Shortlist:
         np.concatenate([np.empty(0, np.int64), *(part.revisions for part in parts)]),
         np.concatenate([np.empty(0, np.int64), *(part.positions for part in parts)]),
         np.concatenate([np.empty(0), *(part.probabilities for part in parts)]),
+        np.concatenate([np.empty(0), *(part.errors for part in parts)]),
         asked=any(part.asked for part in parts),
         coverage=coverage,
     )

@@ -78,6 +78,11 @@ class Documents:
         return live
 
     @property
+    def stamp(self) -> tuple[int, int]:
+        """What changes with the documents."""
+        return self.revision, self.newest
+
+    @property
     def behind(self) -> int:
         """The number of known changes of the catalog that are not in here yet."""
         return self.newest - self.revision

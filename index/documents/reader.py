@@ -17,6 +17,7 @@ from index.items import Collection, ModelMismatch
 STEP = 256  # items that are taken in at a time, while searches wait
 POLL = 0.1  # seconds
 PATIENCE = 2.0  # seconds that a search waits for what is newer; then it says what is missing
+BRIEF = 0.5  # seconds that the very first search waits for words and dates of items
 
 log = logging.getLogger(__name__)
 
@@ -66,7 +67,8 @@ class DocumentReader:
     def current(self, *, partial: bool = False) -> Documents:
         """The documents, to be read under their lock; ModelMismatch once they are another's.
 
-        With `partial`, does not wait for the first reading of all: `behind` says what is missing.
+        With `partial`, does not wait for the first reading of all, beyond a moment as it begins:
+        `behind` says what is missing.
         """
         if not self._background:
             while self.advance():
@@ -74,11 +76,12 @@ class DocumentReader:
             return self._documents
         needed = self._catalog.read_acknowledged(self._collection)
         with self._moved:
-            if self._thread is None:
+            first = self._thread is None
+            if first:
                 needed = self._catalog.revision(self._collection)
                 self._thread = Thread(target=self._follow, name="document-reader", daemon=True)
                 self._thread.start()
-            patience = PATIENCE if self._complete or not partial else 0.0
+            patience = PATIENCE if self._complete or not partial else BRIEF if first else 0.0
             self._moved.wait_for(lambda: self._has(needed), patience)
         return self._documents
 

@@ -31,11 +31,15 @@ def locate(revisions: Codes, wanted: Codes) -> tuple[Codes, Codes]:
 
 
 def find_page(
-    documents: Documents, request: ListRequest, chosen: Codes, scores: NDArray[np.float64]
+    documents: Documents,
+    request: ListRequest,
+    chosen: Codes,
+    scores: NDArray[np.float64],
+    errors: NDArray[np.float64] | None = None,
 ) -> RankedPage:
     """Order chosen documents with scores (M,), and find the page of a request.
 
-    Read under the documents' lock.
+    Scores may be off by `errors` (M,). Read under the documents' lock.
     """
     keys = RankKeys.of(documents, request, chosen, scores)
     behind = keys.behind(documents, request)
@@ -52,7 +56,9 @@ def find_page(
         first = keys.order(first, request.limit)
     page = slice(0, request.limit)
     place = keys.place(documents, request, int(first[page][-1])) if more else None
-    return RankedPage(first[page], variants[page], groups, place)
+    errors = np.zeros(len(chosen)) if errors is None else errors
+    doubtful = keys.mask_doubtful(documents, request, errors, first[page])
+    return RankedPage(first[page], variants[page], groups, place, doubtful)
 
 
 def collapse(documents: Documents, key: str, chosen: Codes, order: Codes) -> tuple[Codes, Codes]:

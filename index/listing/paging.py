@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,13 +16,15 @@ from index.listing.requests import ListPlace, ListRequest
 class RankedPage:
     """Chosen documents on a page, with the variants of each.
 
-    `groups` counts all, and `place` is the last one's if others follow.
+    `groups` counts all, and `place` is the last one's if others follow. `doubtful`
+    masks the chosen ones (M,) whose errors leave open what is on the page.
     """
 
     first: Codes
     variants: Codes
     groups: int
     place: ListPlace | None
+    doubtful: Mask
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +39,7 @@ class RankKeys:
     first: NDArray[np.float64]
     scores: NDArray[np.float64]
     ties: Codes
+    by_score: bool
 
     @classmethod
     def of(
@@ -52,7 +55,7 @@ class RankKeys:
         if column is not None:
             places = column.sort_keys(len(documents), request.descending)
             first = places[chosen].astype(np.float64)
-        return cls(chosen, first, scores, documents.places()[chosen])
+        return cls(chosen, first, scores, documents.places()[chosen], column is None)
 
     def order(self, among: Codes, most: int | None = None) -> Codes:
         """Order some of the documents, best first: all, or `most` and their equals."""
@@ -83,18 +86,57 @@ class RankKeys:
         after = request.after
         if after is None:
             return np.ones(len(self.chosen), np.bool_)
-        same = np.flatnonzero(documents.revisions[self.chosen] == after.revision)
-        if len(same):
-            first, score = self.first[same[0]], self.scores[same[0]]
-        else:
-            first, score = self._former_key(documents, request, after), after.score
-        behind: Mask = (self.first > first) | ((self.first == first) & (self.scores < score))
+        first, score = self._find_start(documents, request, after)
+        behind = self._mask_behind(first, score)
         equal = np.flatnonzero((self.first == first) & (self.scores == score))
-        if len(same):
-            behind[equal] = self.ties[equal] > self.ties[same[0]]
+        same = self._find(documents, after)
+        if same is not None:
+            behind[equal] = self.ties[equal] > self.ties[same]
         else:
             behind[equal] = [documents.ids[at] > after.id for at in self.chosen[equal]]
         return behind
+
+    def mask_doubtful(
+        self, documents: Documents, request: ListRequest, errors: NDArray[np.float64], page: Codes
+    ) -> Mask:
+        """Mark the documents (M,) that may be on a page, or tell where it begins.
+
+        Scores are off by `errors` (M,) at most. Once none of those is off, the page is right.
+        """
+        worst, best = self._shift(-errors), self._shift(errors)
+        mask: Mask = errors > 0
+        if request.after is not None:
+            first, score = best._find_start(documents, request, request.after)
+            surely = (worst.first < first) | ((worst.first == first) & (worst.scores > score))
+            mask &= ~surely
+        if len(page) == request.limit:
+            last = page[-1]
+            mask &= ~best._mask_behind(worst.first[last], worst.scores[last])
+        return mask
+
+    def _shift(self, by: NDArray[np.float64]) -> RankKeys:
+        """The keys with other scores."""
+        first = self.first - by if self.by_score else self.first
+        return replace(self, first=first, scores=self.scores + by)
+
+    def _mask_behind(self, first: float, score: float) -> Mask:
+        """Mark the documents (M,) with larger keys than this one."""
+        behind: Mask = (self.first > first) | ((self.first == first) & (self.scores < score))
+        return behind
+
+    def _find(self, documents: Documents, after: ListPlace) -> int | None:
+        """Find the number of a place's item; None if it is no longer as it was."""
+        same = np.flatnonzero(documents.revisions[self.chosen] == after.revision)
+        return int(same[0]) if len(same) else None
+
+    def _find_start(
+        self, documents: Documents, request: ListRequest, after: ListPlace
+    ) -> tuple[float, float]:
+        """Find the key behind which the page begins."""
+        same = self._find(documents, after)
+        if same is not None:
+            return float(self.first[same]), float(self.scores[same])
+        return self._former_key(documents, request, after), after.score
 
     def _former_key(self, documents: Documents, request: ListRequest, after: ListPlace) -> float:
         """The first key of an item that is no longer as it was."""

@@ -5,13 +5,15 @@
           + meaning · P(a sentence says it) + Σ boosts + 100 · (n - k) [pinned as k-th of n, from 0]
 
 S_w / bound is the BM25F share of index.documents.bm25, from 0 to 1. P is the calibrated
-probability; it is known of the photos and sentences that promise most, and 0 beyond them. Each term
-is a part of a hit, or several.
+probability; it is known of the photos and sentences that promise most, and 0 beyond them. Codes
+estimate it: where their errors leave open what is relevant, or on the page, it is settled exactly.
+Each term is a part of a hit, or several.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,22 +40,45 @@ PIN = 100.0  # more than weights of up to 10 and boosts can give together
 HALF = 0.5  # of the words' weight, which items must have where none has all words
 Gains = NDArray[np.float64]
 Neighbours = Mapping[Near, Shortlist]  # what is near the query in the joint space
+Settle = Callable[[Neighbours, Sequence[int]], Neighbours]  # makes items' probabilities exact
+
+
+@dataclass(frozen=True, slots=True)
+class NearEstimate:
+    """Probabilities of documents (N,), and how far each may be off (N,)."""
+
+    value: Gains
+    error: Gains
+
+    @classmethod
+    def of(cls, rows: Shortlist, documents: Documents) -> NearEstimate:
+        """Estimate documents by their best rows: 0 without one."""
+        value, error = np.zeros((2, len(documents)))
+        places, present = locate(documents.revisions, rows.revisions)
+        np.maximum.at(value, places, rows.probabilities[present])
+        np.maximum.at(error, places, rows.errors[present])
+        return cls(value, error)
+
+    def without(self, other: NearEstimate) -> NearEstimate:
+        """Estimate what one has and the other lacks."""
+        value = np.minimum(self.value, 1 - other.value)
+        return NearEstimate(value, np.maximum(self.error, other.error))
 
 
 class Ranking:
     """The documents that are relevant to a request, and what each part gives them.
 
-    Made, and read, under the documents' lock.
+    Made, and read, under the documents' lock, as long as these are at its `stamp`.
     """
 
-    def __init__(self, documents: Documents, request: ProductRequest, near: Neighbours) -> None:
+    def __init__(self, documents: Documents, request: ProductRequest) -> None:
         self.documents, self.request = documents, request
+        self.stamp = documents.stamp
         self.passing = mask_passing(documents, request.where)
         text = request.text or ProductText("")
         self.words, self.weights = text.asked, request.field_weights
         self.scored = (*text.asked, *text.lacking)
         self.lexical = self._scores(self.scored)
-        self.probabilities = {kind: self._probabilities(rows) for kind, rows in near.items()}
         self.having = self.lexical.gains[: len(self.words)] > 0
         self.whole = documents.lexical.whole(
             np.flatnonzero(self.having.all(axis=0)),
@@ -61,15 +86,22 @@ class Ranking:
             self.weights,
         )
         self.least = request.least
-        asked_for = documents.live  # not refused
+        self.asked_for = documents.live  # not refused
         for refusal in text.refused:
             alternatives = [word.alternatives for word in refusal.words]
-            asked_for &= ~documents.lexical.mask_refused(alternatives, self.weights)
-        self.relevant: Mask = self.passing & asked_for
+            self.asked_for &= ~documents.lexical.mask_refused(alternatives, self.weights)
         self.pins = self._find_pins()
+
+    def choose(self, near: Neighbours) -> None:
+        """Choose the relevant documents, with what is near the query."""
+        self.probabilities = {
+            kind: NearEstimate.of(rows, self.documents) for kind, rows in near.items()
+        }
+        self.doubtful: Mask = np.zeros(len(self.documents), np.bool_)
+        self.relevant: Mask = self.passing & self.asked_for
         if self._is_selective(near):
             # What a filter leaves is relevant where it is without the filter, as facets count.
-            answers = self._mask_answers(asked_for)
+            answers = self._mask_answers(self.asked_for)
             if not (answers & self.relevant).any():
                 answers = self._mask_answers(self.relevant)
             self.relevant &= answers | (self.pins > 0)
@@ -94,13 +126,6 @@ class Ranking:
             return "likeness" in near and self.request.weights.likeness > 0
         return self.request.text is not None or any(rows.asked for rows in near.values())
 
-    def _probabilities(self, rows: Shortlist) -> Gains:
-        """The probability of each document's best row (N,)."""
-        probabilities = np.zeros(len(self.documents))
-        places, present = locate(self.documents.revisions, rows.revisions)
-        np.maximum.at(probabilities, places, rows.probabilities[present])
-        return probabilities
-
     def _scores(self, words: Sequence[QueryWord]) -> Scores:
         alternatives = [word.alternatives for word in words]
         return self.documents.lexical.scores(alternatives, self.weights)
@@ -109,18 +134,25 @@ class Ranking:
         """Mark the documents with all words or likely answers, else near ones."""
         having = self._mask_having(passing)
         if self.request.likely is not None:
-            likely = having | self._mask_near(self.request.likely)
+            likely = having | self._mask_near(self.request.likely, passing & ~having)
             if (likely & passing).any():
                 self.least = self.request.likely
                 return likely
         self.least = self.request.least
-        return having | self._mask_near(self.least)
+        return having | self._mask_near(self.least, passing & ~having)
 
-    def _mask_near(self, least: float) -> Mask:
-        """Mark the documents with a probable photo or sentence."""
-        near: Mask = np.zeros(len(self.documents), np.bool_)
-        for probabilities in self._decisive_probabilities():
-            near |= probabilities >= max(least, np.finfo(float).tiny)
+    def _mask_near(self, least: float, among: Mask) -> Mask:
+        """Mark the documents with a probable photo or sentence.
+
+        Of some documents, those that may or may not have one are doubtful.
+        """
+        surely, near, perhaps = np.zeros((3, len(self.documents)), np.bool_)
+        for estimate in self._decisive_probabilities():
+            near |= estimate.value >= max(least, np.finfo(float).tiny)
+            surely |= estimate.value - estimate.error >= least
+            perhaps |= estimate.value + estimate.error >= least
+        if least > 0:
+            self.doubtful |= among & perhaps & ~surely
         return near
 
     def _mask_having(self, passing: Mask) -> Mask:
@@ -139,7 +171,7 @@ class Ranking:
         half: Mask = weight >= max(HALF * sum(idf), np.finfo(float).tiny)
         return half
 
-    def _decisive_probabilities(self) -> list[Gains]:
+    def _decisive_probabilities(self) -> list[NearEstimate]:
         """The probabilities (N,) any of which, if high enough, makes a document relevant.
 
         A photo next to a text finds what it finds alone, and the text ranks that: else a word that
@@ -150,15 +182,15 @@ class Ranking:
         likeness = deciding.pop("likeness", None)
         if likeness is not None:
             towards = self.request.weights.likeness > 0
-            deciding["looks"] = likeness if towards else np.minimum(deciding["looks"], 1 - likeness)
+            deciding["looks"] = likeness if towards else deciding["looks"].without(likeness)
         return list(deciding.values())
 
     def scores(self) -> Gains:
         """The scores (M,) of the chosen documents."""
         weights, chosen = self.request.weights, self.chosen
         total = weights.words * self.lexical.relative[chosen].astype(np.float64)
-        for kind, probabilities in self.probabilities.items():
-            total += weights.of(kind) * probabilities[chosen]
+        for kind, estimate in self.probabilities.items():
+            total += weights.of(kind) * estimate.value[chosen]
         exact = np.zeros(len(self.documents), np.bool_)
         for rows in self.whole.values():
             exact[rows] = True
@@ -175,16 +207,31 @@ class Ranking:
         column = self.documents.columns.get(boost.key)
         return boost.weight * (np.zeros(size) if column is None else column.shares(size))
 
+    def errors(self) -> Gains:
+        """How far the scores (M,) of the chosen documents may be off."""
+        total = np.zeros(len(self.chosen))
+        for kind, estimate in self.probabilities.items():
+            total += abs(self.request.weights.of(kind)) * estimate.error[self.chosen]
+        return total
+
     def page(self) -> RankedPage:
         """Rank the chosen documents behind the place where the request begins."""
-        return find_page(self.documents, self.request, self.chosen, self.scores())
+        errors = self.errors()
+        page = find_page(self.documents, self.request, self.chosen, self.scores(), errors)
+        self.doubtful[self.chosen[page.doubtful]] = True
+        return page
+
+    def list_doubtful(self) -> list[int]:
+        """The revisions of documents that may be relevant, or on the page, or not."""
+        revisions: list[int] = self.documents.revisions[self.doubtful].tolist()
+        return revisions
 
     def near(self, document: int) -> dict[Near, float]:
         """The probabilities of a document's best photos and sentence that gave it something."""
         return {
             kind: probability
-            for kind, values in self.probabilities.items()
-            if self.request.weights.of(kind) * (probability := float(values[document]))
+            for kind, estimate in self.probabilities.items()
+            if self.request.weights.of(kind) * (probability := float(estimate.value[document]))
         }
 
     def _name_whole(self, chosen: Codes) -> dict[int, str]:
@@ -216,41 +263,54 @@ class Ranking:
             parts[place].append(ScorePart("pinned", float(self.pins[chosen][place])))
         return parts
 
-
-def rank(documents: Documents, request: ProductRequest, near: Neighbours) -> ProductAnswer:
-    """Rank the items that answer a request: a page of them, with facets over all.
-
-    ValueError for what is no filter.
-    """
-    with documents.lock:
-        ranking = Ranking(documents, request, near)
-        page = ranking.page()
-        chosen = ranking.chosen[page.first]
+    def answer(self, page: RankedPage) -> ProductAnswer:
+        """The hits of a page, with facets over all that is relevant."""
+        documents, request = self.documents, self.request
+        chosen = self.chosen[page.first]
         hits = [
             Product(
                 documents.ids[document],
                 int(documents.revisions[document]),
                 tuple(parts),
-                ranking.near(document),
+                self.near(document),
                 request.weights,
                 count,
             )
             for document, parts, count in zip(
                 chosen.tolist(),
-                ranking.list_stated_parts(chosen),
+                self.list_stated_parts(chosen),
                 page.variants.tolist(),
                 strict=True,
             )
         ]
         return ProductAnswer(
             tuple(hits),
-            total=len(ranking.chosen),
+            total=len(self.chosen),
             groups=page.groups,
-            facets=tuple(
-                count_facet(documents, facet, ranking.relevant) for facet in request.facets
-            ),
+            facets=tuple(count_facet(documents, facet, self.relevant) for facet in request.facets),
             items=int(documents.live.sum()),
             behind=documents.behind,
-            least=ranking.least,
+            least=self.least,
             place=page.place,
         )
+
+
+def rank(
+    documents: Documents, request: ProductRequest, near: Neighbours, settle: Settle | None = None
+) -> ProductAnswer:
+    """Rank the items that answer a request: a page of them, with facets over all.
+
+    `settle` makes probabilities exact, of items that they leave open; without it, they stay as they
+    are. ValueError for what is no filter.
+    """
+    ranking = None
+    while True:
+        with documents.lock:
+            if ranking is None or ranking.stamp != documents.stamp:
+                ranking = Ranking(documents, request)
+            ranking.choose(near)
+            page = ranking.page()
+            doubtful = ranking.list_doubtful() if settle else []
+            if settle is None or not doubtful:
+                return ranking.answer(page)
+        near = settle(near, doubtful)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -11,8 +11,8 @@ from index.documents.documents import Schema
 from index.items import Item
 from index.listing.listing import mask_passing
 from index.products.query import read_text
-from index.products.ranking import rank
-from index.products.requests import SIDE_OF, Near, Product, ProductAnswer, ProductRequest
+from index.products.ranking import Neighbours, rank
+from index.products.requests import SIDE_OF, Near, ProductAnswer, ProductRequest
 from index.search.index import Index
 from index.search.requests import BEST, NONE, Hit, Shortlist
 from models.text.queries import Query
@@ -63,7 +63,7 @@ class ItemSearch:
         self._request = request
         self._queries: dict[Near, Query] = {} if photo is None else {"looks": photo}
         self._notes = () if photo is None else photo.notes
-        self._damaged = set[str]()
+        self._damaged, self._explained = set[str](), dict[Near, dict[int, Hit]]()
         if text is not None:
             self._read_text(text, photo, embed)
 
@@ -91,16 +91,13 @@ class ItemSearch:
         ValueError for what is no filter, and for photos where the matcher is not calibrated.
         """
         near = self._shortlist()
-        answer = rank(self._documents, self._request, near)
-        explained = {kind: self._explain(kind, near[kind], answer) for kind in near}
-        hits = [_with_exact_probabilities(hit, explained) for hit in answer.hits]
-        if self._request.sort is None:
-            hits.sort(key=lambda hit: (-hit.score, hit.id))
+        self._explained = {kind: {} for kind in near}
+        answer = rank(self._documents, self._request, near, self._settle)
         with self._documents.lock:
             schema = self._documents.schema()
         return ProductResult(
-            replace(answer, hits=tuple(hits)),
-            explained,
+            answer,
+            self._explained,
             self._request,
             self._queries,
             self._notes,
@@ -129,19 +126,15 @@ class ItemSearch:
                 revisions = np.unique(near[kind].revisions)
         return near
 
-    def _explain(self, kind: Near, rows: Shortlist, answer: ProductAnswer) -> dict[int, Hit]:
-        """Score exactly the best photos, or sentences, of hits that they gave something to."""
-        shown = rows.of_items([hit.revision for hit in answer.hits if kind in hit.probabilities])
+    def _settle(self, near: Neighbours, revisions: Sequence[int]) -> Neighbours:
+        """Score exactly the photos, and sentences, of some items."""
+        return {kind: self._score(kind, rows, revisions) for kind, rows in near.items()}
+
+    def _score(self, kind: Near, rows: Shortlist, revisions: Sequence[int]) -> Shortlist:
+        shown = rows.of_items(revisions)
         if not shown:
-            return {}
-        return self._index.explain(SIDE_OF[kind], self._queries[kind], shown, self._damaged)
-
-
-def _with_exact_probabilities(product: Product, explained: Explained) -> Product:
-    """Replace the probabilities from codes by those of the explained photos and sentences."""
-    probabilities = dict(product.probabilities)
-    for kind in probabilities:
-        hit = explained[kind].get(product.revision)
-        if hit is not None and hit.probability is not None:
-            probabilities[kind] = hit.probability
-    return replace(product, probabilities=probabilities)
+            return rows
+        hits = self._index.explain(SIDE_OF[kind], self._queries[kind], shown, self._damaged)
+        self._explained[kind].update(hits)
+        exact = {revision: hit.probability or 0.0 for revision, hit in hits.items()}
+        return rows.settle(revisions, exact)

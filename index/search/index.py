@@ -14,10 +14,10 @@ from index.catalog.catalog import Catalog
 from index.documents.reader import DocumentReader
 from index.documents.thesaurus import Synonyms
 from index.items import Collection
-from index.search.contenders import ShardAnswer
+from index.search.contenders import ShardAnswer, likely_share
 from index.search.exact_scores import ExactScores
 from index.search.overview import Overview
-from index.search.probable import ProbableRows, tell_apart
+from index.search.probable import ROUNDING, ProbableRows, tell_apart
 from index.search.query import (
     need_calibration,
     terms_of,
@@ -168,23 +168,31 @@ class Index:
         """Shortlist about `count` rows that promise most.
 
         They are of items with some sorted revisions.
-        Their probabilities are those of codes. ValueError without a calibration.
+        Their probabilities are those of codes, and as likely off as scores of `best` are.
+        ValueError without a calibration.
         """
         request = self._scanner.prepare(Request(side, query, limit=max(count // PER_HIT, 1)))
         calibration = need_calibration(self._calibration, request.role)
         snapshot = self._reader.current()
         terms = terms_of(request.query, request.role)
-        scored, _ = self._scanner.scan(request, terms, snapshot, revisions)
+        scored, exact = self._scanner.scan(request, terms, snapshot, revisions)
         if not scored:
             return replace(NONE, asked=True)
-        no_error = np.float32(0)
-        by_codes = [
-            np.array(probabilities(calibration, segment, request, no_error)) for segment in scored
-        ]
+        share = 1.0 if exact else likely_share(request)
+        lowest, by_codes, highest = (
+            np.concatenate(
+                [
+                    np.array(probabilities(calibration, segment, request, np.float32(off)))
+                    for segment in scored
+                ]
+            )
+            for off in (-share, 0.0, share)
+        )
         return Shortlist(
             np.concatenate([segment.rows.revisions[segment.numbers] for segment in scored]),
             np.concatenate([segment.rows.positions[segment.numbers] for segment in scored]),
-            np.concatenate(by_codes),
+            by_codes,
+            np.maximum(highest - by_codes, by_codes - lowest) + ROUNDING,
         )
 
     def find_probable(self, request: Request) -> ProbableRows:

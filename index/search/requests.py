@@ -242,13 +242,14 @@ BEST = 1_000  # photos, or sentences, of a search that are looked at
 class Shortlist:
     """Rows by revision and position (M,), with probabilities from codes.
 
-    An item may have several of them. asked: whether any were searched at all. coverage: the
-    share of the collection that was.
+    Each is off by its error at most. An item may have several rows. asked: whether any were
+    searched at all. coverage: the share of the collection that was.
     """
 
     revisions: Numbers
     positions: Numbers
     probabilities: NDArray[np.float64]
+    errors: NDArray[np.float64]
     asked: bool = True
     coverage: float = 1.0
 
@@ -258,8 +259,20 @@ class Shortlist:
         pairs = zip(self.revisions[chosen].tolist(), self.positions[chosen].tolist(), strict=True)
         return list(pairs)
 
+    def settle(self, revisions: Sequence[int], exact: Mapping[int, float]) -> Shortlist:
+        """The same rows; of some items, with the exact probability of their best row.
 
-NONE = Shortlist(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0), asked=False)
+        Items without one keep that of codes, and have no other.
+        """
+        settled = np.isin(self.revisions, revisions)
+        probabilities = self.probabilities.copy()
+        for row in np.flatnonzero(settled).tolist():
+            probabilities[row] = exact.get(int(self.revisions[row]), probabilities[row])
+        return replace(self, probabilities=probabilities, errors=np.where(settled, 0, self.errors))
+
+
+NO_ROWS = np.empty(0, np.int64)
+NONE = Shortlist(NO_ROWS, NO_ROWS, np.empty(0), np.empty(0), asked=False)
 
 
 class Shard(Protocol):

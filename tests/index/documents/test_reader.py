@@ -118,3 +118,13 @@ def test_a_reader_begins_in_the_stored_language(catalog, collection, put):
         assert reader.current().language.code == "fr"
     finally:
         reader.close()
+
+
+def test_the_first_search_waits_a_moment(catalog, collection, put):
+    put("a", title="oak")
+    reader = DocumentReader(catalog, collection)
+    reader.start()
+    try:
+        assert reader.current(partial=True).ids == ["a"]
+    finally:
+        reader.close()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,9 +16,11 @@ from index.catalog.views import ItemRow
 from index.documents.documents import Documents
 from index.listing.requests import FacetRequest, ListPlace
 from index.products.query import read_text
-from index.products.ranking import rank
+from index.products.ranking import Neighbours, rank
 from index.products.requests import (
     Boost,
+    Near,
+    Product,
     ProductAnswer,
     ProductRequest,
     Weights,
@@ -40,6 +42,12 @@ def documents_of(metadata: list[dict[str, Any]]) -> Documents:
     return documents
 
 
+def shortlist(revisions: Numbers, chances: Any, errors: Any = 0.0) -> Shortlist:
+    """A shortlist of items' photos, the first of each."""
+    size = len(revisions)
+    return Shortlist(revisions, np.full(size, -1), chances, np.broadcast_to(errors, size))
+
+
 def asked(documents: Documents, text: str, **options: Any) -> ProductRequest:
     return ProductRequest(text=read_text(text, documents), limit=100, **options)
 
@@ -51,7 +59,7 @@ def test_all_that_has_the_words_or_a_probable_photo_is_relevant_and_counted(meta
     gone = data.draw(st.sets(st.integers(1, size), max_size=2))
     documents.retire(np.array(sorted(gone), np.int64))
     chances = data.draw(st.lists(st.sampled_from([0.0, 0.2, 0.9]), min_size=size, max_size=size))
-    photos = Shortlist(np.arange(1, size + 1), np.full(size, -1), np.array(chances))
+    photos = shortlist(np.arange(1, size + 1), np.array(chances))
     facets = (FacetRequest("colour"), FacetRequest("price", bounds=(3, 6)))
     request = asked(
         documents, " ".join(words), where={"price": {"gte": 3}}, least=0.5, facets=facets
@@ -85,12 +93,12 @@ def test_all_that_has_the_words_or_a_probable_photo_is_relevant_and_counted(meta
 
 def test_a_photo_alone_answers_if_it_is_likely_or_nothing_else_answers():
     documents = documents_of([{"title": title} for title in ("oak", "shirt", "shoe", "hat")])
-    photos = Shortlist(np.array([2, 3]), np.full(2, -1), np.array([0.7, 0.4]))
+    photos = shortlist(np.array([2, 3]), np.array([0.7, 0.4]))
     request = asked(documents, "oak", least=0.3, likely=0.6, facets=(FacetRequest("title"),))
     answer = rank(documents, request, {"looks": photos})
     assert [hit.id for hit in answer.hits] == ["00", "01"]
     assert (answer.total, answer.least, answer.facets[0].distinct) == (2, 0.6, 2)
-    unlikely = Shortlist(np.array([2, 3]), np.full(2, -1), np.array([0.5, 0.4]))
+    unlikely = shortlist(np.array([2, 3]), np.array([0.5, 0.4]))
     absent = asked(documents, "quux", least=0.3, likely=0.6)
     answer = rank(documents, absent, {"looks": unlikely})
     assert ([hit.id for hit in answer.hits], answer.least) == (["01", "02"], 0.3)
@@ -103,7 +111,7 @@ def test_a_photo_alone_answers_if_it_is_likely_or_nothing_else_answers():
 def test_a_text_that_only_refuses_finds_all_else_ranked_by_looks():
     titles = ["oak", "blue oak", "shirt", "shoe", "red shirt"]
     documents = documents_of([{"title": title} for title in titles])
-    photos = Shortlist(np.array([1, 3, 4]), np.full(3, -1), np.array([0.9, 0.1, 0.7]))
+    photos = shortlist(np.array([1, 3, 4]), np.array([0.9, 0.1, 0.7]))
     for text in ("not oak", "-oak"):
         request = asked(documents, text, least=0.5)
         answer = rank(documents, request, {"looks": photos})
@@ -212,7 +220,7 @@ def test_field_that_is_all_of_the_query_wins():
 
 def test_weights_scale_what_words_and_looks_give():
     documents = documents_of([{"title": "oak"}, {"title": "shoe"}])
-    photos = Shortlist(np.array([2, 2]), np.array([-1, -2]), np.array([0.8, 0.1]))
+    photos = shortlist(np.array([2, 2]), np.array([0.8, 0.1]))
     request = asked(documents, "oak", least=0.5, weights=Weights(words=0.0, exact=0.0, looks=2.0))
     best, other = rank(documents, request, {"looks": photos}).hits
     assert (best.id, best.score) == ("01", pytest.approx(1.6))
@@ -264,7 +272,7 @@ def test_a_code_is_found_with_other_spaces_than_it_has(typed, found):
 def test_a_filter_leaves_of_each_value_what_its_facet_counts():
     titles = ("blue shirt", "white shirt", "top", "blue mug", "blue hat", "white shirt")
     documents = documents_of([{"title": title, "stock": n // 2} for n, title in enumerate(titles)])
-    photos = Shortlist(np.array([3]), np.array([-1]), np.array([0.9]))
+    photos = shortlist(np.array([3]), np.array([0.9]))
     request = asked(documents, "blue shirt", least=0.5, facets=(FacetRequest("stock"),))
     answer = rank(documents, request, {"looks": photos})
     counts = dict(answer.facets[0].values)
@@ -277,3 +285,49 @@ def test_a_filter_leaves_of_each_value_what_its_facet_counts():
     # Where nothing is relevant behind the filter, half of the words are enough.
     only = rank(documents, replace(request, where={"stock": 2}), {"looks": photos})
     assert sorted(hit.id for hit in only.hits) == ["04", "05"]
+
+
+@given(
+    st.lists(st.floats(0.01, 0.99), min_size=12, max_size=12),
+    st.lists(st.floats(-0.1, 0.1), min_size=12, max_size=12),
+    st.sampled_from(
+        [
+            {},
+            {"sort": "price"},
+            {"collapse": "price"},
+            {"weights": Weights(likeness=-0.2)},
+            {"weights": Weights(looks=-0.2)},
+        ]
+    ),
+)
+def test_errors_of_codes_change_neither_pages_nor_totals(chances, off, options):
+    documents = documents_of([{"title": WORDS[at % 5], "price": at % 3} for at in range(12)])
+    exact = np.clip(np.array(chances), 0, 1)
+    revisions = np.arange(1, 13)
+    settled = list[int]()
+
+    def settle(near: Neighbours, revisions: Sequence[int]) -> Neighbours:
+        settled.extend(revisions)
+        told = {revision: float(exact[revision - 1]) for revision in revisions}
+        return {kind: rows.settle(revisions, told) for kind, rows in near.items()}
+
+    by_codes = shortlist(revisions, exact + np.array(off), np.abs(off) + 1e-9)
+    kinds: list[Near] = ["looks", "likeness"] if options.get("weights") else ["looks"]
+    request = asked(documents, "red shirt", least=0.3, likely=0.6, **options)
+    truth = rank(documents, request, {kind: shortlist(revisions, exact) for kind in kinds})
+    hits, after = list[Product](), None
+    while True:
+        settled.clear()
+        page = replace(request, limit=2, after=after)
+        answer = rank(documents, page, dict.fromkeys(kinds, by_codes), settle)
+        assert (answer.total, answer.groups, answer.least) == (
+            truth.total,
+            truth.groups,
+            truth.least,
+        )
+        assert len(settled) == len(set(settled))
+        hits += answer.hits
+        after = answer.place
+        if after is None:
+            break
+    assert hits == list(truth.hits)
