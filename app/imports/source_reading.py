@@ -124,11 +124,13 @@ def _read_spare(spares: Sequence[Path], read_photo: Callable[[PhotoPlace], Photo
 
 
 def _read_sidecars(files: Sequence[Path]) -> list[Sidecar]:
-    """Read sidecars, except too large or missing ones."""
+    """Read sidecars; those that cannot be read are empty, which is broken."""
     sidecars = []
     for file in files:
+        data = b""
         with suppress(OSError, ValueError):
-            sidecars.append(Sidecar(file.suffix.lower(), read_regular(file, LARGEST)))
+            data = read_regular(file, LARGEST)
+        sidecars.append(Sidecar(file.suffix.lower(), data))
     return sidecars
 
 

@@ -30,6 +30,8 @@ MONTHS = (
     "jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|"
     "sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?"
 )
+MONTH_NAME = rf"(?:{MONTHS})\.?"
+OF_MONTH = rf"\s+(?:of\s+)?{MONTH_NAME}"
 DAYS = "mon|tues|wednes|thurs|fri|satur|sun"
 NUMBERS = [*("one", "two", "three", "four", "five", "six"), "seven", "eight", "nine", "ten"]
 COUNT = rf"(?:\d{{1,3}}|{'|'.join(NUMBERS)})"
@@ -119,7 +121,7 @@ def find_dates(text: str, today: date, years: range) -> list[QueryDate]:
             days = read(match, today)
             if days is None or (read is _read_lone_year and _is_number(text, match, years)):
                 continue
-            places.append(_DatePlace(span, days, read in (_read_years, _read_months)))
+            places.append(_DatePlace(span, days, read in (_read_years, _read_days)))
     places.sort(key=lambda place: place.span.start)
     dates: list[QueryDate] = []
     for place in _join_spans(text, places):
@@ -257,11 +259,22 @@ def _read_years(match: re.Match[str], _: date) -> Days | None:
     return Days(date(first, 1, 1), date(last + 1, 1, 1)) if first <= last else None
 
 
-def _read_months(match: re.Match[str], today: date) -> Days | None:
-    first, last = (_parse(f"{match[name]} {match['year']}", today) for name in ("first", "last"))
-    if first is None or last is None or first.start is None or last.end is None:
+def _read_days(match: re.Match[str], today: date) -> Days | None:
+    """The days from one month, or day, to another; the month may stand once.
+
+    The first may be of the year before: "24 December to 2 January 2020".
+    """
+    month = re.search(MONTHS, match.group(), re.IGNORECASE)
+    assert month is not None
+    ends = (
+        end if re.search(MONTHS, end, re.IGNORECASE) else f"{end} {month.group()}"
+        for end in match.group("first", "last")
+    )
+    first, last = (_parse(f"{end} {match['year']}", today) for end in ends)
+    if first is None or last is None or first.start is None or last.start is None:
         return None
-    return Days(first.start, last.end) if first.start < last.end else None
+    start = first.start - YEAR if first.start.month > last.start.month else first.start
+    return Days(start, last.end) if start <= last.start else None
 
 
 def _read_decade(match: re.Match[str], today: date) -> Days | None:
@@ -364,19 +377,31 @@ DATED = "|".join(
         rf"\d{{1,2}}\.\d{{1,2}}\.{CENTURY}",
     )
 )
+
+
+def _span_form(first: str, last: str) -> re.Pattern[str]:
+    """An expression for a span of days in a year, from one to another or between both."""
+    return _form(
+        rf"(?P<between>between\s+(?:the\s+)?)?(?P<first>{first})"
+        rf"(?:{TO.pattern}|(?(between)\s+and\s+|(?!)))"
+        rf"(?:the\s+)?(?P<last>{last}),?\s+(?:of\s+)?(?P<year>{CENTURY})"
+    )
+
+
 NEAR = rf"week|month|year|weekend|{'|'.join(SEASONS)}|{FEASTS}|(?:{DAYS})day|{MONTHS}"
 FORMS: tuple[tuple[re.Pattern[str], Read], ...] = (
     (
         _form(rf"(?:between\s+)?(?P<first>{CENTURY})\s*(?:-|–|to|and|until)\s*(?P<last>{CENTURY})"),
         _read_years,
     ),
+    (_span_form(MONTHS, MONTHS), _read_days),
     (
-        _form(
-            rf"(?P<first>{MONTHS})\s*(?:-|–|to|until|till|through)\s*(?P<last>{MONTHS})"
-            rf"\s+(?:of\s+)?(?P<year>{CENTURY})"
+        _span_form(
+            rf"{NUMBER}(?:\s+(?:of\s+)?{MONTH_NAME})?", rf"{NUMBER}\s+(?:of\s+)?{MONTH_NAME}"
         ),
-        _read_months,
+        _read_days,
     ),
+    (_span_form(rf"{MONTH_NAME}\s+{NUMBER}", rf"(?:{MONTH_NAME}\s+)?{NUMBER}"), _read_days),
     (_form(rf"(?P<date>{DATED})"), _read_date),
     (_form(rf"(?P<season>{'|'.join(SEASONS)})\s+(?:of\s+)?(?P<year>{CENTURY})"), _read_season),
     (_form(rf"(?P<feast>{FEASTS})\s+(?:of\s+)?(?P<year>{CENTURY})"), _read_feast),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -248,6 +249,13 @@ class TextHalf(nn.Module, ABC):
     def __init__(self, network: nn.Module, dimension: int, spelling: Spelling) -> None:
         super().__init__()
         self.network, self.dimension, self.spelling = network, dimension, spelling
+
+    def find_unknown_token(self) -> str | None:
+        """Find a token of the tokenizer that the network has no vector for."""
+        network: Any = self.network
+        known = network.get_input_embeddings().num_embeddings
+        token, number = max(self.spelling.tokenizer.get_vocab().items(), key=itemgetter(1))
+        return token if number >= known else None
 
     @abstractmethod
     def forward(self, sentences: Sequence[ParsedSentence]) -> Tensor:

@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from models import checkpoint, header, registry
+from models.encoders.halves import TextHalf
 from models.encoders.source import LATE, EncoderSource, family, files_of, layout
 from models.matcher import Config, TowerOptions, TwoTowerMatcher
 from models.rooms import PREFIX
@@ -112,7 +113,16 @@ def adopt(
 
 @torch.inference_mode()
 def try_out(model: TwoTowerMatcher, folder: Path) -> None:
-    """Embed a text and a photo; ValueError unless their vectors are numbers."""
+    """Embed a text and a photo; ValueError unless their vectors are numbers.
+
+    Also for a tokenizer with more tokens than the encoder has vectors for.
+    """
+    for part in model.modules():
+        if isinstance(part, TextHalf) and (missing := part.find_unknown_token()):
+            raise ValueError(
+                f"the tokenizer in {folder} is of another model: the encoder has no vector for its "
+                f"token {missing!r}"
+            )
     grey = torch.full((3, SIDE, SIDE), 128, dtype=torch.uint8)
     try:
         bags = [*model.embed_sentences(TRIED), *model.embed_images([grey])]

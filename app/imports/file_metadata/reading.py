@@ -28,6 +28,7 @@ from models.vision.photo_decoding import DISPLAY_SIDE, FOOTAGE_BYTES, Decoded, P
 from models.vision.visible_words import LONGEST_SIDE
 
 ONE_FRAME = "only one frame of the video was used"
+BROKEN = "its {} sidecar cannot be read: what that says of the photo is missing"
 RAW_HEADER = 2**20  # bytes of a raw file in which its EXIF is looked for
 
 
@@ -78,8 +79,15 @@ def read_file(
             content = _read_picture(opened, limits, described=sidecars is not None)
     if sidecars is None:
         return FileContent(content.photos[:1])
-    beside = (read_sidecar(sidecar.ending, sidecar.data) for sidecar in sidecars)
-    return FileContent(content.photos, _combine(content.metadata, list(beside)))
+    beside, notes = list[Facts](), list[str]()
+    for sidecar in sidecars:
+        try:
+            beside.append(read_sidecar(sidecar.ending, sidecar.data))
+        except ValueError:
+            notes.append(BROKEN.format(sidecar.ending))
+    first, *others = content.photos
+    first = Decoded(first.pixels, (*first.notes, *notes))
+    return FileContent((first, *others), _combine(content.metadata, beside))
 
 
 def enlarge(file: bytes | Path, limits: FileLimits, content: FileContent) -> Sequence[Pixels]:

@@ -13,24 +13,27 @@ from app.imports.file_metadata.texts import (
     read_number,
     read_position,
 )
-from app.imports.file_metadata.xmp import LARGEST, read_xmp
+from app.imports.file_metadata.xmp import LARGEST, parse_xmp
 
 ENDINGS = (".xmp", ".json")
 
 
 def read_sidecar(ending: str, data: bytes) -> dict[str, Any]:
-    """Read a sidecar's metadata; empty if it is broken."""
-    return read_xmp(data) if ending == ".xmp" else read_takeout(data)
+    """Read a sidecar's metadata; ValueError if it is broken or too large."""
+    return parse_xmp(data) if ending == ".xmp" else read_takeout(data)
 
 
 def read_takeout(data: bytes) -> dict[str, Any]:
-    """Read a photo's date, place, words and people from Google Takeout."""
+    """Read a photo's date, place, words and people from Google Takeout.
+
+    Other JSON says nothing. ValueError if it is broken or too large.
+    """
     if len(data) > LARGEST:
-        return {}
+        raise ValueError("too large")
     try:
         sidecar = json.loads(data)
-    except (ValueError, RecursionError):
-        return {}
+    except RecursionError as deep:
+        raise ValueError("nested too deeply") from deep
     if not isinstance(sidecar, dict):
         return {}
     people = sidecar.get("people")

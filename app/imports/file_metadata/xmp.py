@@ -43,12 +43,20 @@ Properties = dict[str, list[str]]
 
 def read_xmp(data: bytes) -> dict[str, Any]:
     """Read the XMP of a photo; empty if broken or too large."""
-    if not data or len(data) > LARGEST:
+    try:
+        return parse_xmp(data)
+    except ValueError:
         return {}
+
+
+def parse_xmp(data: bytes) -> dict[str, Any]:
+    """Read XMP; ValueError if it is broken or too large."""
+    if len(data) > LARGEST:
+        raise ValueError("too large")
     try:
         root = fromstring(data.strip(b"\0 \r\n\t"), forbid_dtd=True)
-    except (ParseError, DefusedXmlException, ValueError, LookupError, RecursionError):
-        return {}
+    except (ParseError, DefusedXmlException, LookupError, RecursionError) as broken:
+        raise ValueError(str(broken)) from broken
     return _read_facts(_read_properties(root), _list_people(root))
 
 

@@ -149,8 +149,20 @@ def spoil_mean(folder):
     file.write_text(json.dumps(described | {"image_mean": [0.5, 0.5]}))
 
 
+def add_token(folder):
+    described = json.loads((folder / "tokenizer.json").read_text())
+    vocabulary = described["model"]["vocab"]
+    vocabulary["zebra"] = max(vocabulary.values()) + 1_000
+    (folder / "tokenizer.json").write_text(json.dumps(described))
+
+
 @pytest.mark.parametrize(
-    ("spoil", "said"), [(spoil_weight, "no numbers"), (spoil_mean, "cannot embed a text and a")]
+    ("spoil", "said"),
+    [
+        (spoil_weight, "no numbers"),
+        (spoil_mean, "cannot embed a text and a"),
+        (add_token, "no vector for its token 'zebra'"),
+    ],
 )
 def test_an_encoder_that_cannot_embed_is_refused(spoil, said, tmp_path):
     made = shutil.copytree(encoders.folder("clip"), tmp_path / "clip")
