@@ -13,7 +13,7 @@ from typing import Any
 import typer
 
 from app import memory
-from app.cli.imports import open_import, print_refusal
+from app.cli.imports import open_import, print_fault
 from app.demos import ALL, Demo
 from app.engine.engine import Engine
 from app.imports.progress import FOLDER
@@ -114,7 +114,7 @@ def _import(
         engine, demo.collection, sources, settings, count=lambda: len(sources)
     ) as outcomes:
         for outcome in outcomes:
-            print_refusal(outcome)
+            print_fault(outcome)
             counts[outcome.status] += 1
             if ended.is_set():
                 return

@@ -15,7 +15,7 @@ from typing import Any
 import typer
 from pathspec import GitIgnoreSpec
 
-from app.cli.imports import Tally, import_with_progress, print_change, print_refusal
+from app.cli.imports import Tally, import_with_progress, print_change, print_fault
 from app.engine.engine import Engine
 from app.imports import folder, tables
 from app.imports.departed import Departures, NothingDeleted, can_be_synced
@@ -61,7 +61,7 @@ class PathImport:
     options: ImportOptions
     tally: Tally = field(default_factory=Tally)
     following: bool = False  # whether an import without a change is nothing to announce
-    _refusals: set[str] = field(default_factory=set)  # that are printed
+    _heard: set[ImportOutcome] = field(default_factory=set)  # faults that are printed
 
     def follow(self, paths: Sequence[Place], seconds: float, parent: int | None = None) -> None:
         """Import paths again after every change.
@@ -163,9 +163,9 @@ class PathImport:
     def _hear(self, outcome: ImportOutcome) -> None:
         if self.options.listed:
             print_change(outcome)
-        elif outcome.status == "refused" and (line := f"{outcome}") not in self._refusals:
-            self._refusals.add(line)
-            print_refusal(outcome)
+        elif outcome.reason and outcome not in self._heard:
+            self._heard.add(outcome)
+            print_fault(outcome)
 
     def _import_table(self, file: Path) -> None:
         """Import a table.

@@ -85,10 +85,10 @@ class Tally:
         return not there and bool(self.counts["refused"] + self.counts["unread"])
 
 
-def print_refusal(outcome: ImportOutcome) -> None:
-    """Print a line about a refused source."""
-    if outcome.status == "refused":
-        line = f"refused {outcome.place}: {outcome.reason}"
+def print_fault(outcome: ImportOutcome) -> None:
+    """Print a line about a refused source, or one without a part."""
+    if outcome.reason and outcome.status in ("refused", "stored"):
+        line = f"{outcome.status} {outcome.place}: {outcome.reason}"
         typer.echo(escape_unprintable(line), err=True)
 
 
@@ -145,7 +145,7 @@ def import_with_progress(
     sources: Iterable[ItemSource | ImportOutcome],
     settings: Settings,
     tally: Tally,
-    hear: Callable[[ImportOutcome], None] = print_refusal,
+    hear: Callable[[ImportOutcome], None] = print_fault,
     count: Callable[[], int] | None = None,
 ) -> None:
     """Import, show the progress, and let every outcome be heard; see `open_import`."""

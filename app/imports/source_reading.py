@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -23,8 +22,6 @@ from app.imports.sources import ImportOutcome, ItemSource, PhotoPlace
 from index.photos.visible_text import BOXES, TEXT, write_text
 from models.vision.photo_decoding import ImageError
 from models.vision.visible_words import VisibleWord
-
-log = logging.getLogger("tessera")
 
 
 def read(
@@ -74,9 +71,6 @@ def _read_described(
     first = source.photos[0] if source.photos else None
     read = reading.complete(_describe(files), first if isinstance(first, Path) else None)
     stamp = remember(draft.stamp, read) if reading.of_folder else draft.stamp
-    for file in files:
-        for note in file.notes:
-            log.warning("%s: %s", source.place, note)
     return replace(_add_files(draft, files, read), stamp=stamp)
 
 
@@ -124,7 +118,7 @@ def _read_spare(spares: Sequence[Path], read_photo: Callable[[PhotoPlace], Photo
 
 
 def _read_sidecars(files: Sequence[Path]) -> list[Sidecar]:
-    """Read sidecars; those that cannot be read are empty, which is broken."""
+    """Read sidecars; unreadable ones are empty, and so broken."""
     sidecars = []
     for file in files:
         data = b""

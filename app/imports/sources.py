@@ -60,8 +60,8 @@ class ImportOutcome:
 
     "patched" is an item of which only metadata or place changed, and "unread" a file or a folder
     of a kind that is not read: the reason names the kind. "joined" is a file of another one's item,
-    such as a sidecar. A refused row has the `source` of its item, as far as that is known. A
-    renamed file has its `former` place.
+    such as a sidecar. A stored item's reason says what of it is missing. A refused row has the
+    `source` of its item, as far as that is known. A renamed file has its `former` place.
     """
 
     place: str

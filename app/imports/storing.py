@@ -82,7 +82,7 @@ def store(
     for draft, reason in zip(new, engine.put_each(collection, home, new), strict=True):
         place = draft.source or draft.id
         change: Change = "changed" if draft.id in stored else "new"
-        outcome = ImportOutcome(place, "stored", change=change)
+        outcome = ImportOutcome(place, "stored", "; ".join(draft.notes), change=change)
         yield ImportOutcome(place, "refused", reason) if reason else outcome
 
 

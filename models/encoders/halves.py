@@ -251,7 +251,7 @@ class TextHalf(nn.Module, ABC):
         self.network, self.dimension, self.spelling = network, dimension, spelling
 
     def find_unknown_token(self) -> str | None:
-        """Find a token of the tokenizer that the network has no vector for."""
+        """Find a token of the tokenizer without a vector in the network."""
         network: Any = self.network
         known = network.get_input_embeddings().num_embeddings
         token, number = max(self.spelling.tokenizer.get_vocab().items(), key=itemgetter(1))

@@ -193,6 +193,14 @@ def test_a_deleted_photo_comes_again_once_it_is_restored(index: Command, photos:
     assert index(photos) == (0, ["1 stored, 1 skipped, 0 refused"])
 
 
+def test_broken_sidecars_are_named(index: Command, photos: Path) -> None:
+    (photos / "red.png.json").write_text('{"title": "red.p')
+    code, lines = index(photos)
+    missing = "its .json sidecar cannot be read: what that says of the photo is missing"
+    assert (code, lines[0]) == (0, f"stored {photos}/red.png: {missing}")
+    assert lines[-1] == "2 stored, 0 skipped, 0 refused"
+
+
 def test_files_of_patterns_leave_photos_out(index: Command, photos: Path, png: Png) -> None:
     (photos / "sub").mkdir()
     for name in ("red.png", "blue.png"):
