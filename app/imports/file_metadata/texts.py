@@ -17,12 +17,9 @@ SPACES = re.compile(r"\s+")
 def decode_text(data: Any) -> str:
     """Decode a text in UTF-8, or else in Latin-1."""
     if isinstance(data, str):
-        with_bytes = data.encode("latin-1", "replace") if max(data, default="") >= "\x80" else b""
-        if not with_bytes:
-            return data
         try:  # Pillow reads tags as Latin-1, and phones write UTF-8
-            return with_bytes.decode("utf-8") if "?" not in data else data
-        except UnicodeDecodeError:
+            return data.encode("latin-1").decode("utf-8")
+        except UnicodeError:
             return data
     if not isinstance(data, bytes):
         return ""

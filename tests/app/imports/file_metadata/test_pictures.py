@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import struct
 from contextlib import suppress
 from io import BytesIO
@@ -14,6 +15,7 @@ from PIL import Image
 from app.imports.file_metadata.pictures import read_picture, read_tiff
 from app.imports.file_metadata.reading import FileLimits, Sidecar, read_file
 from app.imports.file_metadata.sidecars import read_takeout
+from app.imports.file_metadata.texts import clean_line, clean_text
 from app.imports.file_metadata.xmp import LARGEST, read_xmp
 from benchmarks.photos.files import draw, write_exif, write_picture, write_xmp
 
@@ -148,6 +150,27 @@ def test_hostile_xmp_says_nothing(data: bytes) -> None:
 )
 def test_sidecars_of_takeout(sidecar: bytes, facts: dict[str, object]) -> None:
     assert read_takeout(sidecar) == facts
+
+
+FAR = ["Москва", "李雷", "Łukasz", "Müller", "Ça va?", "Don’t go – at the beach 🏖️"]
+
+
+@pytest.mark.parametrize("text", [*FAR, "Ä?"])
+def test_characters_of_all_scripts_are_kept(text: str) -> None:
+    assert clean_line(text) == clean_text(text) == text
+    assert clean_line(text.encode().decode("latin-1")) == clean_line(text.encode()) == text
+    assert read_xmp(write_xmp(4, text, [text], [text])) == {
+        "rating": 4,
+        "title": text,
+        "keywords": [text],
+        "people": [text],
+    }
+    takeout = {"description": text, "people": [{"name": text}]}
+    said = {"description": text, "people": [text]}
+    assert read_takeout(json.dumps(takeout).encode()) == said
+    assert read_takeout(json.dumps(takeout, ensure_ascii=False).encode()) == said
+    picture = write_picture("JPEG", PIXELS, EXIF, write_xmp(4, text))
+    assert read_picture(picture, MOST)["title"] == text
 
 
 @pytest.mark.parametrize(
