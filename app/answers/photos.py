@@ -6,7 +6,7 @@ from dataclasses import astuple, dataclass, replace
 from functools import partial
 
 from app.answers.cursors import Cursors, kind_of_hits, name_of_list
-from app.answers.facets import facet_out, read_list, read_place
+from app.answers.facets import facet_out, read_facets, read_list, read_place
 from app.answers.items import about_photo, notes_of, photo_address, second_of
 from app.answers.photo_words import words_out
 from app.answers.search import (
@@ -33,6 +33,7 @@ from app.schemas.facets import SortIn
 from app.schemas.hits import ImageHit, ImageHits, QueryFilter, SearchedOut
 from app.schemas.search import ImageSearch, Search
 from index.database import series_rows
+from index.documents.facet_counts import Facet
 from index.items import Item
 from index.listing.requests import ListPlace, ListRequest
 from index.photos.dates import KEY, QueryDate, write_filter
@@ -111,7 +112,9 @@ def _filter_by_dates(
 
 def _search(engine: Engine, search: ImageSearch, photo: Photo | None) -> ImageHits:
     asked = _read(engine, search, photo)
-    if not asked.query.parts and (asked.query is NOTHING or asked.gains):
+    if not asked.query.parts:
+        if asked.query is not NOTHING and not asked.gains:
+            return _find_none(engine, asked)
         if asked.query is NOTHING and search.min_probability is not None:
             raise ValueError("min_probability: it needs a query; leave it out to list all photos")
         return _list(engine, asked)
@@ -149,6 +152,18 @@ def _drop_notes(query: Query, named: frozenset[str]) -> Query:
     notes = tuple(note for note in query.notes if not note.startswith(starts))
     notes = tuple(note for note in notes if note != NOTHING_KNOWN)
     return replace(query, notes=notes)
+
+
+def _find_none(engine: Engine, asked: Asked) -> ImageHits:
+    """Answer a query without a known word: no photos, and no values of facets."""
+    search, make = asked.search, partial(_make_hit, None)
+    _, about = find_page(engine, search, asked.query, "images", make)
+    none = ImageHits(hits=[], **about)
+    if search.lists:
+        keys = [facet.key for facet in read_facets(search.facets)]
+        facets = [facet_out(Facet(key, (), 0, 0)) for key in keys]
+        none = none.model_copy(update={"total": 0, "facets": facets})
+    return none.model_copy(update={"groups": None if search.collapse is None else 0})
 
 
 def _find_page(engine: Engine, search: ImageSearch, asked: Asked) -> ImageHits:

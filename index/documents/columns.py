@@ -221,23 +221,28 @@ class Column:
         most: int,
         bounds: Iterable[float] = (),
         by: Level | None = None,
+        groups: Codes | None = None,
     ) -> Facet:
         """Count the values of the documents of a mask (N,), up to `most` of them.
 
-        Dates are counted `by` periods as well.
+        Dates are counted `by` periods as well. Of each of `groups` (N,) a value counts once.
         """
         documents, codes = self.entries
-        inside = np.flatnonzero(counted[documents])
+        inside = counted[documents]
         documents, codes = documents[inside], codes[inside]
-        counts = self.counts(counted)
+        lacking = counted.copy()
+        lacking[documents] = False
+        missing = int(np.count_nonzero(lacking))
+        if groups is not None:
+            missing = len(np.unique(groups[lacking]))
+            documents, codes = np.unique(np.stack([groups[documents], codes]), axis=1)
+        counts = np.bincount(codes, minlength=len(self.values))
         present = np.flatnonzero(counts)
         values = tuple(
             (self.values[code], int(counts[code])) for code in self._find_most(counts, most)
         )
-        having = len(documents) - int(np.count_nonzero(np.diff(documents) == 0))
-        missing = int(np.count_nonzero(counted)) - having
         periods = self._count_periods(documents, codes, by)
-        numbers = self.numbers[inside] if self.numeric else np.empty(0)
+        numbers = self._values[codes] if self.numeric else np.empty(0)
         numeric = ~np.isnan(numbers)
         if not numeric.any():
             return Facet(key, values, len(present), missing, periods=periods)

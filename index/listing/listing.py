@@ -13,7 +13,7 @@ from index.documents.documents import Documents
 from index.documents.facet_counts import Facet
 from index.filters import parse
 from index.listing.paging import RankedPage, RankKeys
-from index.listing.requests import FacetRequest, ListRequest
+from index.listing.requests import ListRequest
 from index.search.requests import Groups
 
 
@@ -94,9 +94,23 @@ def read_groups(documents: Documents, key: str, token: str) -> Groups:
     return Groups(token, documents.revisions[grouped], numbers[grouped])
 
 
-def count_facet(documents: Documents, request: FacetRequest, counted: Mask) -> Facet:
-    """Count a key's values among the documents of a mask (N,)."""
-    column = documents.columns.get(request.key)
-    if column is None:
-        return Facet(request.key, (), 0, int(np.count_nonzero(counted)))
-    return column.facet(request.key, counted, request.most, request.bounds, request.by)
+def count_facets(
+    documents: Documents, request: ListRequest, counted: Mask
+) -> tuple[tuple[Facet, ...], int]:
+    """Count the values of a request's keys among the documents of a mask (N,), and these.
+
+    With `collapse`, of each of its groups a value counts once: as a filter on it shows then.
+    """
+    groups = number_groups(documents, request.collapse) if request.collapse else None
+    count = (
+        len(np.unique(groups[counted])) if groups is not None else int(np.count_nonzero(counted))
+    )
+    facets = []
+    for asked in request.facets:
+        column = documents.columns.get(asked.key)
+        facets.append(
+            Facet(asked.key, (), 0, count)
+            if column is None
+            else column.facet(asked.key, counted, asked.most, asked.bounds, asked.by, groups)
+        )
+    return tuple(facets), count

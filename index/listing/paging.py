@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from index.documents.columns import Codes, Mask
+from index.documents.columns import Codes, Column, Mask
 from index.documents.documents import Documents
 from index.listing.requests import ListPlace, ListRequest
 
@@ -50,7 +50,7 @@ class RankKeys:
         scores: NDArray[np.float64],
     ) -> RankKeys:
         """Find the keys of chosen documents."""
-        column = documents.columns.get(request.sort or "")
+        column = _find_column(documents, request)
         first = -scores
         if column is not None:
             places = column.sort_keys(len(documents), request.descending)
@@ -68,7 +68,7 @@ class RankKeys:
 
     def place(self, documents: Documents, request: ListRequest, at: int) -> ListPlace:
         """The place of one of the documents, for the page behind it."""
-        document, column = int(self.chosen[at]), documents.columns.get(request.sort or "")
+        document, column = int(self.chosen[at]), _find_column(documents, request)
         value = () if column is None else column.value_at(int(self.first[at]), request.descending)
         return ListPlace(
             documents.ids[document],
@@ -140,7 +140,12 @@ class RankKeys:
 
     def _former_key(self, documents: Documents, request: ListRequest, after: ListPlace) -> float:
         """The first key of an item that is no longer as it was."""
-        column = documents.columns.get(request.sort or "")
+        column = _find_column(documents, request)
         if column is None:
             return -after.score
         return column.place_of(after.value, request.descending)
+
+
+def _find_column(documents: Documents, request: ListRequest) -> Column | None:
+    """Find the column that a list is sorted by; an item may have an empty key."""
+    return None if request.sort is None else documents.columns.get(request.sort)

@@ -9,7 +9,7 @@ import numpy as np
 
 from index.documents.columns import Mask
 from index.documents.documents import Documents
-from index.listing.listing import count_facet, find_page, locate, number_groups
+from index.listing.listing import count_facets, find_page, locate, number_groups
 from index.listing.requests import ListRequest
 from index.photos.requests import PhotoCounts, PhotoPage
 from index.search.index import Index
@@ -36,12 +36,9 @@ class PhotoList:
         documents, rows = self._documents, self._rows
         with documents.lock:
             counted = self._mask()
-            facets = tuple(count_facet(documents, facet, counted) for facet in request.facets)
+            facets, count = count_facets(documents, request, counted)
             behind = max(documents.behind, rows.behind)
-            groups = None
-            if request.collapse:
-                numbers = number_groups(documents, request.collapse)
-                groups = int(np.count_nonzero(np.bincount(numbers[counted])))
+            groups = count if request.collapse else None
         total = int(np.count_nonzero(counted))
         return PhotoCounts(total, facets, rows.rows, behind, rows.coverage, rows.damaged, groups)
 

@@ -23,7 +23,7 @@ from index.documents.columns import Codes, Mask
 from index.documents.documents import Documents
 from index.documents.query_words import QueryWord
 from index.filters import parse
-from index.listing.listing import count_facet, find_page, locate, mask_passing
+from index.listing.listing import count_facets, find_page, locate, mask_passing
 from index.listing.paging import RankedPage
 from index.products.query import ProductText
 from index.products.requests import (
@@ -287,7 +287,7 @@ class Ranking:
             tuple(hits),
             total=len(self.chosen),
             groups=page.groups,
-            facets=tuple(count_facet(documents, facet, self.relevant) for facet in request.facets),
+            facets=count_facets(documents, request, self.relevant)[0],
             items=int(documents.live.sum()),
             behind=documents.behind,
             least=self.least,

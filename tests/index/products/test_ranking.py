@@ -200,6 +200,11 @@ def test_a_page_goes_on_behind_a_group_whose_best_is_gone() -> None:
     assert (page.groups, following.groups) == (5, 5)
 
 
+def test_an_empty_key_sorts_nothing():
+    documents = documents_of([{"title": "red"}, {"title": "a red hat", "": 1}])
+    assert [hit.id for hit in rank(documents, asked(documents, "red"), {}).hits] == ["00", "01"]
+
+
 def test_boosts_add_their_share():
     documents = documents_of([{"title": "oak", "sold": sold} for sold in (0, 5, 10)])
     boosts = (Boost(0.2, key="sold"), Boost(-0.1, where={"sold": 10}), Boost(1.0, key="absent"))

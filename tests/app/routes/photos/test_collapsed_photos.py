@@ -69,11 +69,40 @@ def test_probable_photos_alone_are_counted_with_a_probability(photos: TestClient
     assert answer["total"] == everything["total"] == sum(hit[1] for hit in shown(answer))
 
 
-def test_facets_count_photos_and_not_series(photos: TestClient) -> None:
-    plain = ask(photos, text="red", facets=["series"])
-    collapsed = ask(photos, **RED, facets=["series"])
-    assert collapsed["facets"] == plain["facets"]
-    assert (collapsed["total"], collapsed["groups"]) == (plain["total"], 3)
+@pytest.mark.parametrize("text", ["red", None])
+@pytest.mark.parametrize("collapse", ["series", None])
+def test_a_facet_counts_what_its_values_as_filters_show(
+    photos: TestClient, text: str | None, collapse: str | None
+) -> None:
+    asked = {"text": text, "collapse": collapse}
+    facets = ["series", {"key": "hour", "bounds": [2, 4]}, {"key": "taken", "by": "day"}]
+
+    def count(where: dict[str, Any]) -> int:
+        answer = ask(photos, **asked, filter=where, facets=["hour"])
+        return int(answer["groups"] if collapse else answer["total"])
+
+    answer = ask(photos, **asked, facets=facets)
+    for facet in answer["facets"]:
+        key = facet["key"]
+        for value in facet["values"]:
+            assert value["count"] == count({key: value["value"]})
+        assert facet["missing"] == count({key: {"exists": False}})
+        for part in facet["ranges"]:
+            bounds = {"gte": part["start"], "lt": part["end"]}
+            named = {name: bound for name, bound in bounds.items() if bound is not None}
+            assert part["count"] == count({key: named})
+        for date in facet["dates"]:
+            assert date["count"] == count({key: date["filter"]})
+
+
+def test_an_unknown_word_finds_nothing_in_any_list(photos: TestClient) -> None:
+    for more in ({}, {"collapse": "series"}, {"facets": ["hour"]}, {"sort": {"key": "hour"}}):
+        answer = ask(photos, text="собака", filter={"hour": {"gte": 1}}, **more)
+        assert (answer["hits"], answer["cursor"]) == ([], None)
+        assert answer["groups"] == (0 if "collapse" in more else None)
+        assert answer["total"] == (0 if {"facets", "sort"} & more.keys() else None)
+        assert [facet["values"] for facet in answer["facets"] or []] == [[]] * ("facets" in more)
+        assert "собака" in answer["query"]["notes"][0]
 
 
 def test_by_date_the_newest_of_each_series_is_a_hit(photos: TestClient) -> None:
