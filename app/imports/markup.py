@@ -18,16 +18,21 @@ INLINE = {
 UNSEEN = {"script", "style", "title"}
 MOST_TAGS = 5_000  # in a cell: what is nested deeper takes the square of it
 TAG = re.compile(rf"</?(?:{'|'.join(sorted(BLOCKS | INLINE))})(?:\s[^<>]*)?/?>", re.IGNORECASE)
+ENTITY = re.compile(r"&(?:#\d{1,7}|#x[\da-f]{1,6}|[a-z]{2,31}\d{0,2});", re.IGNORECASE)
 BLOCK = re.compile(r"</?\w+>")
 
 
 def has_markup(text: str) -> bool:
-    """Return whether a text has tags of HTML.
+    """Return whether a text has tags or characters of HTML.
 
     >>> has_markup("<p class='x'>Oak"), has_markup("a < b > c"), has_markup("<Tom@x.test>")
     (True, False, False)
+    >>> has_markup("H&amp;M"), has_markup("L&#39;Or&eacute;al"), has_markup("H&M; A&B;")
+    (True, True, False)
     """
-    return TAG.search(text) is not None
+    if TAG.search(text):
+        return True
+    return any(html.unescape(name) != name for name in ENTITY.findall(text))
 
 
 def plain_text(text: str) -> str:

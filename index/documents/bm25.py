@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from index.documents.analysis import Analysis, analyze
-from index.documents.identifiers import is_code
+from index.documents.identifiers import is_code, squeeze
 from index.documents.lacks import LACKING, MAYBE_LACKING
 from index.documents.languages.english import ENGLISH
 from index.documents.languages.word_language import WordLanguage
@@ -28,6 +28,7 @@ from index.documents.word_table import WordTable
 
 SATURATION = 1.2  # k
 INFLECTED = 0.8  # the weight of a word in another form than the one that is asked for
+LONGEST_CODE = 32  # characters of a code that is found in all ways of writing it
 LACKED = 0.2  # that of a word that is named as lacking
 
 
@@ -76,6 +77,7 @@ class Lexical:
         self._fields: dict[str, Postings] = {}
         self._fields_of: dict[str, list[str]] = {}  # by term, in which it is
         self._size = 0
+        self._codes: dict[str, tuple[str, ...]] = {}  # terms by squeezed codes
         # By term, form and field; since the last document.
         self._cache: dict[tuple[str, str | None, str], tuple[Rows, Floats]] = {}
 
@@ -88,6 +90,8 @@ class Lexical:
         for name, analysis in analyses.items():
             if analysis.tokens:
                 self._add(name, analysis)
+            if len(analysis.tokens) > 1 and is_code(name):
+                self._add_code(fields[name], analysis)
         self.vocabulary.count(analyses.values())
         self._size += 1
         self._cache.clear()
@@ -103,6 +107,21 @@ class Lexical:
             names = self._fields_of.setdefault(term, [])
             if name not in names:
                 names.append(name)
+
+    def _add_code(self, text: str, analysis: Analysis) -> None:
+        """Note how a code of several tokens is written without signs."""
+        code = squeeze(text)
+        if len(code) > LONGEST_CODE:
+            return
+        term = " ".join(map(analysis.term_of, analysis.tokens))
+        terms = self._codes.get(code, ())
+        if term not in terms:
+            self._codes[code] = (*terms, term)
+
+    def list_codes(self, code: str) -> list[str]:
+        """List the terms of codes that are a squeezed one."""
+        alone = [code] if any(is_code(name) for name in self._fields_of.get(code, ())) else []
+        return [*alone, *self._codes.get(code, ())]
 
     def idf(self, alternative: Alternative) -> float:
         """The weight of a term: higher for a rare one."""
@@ -219,9 +238,15 @@ class Lexical:
         words: Sequence[Sequence[Alternative]],
         weights: Mapping[str, float],
     ) -> dict[str, Rows]:
-        """List documents by field with all of some words and no others."""
+        """List documents by field with all of some words and no others.
+
+        Next to numbers, their order counts: "G100" is not "100 g".
+        """
         longest = sum(max(len(each.stems) for each in alternatives) for alternatives in words)
-        terms = {term for alternatives in words for each in alternatives for term in each.stems}
+        stems = [{term for each in way for term in each.stems} for way in words]
+        terms = set[str]().union(*stems)
+        numbered = len(words) > 1 and any(term[:1].isdigit() for term in terms)
+        ordered = [self.vocabulary.mark(each) for each in stems] if numbered else []
         matches: dict[str, Rows] = {}
         for name in self._having_all(words) if len(documents) else ():
             if not weights.get(name, 1.0):
@@ -232,8 +257,11 @@ class Lexical:
             if len(rows):
                 others = self.vocabulary.mark_others(terms)
                 longer = self._fields[name].having_codes(rows, others)
-                matches[name] = np.setdiff1d(rows, longer, assume_unique=True)
-        return matches
+                rows = np.setdiff1d(rows, longer, assume_unique=True)
+                if ordered:
+                    rows = self._fields[name].in_order(rows, ordered)
+                matches[name] = rows
+        return {name: rows for name, rows in matches.items() if len(rows)}
 
     def _having_all(self, words: Sequence[Sequence[Alternative]]) -> list[str]:
         """List the fields with all words in any documents."""
@@ -245,10 +273,15 @@ class Lexical:
     def _names(self, alternative: Alternative) -> list[str]:
         """The fields with all stems of a term in any documents."""
         if " " not in alternative.term:
-            return self._fields_of.get(alternative.term, [])
-        names = [self._fields_of.get(term, []) for term in alternative.stems]
-        every = [name for name in names[0] if all(name in others for others in names[1:])]
+            names = self._fields_of.get(alternative.term, [])
+            return list(filter(is_code, names)) if alternative.in_codes else names
+        every = self._having_phrase(alternative)
         return list(filter(is_code, every)) if alternative.in_codes else every
+
+    def _having_phrase(self, alternative: Alternative) -> list[str]:
+        """The fields with all stems of a phrase in any documents."""
+        names = [self._fields_of.get(term, []) for term in alternative.stems]
+        return [name for name in names[0] if all(name in others for others in names[1:])]
 
     def _frequencies(self, alternative: Alternative, name: str) -> tuple[Rows, Floats]:
         """The documents with a term in a field, and tf / (1 - b + b · length / average)."""

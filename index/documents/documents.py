@@ -114,6 +114,11 @@ class Documents:
         with self.lock:
             return self.lexical.count(Alternative(term, in_codes=in_codes)) > 0
 
+    def list_codes(self, code: str) -> list[str]:
+        """List the terms of codes that are written so without signs."""
+        with self.lock:
+            return self.lexical.list_codes(code)
+
     def spelling(self, folded: str) -> str:
         """The most frequent spelling of a joined word."""
         with self.lock:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from itertools import cycle
 
+from index.documents.characters import fold
+
 # Keys of values that mean nothing in part: such a field is found by all of a value, or by tokens of
 # it in a row.
 CODES = frozenset(
@@ -16,6 +18,15 @@ NUMBERED = re.compile(
 )
 SIGNS = re.compile(r"[\W_]")
 BARCODES = range(8, 15)  # digits; zeros at the start may be missing
+
+
+def squeeze(text: str) -> str:
+    """Write a code without signs and spaces, folded.
+
+    >>> squeeze("WH-1000 XM4"), squeeze("ABC.001.002")
+    ('wh1000xm4', 'abc001002')
+    """
+    return SIGNS.sub("", fold(text))
 
 
 def is_code(key: str) -> bool:

@@ -135,6 +135,18 @@ class Postings:
         owner, tokens = self._tokens_of(documents)
         return documents[np.unique(owner[codes[tokens]])]
 
+    def in_order(self, documents: Rows, words: Sequence[NDArray[np.bool_]]) -> Rows:
+        """List those of some documents that have words in order, each by its marked codes."""
+        owner, tokens = self._tokens_of(documents)
+        ordered, before = np.ones(len(documents), np.bool_), np.zeros(len(documents), np.int64)
+        for marked in words:
+            having = np.flatnonzero(marked[tokens])
+            places = np.full(len(documents), len(tokens))
+            np.minimum.at(places, owner[having], having)
+            ordered &= places >= before
+            before = places
+        return documents[ordered]
+
     def of_length(self, documents: Rows, longest: int, total: int) -> Rows:
         """List those of some documents with few content words here."""
         self._refresh(total)

@@ -20,6 +20,7 @@ from models.types import Span
 LEAST_LETTERS = 4  # of a word next to digits that is also looked up by itself
 QUOTED = re.compile(r"""(?<!\w)["“„«]([^"“”„«»]+)["”“»](?!\w)""")
 MOST_RUNS = 100  # words in a row of a text that are looked up as codes
+CODE_GAP = re.compile(r"\s*[-–./_:]?\s*")  # between parts of a code
 GAP = re.compile(r"\.?\s+")  # between words that may be one: "Dr. Martens"
 
 
@@ -83,7 +84,8 @@ class Wording:
                 self._add_compound(read, left, right)
         for run in islice(_list_runs(text, typed), MOST_RUNS):
             tokens = tuple(chain.from_iterable(word.tokens for word in run))
-            _extend(read, run[0].start, run[-1].end, self._thesaurus.find_code(tokens))
+            start, end = run[0].start, run[-1].end
+            _extend(read, start, end, self._thesaurus.find_code(tokens, text[start:end]))
         for lack in find_lacks(typed, self.language):
             self._add_lack(read, typed, lack)
         return tuple(chain.from_iterable(read.values()))
@@ -217,17 +219,14 @@ def _extend(
 
 
 def _list_runs(text: str, typed: Sequence[WrittenWord]) -> Iterator[Sequence[WrittenWord]]:
-    """List words in a row that may be a code with spaces: "GH 78 9"."""
+    """List words in a row that may be a code: "GH 78 9"."""
     for first in range(len(typed)):
-        end = first + 1
-        while (
-            end < len(typed)
-            and end - first < MOST_JOINED
-            and GAP.fullmatch(text, typed[end - 1].end, typed[end].start)
-        ):
-            end += 1
-            if any(token.is_number for word in typed[first:end] for token in word.tokens):
-                yield typed[first:end]
+        for end in range(first + 1, min(first + MOST_JOINED, len(typed)) + 1):
+            run = typed[first:end]
+            if len(run) > 1 and not CODE_GAP.fullmatch(text, run[-2].end, run[-1].start):
+                break
+            if any(token.is_number for word in run for token in word.tokens):
+                yield run
 
 
 def _is_read_apart(text: str, word: WrittenWord) -> bool:

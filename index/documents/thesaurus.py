@@ -9,6 +9,7 @@ from typing import Protocol
 
 from index.documents.bm25 import Alternative
 from index.documents.characters import LONGEST_WORD, SIGNS
+from index.documents.identifiers import squeeze
 from index.documents.languages import spellings
 from index.documents.numbers import other_ways
 from index.documents.word_table import WordTable
@@ -83,6 +84,9 @@ class Texts(Protocol):
     def has_phrase(self, term: str, *, in_codes: bool = False) -> bool:
         """Return whether any document has spaced stems in a row, perhaps in a field of codes."""
 
+    def list_codes(self, code: str) -> list[str]:
+        """List the terms of codes that are written so without signs."""
+
     def spelling(self, folded: str) -> str:
         """The most frequent spelling of a joined word."""
 
@@ -112,11 +116,16 @@ class Thesaurus:
         stems = term.split(" ")
         return self._terms.issuperset(stems) and self._texts.has_phrase(term, in_codes=in_codes)
 
-    def find_code(self, row: Sequence[Token]) -> tuple[Alternative, ...]:
-        """The known term of several tokens in a row of a code, such as a SKU."""
+    def find_code(self, row: Sequence[Token], written: str) -> tuple[Alternative, ...]:
+        """The known terms of a code, such as a SKU: all of it, or tokens of it in a row.
+
+        Of all of it, signs and spaces may be others.
+        """
+        terms = self._texts.list_codes(squeeze(written))
         term = self._stem_all(_join(row))
-        present = len(row) <= MOST_JOINED and self.has(term, in_codes=True)
-        return (Alternative(term, in_codes=True),) if present else ()
+        if 1 < len(row) <= MOST_JOINED and self.has(term, in_codes=True):
+            terms.append(term)
+        return tuple(Alternative(term, in_codes=True) for term in dict.fromkeys(terms))
 
     @cached_property
     def find(self) -> Callable[[str], tuple[Alternative, ...]]:

@@ -86,6 +86,13 @@ class WordTable:
             self._stems = np.array(self._stem_of, np.uint32)
         return self._stems
 
+    def mark(self, stems: Iterable[str]) -> NDArray[np.bool_]:
+        """Mark the codes of words of some stems."""
+        marked = np.zeros(len(self._stem_of), np.bool_)
+        marked[self.code_stems(stems)] = True
+        codes: NDArray[np.bool_] = marked[self.stems]
+        return codes
+
     def mark_others(self, stems: Iterable[str]) -> NDArray[np.bool_]:
         """Mark the codes of words of other stems, but for function words."""
         others = np.ones(len(self._stem_of), np.bool_)

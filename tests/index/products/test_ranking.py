@@ -256,6 +256,34 @@ CODED = [
 ]
 
 
+WAYS = {
+    "ABC-001-002": ["ABC001002", "ABC.001.002", "ABC - 001 - 002", "abc_001_002", "ABC/001/002"],
+    "AB-12-34": ["AB1234", "AB.12.34", "ab 12 34", "AB - 12 - 34"],
+    "X1-2": ["X12", "X1/2", "x 1.2"],
+    "GH 78 9": ["gh789", "GH-789", "GH - 78 - 9"],
+    "GH789": ["GH 78 9", "gh-789"],
+    "5901234123457": ["5 901234 123457", "590 1234123457", "5901234 123457"],
+}
+
+
+@pytest.mark.parametrize("code", WAYS)
+def test_a_code_is_found_in_all_ways_of_writing_it(code):
+    others = [{"title": "blue mug", "sku": "AB-1234-56"}, {"title": "spread 590 g"}]
+    documents = documents_of([{"title": "mug", "sku": code}, *others])
+    for typed in [code, *WAYS[code]]:
+        hits = rank(documents, asked(documents, typed), {}).hits
+        assert (hits[0].id, [part.kind for part in hits[0].parts][-1]) == ("00", "exact"), typed
+
+
+def test_a_size_is_no_code_of_other_order():
+    documents = documents_of(
+        [{"title": "polo shirt", "group": "G100"}, {"title": "chocolate 100 g"}]
+    )
+    assert rank(documents, asked(documents, "100 g"), {}).hits[0].id == "01"
+    code = rank(documents, asked(documents, "g 100"), {}).hits[0]
+    assert (code.id, code.parts[-1].kind) == ("00", "exact")
+
+
 @pytest.mark.parametrize(
     ("typed", "found"),
     [
