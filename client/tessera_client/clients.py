@@ -23,7 +23,7 @@ from tessera_client.endpoints import Endpoints
 from tessera_client.errors import read_answer, report_failures
 from tessera_client.items import NewItem, batches
 from tessera_client.local import AsyncLocalTransport, LocalTransport
-from tessera_client.models import ImageHit, ImportStatus, Item, RegionHit, SentenceHit
+from tessera_client.models import ImageHit, ImportStatus, Item, ProductHit, RegionHit, SentenceHit
 from tessera_client.products import AsyncProductSync, ProductSync
 
 Answer = TypeVar("Answer")
@@ -131,6 +131,11 @@ class Client(Endpoints):
         for page in self._pages(lambda at: calls.search_sentences(text, cursor=at, **options)):
             yield from page.hits
 
+    def product_hits(self, text: str | None = None, **options: Any) -> Iterator[ProductHit]:
+        """Iterate over the hits of search_products; the service gives 10,000 at most."""
+        for page in self._pages(lambda at: calls.search_products(text, cursor=at, **options)):
+            yield from page.hits
+
     def items(self, **options: Any) -> Iterator[Item]:
         """Iterate over all items by id; options are those of list_items."""
         for page in self._pages(lambda at: calls.list_items(cursor=at, **options)):
@@ -235,6 +240,14 @@ class AsyncClient(Endpoints):
         async for page in self._pages(
             lambda at: calls.search_sentences(text, cursor=at, **options)
         ):
+            for hit in page.hits:
+                yield hit
+
+    async def product_hits(
+        self, text: str | None = None, **options: Any
+    ) -> AsyncIterator[ProductHit]:
+        """Iterate over the hits of search_products; the service gives 10,000 at most."""
+        async for page in self._pages(lambda at: calls.search_products(text, cursor=at, **options)):
             for hit in page.hits:
                 yield hit
 

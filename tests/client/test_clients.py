@@ -99,6 +99,7 @@ def test_iterators_go_through_all_pages(remote: Client, png: Png) -> None:
     assert len({hit.id for hit in remote.image_hits("red", limit=2)}) == 5
     assert len({hit.id for hit in remote.region_hits("red", limit=2)}) == 5
     assert len({hit.id for hit in remote.sentence_hits(image=png("red"), limit=2)}) == 5
+    assert len({hit.id for hit in remote.product_hits(limit=2)}) == 5
 
 
 def test_items_are_put_read_and_deleted(remote: Client, png: Png) -> None:
@@ -151,6 +152,7 @@ def test_asyncio_has_the_same_methods(address: str, png: Png) -> None:
             assert (await client.search_images("red")).hits[0].id == "red"
             assert [item.id async for item in client.items(limit=2)] == sorted(COLOURS)
             assert len([hit async for hit in client.image_hits("red", limit=2)]) == 5
+            assert len([hit async for hit in client.product_hits(limit=2)]) == 5
             with pytest.raises(TesseraError):
                 await client.get_item("nothing")
 
