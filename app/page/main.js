@@ -34,7 +34,6 @@ let hits = new Map(); // that are shown, by id
 let order = []; // their ids, as they are shown
 let mayWrite = false;
 let originals = false; // whether files of photos may be read
-let opened = false; // whether the item that is open was opened from its list
 
 function say(error) {
   if (!(error instanceof api.Problem)) console.error(error); // a fault of this page
@@ -66,12 +65,15 @@ async function attempt(work, failed = say) {
   if (!signal.aborted) results.removeAttribute("aria-busy");
 }
 
-/** Go to another question of this collection. */
-function visit(changes) {
-  history.replaceState({ scroll: window.scrollY }, "");
-  history.pushState(null, "", address({ collection: api.collection(), ...changes }));
+/** Go to another question of this collection; `state` says how the entry of the history came to be. */
+function visit(changes, state = null) {
+  history.replaceState({ ...history.state, scroll: window.scrollY }, "");
+  history.pushState(state, "", address({ collection: api.collection(), ...changes }));
   return route();
 }
+
+/** Open an item of the list, to which closing it goes back. */
+const openItem = (id) => visit({ ...wanted(), item: id }, { opened: true });
 
 /** Go to the same question with changes. */
 const refine = (changes) => visit({ ...wanted(), ...("text" in changes && { typed: false, undated: false }), from: null, shown: 0, item: null, ...changes });
@@ -85,10 +87,7 @@ const save = ({ id, photo = 0 }, text) =>
 const act = {
   attempt, refine, save,
   add: () => openAdding(context.holdings, added),
-  open: ({ id }) => {
-    opened = true;
-    return visit({ ...wanted(), item: id });
-  },
+  open: ({ id }) => openItem(id),
   similar: ({ id }) => visit({ like: id }),
   similarPart: ({ id, box }) => visit({ like: id, box, parts: true }),
   variants: ({ metadata }) => {
@@ -96,9 +95,11 @@ const act = {
     return refine({ filter: { ...wanted().filter, [group]: [metadata[group]] } });
   },
   jump: async (from) => {
+    const focused = at("rail").contains(document.activeElement);
     note({ from, shown: 0, item: null });
     await route();
     at("found").scrollIntoView();
+    if (focused) at("rail").querySelector("input")?.focus({ preventScroll: true });
   },
   grew: (shown, more = false) => {
     hits = new Map(shown.toReversed().map((hit) => [hit.id, hit])); // of an item the best one
@@ -132,7 +133,8 @@ const titleOfQuestion = ({ text, like, photo, filter, from }) => {
 
 /** Answer the question in the address. */
 async function ask(asked) {
-  if (question !== null || asked.text) at("words").value = asked.text ?? ""; // else someone types
+  const other = questionOf(asked) !== question; // else someone may be typing
+  if (other && (question !== null || asked.text)) at("words").value = asked.text ?? "";
   question = questionOf(asked);
   begin(titleOfQuestion(asked));
   const same = context?.asked.collection === asked.collection && results.querySelector(".shelf");
@@ -207,14 +209,21 @@ function neighbour(id, by) {
   if (!order.includes(id) || next < 0) return null;
   const show = () => {
     note({ item: order[next] });
-    return showItem(wanted());
+    return showItem(wanted(), (error) => passOver(order[next], error));
+  };
+  const passOver = (gone, error) => { // one that was deleted meanwhile, or that cannot be read now
+    if (error.status === 404) order = order.filter((other) => other !== gone);
+    const beyond = error.status === 404 ? neighbour(id, by) : null;
+    if (beyond) return beyond();
+    note({ item: id });
+    at("viewer").querySelector(".viewing")?.prepend(make("p", { className: "remark", role: "alert" }, error.message));
   };
   if (next < order.length) return show;
   return context.more?.hidden === false ? () => context.more.onclick().then(() => next < order.length && show()) : null;
 }
 
-/** Open the item in the address, or close the open item. */
-async function showItem({ item: id, text }) {
+/** Open the item in the address, or close the open item; `failed` is told where there is none. */
+async function showItem({ item: id, text }, failed = null) {
   if (!id) return closeViewer();
   try {
     const item = { ...(await api.item(id, asking.signal)), ...hits.get(id) };
@@ -236,6 +245,7 @@ async function showItem({ item: id, text }) {
     });
     if (originals) await offerOriginal(at("viewer"), item, () => wanted().item === id);
   } catch (error) {
+    if (failed && wanted().item === id) return failed(error);
     say(error);
     note({ item: null });
   }
@@ -245,9 +255,8 @@ function leaveItem() {
   const { item } = wanted();
   if (!item) return;
   results.querySelector(`[data-id="${CSS.escape(item)}"]`)?.scrollIntoView({ block: "nearest" });
-  if (opened) history.back();
+  if (history.state?.opened) history.back();
   else note({ item: null });
-  opened = false;
 }
 
 async function remove(item) {
@@ -279,11 +288,12 @@ const SELECTED = [ // what can be done with selected photos
 async function added(items) {
   await refresh();
   const [first] = items;
-  const what = items.length === 1 ? titleOf(first) : `${items.length} photos`;
-  status.append(make("p", { className: "remark" }, `Added: ${what}.`));
+  const list = (some) => (some.length === 1 ? titleOf(some[0]) : `${some.length} photos`);
+  const [known, fresh] = [true, false].map((there) => items.filter((item) => Boolean(item.known) === there));
+  const said = [fresh.length > 0 && `Added: ${list(fresh)}.`, known.length > 0 && `Here already: ${list(known)}.`];
+  status.append(make("p", { className: "remark" }, said.filter(Boolean).join(" ")));
   if (items.length > 1 || at("add").open) return;
-  opened = true;
-  await visit({ ...wanted(), item: first.id });
+  await openItem(first.id);
 }
 
 /** Reload the collections. */

@@ -1,7 +1,7 @@
 // Answers: a growing list of hits, the query as understood, facets, and empty answers.
 
 import * as api from "../service/api.js";
-import { make } from "../elements/dom.js";
+import { make, oneAtATime } from "../elements/dom.js";
 import { showFacets } from "./facets.js";
 import { partHit, photoHit, plainItem, productHit } from "../elements/gallery.js";
 import { label } from "../service/holdings.js";
@@ -177,7 +177,7 @@ export async function answer(context, image, signal) {
   let { cursor } = found;
   const more = make("button", { type: "button", className: "second more" }, "Show more");
   more.hidden = !cursor;
-  more.onclick = () => act.attempt(async (later) => {
+  more.onclick = oneAtATime(() => act.attempt(async (later) => {
     const next = await search(asked, holdings, image, { cursor, signal: later });
     const added = cards(next.hits, shown);
     shown.push(...next.hits);
@@ -187,14 +187,14 @@ export async function answer(context, image, signal) {
     act.grew(shown, true);
     added.map((card) => card.querySelector("button")).find(Boolean)?.focus();
     showStatus(shown, { ...found, cursor }, context);
-  });
+  }));
   act.grew(shown);
   if (!asked.photo && !asked.like && !asked.parts) showPhrases(found);
   showUnderstood(at("understood"), found, asked.filter, act.refine);
   showStatus(shown, found, context);
   showKinds(context);
   await showChoices(context, found, image, signal);
-  const newer = newerButton(context, list, cards, shown);
+  const newer = newerButton(context, list, cards, shown, () => showStatus(shown, { ...found, cursor }, context));
   showRail(context, found, list);
   const above = asked.text && !holdings.shop ? nothingLikeThat(found.hits, found.weakBelow) : noSuchWords(found);
   const element = make("div", {}, ...[above, newer, list, more].filter(Boolean));
@@ -221,9 +221,9 @@ function showOrders({ asked, holdings }) {
   sorts.value = asked.sort ?? (first ? "" : holdings.sorts[0][0]);
 }
 
-/** Whether all probable hits can be counted and ordered, for which a matcher gives probabilities. */
-function isCountable({ asked, holdings }, { hits, weakBelow }) {
-  if (holdings.shop) return true;
+/** Whether all hits can be counted and ordered: those of a date or a name, or by probabilities. */
+function isCountable({ asked, holdings }, { hits, weakBelow, listed }) {
+  if (holdings.shop || listed) return true;
   if (!holdings.dated || !isQuestion(asked)) return holdings.dated;
   return !asked.parts && (weakBelow !== null || hits.some(({ probability }) => typeof probability === "number"));
 }

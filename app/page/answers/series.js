@@ -1,7 +1,7 @@
 // Near-duplicates: the others of a series behind one photo, and the list of all series.
 
 import * as api from "../service/api.js";
-import { make, pictureAddress } from "../elements/dom.js";
+import { make, oneAtATime, pictureAddress } from "../elements/dom.js";
 
 const KEY = "series";
 const MOST = 96; // photos of a series that are shown
@@ -34,13 +34,13 @@ function others(hit, open) {
     });
     place.replaceChildren(...hits.filter(({ id }) => id !== hit.id).map((item) => small(item, open)));
   };
-  button.onclick = async () => {
+  button.onclick = oneAtATime(async () => {
     if (place.childElementCount === 0) {
       await load().catch((error) => place.replaceChildren(make("p", { className: "note", role: "alert" }, error.message)));
     }
     place.hidden = !place.hidden;
     button.setAttribute("aria-expanded", String(!place.hidden));
-  };
+  });
   return make("div", { className: "series" }, button, place);
 }
 
@@ -94,7 +94,7 @@ export async function showDuplicates(place, act, signal) {
   const add = ({ groups, cursor }) => {
     rows.append(...groups.map((series) => seriesRow(series, act, again)));
     more.hidden = !cursor;
-    more.onclick = () => act.attempt(async (later) => add(await api.duplicates(cursor, later)));
+    more.onclick = oneAtATime(() => act.attempt(async (later) => add(await api.duplicates(cursor, later))));
   };
   const title = `${number(first.photos)} photos are nearly the same: ${number(first.series)} series`;
   const saved = `Without all but the largest of each, their folder would be ${sizeText(first.bytes)} smaller. Deleting here takes photos out of the index and never touches a file.`;

@@ -1,7 +1,7 @@
 // The timeline: headings of months, photos newer than a month, and the rail.
 
 import { periodName } from "../elements/dates.js";
-import { make } from "../elements/dom.js";
+import { make, oneAtATime } from "../elements/dom.js";
 import { makeRail } from "./rail.js";
 import { isQuestion, search } from "../questions/search.js";
 
@@ -39,14 +39,14 @@ function prepend(list, cards) {
   window.scrollBy(0, first.getBoundingClientRect().top - before);
 }
 
-/** Make the button that shows photos before the month that the timeline begins with. */
-export function newerButton(context, list, cards, shown) {
+/** Make the button that shows photos before the month that the timeline begins with, and tells `grew`. */
+export function newerButton(context, list, cards, shown, grew) {
   const { asked, holdings, act } = context;
   if (!isTimeline(context) || !asked.from || shown.length === 0) return null;
   const name = asked.sort === "taken" ? "Show older" : "Show newer";
   const button = make("button", { type: "button", className: "second more" }, name);
   let cursor = null;
-  button.onclick = () => act.attempt(async (signal) => {
+  button.onclick = oneAtATime(() => act.attempt(async (signal) => {
     const page = await search(asked, holdings, null, { cursor, signal, backwards: true });
     const hits = page.hits.toReversed();
     ({ cursor } = page);
@@ -55,7 +55,8 @@ export function newerButton(context, list, cards, shown) {
     prepend(list, cards(hits, []));
     shown.unshift(...hits);
     act.grew(shown);
-  });
+    grew();
+  }));
   return button;
 }
 

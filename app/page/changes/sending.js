@@ -21,7 +21,7 @@ async function withTries(work, alive) {
   }
 }
 
-/** Store a photo under its name, or that with a number where another photo has the name; return the item. */
+/** Store a photo under its name, or that with a number where another photo has the name; return the item, `known` if it was there. */
 async function store(item, progress, alive) {
   const stamp = stampOf(item.files[0]);
   for (let number = 1; ; number += 1) {
@@ -31,7 +31,7 @@ async function store(item, progress, alive) {
     } catch (error) {
       if (error.status !== 412 || number === MOST_NAMES) throw error;
       const stored = await api.item(id);
-      if (stored.stamp === stamp) return stored; // it was sent before
+      if (stored.stamp === stamp) return { ...stored, known: true }; // it was sent before
     }
   }
 }
@@ -56,16 +56,18 @@ export async function sendAll(items, place, alive) {
     state.textContent = "sending";
     element.scrollIntoView({ block: "nearest" });
     try {
-      stored.push(await store(item, (share) => {
+      const sent = await store(item, (share) => {
         bar.value = share;
         if (share === 1) state.textContent = "reading";
-      }, alive));
-      state.textContent = "stored";
+      }, alive);
+      stored.push(sent);
+      state.textContent = sent.known ? "here already" : "stored";
+      element.classList.add("stored");
     } catch (error) {
       failed.push({ item, message: error.message });
       state.textContent = error.message;
+      element.classList.add("failed");
     }
-    element.classList.add(state.textContent === "stored" ? "stored" : "failed");
   }
   return { stored, failed };
 }

@@ -11,6 +11,12 @@ export function make(tag, properties = {}, ...children) {
   return element;
 }
 
+/** Return a function that works once at a time: calls meanwhile wait for the same work. */
+export function oneAtATime(work) {
+  let running = null;
+  return () => (running ??= work().finally(() => (running = null)));
+}
+
 /** A text with symbols for control characters, which names of files may have. */
 export function visible(text) {
   return text.replace(/[\x00-\x1f\x7f]/g, (sign) =>

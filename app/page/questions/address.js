@@ -67,6 +67,6 @@ export function rememberScroll() {
   let timer;
   window.addEventListener("scroll", () => {
     clearTimeout(timer);
-    timer = setTimeout(() => history.replaceState({ scroll: window.scrollY }, ""), 150);
+    timer = setTimeout(() => history.replaceState({ ...history.state, scroll: window.scrollY }, ""), 150);
   }, { passive: true });
 }

@@ -12,7 +12,7 @@ export const isQuestion = ({ text, like, photo }) => Boolean(text || like || pho
 /**
  * Return a page of hits for a question. `image` is an uploaded photo to search with. The page is
  * {hits, cursor, total (null if unknown), counted, weakBelow, behind, notes, words, refused, facets,
- * fragments, `corrected` if words of the text were}, of products also `least`, from which
+ * fragments, `corrected` if words of the text were}, of photos `listed` if all were counted, of products also `least`, from which
  * probability on a photo alone is an answer, and `loose` if no product has the words or a likely
  * photo. `facets` are counted instead of the collection's; `backwards` lists what is before `asked.from`.
  */
@@ -91,6 +91,7 @@ async function photos(sent, parts, signal) {
   return {
     ...query, hits: hits.map((hit) => ({ ...hit, weakBelow })), cursor, weakBelow,
     behind: searched.behind, total: answer.groups ?? answer.total ?? (query.filters?.length > 0 ? null : total), refused: [],
+    listed: answer.total !== null && answer.total !== undefined,
     facets: answer.facets ?? [],
   };
 }
