@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import logging
+import logging.config
 import signal
 import socket
 import sys
@@ -144,6 +145,10 @@ def _load_and_serve(
     rescan: float,
     model: str | None,
 ) -> None:
+    from app.telemetry import logs
+
+    # First: what loading says of damaged items is a line of the log like any other.
+    logging.config.dictConfig(logs.configuration(settings.log_style))
     with plain_errors():
         if model is not None:
             settings, model = chosen_model.prepare(model, settings)

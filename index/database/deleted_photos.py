@@ -6,7 +6,7 @@ A row for each place: it survives a re-embedding, as it names the collection and
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
 from typing import Any
@@ -38,8 +38,7 @@ def list_deleted(reader: Engine, collection: Collection) -> list[DeletedPhoto]:
     """List the remembered photos by place."""
     with reader.begin() as connection:
         rows = setting_rows.read_all(connection, _prefix(collection.name))
-    photos = map(_read, rows)
-    return sorted(photos, key=lambda photo: photo.place)
+    return sorted(_parse(rows), key=lambda photo: photo.place)
 
 
 def forget(writer: Engine, collection: Collection, places: Sequence[str]) -> int:
@@ -53,8 +52,8 @@ def rename(connection: Connection, name: str, new: str) -> None:
     """Move the deletions of a collection to its new name."""
     rows = setting_rows.read_all(connection, _prefix(name))
     discard(connection, name)
-    for value in rows:
-        remember(connection, new, _read(value))
+    for photo in _parse(rows):
+        remember(connection, new, photo)
 
 
 def discard(connection: Connection, name: str) -> None:
@@ -67,8 +66,13 @@ def transfer(source: Connection, target: Connection) -> None:
     setting_rows.transfer(source, target, PREFIX)
 
 
-def _read(value: str) -> DeletedPhoto:
-    fields: dict[str, Any] = json.loads(value)
+def _parse(values: Iterable[str]) -> list[DeletedPhoto]:
+    photos = (setting_rows.parse(value, make_photo) for value in values)
+    return [photo for photo in photos if photo is not None]
+
+
+def make_photo(fields: dict[str, Any]) -> DeletedPhoto:
+    """Make a deleted photo of its row; errors of setting_rows.DAMAGE."""
     return DeletedPhoto(**fields | {"digests": tuple(fields["digests"])})
 
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import logging
+from collections.abc import Callable
 from contextlib import closing
-from typing import Any
+from functools import lru_cache
+from typing import Any, TypeVar
 
 from sqlalchemy import ColumnElement, Connection, Engine, bindparam, delete, func, insert, select
 from sqlalchemy.dialects import postgresql, sqlite
@@ -12,6 +16,11 @@ from index.database.driver_query import DriverQuery
 from index.database.errors import translate_errors
 from index.database.tables import collections, settings
 from index.items import Collection, Replaced
+
+Made = TypeVar("Made")
+DAMAGE = (ValueError, TypeError, LookupError, AttributeError, RecursionError)  # of parsed rows
+
+log = logging.getLogger(__name__)
 
 _VALUE = select(settings.c.value).where(settings.c.name == bindparam("name"))
 _VALUE_BY_DRIVER = DriverQuery(_VALUE)
@@ -47,6 +56,21 @@ def read_all(connection: Connection, prefix: str) -> list[str]:
     """Read the settings with a prefix, in no order."""
     rows = connection.execute(select(settings.c.value).where(begins(prefix)))
     return list(rows.scalars())
+
+
+def parse(value: str, make: Callable[[Any], Made]) -> Made | None:
+    """Make something of a setting's JSON; None, and a line in the log, for a damaged one."""
+    try:
+        return make(json.loads(value))
+    except DAMAGE as damage:
+        _tell_damage(value, f"{type(damage).__name__}: {damage}")
+        return None
+
+
+@lru_cache(1_000)  # once, and not at each reading
+def _tell_damage(value: str, reason: str) -> None:
+    problem = "a setting is damaged (%s) and passed over; `tessera check --repair` deletes it: %r"
+    log.error(problem, reason, value[:80])
 
 
 def discard(connection: Connection, name: str) -> int:

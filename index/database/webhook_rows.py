@@ -76,22 +76,38 @@ def list_hooks(
 
 
 def _read_hooks(connection: Connection) -> list[Webhook]:
-    return list(map(_parse_hook, setting_rows.read_all(connection, HOOKS)))
+    rows = setting_rows.read_all(connection, HOOKS)
+    hooks = (setting_rows.parse(value, make_hook) for value in rows)
+    return [hook for hook in hooks if hook is not None]
 
 
 def read_hook(connection: Connection, webhook: str, *, skip: bool = False) -> Webhook | None:
-    """Read a webhook, locked for a change; with `skip`, None if another process has it."""
+    """Read a webhook, locked for a change; None for a damaged one.
+
+    With `skip`, also if another process has it.
+    """
     row = select(settings.c.value).where(settings.c.name == HOOKS + webhook)
     locked = row.with_for_update(skip_locked=skip)
     value: str | None = connection.execute(locked).scalar_one_or_none()
-    return None if value is None else _parse_hook(value)
+    return None if value is None else setting_rows.parse(value, make_hook)
 
 
-def _parse_hook(value: str) -> Webhook:
-    fields: dict[str, Any] = json.loads(value)
-    last = fields.pop("last")
+def make_hook(fields: dict[str, Any]) -> Webhook:
+    """Make a webhook of its row; errors of setting_rows.DAMAGE."""
+    last = fields["last"]
     outcome = None if last is None else DeliveryOutcome(**last)
     return Webhook(**fields | {"events": tuple(fields["events"]), "last": outcome})
+
+
+def parse_deliveries(values: Iterable[str]) -> list[Delivery]:
+    """Parse the rows of deliveries, without damaged ones."""
+    deliveries = (setting_rows.parse(value, make_delivery) for value in values)
+    return [delivery for delivery in deliveries if delivery is not None]
+
+
+def make_delivery(fields: dict[str, Any]) -> Delivery:
+    """Make a delivery of its row; errors of setting_rows.DAMAGE."""
+    return Delivery(**fields)
 
 
 def put_hook(connection: Connection, hook: Webhook) -> None:
@@ -108,7 +124,7 @@ def discard_hook(connection: Connection, webhook: str) -> None:
 def list_deliveries(connection: Connection, webhook: str) -> list[Delivery]:
     """List waiting deliveries of a webhook, the first due first."""
     rows = setting_rows.read_all(connection, name_deliveries(webhook))
-    return sort_by_due(Delivery(**json.loads(row)) for row in rows)
+    return sort_by_due(parse_deliveries(rows))
 
 
 def discard_deliveries(connection: Connection, webhook: str) -> None:

@@ -6,7 +6,6 @@ row is named by the webhook's id and its own. It stays until the delivery has an
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -25,6 +24,7 @@ from index.database.webhook_rows import (
     list_deliveries,
     list_hooks,
     name_row,
+    parse_deliveries,
     parse_webhook_id,
     put_delivery,
     put_hook,
@@ -183,7 +183,7 @@ def _list_ready(connection: Connection, now: float) -> list[str]:
     waiting: dict[str, list[Delivery]] = {}
     for name, value in rows:
         if (webhook := parse_webhook_id(name)) in ready:
-            waiting.setdefault(webhook, []).append(Delivery(**json.loads(value)))
+            waiting.setdefault(webhook, []).extend(parse_deliveries([value]))
     chosen = {webhook: _choose(deliveries, now) for webhook, deliveries in waiting.items()}
     due = {webhook: delivery.due for webhook, delivery in chosen.items() if delivery}
     return sorted(due, key=lambda webhook: (ready[webhook].fails, due[webhook]))

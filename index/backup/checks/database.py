@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
 
 from sqlalchemy import Engine, Table, func, select
 
 from index.backup.checks.finding import RESTORE, CheckFinding, name_subject
 from index.catalog.catalog import Catalog
 from index.catalog.views import CatalogView
+from index.database import curation, deleted_photos, setting_rows, webhook_rows
 from index.database.errors import Damaged
-from index.database.tables import changes, items, retired
+from index.database.tables import changes, items, retired, settings
 from index.items import Collection
 
 MOST = 20  # findings of a kind: a damaged file may have thousands
@@ -31,6 +35,39 @@ def check_file(reader: Engine) -> Iterator[CheckFinding]:
             yield CheckFinding("database", "file", f"{problem}; {RESTORE}")
     for table, row, parent, _ in loose[:MOST]:
         yield CheckFinding("database", table, f"row {row} has no row of {parent}; {RESTORE}")
+
+
+def check_settings(catalog: Catalog) -> Iterator[CheckFinding]:
+    """Check the rows of curation, webhooks and deleted photos; their repair deletes them."""
+    with catalog.reader.begin() as connection:
+        rows = connection.execute(select(settings.c.name, settings.c.value)).all()
+    for name, value in rows:
+        make = _find_maker(name)
+        try:
+            if make is not None:
+                make(json.loads(value))
+        except setting_rows.DAMAGE as damage:
+            kind = name.partition("/")[0]
+            problem = f"a row of {kind} is damaged: {type(damage).__name__}: {damage}"
+            yield CheckFinding("settings", name, problem, partial(_discard, catalog, name))
+
+
+def _find_maker(name: str) -> Callable[[Any], object] | None:
+    """Find what makes something of a setting's JSON; None for other settings."""
+    last = name.rpartition("/")[2]
+    if name.startswith(curation.PREFIX):
+        return partial(curation.make_part, last) if last in curation.SHAPES else None
+    makers = {
+        webhook_rows.HOOKS: webhook_rows.make_hook,
+        webhook_rows.DELIVERIES: webhook_rows.make_delivery,
+        deleted_photos.PREFIX: deleted_photos.make_photo,
+    }
+    return next((make for begins, make in makers.items() if name.startswith(begins)), None)
+
+
+def _discard(catalog: Catalog, name: str) -> None:
+    with catalog.writer.begin() as connection:
+        setting_rows.discard(connection, name)
 
 
 def check_revisions(catalog: Catalog, collection: Collection) -> Iterator[CheckFinding]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from sqlalchemy import func, select
 
-from index.backup.checks.database import check_file, check_revisions
+from index.backup.checks.database import check_file, check_revisions, check_settings
 from index.backup.checks.finding import CheckFinding
 from index.backup.checks.items import check_items
 from index.backup.checks.segments import check_segments
@@ -31,6 +31,7 @@ def check(catalog: Catalog, folder: Path, progress: Progress) -> Iterator[CheckF
         return
     if catalog.ownership.refusal is not None:
         yield CheckFinding("owner", "pictures and data folder", catalog.ownership.refusal)
+    yield from check_settings(catalog)
     for collection in catalog.names.list_followed():
         try:
             yield from check_revisions(catalog, collection)

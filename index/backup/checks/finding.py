@@ -17,7 +17,7 @@ class CheckFinding:
     The text ends with advice unless there is a `repair`.
     """
 
-    part: str  # of stored data: database, revisions, items, pictures, segments
+    part: str  # of stored data: database, settings, revisions, items, pictures, segments
     subject: str  # the collection, and perhaps the item
     problem: str
     repair: Callable[[], None] | None = None

@@ -159,8 +159,8 @@ def _find_bag_problem(rows: ItemRows, dimension: int) -> str | None:
         try:
             vectors = unpack_vectors(bag.vectors, dimension)
             complete = len(unpack_bag(vectors, bag.details, bag.position).labels) == len(vectors)
-        except (ValueError, TypeError) as broken:
-            return f"bag {bag.position} is broken ({broken})"
+        except (ValueError, TypeError, AssertionError) as broken:
+            return f"bag {bag.position} is broken ({broken or 'its parts do not belong together'})"
         if not complete or not len(vectors) or not np.isfinite(vectors).all():
             return f"bag {bag.position} is broken"
     return None

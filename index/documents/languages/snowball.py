@@ -6,6 +6,7 @@ letters, so that "çanta" and "canta" have one term.
 
 from __future__ import annotations
 
+import logging
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, lru_cache, partial
@@ -17,6 +18,8 @@ from index.documents.characters import LONGEST_WORD, fold
 from index.documents.languages.english import ENGLISH
 from index.documents.languages.function_words import FUNCTION_WORDS, WITHOUT
 from index.documents.languages.word_language import WordLanguage
+
+log = logging.getLogger(__name__)
 
 UNDETERMINED = "und"  # ISO 639's code: words as they are written
 # ISO 639-1, and the algorithm of Snowball.
@@ -66,8 +69,12 @@ def find_language(code: str) -> WordLanguage:
 
 
 def language_of(stored: Sequence[str]) -> WordLanguage:
-    """The language of a stored code; English without one."""
-    return find_language(stored[0]) if stored else ENGLISH
+    """The language of a stored code; English without a known one."""
+    try:
+        return find_language(stored[0]) if stored else ENGLISH
+    except ValueError as unknown:
+        log.error("%s; the words of its collection are taken for English", unknown)
+        return ENGLISH
 
 
 def _fold_letters(word: str, *, dotless: bool) -> str:

@@ -6,13 +6,16 @@ from contextlib import closing
 from dataclasses import replace
 
 import pytest
-from sqlalchemy import delete, insert, update
+from sqlalchemy import delete, insert, or_, select, update
 
 from index.backup.checks.everything import check
 from index.backup.checks.finding import CheckFinding
 from index.backup.snapshots import STAGING
 from index.catalog.pictures import name_of
-from index.database.tables import bags, changes, collections, facets, items, retired
+from index.database import curation, deleted_photos, setting_rows, webhooks
+from index.database.deleted_photos import DeletedPhoto
+from index.database.tables import bags, changes, collections, facets, items, retired, settings
+from index.database.webhook_rows import Webhook
 from index.items import Picture
 from index.segments import manifest
 from index.segments import segment as segments
@@ -66,6 +69,40 @@ def test_nothing_is_wrong_with_what_was_just_stored(filled, folder):
     stages = []
     assert list(check(filled, folder, lambda *step: stages.append(step))) == []
     assert stages[-1] == ("items of default", 9, 9)
+
+
+DAMAGED = ['{"cut', "[5]", '{"no": "such"}', "null", '[{"text": 1}]']
+
+
+@pytest.mark.parametrize("value", DAMAGED)
+def test_damaged_settings_are_passed_over_named_and_deleted(filled, folder, collection, value):
+    writer, reader = filled.writer, filled.reader
+    curation.write(writer, collection, "synonyms", [["sofa", "couch"]])
+    curation.write(writer, collection, "pins", [{"text": "sofa", "ids": ["item 1"]}])
+    curation.write(writer, collection, "language", ["de"])
+    photo = DeletedPhoto("a", "/a.jpg", "1-2", ("d",))
+    hook = Webhook("h", "", "https://shop.example/a", ("import.finished",), "whsec_", 1.0)
+    webhooks.add(writer, collection, hook)
+    webhooks.enqueue(writer, collection, "import.finished", "m", "{}", 10.0)
+    with writer.begin() as connection:
+        deleted_photos.remember(connection, "default", photo)
+    assert wrong(filled, folder) == []
+    kinds = ("curation/", "webhooks/", "deliveries/", "deleted/")
+    named = select(settings.c.name).where(or_(*map(setting_rows.begins, kinds)))
+    with reader.begin() as connection:
+        names = sorted(set(connection.execute(named).scalars()))
+    names = [name for name in names if not name.endswith("/version")]
+    change(
+        filled, *(update(settings).where(settings.c.name == n).values(value=value) for n in names)
+    )
+    kinds_of_curation = ("synonyms", "pins", "language")
+    assert [curation.read(reader, collection, kind) for kind in kinds_of_curation] == [[], [], []]
+    assert webhooks.list_webhooks(reader, collection) == []
+    assert webhooks.claim(writer, 20.0, 60.0) is None
+    assert deleted_photos.list_deleted(reader, collection) == []
+    found = [one for one in findings(filled, folder) if one.part == "settings"]
+    assert sorted(one.subject for one in found) == names
+    assert repaired(filled, folder)
 
 
 def test_facets_that_disagree_with_metadata_are_rebuilt(filled, folder, collection):
