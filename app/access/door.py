@@ -265,7 +265,7 @@ def _check(caller: Caller, needed: Role, *, unbound: bool) -> None:
 
 
 def _check_parameters(request: Request) -> None:
-    """Raise ValueError for a parameter unknown to the route.
+    """Raise ValueError for a parameter unknown to the route, or given twice.
 
     A typo must not fall back to the default.
     """
@@ -275,6 +275,8 @@ def _check_parameters(request: Request) -> None:
         if name not in takes:
             listed = ", ".join(sorted(takes)) or "none"
             raise ValueError(f"{name!r:.50} is no parameter of this address; it takes {listed}")
+        if len(request.query_params.getlist(name)) > 1:
+            raise ValueError(f"{name!r:.50} is given more than once; give it once")
 
 
 async def _check_body(request: Request) -> None:

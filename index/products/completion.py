@@ -17,6 +17,7 @@ from index.documents.bm25 import Alternative
 from index.documents.columns import LONGEST, Column, Mask, fold_words
 from index.documents.corrections import UNCORRECTED
 from index.documents.documents import Documents, naming_fields
+from index.documents.languages.spellings import without_umlauts
 from index.documents.query_words import QueryWord, Wording
 from index.documents.words import tokens
 
@@ -52,7 +53,7 @@ def complete(documents: Documents, text: str, count: int) -> list[Completion]:
     """Complete a text: the completions that find most items."""
     wording, last = documents.wording(), text.rfind(" ") + 1
     typed = Typed(text, wording.read(text[:last]), last)
-    begun = wording.beginning(typed.begun) if typed.begun else []
+    begun = next(filter(None, map(wording.beginning, _spell(typed.begun))), [])
     with documents.lock:
         return _list_completions(documents, wording, typed, begun)[:count]
 
@@ -102,12 +103,20 @@ def _complete_by_value(
     columns = [documents.columns[field] for field in fields if field in documents.columns]
     text = typed.text
     for start, having in before.items():
-        begun, there = fold_words(text[start:]), set(fold_words(text[:start]).split())
-        for value in _find_values(columns, begun, having) if begun else ():
+        there = set(fold_words(text[:start]).split())
+        found = (_find_values(columns, way, having) for way in _spell(fold_words(text[start:])))
+        for value in next(filter(None, found), ()):
             if there.isdisjoint(fold_words(value).split()):
                 value_words = wording.read(value, UNCORRECTED)
                 items = _narrow(documents, having, value_words, fields)
                 yield Completion(text[:start] + value.lower(), int(np.count_nonzero(items)))
+
+
+def _spell(begun: str) -> Iterator[str]:
+    """List the ways of spelling a beginning: as typed, and with one letter for an umlaut."""
+    if begun:
+        yield begun
+        yield from without_umlauts(begun)
 
 
 def _find_values(columns: Iterable[Column], begun: str, having: Mask) -> list[str]:

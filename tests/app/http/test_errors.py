@@ -173,6 +173,10 @@ def test_parameter_of_another_name_never_means_the_default(
     assert client.get("/items/a").status_code == 200
 
 
+def test_a_parameter_that_is_given_twice_is_refused(client: TestClient) -> None:
+    check(client.get("/items?limit=1&limit=2"), 422, "'limit' is given more than once", "")
+
+
 @pytest.mark.parametrize("end", [b"", b"--whole", b"--whole-"])
 def test_form_that_breaks_off_changes_nothing(client: TestClient, png: Png, end: bytes) -> None:
     """Its last part would be lost: here the photo."""

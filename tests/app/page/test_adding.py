@@ -81,6 +81,23 @@ def test_photos_that_cameras_called_the_same_are_all_stored_and_none_twice(
     assert stored["blue-2"]["file"] == "blue.png"
 
 
+def test_photos_that_are_here_already_are_not_called_added(
+    adding: Any, png: Callable[..., bytes], tmp_path: Path
+) -> None:
+    files = [tmp_path / f"{colour}.png" for colour in ("red", "lime", "white")]
+    for file in files:
+        file.write_bytes(png(file.stem))
+    for chosen_files, said in (
+        (files[:2], "Added: 2 photos."),
+        (files, "Added: white. Here already: 2 photos."),
+    ):
+        adding.get_by_label("Photos").set_input_files(chosen_files)
+        adding.get_by_role("button", name="Add").click()
+        adding.page.wait_for_selector(f".remark:has-text('{said}')")
+        adding.page.get_by_role("button", name="Add", exact=True).click()
+        adding.wait_for()
+
+
 def test_each_file_has_its_state_and_the_end_of_the_dialog_ends_it(
     adding: Any, png: Callable[..., bytes], engine: Engine
 ) -> None:

@@ -88,9 +88,39 @@ def test_the_rail_jumps_to_a_month_and_newer_photos_follow(
     timeline.get_by_role("button", name="Show newer").click()
     timeline.wait_for_selector("[data-id=p16]")
     settled(timeline)
+    assert timeline.locator("#status").inner_text() == "44 of 60 photos"
     assert shown(timeline) == [f"p{number:02}" for number in range(16, 60)]
     headings = timeline.locator(".period").all_inner_texts()
     assert headings == list(dict.fromkeys(headings))
+
+
+def test_the_rail_keeps_the_focus_of_the_keyboard(timeline: Any, settled: Any) -> None:
+    timeline.get_by_role("slider", name="Go to a month").fill("20")
+    timeline.wait_for_selector("[data-id=p40]")
+    settled(timeline)
+    assert timeline.evaluate("document.activeElement.ariaLabel") == "Go to a month"
+
+
+def test_hits_of_a_date_alone_have_filters_and_orders(timeline: Any) -> None:
+    timeline.goto("/?q=photos+from+2020")
+    timeline.get_by_role("button", name="Filters").wait_for()
+    timeline.get_by_label("Sort by").select_option("Oldest first")
+    timeline.wait_for_selector("#results:not([aria-busy]) .hit")
+    assert "sort=taken" in timeline.url
+
+
+def test_typing_goes_on_while_photos_are_indexed(timeline: Any, changed: Any) -> None:
+    behind = iter(range(50, 0, -10))
+    changed(timeline, "**/index*", lambda body: body.update(behind=next(behind, 0)))
+    timeline.goto("/")
+    timeline.wait_for_selector("#results:not([aria-busy]) .hit img")
+    words = timeline.locator("#words")
+    words.fill("two do")
+    with timeline.expect_response("**/search/image"):  # photos that have come
+        pass
+    timeline.wait_for_selector("#results:not([aria-busy]) .hit img")
+    words.press_sequentially("gs")
+    assert words.input_value() == "two dogs"
 
 
 def test_a_month_that_is_shown_is_scrolled_to(timeline: Any) -> None:

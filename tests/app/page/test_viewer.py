@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from app.engine.engine import Engine
+
 
 def title(page: Any) -> str:
     text: str = page.locator("#viewer-title").inner_text()
@@ -78,6 +80,50 @@ def test_the_photo_behind_the_last_shown_one_is_fetched(timeline: Any) -> None:
     timeline.keyboard.press("Escape")
     timeline.locator("#viewer").wait_for(state="hidden")
     assert timeline.locator("#results .hit").count() == 48
+
+
+def test_a_page_that_is_asked_for_twice_comes_once(timeline: Any, settled: Any, shown: Any) -> None:
+    timeline.locator(".more").last.evaluate("button => { button.click(); button.click(); }")
+    timeline.wait_for_selector("[data-id=p30]")
+    settled(timeline)
+    assert shown(timeline) == [f"p{number:02}" for number in range(48)]
+    assert timeline.locator("#status").inner_text() == "48 of 60 photos"
+
+
+def test_closing_a_photo_of_a_link_stays_on_the_page(timeline: Any, settled: Any) -> None:
+    timeline.goto("about:blank")
+    timeline.goto("/?item=p05")
+    timeline.get_by_role("dialog", name="p05").wait_for()
+    timeline.get_by_role("button", name="More like this").first.click()
+    timeline.get_by_role("heading", name="Similar photos").wait_for()
+    settled(timeline)
+    timeline.locator("#results .hit button[title]").first.click()
+    timeline.locator("#viewer[open]").wait_for()
+    for name in (None, "p05"):
+        timeline.go_back()
+        if name is None:
+            timeline.locator("#viewer").wait_for(state="hidden")
+        else:
+            timeline.get_by_role("dialog", name=name).wait_for()
+    timeline.keyboard.press("Escape")
+    timeline.locator("#viewer").wait_for(state="hidden")
+    assert timeline.url.startswith("http")
+    assert "item=" not in timeline.url
+    assert timeline.locator("[data-id=p00]").is_visible()
+
+
+def test_a_photo_that_is_gone_is_passed_over(timeline: Any, photos: Engine) -> None:
+    open_photo(timeline, "p01")
+    photos.catalog.delete(photos.open("default"), "p02")
+    timeline.keyboard.press("ArrowRight")
+    timeline.get_by_role("dialog", name="p03").wait_for()
+    assert timeline.url.endswith("?item=p03")
+    timeline.keyboard.press("ArrowLeft")
+    timeline.get_by_role("dialog", name="p01").wait_for()
+    timeline.route("**/items/**", lambda route: route.abort())
+    timeline.keyboard.press("ArrowRight")
+    timeline.locator("#viewer [role=alert]").wait_for()
+    assert timeline.url.endswith("?item=p01")
 
 
 def test_a_finger_shows_the_neighbours_on_a_phone(phone: Any) -> None:

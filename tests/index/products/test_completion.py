@@ -9,6 +9,7 @@ import pytest
 
 from index.catalog.views import ItemRow
 from index.documents.documents import Documents, naming_fields
+from index.documents.languages.snowball import find_language
 from index.products.completion import Completion, complete
 
 
@@ -32,6 +33,16 @@ def texts(documents: Documents, typed: str) -> list[str]:
 
 def test_words_are_ranked_by_the_items_they_find(documents: Documents) -> None:
     assert complete(documents, "sho", 5) == [Completion("shoe", 3), Completion("shorts", 1)]
+
+
+def test_umlauts_may_be_typed_as_two_letters() -> None:
+    documents = Documents(language=find_language("de"))
+    titles = ["Kühlschrank 180 l", "Bücherregal Eiche"]
+    documents.add([ItemRow(at + 1, f"{at}", {"title": t}, ()) for at, t in enumerate(titles)])
+    for typed in ("kühl", "kuehl", "kuhl", "kuehlschrank"):
+        assert texts(documents, typed)[0].startswith("kühlschrank"), typed
+    for typed in ("büch", "buech", "buecherregal ei"):
+        assert "bücherregal eiche" in texts(documents, typed), typed
 
 
 def test_words_before_count_too(documents: Documents) -> None:
