@@ -20,6 +20,7 @@ from index.catalog.object_store import ObjectPictures
 from index.catalog.pictures import name_of
 from index.database.storage import Storage
 from tests.processes.hosts import Host
+from tests.processes.waiting import eventually
 
 AWAY = "urn:tessera:problem:picture-store-away"
 NO_ONE = "http://127.0.0.1:9"
@@ -152,7 +153,7 @@ def test_store_that_is_killed_loses_nothing_and_services_go_on(hosts, png, objec
             for host in hosts:
                 found = host.client.post("/search/image", json={"text": "red"})
                 assert len(found.json()["hits"]) > 0
-                assert host.client.get("/readyz").status_code == 503
+                eventually(lambda host=host: host.client.get("/readyz").status_code == 503, 60)
             object_store.start()
             until(len(acknowledged) + 10, acknowledged)
         finally:
@@ -161,7 +162,7 @@ def test_store_that_is_killed_loses_nothing_and_services_go_on(hosts, png, objec
             one.result()
     assert set(refused) == {AWAY}
     for host in hosts:
-        assert host.client.get("/readyz").status_code == 200
+        eventually(lambda host=host: host.client.get("/readyz").status_code == 200, 60)
         for item in acknowledged:
             assert host.client.get(f"/items/{item}/image").status_code == 200
 
@@ -203,7 +204,7 @@ def test_snapshot_check_and_restore_use_the_bucket(hosts, png, bucket, tmp_path)
     told = CliRunner().invoke(command, ["check", "--repair"], env=host.settings)
     assert told.exit_code == 1
     assert told.output.count("missing or damaged") == 2
-    assert garbage not in pictures.names()
+    assert garbage in pictures.names()  # only for a moment, which may be that of an upload
     snapshot = next(tmp_path.rglob(name))
     told = CliRunner().invoke(command, ["restore", str(snapshot), "--force"], env=host.settings)
     assert told.exit_code == 0
