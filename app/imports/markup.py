@@ -42,7 +42,11 @@ def plain_text(text: str) -> str:
 
     >>> plain_text("<p>Solid <b>o</b>ak &amp; iron<ul><li>red</li></ul><style>td{}</style>")
     'Solid oak & iron\nred'
+    >>> plain_text("for kids <three years &amp; up"), plain_text("A&B; R&reg")
+    ('for kids <three years & up', 'A&B; R&reg')
     """
+    if not TAG.search(text):
+        return ENTITY.sub(lambda character: html.unescape(character[0]), text)
     if text.count("<") > MOST_TAGS:
         raise ValueError(f"a cell of HTML has more than the {MOST_TAGS:,} tags that are read")
     clean = nh3.clean(text, tags=BLOCKS, attributes={}, clean_content_tags=UNSEEN, link_rel=None)

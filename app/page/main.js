@@ -205,21 +205,25 @@ const useFile = (file) => remember(file).then((photo) => visit({ photo })).catch
 
 /** Return a function that shows the item before (-1) or behind (1) another; null where there is none. */
 function neighbour(id, by) {
-  const next = order.indexOf(id) + by;
-  if (!order.includes(id) || next < 0) return null;
+  const next = () => (order.includes(id) ? order[order.indexOf(id) + by] : undefined); // of the list as it is then
   const show = () => {
-    note({ item: order[next] });
-    return showItem(wanted(), (error) => passOver(order[next], error));
+    const other = next();
+    if (!other) return null;
+    note({ item: other });
+    return showItem(wanted(), (error) => passOver(other, error));
   };
   const passOver = (gone, error) => { // one that was deleted meanwhile, or that cannot be read now
+    note({ item: id });
     if (error.status === 404) order = order.filter((other) => other !== gone);
     const beyond = error.status === 404 ? neighbour(id, by) : null;
     if (beyond) return beyond();
-    note({ item: id });
-    at("viewer").querySelector(".viewing")?.prepend(make("p", { className: "remark", role: "alert" }, error.message));
+    const viewing = at("viewer").querySelector(".viewing");
+    viewing?.querySelector(":scope > [role=alert]")?.remove();
+    viewing?.prepend(make("p", { className: "remark", role: "alert" }, error.message));
   };
-  if (next < order.length) return show;
-  return context.more?.hidden === false ? () => context.more.onclick().then(() => next < order.length && show()) : null;
+  if (!order.includes(id)) return null;
+  if (next()) return show;
+  return by > 0 && context.more?.hidden === false ? () => context.more.onclick().then(show) : null;
 }
 
 /** Open the item in the address, or close the open item; `failed` is told where there is none. */

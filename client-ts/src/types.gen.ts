@@ -484,6 +484,8 @@ export type FacetIn = {
 
 /**
  * The values of a key, counted over all relevant items.
+ *
+ * With `collapse`, over their groups: so many hits a filter on the value shows.
  */
 export type Facet = {
     key: string;

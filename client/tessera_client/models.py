@@ -794,7 +794,10 @@ class Duplicates(BaseModel):
 
 
 class Facet(BaseModel):
-    """The values of a key, counted over all relevant items."""
+    """The values of a key, counted over all relevant items.
+
+    With `collapse`, over their groups: so many hits a filter on the value shows.
+    """
 
     key: str
     values: list[ValueCount]

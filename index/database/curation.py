@@ -7,8 +7,7 @@ another one after every change, so that readers look at the others only then.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from functools import partial
+from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any, Literal, get_args
 from uuid import uuid4
@@ -20,6 +19,21 @@ from index.items import Collection
 
 Kind = Literal["synonyms", "pins", "language"]  # the last a list of its code
 PREFIX = "curation/"
+
+
+@dataclass(frozen=True, slots=True)
+class PinRow:
+    """The items that come first for a text, as a row has them."""
+
+    text: str
+    ids: list[str]
+
+
+SHAPES: dict[str, type[list[Any]]] = {
+    "synonyms": list[list[str]],
+    "pins": list[PinRow],
+    "language": list[str],
+}
 
 
 def write(writer: Engine, collection: Collection, kind: Kind, value: list[Any]) -> None:
@@ -38,33 +52,9 @@ def read(reader: Engine, collection: Collection, kind: Kind) -> list[Any]:
     """Read a part of a collection's curation; empty for none, or a damaged one."""
     with reader.begin() as connection:
         value = setting_rows.read(connection, _prefix(collection.name) + kind)
-    return [] if value is None else setting_rows.parse(value, partial(make_part, kind)) or []
-
-
-def make_part(kind: str, value: list[Any]) -> list[Any]:
-    """Return a part of a curation as it is; TypeError for another shape."""
-    if not isinstance(value, list) or not all(map(SHAPES[kind], value)):
-        raise TypeError(f"these are no {kind}")
-    return value
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)
-
-
-def _are_texts(value: object) -> bool:
-    return isinstance(value, list) and all(map(_is_text, value))
-
-
-def _is_pin(value: object) -> bool:
-    return isinstance(value, dict) and _is_text(value["text"]) and _are_texts(value["ids"])
-
-
-SHAPES: dict[str, Callable[[object], bool]] = {
-    "synonyms": _are_texts,
-    "pins": _is_pin,
-    "language": _is_text,
-}
+    if value is None or setting_rows.parse(value, SHAPES[kind]) is None:
+        return []
+    return list(json.loads(value))
 
 
 def read_version(reader: Engine, collection: Collection) -> str | None:

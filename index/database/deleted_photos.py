@@ -9,7 +9,6 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
-from typing import Any
 
 from sqlalchemy import Connection, Engine
 
@@ -67,13 +66,8 @@ def transfer(source: Connection, target: Connection) -> None:
 
 
 def _parse(values: Iterable[str]) -> list[DeletedPhoto]:
-    photos = (setting_rows.parse(value, make_photo) for value in values)
+    photos = (setting_rows.parse(value, DeletedPhoto) for value in values)
     return [photo for photo in photos if photo is not None]
-
-
-def make_photo(fields: dict[str, Any]) -> DeletedPhoto:
-    """Make a deleted photo of its row; errors of setting_rows.DAMAGE."""
-    return DeletedPhoto(**fields | {"digests": tuple(fields["digests"])})
 
 
 def _prefix(name: str) -> str:

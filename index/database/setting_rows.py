@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import logging
-from collections.abc import Callable
 from contextlib import closing
 from functools import lru_cache
 from typing import Any, TypeVar
 
+from pydantic import TypeAdapter, ValidationError
 from sqlalchemy import ColumnElement, Connection, Engine, bindparam, delete, func, insert, select
 from sqlalchemy.dialects import postgresql, sqlite
 
@@ -18,7 +17,8 @@ from index.database.tables import collections, settings
 from index.items import Collection, Replaced
 
 Made = TypeVar("Made")
-DAMAGE = (ValueError, TypeError, LookupError, AttributeError, RecursionError)  # of parsed rows
+
+_ADAPTERS: dict[str, TypeAdapter[Any]] = {}  # by their types
 
 log = logging.getLogger(__name__)
 
@@ -58,19 +58,37 @@ def read_all(connection: Connection, prefix: str) -> list[str]:
     return list(rows.scalars())
 
 
-def parse(value: str, make: Callable[[Any], Made]) -> Made | None:
-    """Make something of a setting's JSON; None, and a line in the log, for a damaged one."""
+def parse(value: str, kind: type[Made]) -> Made | None:
+    """Parse a setting's JSON; None, and a line in the log, for a damaged one."""
     try:
-        return make(json.loads(value))
-    except DAMAGE as damage:
-        _tell_damage(value, f"{type(damage).__name__}: {damage}")
+        return parse_strictly(value, kind)
+    except ValueError as damage:
+        _tell_damage(kind.__name__, str(damage))
         return None
 
 
-@lru_cache(1_000)  # once, and not at each reading
-def _tell_damage(value: str, reason: str) -> None:
-    problem = "a setting is damaged (%s) and passed over; `tessera check --repair` deletes it: %r"
-    log.error(problem, reason, value[:80])
+def parse_strictly(value: str, kind: type[Made]) -> Made:
+    """Parse a setting's JSON; ValueError, without its values, for another shape."""
+    try:
+        made: Made = _adapter(kind).validate_json(value, strict=True)
+    except ValidationError as damage:
+        fault = damage.errors(include_input=False, include_url=False, include_context=False)[0]
+        place = ".".join(map(str, fault["loc"]))
+        raise ValueError(f"{place}: {fault['msg']}" if place else fault["msg"]) from None
+    return made
+
+
+def _adapter(kind: type[Made]) -> TypeAdapter[Made]:
+    name = str(kind)
+    if name not in _ADAPTERS:
+        _ADAPTERS[name] = TypeAdapter(kind)
+    return _ADAPTERS[name]
+
+
+@lru_cache  # once, and not at each reading
+def _tell_damage(kind: str, reason: str) -> None:
+    problem = "a setting is damaged (%s: %s) and passed over; `tessera check` names it"
+    log.error(problem, kind, reason)
 
 
 def discard(connection: Connection, name: str) -> int:

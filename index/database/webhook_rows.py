@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from sqlalchemy import Connection, select
 
@@ -77,7 +77,7 @@ def list_hooks(
 
 def _read_hooks(connection: Connection) -> list[Webhook]:
     rows = setting_rows.read_all(connection, HOOKS)
-    hooks = (setting_rows.parse(value, make_hook) for value in rows)
+    hooks = (setting_rows.parse(value, Webhook) for value in rows)
     return [hook for hook in hooks if hook is not None]
 
 
@@ -89,25 +89,13 @@ def read_hook(connection: Connection, webhook: str, *, skip: bool = False) -> We
     row = select(settings.c.value).where(settings.c.name == HOOKS + webhook)
     locked = row.with_for_update(skip_locked=skip)
     value: str | None = connection.execute(locked).scalar_one_or_none()
-    return None if value is None else setting_rows.parse(value, make_hook)
-
-
-def make_hook(fields: dict[str, Any]) -> Webhook:
-    """Make a webhook of its row; errors of setting_rows.DAMAGE."""
-    last = fields["last"]
-    outcome = None if last is None else DeliveryOutcome(**last)
-    return Webhook(**fields | {"events": tuple(fields["events"]), "last": outcome})
+    return None if value is None else setting_rows.parse(value, Webhook)
 
 
 def parse_deliveries(values: Iterable[str]) -> list[Delivery]:
     """Parse the rows of deliveries, without damaged ones."""
-    deliveries = (setting_rows.parse(value, make_delivery) for value in values)
+    deliveries = (setting_rows.parse(value, Delivery) for value in values)
     return [delivery for delivery in deliveries if delivery is not None]
-
-
-def make_delivery(fields: dict[str, Any]) -> Delivery:
-    """Make a delivery of its row; errors of setting_rows.DAMAGE."""
-    return Delivery(**fields)
 
 
 def put_hook(connection: Connection, hook: Webhook) -> None:

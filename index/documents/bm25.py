@@ -12,6 +12,7 @@ idf_w = ln(1 + (N - n_w + 0.5) / (n_w + 0.5)), S is below Σ_w idf_w: `Scores.re
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -28,6 +29,7 @@ from index.documents.word_table import WordTable
 
 SATURATION = 1.2  # k
 INFLECTED = 0.8  # the weight of a word in another form than the one that is asked for
+LONGEST_UNIT = 3  # letters of a unit next to a number
 LONGEST_CODE = 32  # characters of a code that is found in all ways of writing it
 LACKED = 0.2  # that of a word that is named as lacking
 
@@ -90,7 +92,8 @@ class Lexical:
         for name, analysis in analyses.items():
             if analysis.tokens:
                 self._add(name, analysis)
-            if len(analysis.tokens) > 1 and is_code(name):
+            is_path = name == "id" and "/" in fields[name]
+            if len(analysis.tokens) > 1 and is_code(name) and not is_path:
                 self._add_code(fields[name], analysis)
         self.vocabulary.count(analyses.values())
         self._size += 1
@@ -240,13 +243,16 @@ class Lexical:
     ) -> dict[str, Rows]:
         """List documents by field with all of some words and no others.
 
-        Next to numbers, their order counts: "G100" is not "100 g".
+        Of numbers and units alone the order counts: "G100" is not "100 g".
         """
         longest = sum(max(len(each.stems) for each in alternatives) for alternatives in words)
         stems = [{term for each in way for term in each.stems} for way in words]
         terms = set[str]().union(*stems)
-        numbered = len(words) > 1 and any(term[:1].isdigit() for term in terms)
-        ordered = [self.vocabulary.mark(each) for each in stems] if numbered else []
+        own = [stem for way in words for each in way[:1] for stem in each.stems]
+        numbers = [stem[:1].isdigit() for stem in own]
+        units = all(map(operator.or_, numbers, (len(stem) <= LONGEST_UNIT for stem in own)))
+        sized = len(words) > 1 and any(numbers) and units
+        ordered = [self.vocabulary.mark(each) for each in stems] if sized else []
         matches: dict[str, Rows] = {}
         for name in self._having_all(words) if len(documents) else ():
             if not weights.get(name, 1.0):

@@ -235,7 +235,8 @@ class Column:
         missing = int(np.count_nonzero(lacking))
         if groups is not None:
             missing = len(np.unique(groups[lacking]))
-            documents, codes = np.unique(np.stack([groups[documents], codes]), axis=1)
+            pairs = np.unique(groups[documents] * len(self.values) + codes)
+            documents, codes = np.divmod(pairs, len(self.values))
         counts = np.bincount(codes, minlength=len(self.values))
         present = np.flatnonzero(counts)
         values = tuple(

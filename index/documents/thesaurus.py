@@ -21,6 +21,7 @@ OTHER = 0.9  # that of another spelling, or of a number without its sign
 LEAST_FUNCTION = 2  # letters of a function word that may be half of a word: "make up"
 KEPT = 1_000  # words whose terms are kept
 MOST_TERMS = 8  # that a word of several tokens is looked up by
+LEAST_DIGITS = 6  # of a code of digits alone that is typed with other signs
 MOST_JOINED = 8  # tokens of a word that are also looked up joined
 Option = tuple[str, float]  # a term, and its weight
 Synonyms = Mapping[str, Sequence[str]]
@@ -78,6 +79,18 @@ def is_form(word: str, other: str) -> bool:
     return longer - shorter <= 2 and begin_alike
 
 
+def _may_be_code(row: Sequence[Token], written: str) -> bool:
+    """Return whether tokens in a row may be all of a code, and are no quantity.
+
+    A code has letters and digits, or many digits; "1.5 l" and "1/5" are none.
+    """
+    code = squeeze(written)
+    if code.isdigit():
+        return len(code) >= LEAST_DIGITS
+    decimal = row[0].is_number and not row[0].folded.isdigit()
+    return not decimal and any(map(str.isdigit, code))
+
+
 class Texts(Protocol):
     """Texts of documents, as far as single words do not tell them."""
 
@@ -121,7 +134,7 @@ class Thesaurus:
 
         Of all of it, signs and spaces may be others.
         """
-        terms = self._texts.list_codes(squeeze(written))
+        terms = self._texts.list_codes(squeeze(written)) if _may_be_code(row, written) else []
         term = self._stem_all(_join(row))
         if 1 < len(row) <= MOST_JOINED and self.has(term, in_codes=True):
             terms.append(term)

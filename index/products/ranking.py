@@ -147,12 +147,13 @@ class Ranking:
         Of some documents, those that may or may not have one are doubtful.
         """
         surely, near, perhaps = np.zeros((3, len(self.documents)), np.bool_)
+        bound = max(least, np.finfo(float).tiny)
         for estimate in self._decisive_probabilities():
-            near |= estimate.value >= max(least, np.finfo(float).tiny)
-            surely |= estimate.value - estimate.error >= least
-            perhaps |= estimate.value + estimate.error >= least
-        if least > 0:
-            self.doubtful |= among & perhaps & ~surely
+            having = estimate.value >= bound
+            near |= having
+            surely |= estimate.value - estimate.error >= bound if least > 0 else having
+            perhaps |= estimate.value + estimate.error >= bound
+        self.doubtful |= among & perhaps & ~surely
         return near
 
     def _mask_having(self, passing: Mask) -> Mask:

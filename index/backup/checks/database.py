@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
-from typing import Any
 
 from sqlalchemy import Engine, Table, func, select
 
@@ -42,27 +40,25 @@ def check_settings(catalog: Catalog) -> Iterator[CheckFinding]:
     with catalog.reader.begin() as connection:
         rows = connection.execute(select(settings.c.name, settings.c.value)).all()
     for name, value in rows:
-        make = _find_maker(name)
+        kind = _find_kind(name)
         try:
-            if make is not None:
-                make(json.loads(value))
-        except setting_rows.DAMAGE as damage:
-            kind = name.partition("/")[0]
-            problem = f"a row of {kind} is damaged: {type(damage).__name__}: {damage}"
+            if kind is not None:
+                setting_rows.parse_strictly(value, kind)
+        except ValueError as damage:
+            problem = f"a row of {name.partition('/')[0]} is damaged ({damage})"
             yield CheckFinding("settings", name, problem, partial(_discard, catalog, name))
 
 
-def _find_maker(name: str) -> Callable[[Any], object] | None:
-    """Find what makes something of a setting's JSON; None for other settings."""
-    last = name.rpartition("/")[2]
+def _find_kind(name: str) -> type[object] | None:
+    """Find the type of a setting's JSON; None for other settings."""
     if name.startswith(curation.PREFIX):
-        return partial(curation.make_part, last) if last in curation.SHAPES else None
-    makers = {
-        webhook_rows.HOOKS: webhook_rows.make_hook,
-        webhook_rows.DELIVERIES: webhook_rows.make_delivery,
-        deleted_photos.PREFIX: deleted_photos.make_photo,
+        return curation.SHAPES.get(name.rpartition("/")[2])
+    kinds: dict[str, type[object]] = {
+        webhook_rows.HOOKS: webhook_rows.Webhook,
+        webhook_rows.DELIVERIES: webhook_rows.Delivery,
+        deleted_photos.PREFIX: deleted_photos.DeletedPhoto,
     }
-    return next((make for begins, make in makers.items() if name.startswith(begins)), None)
+    return next((kind for begins, kind in kinds.items() if name.startswith(begins)), None)
 
 
 def _discard(catalog: Catalog, name: str) -> None:

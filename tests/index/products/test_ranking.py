@@ -275,6 +275,31 @@ def test_a_code_is_found_in_all_ways_of_writing_it(code):
         assert (hits[0].id, [part.kind for part in hits[0].parts][-1]) == ("00", "exact"), typed
 
 
+@pytest.mark.parametrize(
+    ("typed", "first"),
+    [("2.5", "02"), ("1.5", "03"), ("1,5 l", "03"), ("1/5", None), ("chair 1.5", "04")],
+)
+def test_decimals_and_fractions_are_no_codes(typed, first):
+    documents = documents_of(
+        [
+            {"title": "saw", "sku": "25"},
+            {"title": "lamp", "sku": "15"},
+            {"title": "drill 2.5 mm"},
+            {"title": "bottle 1.5 l"},
+            {"title": "chair", "sku": "15-l"},
+        ]
+    )
+    hits = rank(documents, asked(documents, typed), {}).hits
+    assert [hit.id for hit in hits[:1]] == [first] * (first is not None)
+
+
+def test_words_next_to_a_size_may_have_another_order():
+    documents = documents_of([{"title": "iPhone 13 128GB"}, {"title": "size 42 shoes"}])
+    for typed, found in (("128gb iphone 13", "00"), ("shoes size 42", "01")):
+        hit = rank(documents, asked(documents, typed), {}).hits[0]
+        assert (hit.id, "exact" in [part.kind for part in hit.parts]) == (found, True)
+
+
 def test_a_size_is_no_code_of_other_order():
     documents = documents_of(
         [{"title": "polo shirt", "group": "G100"}, {"title": "chocolate 100 g"}]

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import shutil
 import sqlite3
 from contextlib import closing
@@ -102,6 +103,36 @@ def test_damaged_settings_are_passed_over_named_and_deleted(filled, folder, coll
     assert deleted_photos.list_deleted(reader, collection) == []
     found = [one for one in findings(filled, folder) if one.part == "settings"]
     assert sorted(one.subject for one in found) == names
+    assert repaired(filled, folder)
+
+
+WRONG_TYPES = [  # of a field of a row that is right otherwise
+    (webhooks.HOOKS, "created", None),
+    (webhooks.HOOKS, "events", "abc"),
+    (webhooks.DELIVERIES, "due", None),
+    (deleted_photos.PREFIX, "place", 5),
+]
+
+
+@pytest.mark.parametrize(("prefix", "field", "value"), WRONG_TYPES)
+def test_fields_of_settings_have_their_types(filled, folder, collection, prefix, field, value):
+    for number in range(2):
+        hook = Webhook(f"h{number}", "", f"https://{number}.example", ("e",), "whsec_", 1.0)
+        webhooks.add(filled.writer, collection, hook)
+        photo = DeletedPhoto("a", f"/{number}.jpg", "1-2", ("d",))
+        with filled.writer.begin() as connection:
+            deleted_photos.remember(connection, "default", photo)
+    webhooks.enqueue(filled.writer, collection, "e", "m", "{}", 10.0)
+    with filled.writer.begin() as connection:
+        chosen = select(settings).where(setting_rows.begins(prefix)).limit(1)
+        name, text = connection.execute(chosen).one()
+        setting_rows.put(connection, name, json.dumps(json.loads(text) | {field: value}))
+    counts = {webhooks.HOOKS: 1, webhooks.DELIVERIES: 2, deleted_photos.PREFIX: 2}
+    assert len(webhooks.list_webhooks(filled.reader, collection)) == counts[prefix]
+    left = len(deleted_photos.list_deleted(filled.reader, collection))
+    assert left == (1 if prefix == deleted_photos.PREFIX else 2)
+    assert webhooks.has_due(filled.reader, 20.0)
+    assert [(part, subject) for part, subject, _ in wrong(filled, folder)] == [("settings", name)]
     assert repaired(filled, folder)
 
 
