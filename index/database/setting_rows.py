@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from contextlib import closing
+from dataclasses import is_dataclass
 from functools import lru_cache
-from typing import Any, TypeVar
+from types import UnionType
+from typing import Any, Literal, TypeVar, cast, get_args, get_origin, get_type_hints
 
-from pydantic import TypeAdapter, ValidationError
 from sqlalchemy import ColumnElement, Connection, Engine, bindparam, delete, func, insert, select
 from sqlalchemy.dialects import postgresql, sqlite
 
@@ -17,8 +19,6 @@ from index.database.tables import collections, settings
 from index.items import Collection, Replaced
 
 Made = TypeVar("Made")
-
-_ADAPTERS: dict[str, TypeAdapter[Any]] = {}  # by their types
 
 log = logging.getLogger(__name__)
 
@@ -70,19 +70,38 @@ def parse(value: str, kind: type[Made]) -> Made | None:
 def parse_strictly(value: str, kind: type[Made]) -> Made:
     """Parse a setting's JSON; ValueError, without its values, for another shape."""
     try:
-        made: Made = _adapter(kind).validate_json(value, strict=True)
-    except ValidationError as damage:
-        fault = damage.errors(include_input=False, include_url=False, include_context=False)[0]
-        place = ".".join(map(str, fault["loc"]))
-        raise ValueError(f"{place}: {fault['msg']}" if place else fault["msg"]) from None
+        made: Made = _make(json.loads(value), kind)
+    except (ValueError, TypeError, RecursionError) as damage:
+        raise ValueError(f"{damage}") from None
     return made
 
 
-def _adapter(kind: type[Made]) -> TypeAdapter[Made]:
-    name = str(kind)
-    if name not in _ADAPTERS:
-        _ADAPTERS[name] = TypeAdapter(kind)
-    return _ADAPTERS[name]
+def _make(value: Any, kind: Any) -> Any:
+    """Make a dataclass, list, tuple, text or number of JSON; TypeError for another type."""
+    kinds = get_args(kind)
+    if is_dataclass(kind) and isinstance(value, dict):
+        make, fields = cast("Any", kind), _read_fields(kind)
+        known = {name: part for name, part in value.items() if name in fields}
+        return make(**{name: _make(part, fields[name]) for name, part in known.items()})
+    if get_origin(kind) in (list, tuple) and isinstance(value, list):
+        return get_origin(kind)(_make(part, kinds[0]) for part in value)
+    if get_origin(kind) is UnionType:
+        return None if value is None else _make(value, kinds[0])
+    if get_origin(kind) is Literal:
+        fits = value in kinds
+    elif kind in (int, float):
+        fits = isinstance(value, int | kind) and not isinstance(value, bool)
+    else:
+        fits = kind in (str, bool) and isinstance(value, kind)
+    if not fits:
+        raise TypeError(f"{type(value).__name__} in place of {getattr(kind, '__name__', kind)}")
+    return value
+
+
+@lru_cache
+def _read_fields(kind: type[Any]) -> dict[str, Any]:
+    """The types of a dataclass's fields, by name."""
+    return get_type_hints(kind)
 
 
 @lru_cache  # once, and not at each reading
