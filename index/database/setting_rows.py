@@ -80,7 +80,8 @@ def _make(value: Any, kind: Any) -> Any:
     """Make a dataclass, list, tuple, text or number of JSON; TypeError for another type."""
     kinds = get_args(kind)
     if is_dataclass(kind) and isinstance(value, dict):
-        make, fields = cast("Any", kind), _read_fields(kind)
+        make = cast("Any", kind)
+        fields = _read_fields(make)
         known = {name: part for name, part in value.items() if name in fields}
         return make(**{name: _make(part, fields[name]) for name, part in known.items()})
     if get_origin(kind) in (list, tuple) and isinstance(value, list):

@@ -17,8 +17,10 @@ import torch
 import torch.distributed as dist
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.distributed.distributed_c10d import PrefixStore
 from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
 from torch.distributed.launcher.api import LaunchConfig, elastic_launch
+from torch.distributed.rendezvous import rendezvous
 
 from models.types import PaddedBags
 
@@ -208,10 +210,13 @@ def _join(entry: Callable[..., Value], arguments: Sequence[Any]) -> Value | Exce
     """Join the group of workers, and run the function; mistakes are returned."""
     # Tensors on a GPU go by NCCL, others by gloo.
     backends = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo"
-    dist.init_process_group(backends, timeout=PATIENCE)
-    again = int(os.environ["TORCHELASTIC_RESTART_COUNT"]) > 0
+    attempt = int(os.environ["TORCHELASTIC_RESTART_COUNT"])
+    store, number, size = next(rendezvous("env://", timeout=PATIENCE))
+    # What lost workers left in the store is for none of these, who would wait for it for ever.
+    store = PrefixStore(f"attempt {attempt}", store)
+    dist.init_process_group(backends, timeout=PATIENCE, world_size=size, rank=number, store=store)
     try:
-        return _catch_mistake(lambda: entry(again, *arguments))
+        return _catch_mistake(lambda: entry(attempt > 0, *arguments))
     finally:
         dist.destroy_process_group()
 
