@@ -95,7 +95,7 @@ def _make(value: Any, kind: Any) -> Any:
     else:
         fits = kind in (str, bool) and isinstance(value, kind)
     if not fits:
-        raise TypeError(f"{type(value).__name__} in place of {getattr(kind, '__name__', kind)}")
+        raise TypeError(f"a {type(value).__name__} is no {getattr(kind, '__name__', kind)}")
     return value
 
 

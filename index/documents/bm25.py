@@ -248,9 +248,9 @@ class Lexical:
         longest = sum(max(len(each.stems) for each in alternatives) for alternatives in words)
         stems = [{term for each in way for term in each.stems} for way in words]
         terms = set[str]().union(*stems)
-        own = [stem for way in words for each in way[:1] for stem in each.stems]
-        numbers = [stem[:1].isdigit() for stem in own]
-        units = all(map(operator.or_, numbers, (len(stem) <= LONGEST_UNIT for stem in own)))
+        first_stems = [stem for way in words for each in way[:1] for stem in each.stems]
+        numbers = [stem[:1].isdigit() for stem in first_stems]
+        units = all(map(operator.or_, numbers, (len(stem) <= LONGEST_UNIT for stem in first_stems)))
         sized = len(words) > 1 and any(numbers) and units
         ordered = [self.vocabulary.mark(each) for each in stems] if sized else []
         matches: dict[str, Rows] = {}
@@ -278,16 +278,9 @@ class Lexical:
 
     def _names(self, alternative: Alternative) -> list[str]:
         """The fields with all stems of a term in any documents."""
-        if " " not in alternative.term:
-            names = self._fields_of.get(alternative.term, [])
-            return list(filter(is_code, names)) if alternative.in_codes else names
-        every = self._having_phrase(alternative)
-        return list(filter(is_code, every)) if alternative.in_codes else every
-
-    def _having_phrase(self, alternative: Alternative) -> list[str]:
-        """The fields with all stems of a phrase in any documents."""
         names = [self._fields_of.get(term, []) for term in alternative.stems]
-        return [name for name in names[0] if all(name in others for others in names[1:])]
+        every = [name for name in names[0] if all(name in others for others in names[1:])]
+        return list(filter(is_code, every)) if alternative.in_codes else every
 
     def _frequencies(self, alternative: Alternative, name: str) -> tuple[Rows, Floats]:
         """The documents with a term in a field, and tf / (1 - b + b · length / average)."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,14 +88,15 @@ class WordTable:
 
     def mark(self, stems: Iterable[str]) -> NDArray[np.bool_]:
         """Mark the codes of words of some stems."""
-        marked = np.zeros(len(self._stem_of), np.bool_)
-        marked[self.code_stems(stems)] = True
-        codes: NDArray[np.bool_] = marked[self.stems]
-        return codes
+        return self._mark(self.code_stems(stems))
 
     def mark_others(self, stems: Iterable[str]) -> NDArray[np.bool_]:
         """Mark the codes of words of other stems, but for function words."""
-        others = np.ones(len(self._stem_of), np.bool_)
-        others[[*self.code_stems(stems), *self._function_stems]] = False
-        marked: NDArray[np.bool_] = others[self.stems]
+        return ~self._mark([*self.code_stems(stems), *self._function_stems])
+
+    def _mark(self, stems: Sequence[int]) -> NDArray[np.bool_]:
+        """Mark the codes of words with some codes of stems."""
+        chosen = np.zeros(len(self._stem_of), np.bool_)
+        chosen[list(stems)] = True
+        marked: NDArray[np.bool_] = chosen[self.stems]
         return marked

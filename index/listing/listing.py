@@ -56,8 +56,9 @@ def find_page(
         first = keys.order(first, request.limit)
     page = slice(0, request.limit)
     place = keys.place(documents, request, int(first[page][-1])) if more else None
-    errors = np.zeros(len(chosen)) if errors is None else errors
-    doubtful = keys.mask_doubtful(documents, request, errors, first[page])
+    doubtful = np.zeros(len(chosen), np.bool_)
+    if errors is not None:
+        doubtful = keys.mask_doubtful(documents, request, errors, first[page])
     return RankedPage(first[page], variants[page], groups, place, doubtful)
 
 

@@ -103,10 +103,12 @@ def _complete_by_value(
     columns = [documents.columns[field] for field in fields if field in documents.columns]
     text = typed.text
     for start, having in before.items():
-        there = set(fold_words(text[:start]).split())
-        found = (_find_values(columns, way, having) for way in _spell(fold_words(text[start:])))
-        for value in next(filter(None, found), ()):
-            if there.isdisjoint(fold_words(value).split()):
+        words_before = set(fold_words(text[:start]).split())
+        by_spelling = (
+            _find_values(columns, way, having) for way in _spell(fold_words(text[start:]))
+        )
+        for value in next(filter(None, by_spelling), ()):
+            if words_before.isdisjoint(fold_words(value).split()):
                 value_words = wording.read(value, UNCORRECTED)
                 items = _narrow(documents, having, value_words, fields)
                 yield Completion(text[:start] + value.lower(), int(np.count_nonzero(items)))

@@ -253,9 +253,9 @@ class TextHalf(nn.Module, ABC):
     def find_unknown_token(self) -> str | None:
         """Find a token of the tokenizer without a vector in the network."""
         network: Any = self.network
-        known = network.get_input_embeddings().num_embeddings
+        vectors = network.get_input_embeddings().num_embeddings
         token, number = max(self.spelling.tokenizer.get_vocab().items(), key=itemgetter(1))
-        return token if number >= known else None
+        return token if number >= vectors else None
 
     @abstractmethod
     def forward(self, sentences: Sequence[ParsedSentence]) -> Tensor:
