@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from io import BytesIO
@@ -51,6 +52,17 @@ NIGHT = CUP | {
     "added": 0.0,
     "box": None,
 }
+
+
+@pytest.fixture(autouse=True)
+def same_logs() -> Iterator[None]:
+    """Take away what a command run inside a test adds to the root logger."""
+    root = logging.getLogger()
+    level, before = root.level, list(root.handlers)
+    yield
+    root.setLevel(level)
+    for handler in set(root.handlers).difference(before):
+        root.removeHandler(handler)
 
 
 def jpeg(path: Path, shift: int = 0) -> bytes:
