@@ -138,7 +138,7 @@ def _rank(
         variants = dict[int, int]()
         if request.collapse:
             variants = listed.count_variants(request.collapse, revisions)
-    damaged = set(answer.damaged)
+    damaged = {*counts.damaged, *answer.damaged}
     items = engine.catalog.get_many(home, [hit.item for hit in answer.hits], damaged)
     answer = replace(answer, damaged=tuple(sorted(damaged)))
     return RankedPhotos(counts, answer, items, variants)

@@ -46,6 +46,18 @@ class ItemRow:
 
 
 @dataclass(frozen=True, slots=True)
+class ReadItems:
+    """The stored items up to a revision.
+
+    damaged: the ids of those that are not as they were stored, by revision; `rows` lacks them.
+    """
+
+    rows: list[ItemRow]
+    damaged: dict[int, str]
+    reached: int
+
+
+@dataclass(frozen=True, slots=True)
 class CatalogView:
     """A collection as of one revision, inside one read transaction.
 
@@ -146,20 +158,19 @@ class CatalogView:
                     filled += len(row.vectors)
         return rows, until
 
-    def items(self, after: int, count: int) -> tuple[list[ItemRow], int]:
-        """List the first items after revision `after`, without damaged ones.
-
-        The second value is the revision up to which they are complete.
-        """
+    def items(self, after: int, count: int) -> ReadItems:
+        """Read the first `count` items after revision `after`."""
         chosen = select(items).where(
             items.c.collection == self.collection, items.c.revision > after
         )
         rows = self.connection.execute(chosen.order_by(items.c.revision).limit(count)).all()
+        damaged = set[str]()
         read = [
             ItemRow(item.revision, item.id, item.metadata, item.sentences)
-            for item in read_items(self.connection, self.collection, rows, set())
+            for item in read_items(self.connection, self.collection, rows, damaged)
         ]
-        return read, rows[-1].revision if len(rows) == count else self.revision
+        left_out = {row.revision: row.id for row in rows if row.id in damaged}
+        return ReadItems(read, left_out, rows[-1].revision if len(rows) == count else self.revision)
 
     def keys(self) -> list[str]:
         """List the metadata keys of items."""

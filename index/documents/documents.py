@@ -46,13 +46,15 @@ class Documents:
     """The items of a collection up to a revision, in the order of their revisions.
 
     Hold `lock` while reading. `newest` is the revision of the catalog that retirements are known
-    to, `mark` that of its history (see CatalogView.mark).
+    to, `mark` that of its history (see CatalogView.mark). `damaged` are items of the catalog that
+    are no documents, as they are not as they were stored: ids by revision.
     """
 
     def __init__(self, synonyms: Synonyms | None = None, language: WordLanguage = ENGLISH) -> None:
         self.language = language
         self.lock = RLock()
         self.ids: list[str] = []
+        self.damaged: dict[int, str] = {}
         self.columns: dict[str, Column] = {}
         self.lexical = Lexical(language)
         self._synonyms = synonyms
@@ -142,6 +144,8 @@ class Documents:
 
     def retire(self, revisions: Numbers) -> None:
         """Forget items by their revisions."""
+        for revision in self.damaged.keys() & revisions.tolist() if self.damaged else ():
+            del self.damaged[revision]
         places = np.searchsorted(self.revisions, revisions)
         for place, revision in zip(places.tolist(), revisions.tolist(), strict=True):
             if place < len(self) and self._revisions[place] == revision:
@@ -149,7 +153,8 @@ class Documents:
 
     def keep(self, revisions: Numbers) -> None:
         """Forget all items but those with some revisions."""
-        self.retire(np.setdiff1d(self.revisions, revisions))
+        known = np.concatenate((self.revisions, np.array(list(self.damaged), np.int64)))
+        self.retire(np.setdiff1d(known, revisions))
 
     def schema(self) -> Schema:
         """The keys and fields of the items."""

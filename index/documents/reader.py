@@ -117,14 +117,15 @@ class DocumentReader:
         """Add some newer items, and retire those that are gone; False if there are none."""
         if documents.revision == view.revision:
             return False
-        rows, end = view.items(documents.revision, STEP)
+        read = view.items(documents.revision, STEP)
         with documents.lock:
             if documents.newest < view.floor:
                 documents.keep(view.revisions())
             else:
                 documents.retire(view.list_retired(documents.newest))
-            documents.add(rows)
-            documents.revision = end
+            documents.add(read.rows)
+            documents.damaged |= read.damaged
+            documents.revision = read.reached
             documents.newest, documents.mark = view.revision, view.mark(view.revision)
         return True
 

@@ -39,8 +39,9 @@ class PhotoList:
             facets, count = count_facets(documents, request, counted)
             behind = max(documents.behind, rows.behind)
             groups = count if request.collapse else None
+            damaged = rows.damaged.union(documents.damaged.values())
         total = int(np.count_nonzero(counted))
-        return PhotoCounts(total, facets, rows.rows, behind, rows.coverage, rows.damaged, groups)
+        return PhotoCounts(total, facets, rows.rows, behind, rows.coverage, damaged, groups)
 
     def count_variants(self, key: str, revisions: Sequence[int]) -> dict[int, int]:
         """Count the items with the value of a key of each of some items, by revision."""

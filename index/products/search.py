@@ -95,6 +95,7 @@ class ItemSearch:
         answer = rank(self._documents, self._request, near, self._settle)
         with self._documents.lock:
             schema = self._documents.schema()
+            self._damaged.update(self._documents.damaged.values())
         return ProductResult(
             answer,
             self._explained,

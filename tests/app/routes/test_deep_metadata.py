@@ -154,6 +154,13 @@ def test_they_are_found_with_a_note(damaged: TestClient, path: str) -> None:
     assert "item 'deep': its metadata is more than 50 deep" in notes
 
 
+def test_searches_after_a_start_name_what_they_leave_out(damaged: TestClient) -> None:
+    for asked in ({"text": "red"}, {"facets": ["colour"]}):
+        answer = damaged.post("/search/products", json=asked).json()
+        assert answer["damaged"] == ["broken"]
+        assert answer["total"] == 2
+
+
 def test_a_patch_keeps_what_is_too_deep_as_a_text(damaged: TestClient) -> None:
     before = damaged.get("/items/deep").json()["metadata"]
     answer = damaged.patch("/items/deep", json={"metadata": {"n": 1}})

@@ -15,6 +15,8 @@ from index.database.checksums import ItemDamaged, checksums_of
 from index.database.tables import bags, items, pictures
 from index.documents.documents import Documents
 from index.items import Picture
+from index.listing.requests import ListRequest
+from index.photos.search import PhotoList
 from index.search.index import Index
 from index.search.requests import Request
 from index.segments.follower_process import Followers
@@ -71,8 +73,8 @@ def test_damaged_item_is_refused_and_left_out(filled, collection, table, values)
     assert [one.id for one in filled.list_items(collection, damaged=damaged)] == ["a", "c"]
     assert damaged == {"b"}
     with filled.reading(collection) as view:
-        rows, end = view.items(0, 2)
-    assert ([row.id for row in rows], end) == (["a"], 2)
+        read = view.items(0, 2)
+    assert ([row.id for row in read.rows], read.damaged, read.reached) == (["a"], {2: "b"}, 2)
 
 
 @pytest.mark.parametrize(("table", "values"), BAGS, ids=["vectors", "details"])
@@ -174,9 +176,16 @@ def test_snapshot_keeps_checksums_and_what_they_say(filled, collection, tmp_path
     restored.close()
 
 
-def test_documents_go_on_behind_a_damaged_item(filled, collection, folder):
+def test_documents_name_a_damaged_item_until_it_is_put_again(filled, collection, entry, folder):
     change(filled, items, metadata="{")
     index = Index(filled, collection, folder / "segments")
     documents = index.documents.current()
     assert isinstance(documents, Documents)
     assert documents.revisions.tolist() == [1, 3]
+    assert documents.damaged == {2: "b"}
+    photos = PhotoList(index, Request("images", Query.of(entry("q").bags[0]), limit=10))
+    assert photos.count(ListRequest()).damaged == {"b"}
+    filled.put_many(collection, [entry("b")])
+    documents = index.documents.current()
+    assert documents.revisions[documents.live].tolist() == [1, 3, 4]
+    assert documents.damaged == {}
