@@ -155,7 +155,8 @@ class Wording:
         if alternatives := self._thesaurus.find(folded):
             variant = next(self._thesaurus.variants(folded), None)
             names = self._thesaurus.names(variant or folded)
-            spelling = variant or " ".join(self._thesaurus.halves(folded)[0])
+            halves = [" ".join(pair) for pair in self._thesaurus.halves(folded)]
+            spelling = variant or next(iter(halves), None)
             return QueryWord(start, end, alternatives, spelling, names)
         nearest = corrections.spellings.get(folded)
         near = self._thesaurus.find(nearest) if nearest else ()

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
-from itertools import chain, islice, pairwise, product
+from itertools import chain, islice, pairwise, product, takewhile
 from typing import Protocol
 
 from index.documents.bm25 import Alternative
@@ -19,6 +20,11 @@ SYNONYM = 0.9  # the weight of a synonym
 MOST_SYNONYMS = 100  # of a line
 OTHER = 0.9  # that of another spelling, or of a number without its sign
 LEAST_FUNCTION = 2  # letters of a function word that may be half of a word: "make up"
+COMPOUND = 0.7  # that of a compound of the word: "Regenjacke" for "Jacke"
+LEAST_PART = 3  # letters of a stem that is a part of a compound
+LEAST_BEGINNING = 4  # letters of one that is no known word; "ver" begins any word
+LINKS = ("", "s", "n", "e", "en", "es", "er")  # between the parts
+MOST_COMPOUNDS = 50  # of a word, the most frequent ones
 KEPT = 1_000  # words whose terms are kept
 MOST_TERMS = 8  # that a word of several tokens is looked up by
 LEAST_DIGITS = 6  # of a code of digits alone that is typed with other signs
@@ -115,7 +121,7 @@ class Thesaurus:
     ) -> None:
         self.language, self._stem = vocabulary.language, vocabulary.language.stem
         self.counts, self.joined = dict(vocabulary.counts), dict(vocabulary.joined)
-        self._terms = frozenset(vocabulary.having)
+        self._having = dict(vocabulary.having)
         self._texts = texts
         # By stems, then by words: other forms of a word have them, too.
         self._synonyms: dict[str, dict[str, Sequence[str]]] = {}
@@ -125,9 +131,9 @@ class Thesaurus:
     def has(self, term: str, *, in_codes: bool = False) -> bool:
         """Return whether any document has a term, a phrase perhaps in a field of codes."""
         if " " not in term:
-            return term in self._terms
+            return term in self._having
         stems = term.split(" ")
-        return self._terms.issuperset(stems) and self._texts.has_phrase(term, in_codes=in_codes)
+        return self._having.keys() >= set(stems) and self._texts.has_phrase(term, in_codes=in_codes)
 
     def find_code(self, row: Sequence[Token], written: str) -> tuple[Alternative, ...]:
         """The known terms of a code, such as a SKU: all of it, or tokens of it in a row.
@@ -156,6 +162,8 @@ class Thesaurus:
                 alternatives.setdefault(alternative.term, alternative)
         for term in self._part_word(folded):
             alternatives.setdefault(term, Alternative(term))
+        for term in self.list_compounds(folded):
+            alternatives.setdefault(term, Alternative(term, COMPOUND))
         return tuple(alternatives.values())
 
     def variants(self, folded: str) -> Iterator[str]:
@@ -203,7 +211,7 @@ class Thesaurus:
     def _stem_plain(self, word: str) -> str:
         """The term of a plain word, or of a known accented one."""
         term = self._stem(word)
-        words = self._with_accents.get(word, ()) if term not in self._terms else ()
+        words = self._with_accents.get(word, ()) if term not in self._having else ()
         return next(map(self._stem, words), term)
 
     def _part_word(self, folded: str) -> Iterator[str]:
@@ -231,6 +239,53 @@ class Thesaurus:
             and all(self.language.is_content(half) or len(half) >= least for half in (left, right))
             and self.has(f"{self._stem(left)} {self._stem(right)}")
         ]
+
+    def list_compounds(self, folded: str) -> list[str]:
+        """List the known stems that end with a word's, behind another known word."""
+        end = self._stem(folded)[::-1]
+        if not self.language.joins or len(end) < LEAST_PART or not end.isalpha():
+            return []
+        first = bisect_right(self._by_ending, end)
+        last = bisect_left(self._by_ending, f"{end}\U0010ffff")
+        compounds = [
+            stem
+            for letters in self._by_ending[first:last]
+            if self._is_joined((stem := letters[::-1])[: -len(end)], stem)
+        ]
+        return sorted(compounds, key=self._having.__getitem__, reverse=True)[:MOST_COMPOUNDS]
+
+    def _is_joined(self, letters: str, compound: str) -> bool:
+        """Return whether a compound begins with a word, or as another known one does."""
+        if any(letters.removesuffix(link) in self._parts for link in LINKS):
+            return True
+        if len(letters) < LEAST_BEGINNING:
+            return False
+        others = islice(self._by_beginning, bisect_right(self._by_beginning, letters), None)
+        return any(
+            stem != compound and stem.removeprefix(letters) in self._parts
+            for stem in takewhile(lambda stem: stem.startswith(letters), others)
+        )
+
+    @cached_property
+    def _parts(self) -> frozenset[str]:
+        """The stems that may be a part of a compound."""
+        return frozenset(
+            stem
+            for word in self.counts
+            if word.isalpha()
+            and self.language.is_content(word)
+            and len(stem := self._stem(word)) >= LEAST_PART
+        )
+
+    @cached_property
+    def _by_beginning(self) -> list[str]:
+        """The stems in order."""
+        return sorted(self._parts)
+
+    @cached_property
+    def _by_ending(self) -> list[str]:
+        """The stems in order of their letters, the last letter first."""
+        return sorted(stem[::-1] for stem in self._parts)
 
     def find_row(self, row: Sequence[Token]) -> tuple[Alternative, ...]:
         """The known terms of tokens in a row, some of them joined."""

@@ -32,6 +32,7 @@ NAMES: Mapping[str, str] = {
     "ro": "romanian", "ru": "russian", "sr": "serbian", "st": "sesotho", "sv": "swedish",
     "ta": "tamil", "tr": "turkish", "yi": "yiddish",
 }  # fmt: skip
+JOINING = frozenset({"da", "de", "et", "fi", "hu", "nl", "no", "sv"})
 # Signs that no letter of any language has: joiners, soft hyphens, the Arabic elongation.
 FORMATS = regex.compile(r"\p{Cf}|\u0640")
 DOTS = str.maketrans({"I": "ı", "İ": "i"})  # Turkish
@@ -65,6 +66,7 @@ def find_language(code: str) -> WordLanguage:
         is_function_word=function_words.__contains__,
         without=frozenset(WITHOUT.get(code, "").split()),
         is_trusted=lambda folded: len(folded) < LEAST_CORRECTED,
+        joins=code in JOINING,
     )
 
 

@@ -21,6 +21,7 @@ class WordLanguage:
     is_trusted: whether an unknown folded word is rather another word than a misspelling. variants:
     other spellings of a word. name_lacking: words for things without the thing of a word.
     has_accents: whether folded words may differ from plain ones. negates: whether negation is read.
+    joins: whether words are joined to new ones, as "Regen" and "Jacke" to "Regenjacke".
     """
 
     code: str
@@ -36,6 +37,7 @@ class WordLanguage:
     name_lacking: Callable[[str], Iterable[str]] = _none
     has_accents: bool = True
     negates: bool = False
+    joins: bool = False
 
     def is_content(self, token: str) -> bool:
         """Return whether a token is neither a function word nor a sign."""
