@@ -56,7 +56,7 @@ NIGHT = CUP | {
 
 @pytest.fixture(autouse=True)
 def same_logs() -> Iterator[None]:
-    """Take away handlers of a command that ran inside a test."""
+    """Take away the log handlers of commands run inside a test."""
     root = logging.getLogger()
     level, before = root.level, list(root.handlers)
     yield
