@@ -21,7 +21,7 @@ from pydantic import ValidationError
 
 from app.access.keys import ApiKey, describe_mistake, fold
 from app.unprintable import escape_unprintable
-from index.disk import sync
+from index.disk import is_full, sync
 
 READABLE = 0o640  # a group that may read the file still may; no one else
 
@@ -188,8 +188,10 @@ def _write(file: Path, lines: Sequence[bytes]) -> None:
             _adopt_owner(written.fileno(), file)
             os.fsync(written.fileno())
             place.replace(file)
-        except BaseException:
+        except BaseException as failed:
             place.unlink(missing_ok=True)
+            if isinstance(failed, OSError) and is_full(failed):
+                failed.filename = str(file)
             raise
     sync(file.parent)
 

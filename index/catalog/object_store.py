@@ -59,8 +59,9 @@ class ObjectPictures:
         try:
             return cls(from_url(url, **OPTIONS))
         except (BaseError, ValueError) as unknown:
+            why = str(unknown).partition("\n")[0]
             raise ValueError(
-                f"pictures cannot be kept at {url}: {unknown}; name a folder, or s3://BUCKET/PATH"
+                f"pictures cannot be kept at {url}: {why}; name a folder, or s3://BUCKET/PATH"
             ) from unknown
 
     def put(self, pictures: Mapping[str, bytes]) -> None:

@@ -379,6 +379,9 @@ DATED = "|".join(
 )
 
 
+DAY_OR_MONTH = rf"(?:{NUMBER}\s+(?:of\s+)?)?{MONTH_NAME}(?:\s+{NUMBER})?"
+
+
 def _span_form(first: str, last: str) -> re.Pattern[str]:
     """An expression for a span of days in a year, from one to another or between both."""
     return _form(
@@ -394,7 +397,7 @@ FORMS: tuple[tuple[re.Pattern[str], Read], ...] = (
         _form(rf"(?:between\s+)?(?P<first>{CENTURY})\s*(?:-|–|to|and|until)\s*(?P<last>{CENTURY})"),
         _read_years,
     ),
-    (_span_form(MONTHS, MONTHS), _read_days),
+    (_span_form(DAY_OR_MONTH, rf"(?:{NUMBER}\s+(?:of\s+)?)?{MONTH_NAME}"), _read_days),
     (
         _span_form(
             rf"{NUMBER}(?:\s+(?:of\s+)?{MONTH_NAME})?", rf"{NUMBER}\s+(?:of\s+)?{MONTH_NAME}"

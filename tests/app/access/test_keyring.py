@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -138,6 +139,22 @@ def test_a_key_can_be_removed_next_to_damaged_lines_which_stay(file: Path) -> No
     assert ring.find(dora) is not None
     with pytest.raises(LookupError, match=r"no key 'cleo'.*line 2 is damaged"):
         remove_key(file, "cleo")
+
+
+def test_a_full_disk_is_named_and_changes_nothing(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    added(file, "anna")
+    before = file.read_bytes()
+
+    def fail(handle: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("os.fsync", fail)
+    with pytest.raises(OSError, match=r"No space left on device: '.*keys\.jsonl'"):
+        added(file, "ben")
+    assert file.read_bytes() == before
+    assert list(file.parent.iterdir()) == [file]
 
 
 def test_a_removed_key_opens_nothing_by_another_line(file: Path) -> None:
