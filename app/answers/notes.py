@@ -110,9 +110,9 @@ def _note_unmatched(parts: Iterable[Simple], values: list[Scalar]) -> Iterator[s
 def _note_unmet(part: Simple, values: list[Scalar]) -> Iterator[str]:
     match part:
         case Equals(key, asked):
-            known = {canonical(value) for value in values}
+            present = {canonical(value) for value in values}
             for text in asked:
-                if text not in known:
+                if text not in present:
                     hint = _hint_nearest(text, values)
                     yield f"No item has {text:.100} under {key!r:.100}{hint}."
         case Prefix(key, text) if not any(is_met(part, value) for value in values):

@@ -140,10 +140,10 @@ class PathImport:
         exclude = GitIgnoreSpec.from_lines(self.options.exclude)
         departures = {path: Departures(path) for path in paths if can_be_synced(path)}
         reading = FileReading.of(self.settings)
-        found = ((path, find(path, exclude, reading)) for path in paths)
+        sources_of = ((path, find(path, exclude, reading)) for path in paths)
         watching = (
             departures[path].watch(sources) if path in departures else sources
-            for path, sources in found
+            for path, sources in sources_of
         )
         import_with_progress(
             self.engine,

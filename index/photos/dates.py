@@ -196,7 +196,7 @@ def write_filter(dates: list[QueryDate]) -> dict[str, Any]:
 
     A date from which on and one up to which photos are meant go together.
     """
-    days = [one.days for one in dates if not one.negated]
+    days = [each.days for each in dates if not each.negated]
     since = [each for each in days if each.end is None]
     until = [each for each in days if each.start is None]
     start = max((each.start for each in since if each.start), default=None)
@@ -205,7 +205,7 @@ def write_filter(dates: list[QueryDate]) -> dict[str, Any]:
         days = [each for each in days if each not in (*since, *until)] + [Days(start, end)]
     either = [{KEY: each.condition} for each in days]
     filters = [{"$or": either}] if len(either) > 1 else either
-    filters += [one.condition for one in dates if one.negated]
+    filters += [each.condition for each in dates if each.negated]
     return filters[0] if len(filters) == 1 else {"$and": filters}
 
 

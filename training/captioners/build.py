@@ -83,9 +83,9 @@ def change_tower(captioner: Model, matcher: TwoTowerMatcher) -> Model:
         )
     model = Model(replace(config, image=image))
     weights = captioner.state_dict().items()
-    kept = {k: w for k, w in weights if not k.startswith("sight.") and ".tower." not in k}
-    seen = {f"sight.{key}": weight for key, weight in matcher.sight.state_dict().items()}
-    missing, _ = model.load_state_dict(kept | seen, strict=False)
+    words = {k: w for k, w in weights if not k.startswith("sight.") and ".tower." not in k}
+    sight = {f"sight.{key}": weight for key, weight in matcher.sight.state_dict().items()}
+    missing, _ = model.load_state_dict(words | sight, strict=False)
     assert all(".tower." in name for name in missing), missing
     return model
 

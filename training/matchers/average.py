@@ -249,10 +249,10 @@ def gather_facts(
 
     The shape that its parts had stays where none is given.
     """
-    given = {name: size for name, size in asdict(shape).items() if size is not None}
-    shaped = loaded[0].facts.get("shape", {}) | given
-    kept = ("preset", "data", "versions", "blended")
-    common = {name: loaded[0].facts[name] for name in kept if name in loaded[0].facts}
+    sizes = {name: size for name, size in asdict(shape).items() if size is not None}
+    shaped = loaded[0].facts.get("shape", {}) | sizes
+    shared = ("preset", "data", "versions", "blended")
+    common = {name: loaded[0].facts[name] for name in shared if name in loaded[0].facts}
     starts = [run.facts.get("start") for run in loaded]  # fingerprints, or an average's share
     began_with = [start for start in starts if isinstance(start, str)]
     began_with += [start for run in loaded for start in run.facts.get("began_with", [])]

@@ -66,10 +66,10 @@ class FolderWatch:
         self._ended.set()
 
     def _watch(self) -> None:
-        there = [folder for folder in self._folders if folder.is_dir()]
+        folders = [folder for folder in self._folders if folder.is_dir()]
         try:
             for _ in watch(
-                *there,
+                *folders,
                 watch_filter=lambda _, path: self._counts(Path(path)),
                 step=QUIET,
                 stop_event=self._ended,

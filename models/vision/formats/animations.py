@@ -31,12 +31,12 @@ def _read_frames(image: Image.Image, longest: int) -> tuple[list[VideoFrame], fl
     count: int = getattr(image, "n_frames", 1) if image.format in ANIMATED else 1
     if count < 2 or count * image.width * image.height > MOST_PIXELS:
         return [], 0.0
-    wanted = {count * part // MOST_FRAMES for part in range(MOST_FRAMES)}
+    chosen = {count * part // MOST_FRAMES for part in range(MOST_FRAMES)}
     frames, second = list[VideoFrame](), 0.0
     for number in range(count):
         image.seek(number)
         image.load()
-        if number in wanted:
+        if number in chosen:
             pixels = np.array(flatten(image.copy(), longest, 1))
             frames.append(VideoFrame(Decoded(pixels), round(second, 2)))
         second += max(0.0, float(image.info.get("duration", 0))) / 1000

@@ -181,9 +181,9 @@ def fit_logits(truth: PresenceTruth, progress: Progress, seed: int) -> Logits:
     for _ in progress(range(STEPS), STEPS, "presence"):
         batch = torch.randperm(len(known), generator=generator)[:BATCH]
         images = pad([truth.images[k] for k in batch.tolist()])
-        there = (truth.shown[batch] == 1).float()
+        shown = (truth.shown[batch] == 1).float()
         loss = F.binary_cross_entropy_with_logits(
-            fitted.of(images, sums), there, weights[batch], reduction="sum"
+            fitted.of(images, sums), shown, weights[batch], reduction="sum"
         )
         squares = fitted.directions.square().sum() + fitted.biases.square().sum()
         optimizer.zero_grad()
