@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from index.conditions import Scalar, compose
+from index.distinct import find_distinct
 
 Level = Literal["year", "month", "day"]
 LEVELS: tuple[Level, ...] = ("year", "month", "day")
@@ -93,7 +94,7 @@ class Calendar:
         dated = periods >= 0
         places = documents[dated] * len(names) + periods[dated]
         if (np.diff(documents[dated]) == 0).any():
-            places = np.unique(places)
+            places = find_distinct(places)
         if not len(places):
             return ()
         counts = np.bincount(places % len(names), minlength=len(names))
@@ -107,6 +108,6 @@ class Calendar:
         return "month" if len(self._list_names("month", codes)) > MOST_MONTHS else "day"
 
     def _list_names(self, level: Level, codes: NDArray[np.int64]) -> list[int]:
-        present = np.unique(np.array(self._codes[level], np.int64)[codes])
+        present = find_distinct(np.array(self._codes[level], np.int64)[codes])
         listed: list[int] = present[present >= 0].tolist()
         return listed

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from index.conditions import Equals, Number, Scalar, Simple, Within, canonical, is_met, number_of
+from index.distinct import find_distinct
 from index.documents.calendar import Calendar, Level, Periods
 from index.documents.characters import fold
 from index.documents.facet_counts import Facet, count_ranges, round_bounds
@@ -234,8 +235,8 @@ class Column:
         lacking[documents] = False
         missing = int(np.count_nonzero(lacking))
         if groups is not None:
-            missing = len(np.unique(groups[lacking]))
-            pairs = np.unique(groups[documents] * len(self.values) + codes)
+            missing = len(find_distinct(groups[lacking]))
+            pairs = find_distinct(groups[documents] * len(self.values) + codes)
             documents, codes = np.divmod(pairs, len(self.values))
         counts = np.bincount(codes, minlength=len(self.values))
         present = np.flatnonzero(counts)

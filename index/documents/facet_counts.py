@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from index.conditions import Scalar
+from index.distinct import find_distinct
 from index.documents.calendar import Periods
 
 ROUND = (1.0, 2.0, 2.5, 5.0, 10.0)  # steps of ranges, times a power of ten
@@ -65,7 +66,7 @@ def count_ranges(
     width = len(bounds) + 1
     places = documents * width + np.searchsorted(np.array(bounds), numbers, side="right")
     if (np.diff(documents) == 0).any():
-        places = np.unique(places)  # a document counts once in a range
+        places = find_distinct(places)  # a document counts once in a range
     counts = np.bincount(places % width, minlength=width).tolist()
     edges = [None, *bounds, None]
     return tuple(

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from index.distinct import find_distinct
 from index.documents.analysis import Analysis
 
 LENGTH = 0.5  # b of BM25F
@@ -133,7 +134,7 @@ class Postings:
     def having_codes(self, documents: Rows, codes: NDArray[np.bool_]) -> Rows:
         """List those of some documents with a marked code."""
         owner, tokens = self._tokens_of(documents)
-        return documents[np.unique(owner[codes[tokens]])]
+        return documents[find_distinct(owner[codes[tokens]])]
 
     def in_order(self, documents: Rows, words: Sequence[NDArray[np.bool_]]) -> Rows:
         """List those of some documents that have words in order, each by its marked codes."""

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from index.distinct import find_distinct
 from index.documents.columns import Codes, Mask
 from index.documents.documents import Documents
 from index.documents.facet_counts import Facet
@@ -65,9 +66,11 @@ def find_page(
 def collapse(documents: Documents, key: str, chosen: Codes, order: Codes) -> tuple[Codes, Codes]:
     """Keep the first document of each group in an order; also the groups' sizes."""
     groups = number_groups(documents, key)[chosen[order]]
-    _, first, counts = np.unique(groups, return_index=True, return_counts=True)
-    best = np.argsort(first)
-    return order[first[best]], counts[best]
+    counts = np.bincount(groups)
+    first = np.full(len(counts), len(groups))
+    np.minimum.at(first, groups, np.arange(len(groups)))
+    best = np.sort(first[counts > 0])
+    return order[best], counts[groups[best]]
 
 
 def number_groups(documents: Documents, key: str) -> Codes:
@@ -103,9 +106,8 @@ def count_facets(
     With `collapse`, of each of its groups a value counts once: as a filter on it shows then.
     """
     groups = number_groups(documents, request.collapse) if request.collapse else None
-    count = (
-        len(np.unique(groups[counted])) if groups is not None else int(np.count_nonzero(counted))
-    )
+    counted_groups = np.flatnonzero(counted) if groups is None else find_distinct(groups[counted])
+    count = len(counted_groups)
     facets = []
     for asked in request.facets:
         column = documents.columns.get(asked.key)

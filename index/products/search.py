@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-import numpy as np
-
+from index.distinct import find_distinct
 from index.documents.documents import Schema
 from index.items import Item
 from index.listing.listing import mask_passing
@@ -124,7 +123,7 @@ class ItemSearch:
             )
             if kind == "likeness" and self._request.weights.likeness > 0:
                 # The text ranks what the photo finds: it is asked of all that, and of nothing else.
-                revisions = np.unique(near[kind].revisions)
+                revisions = find_distinct(near[kind].revisions)
         return near
 
     def _settle(self, near: Neighbours, revisions: Sequence[int]) -> Neighbours:

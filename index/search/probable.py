@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from index.distinct import find_distinct
 from index.search.contenders import Contenders
 from index.search.exact_scores import HitsOfRow, Refused
 from index.search.requests import Request
@@ -49,7 +50,7 @@ class ProbableRows:
     @property
     def items(self) -> Numbers:
         """The different revisions, in order."""
-        return np.unique(self.revisions)
+        return find_distinct(self.revisions)
 
     def of_items(self, revisions: Sequence[int]) -> list[tuple[int, int]]:
         """The revisions and positions of rows of items with some revisions."""

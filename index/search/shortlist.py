@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from index.codes import single
+from index.distinct import find_distinct
 from index.search import query as query_parts
 from index.search.query import QueryPart, SentenceRole
 from index.search.requests import FARTHEST, Request
@@ -222,7 +223,7 @@ def add_rows(
         named = np.flatnonzero(mask_rows(rows, request.words.revisions))
         if revisions is not None:
             named = named[np.isin(rows.revisions[named], revisions)]
-        every.append(np.union1d(numbers.get(id(rows), none), named))
+        every.append(find_distinct(np.concatenate((numbers.get(id(rows), none), named))))
     return _not_empty(segments, request.side, every)
 
 
@@ -282,7 +283,9 @@ def _hits(request: Request, chosen: Chosen) -> int:
         return _rows(chosen)
     if request.groups is not None:
         revisions = [rows.revisions[numbers] for rows, numbers in chosen]
-        return len(np.unique(request.number_hits(np.concatenate(revisions)))) if revisions else 0
+        return (
+            len(find_distinct(request.number_hits(np.concatenate(revisions)))) if revisions else 0
+        )
     # Numbers come in order, and so do their revisions.
     changes = (np.diff(rows.revisions[numbers]) for rows, numbers in chosen)
     return sum(1 + int(np.count_nonzero(change)) for change in changes)

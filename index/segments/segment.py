@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from index.bags import IMAGE, unpack_together
 from index.catalog.views import BagRow
 from index.disk import sync
+from index.distinct import find_distinct
 from index.segments import candidates, heads, pooled, rows
 from index.segments.candidates import Structure
 from index.segments.heads import Heads
@@ -122,7 +123,7 @@ class Segment:
 
     def _revisions(self) -> Numbers:
         """List the different revisions of its rows, in order."""
-        return np.unique(np.concatenate([rows.revisions for rows in self.sides.values()]))
+        return find_distinct(np.concatenate([rows.revisions for rows in self.sides.values()]))
 
 
 class Hold:

@@ -10,6 +10,7 @@ import numpy as np
 from index.backup.checks.finding import CheckFinding, name_subject
 from index.catalog.catalog import Catalog
 from index.catalog.views import CatalogView
+from index.distinct import find_distinct
 from index.items import Collection
 from index.segments import manifest
 from index.segments.follower_process import SEGMENTS, catch_up
@@ -54,7 +55,7 @@ def _agrees(segment: Segment, view: CatalogView) -> bool:
     sides = segment.sides.values()
     rows = np.concatenate([side.revisions[side.live] for side in sides])
     covered = current[(current > span.after) & (current <= span.until)]
-    return np.array_equal(np.unique(rows), covered)
+    return np.array_equal(find_distinct(rows), covered)
 
 
 def _make_repair(folder: Path, rebuild: Callable[[], None]) -> Callable[[], None]:
