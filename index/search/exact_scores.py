@@ -193,7 +193,7 @@ class ExactScores:
         calibration = query_parts.choose_calibration(self._calibration, request.role)
         if calibration is None:
             return [None] * (len(offsets) - 1)
-        return query_parts.probabilities(
+        probabilities: list[float] = query_parts.probabilities(
             calibration,
             request.query,
             request.role,
@@ -202,7 +202,8 @@ class ExactScores:
             np.diff(offsets),
             in_photos=request.side == "images",
             gains=gains,
-        )
+        ).tolist()
+        return probabilities
 
 
 def batches(values: Floats, first: int) -> Iterator[Numbers]:

@@ -182,7 +182,7 @@ class Index:
         lowest, by_codes, highest = (
             np.concatenate(
                 [
-                    np.array(probabilities(calibration, segment, request, np.float32(off)))
+                    probabilities(calibration, segment, request, np.float32(off))
                     for segment in scored
                 ]
             )

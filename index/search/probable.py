@@ -88,7 +88,7 @@ def tell_apart(
     for part in scored:
         at = np.stack([part.rows.revisions[part.numbers], part.rows.positions[part.numbers]])
         lowest, highest = (
-            np.array(probabilities(calibration, part, request, share))
+            probabilities(calibration, part, request, share)
             for share in (np.float32(-1), np.float32(1))
         )
         surely = lowest >= request.least + SLACK

@@ -11,6 +11,7 @@ from functools import reduce
 import numkong
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from index.items import Collection
@@ -219,13 +220,13 @@ def probabilities(
     *,
     in_photos: bool,
     gains: Floats | None = None,
-) -> list[float]:
+) -> NDArray[np.float64]:
     """The probabilities of rows as answers, from parts' scores (P, N) and words' gains (N,).
 
     Where the rows are sentences, of `sizes` (N,) fragments with the `sums` (N, D).
     """
     if not scores.shape[1]:
-        return []
+        return np.empty(0)
     parts = torch.from_numpy(scores)
     if role is not SentenceRole.ROWS_ARE_SENTENCES:
         calibrated: Tensor = calibration.of_query(
@@ -235,8 +236,8 @@ def probabilities(
         long = torch.from_numpy(sums())
         counts = torch.from_numpy(sizes)
         calibrated = calibration.probabilities(PairKind.TEXT_IN_PHOTO, parts[0], long, counts)
-    listed: list[float] = calibrated.tolist()
-    return listed
+    probable: NDArray[np.float64] = calibrated.double().numpy()
+    return probable
 
 
 def totals(scores: Array, terms: Sequence[QueryPart]) -> Array:

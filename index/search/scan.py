@@ -14,7 +14,7 @@ from index.search.gpu import Device
 from index.search.query import QueryPart, SentenceRole
 from index.search.requests import Request
 from index.search.rescorer import Coded, Estimates, Rescorer
-from index.search.shortlist import Chosen
+from index.search.shortlist import Chosen, count_chosen
 from index.search.sums import Measure, estimate
 from index.segments.heads import Extremes, Heads
 from index.segments.rows import Numbers, Rows
@@ -22,6 +22,7 @@ from models.scores.calibration import Calibration
 from models.scores.kernels import Floats
 
 MANY = 2_048  # rows from which on bounds save more than they cost
+HELPFUL = 0.5  # share of rows that extremes leave, up to which heads leave out more than they cost
 PROMISING = 4  # times as many rows as are asked for say how high a score has to be
 
 
@@ -122,19 +123,11 @@ class Scan:
         are scored from their codes: what the `count`-th best item of them reaches at least is what
         the bound of every other row has to reach.
         """
-        request = self._request
-        if request.side != "images" or request.role is not SentenceRole.QUERY_IS_SENTENCE:
-            return chosen
         least = None
-        for by_extremes in (True, False) if self._begins_with_extremes() else (False,):
+        for by_extremes in self._list_bounds():
             if not self._can_narrow(chosen, count):
                 break
-            bounds = [
-                self.score(rows, numbers, rows.heads.extremes if by_extremes else rows.heads)
-                if rows.heads is not None
-                else None
-                for rows, numbers in chosen
-            ]
+            bounds = self._bound(chosen, by_extremes=by_extremes)
             if least is None:
                 least = self._find_least([bound for bound in bounds if bound], count)
             chosen = [
@@ -144,6 +137,38 @@ class Scan:
                 for every, bound in zip(chosen, bounds, strict=True)
             ]
         return chosen
+
+    def narrow_probable(self, chosen: Chosen, calibration: Calibration) -> Chosen:
+        """Keep the rows that can have a probability of `least`, by the bounds of `narrow`."""
+        every = count_chosen(chosen)
+        for by_extremes in self._list_bounds():
+            left = count_chosen(chosen)
+            if left <= MANY or (left < every and left > HELPFUL * every):
+                break
+            bounds = self._bound(chosen, by_extremes=by_extremes)
+            chosen = [
+                (bound.rows, keep_probable(calibration, bound, self._request, ALL).numbers)
+                if bound
+                else whole
+                for whole, bound in zip(chosen, bounds, strict=True)
+            ]
+        return chosen
+
+    def _list_bounds(self) -> tuple[bool, ...]:
+        """List the bounds of rows' scores: by extremes, then by heads; none for some searches."""
+        request = self._request
+        if request.side != "images" or request.role is not SentenceRole.QUERY_IS_SENTENCE:
+            return ()
+        return (True, False) if self._begins_with_extremes() else (False,)
+
+    def _bound(self, chosen: Chosen, *, by_extremes: bool) -> list[Scored | None]:
+        """Bound rows' scores by extremes or heads; None for a segment without."""
+        return [
+            None
+            if rows.heads is None
+            else self.score(rows, numbers, rows.heads.extremes if by_extremes else rows.heads)
+            for rows, numbers in chosen
+        ]
 
     def _begins_with_extremes(self) -> bool:
         """Return whether extremes bound scores, and well enough to come first.
@@ -192,7 +217,7 @@ class Scan:
         """Whether rows are many, and the best ones by their scores are all that is asked for."""
         request = self._request
         return (
-            sum(len(numbers) for _, numbers in chosen) > max(MANY, PROMISING * count)
+            count_chosen(chosen) > max(MANY, PROMISING * count)
             and request.least is None
             and request.words is None
             and (request.groups is None or request.after is None)
@@ -253,12 +278,13 @@ class Scan:
         ]
 
 
+ALL = np.float32(1)  # of the errors that scores may be off by
 SLACK = 0.01  # by how much a probability may be too small as sums are kept in half precision
 
 
 def probabilities(
     calibration: Calibration, scored: Scored, request: Request, share: np.float32
-) -> list[float]:
+) -> NDArray[np.float64]:
     """The probabilities of rows with scores off by a share of errors."""
     higher = share * np.sign(request.query.weights, dtype=np.float32)[:, None] * scored.errors
     return query_parts.probabilities(
@@ -286,7 +312,7 @@ def keep_probable(
     Their scores may be off by a share of their errors.
     """
     assert request.least is not None
-    highest = np.array(probabilities(calibration, scored, request, share), np.float32)
+    highest = probabilities(calibration, scored, request, share)
     return scored.only(highest >= request.least - SLACK)
 
 
@@ -297,7 +323,7 @@ def mark_surely_probable(
     if request.least is None:
         return np.ones(sum(len(part.total) for part in scored), np.bool_)
     assert calibration is not None
-    lowest = [np.array(probabilities(calibration, part, request, -share)) for part in scored]
+    lowest = [probabilities(calibration, part, request, -share) for part in scored]
     surely: NDArray[np.bool_] = np.concatenate([*lowest, np.empty(0)]) >= request.least + SLACK
     return surely
 
@@ -316,7 +342,7 @@ def find_likeliest(
         probabilities(calibration, keep_best(part, LIKELIEST), request, np.float32(0))
         for part in scored
     ]
-    every = np.concatenate([*(np.array(part, np.float32) for part in best), empty])
+    every = np.concatenate([*best, empty]).astype(np.float32)
     return np.sort(every)[::-1][:LIKELIEST].copy()
 
 

@@ -24,7 +24,7 @@ from index.search.query import (
 from index.search.requests import Request, WordGains
 from index.search.rescorer import Rescorer
 from index.search.scan import LIKELIEST, Scan, Scored, find_likeliest, keep_probable
-from index.search.shortlist import Chosen, add_rows, choose, mask_rows
+from index.search.shortlist import Chosen, add_rows, choose, count_chosen, mask_rows
 from index.search.sums import Measure, SumLengths
 from index.segments.reader import SegmentChain
 from index.segments.rows import Numbers, Side
@@ -146,7 +146,8 @@ class Scanner:
         """Score rows that might be among the best.
 
         Also says whether no others could be.
-        With `most`, only those of all rows that can be among as many best hits.
+        With `most`, only those of all rows that can be among as many best hits; without, those that
+        can have a probability of the request's `least`.
         """
         score = None if self._needs_every_row(request) else self._score
         lengths = self._measure_for(request)
@@ -172,7 +173,9 @@ class Scanner:
             if scored is not None:
                 return scored, exact
             chosen = scan.narrow(chosen, most)
-        few = sum(len(numbers) for _, numbers in chosen) < SHARED
+        elif exact and request.least is not None and self._rescorer.device is None:
+            chosen = scan.narrow_probable(chosen, need_calibration(self._calibration, request.role))
+        few = count_chosen(chosen) < SHARED
         parts = chosen if few else divide(chosen, self._workers.threads)
         return self._workers.map(lambda pair: scan.score(*pair), parts, alone=few), exact
 
@@ -195,7 +198,7 @@ class Scanner:
 
 def divide(chosen: Chosen, threads: int) -> Chosen:
     """Divide chosen rows into parts that threads share; whole segments stay whole."""
-    every = sum(len(numbers) for _, numbers in chosen)
+    every = count_chosen(chosen)
     parts: Chosen = []
     for rows, numbers in chosen:
         if not len(numbers):  # bounds have left them all out

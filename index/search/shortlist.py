@@ -203,9 +203,9 @@ def _choose_candidates(
             promising = [_without(negated, rows, listed, score) for rows, listed in pairs]
         best = candidates.best(promising, count)
         chosen = _not_empty(segments, request.side, [listed.rows for listed in best])
-        if _rows(chosen) == rows:
+        if count_chosen(chosen) == rows:
             return None
-        if _hits(request, chosen) >= min(_rows(chosen), needed):
+        if _hits(request, chosen) >= min(count_chosen(chosen), needed):
             return chosen
         most *= 2  # photos of the same items crowd the others out
     return None
@@ -273,14 +273,15 @@ def _count_words(terms: Sequence[QueryPart]) -> int:
     return sum(len(term.vectors) for term in terms if not term.negated)
 
 
-def _rows(chosen: Chosen) -> int:
+def count_chosen(chosen: Chosen) -> int:
+    """Count chosen rows."""
     return sum(len(numbers) for _, numbers in chosen)
 
 
 def _hits(request: Request, chosen: Chosen) -> int:
     """Count possible hits of rows: one for each item or group, or one or more for each row."""
     if request.side == "sentences" or request.per_photo is not None:
-        return _rows(chosen)
+        return count_chosen(chosen)
     if request.groups is not None:
         revisions = [rows.revisions[numbers] for rows, numbers in chosen]
         return (

@@ -14,11 +14,13 @@ from index.search.query import QueryPart, total_errors, totals
 from index.search.requests import Request
 from index.search.rescorer import Rescorer
 from index.search.scan import Scan, Scored
+from index.search.shortlist import count_chosen
 from index.segments import heads
 from index.segments.follower import Follower, Sizes
 from index.segments.follower_process import catch_up
 from index.segments.heads import Extremes, Heads
 from index.segments.rows import of_vectors
+from models.scores.calibration import Calibration
 from models.scores.scoring import SCORES
 from models.text.queries import Query
 from models.text.things import Condition
@@ -114,6 +116,35 @@ def test_heads_are_looked_at_only_where_extremes_leave_a_row(index, random, monk
     looked_at[Extremes] = 0
     index.best(replace(request, after=hits[-1].key, seen=5))
     assert not looked_at[Extremes]  # they do not tell who was on the page before
+
+
+@pytest.mark.parametrize("index", ["heads"], indirect=True)
+def test_probable_photos_are_those_of_a_whole_scan_and_few_are_scored(
+    index, catalog, collection, segments_folder, random, monkeypatch
+):
+    references = torch.ones(2, D) / D
+    coefficients = torch.tensor([[0.05, -0.1, 0.1, -1.0]] * 3)
+    calibration = Calibration(references, references, coefficients, weak_below=0.5)
+    index = Index(catalog, collection, segments_folder, calibration=calibration)
+    there = Condition(threshold=20.0, bias=-20.0, usual=1.0)
+    things = replace(query(random, 3, 2), conditions=(there, there))
+    photo = Query.of(bag(random, 3, lambda _: Box(0.0, 0.0, 1.0, 1.0)))
+    scored, keep, counts = [], Scan.narrow_probable, set()
+    monkeypatch.setattr(
+        Scan, "narrow_probable", lambda *about: scored.append(keep(*about)) or scored[-1]
+    )
+    for asked in (query(random, 3), query(random, 3, 2), things, photo):
+        for least in (0.2, 0.6, 0.9):
+            request = Request("images", asked, least=least)
+            monkeypatch.setattr(scan, "MANY", 10**9)
+            whole = index.find_probable(request).items.tolist()
+            monkeypatch.setattr(scan, "MANY", 0)
+            assert index.find_probable(request).items.tolist() == whole
+            every, few = map(count_chosen, scored[-2:])
+            assert every > few
+            counts.add(len(whole))
+    assert len(counts) > 4
+    index.close()
 
 
 def test_exact_answer_to_a_mere_negation_is_right(index, random, right):
