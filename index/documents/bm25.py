@@ -15,6 +15,7 @@ import math
 import operator
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,12 +41,14 @@ class Alternative:
 
     term: a stem, or several with spaces between them: a phrase, of words in a row. form: the word
     itself; others with its stem count a little less. in_codes: only fields of codes have it.
+    compounds: words that end with it, which are looked up instead.
     """
 
     term: str
     weight: float = 1.0
     form: str | None = None
     in_codes: bool = False
+    compounds: tuple[str, ...] = ()
 
     @property
     def stems(self) -> list[str]:
@@ -80,8 +83,8 @@ class Lexical:
         self._fields_of: dict[str, list[str]] = {}  # by term, in which it is
         self._size = 0
         self._codes: dict[str, tuple[str, ...]] = {}  # terms by squeezed codes
-        # By term, form and field; since the last document.
-        self._cache: dict[tuple[str, str | None, str], tuple[Rows, Floats]] = {}
+        # By term, form, compounds and field; since the last document.
+        self._cache: dict[tuple[str, str | None, tuple[str, ...], str], tuple[Rows, Floats]] = {}
 
     def __len__(self) -> int:
         return self._size
@@ -144,6 +147,9 @@ class Lexical:
 
     def count(self, alternative: Alternative) -> int:
         """Count the documents with a term, in any field."""
+        if alternative.compounds:
+            having = sum(self.vocabulary.counts[word] for word in alternative.compounds)
+            return min(having, self._size)
         if " " not in alternative.term:
             return self.vocabulary.having.get(alternative.term, 0)
         documents = [self._frequencies(alternative, name)[0] for name in self._names(alternative)]
@@ -209,6 +215,8 @@ class Lexical:
         stems, term = alternative.stems, alternative.term
         if len(stems) > 1:
             return self._count_phrase(stems, postings)[0]
+        if alternative.compounds:
+            return postings.counts(self._weigh_forms(alternative), self._size)[0]
         words = [(form, 1.0) for form in self.vocabulary.list_forms(term)]
         words += [(LACKING + term, -1.0), (MAYBE_LACKING + term, -1.0)]
         documents, counts = postings.counts(words, self._size)
@@ -243,8 +251,12 @@ class Lexical:
     ) -> dict[str, Rows]:
         """List documents by field with all of some words and no others.
 
-        Of numbers and units alone the order counts: "G100" is not "100 g".
+        Of numbers and units alone the order counts: "G100" is not "100 g". A compound is another
+        word.
         """
+        words = [[each for each in way if not each.compounds] for way in words]
+        if not all(words):
+            return {}
         longest = sum(max(len(each.stems) for each in alternatives) for alternatives in words)
         stems = [{term for each in way for term in each.stems} for way in words]
         terms = set[str]().union(*stems)
@@ -278,13 +290,17 @@ class Lexical:
 
     def _names(self, alternative: Alternative) -> list[str]:
         """The fields with all stems of a term in any documents."""
+        if alternative.compounds:
+            stems = map(self.vocabulary.language.stem, alternative.compounds)
+            fields = chain.from_iterable(self._fields_of.get(stem, ()) for stem in stems)
+            return list(dict.fromkeys(fields))
         names = [self._fields_of.get(term, []) for term in alternative.stems]
         every = [name for name in names[0] if all(name in others for others in names[1:])]
         return list(filter(is_code, every)) if alternative.in_codes else every
 
     def _frequencies(self, alternative: Alternative, name: str) -> tuple[Rows, Floats]:
         """The documents with a term in a field, and tf / (1 - b + b · length / average)."""
-        key = alternative.term, alternative.form, name
+        key = alternative.term, alternative.form, alternative.compounds, name
         if key not in self._cache:
             postings, stems = self._fields[name], alternative.stems
             if len(stems) == 1:
@@ -298,6 +314,8 @@ class Lexical:
     def _weigh_forms(self, alternative: Alternative) -> Weighed:
         """The forms of a word with weights; the typed one counts most."""
         term, form = alternative.term, alternative.form
+        if alternative.compounds:
+            return [(word, 1.0) for word in alternative.compounds]
         if term[0] in (LACKING, MAYBE_LACKING):
             return [(term, 1.0)]
         plain = self.vocabulary.language.plain

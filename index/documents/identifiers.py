@@ -55,5 +55,18 @@ def is_barcode(digits: str) -> bool:
     return sum(digit * weight for digit, weight in weighed) % 10 == 0
 
 
+def list_written(code: str) -> list[str]:
+    """List the ways to write a code without signs: of a GTIN also with other zeros before it.
+
+    >>> list_written("04006381333931"), list_written("ab12")
+    (['04006381333931', '4006381333931'], ['ab12'])
+    """
+    if not is_barcode(code):
+        return [code]
+    number = code.lstrip("0")
+    padded = (number.zfill(length) for length in BARCODES if length >= len(number))
+    return list(dict.fromkeys([code, number, *padded]))
+
+
 def _plain(key: str) -> str:
     return SIGNS.sub("", key.casefold())

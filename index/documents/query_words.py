@@ -168,10 +168,10 @@ class Wording:
         """Look two words up as one, too, and by synonyms."""
         last, first = left.tokens[-1].folded, right.tokens[0].folded
         more = self._thesaurus.find_synonyms(f"{last} {first}")
-        if (last + first).isalpha() and self.has(self._stem(last + first)):
-            before, after = left.tokens[:-1], right.tokens[1:]
-            stems = (*self._stems(before), self._stem(last + first), *self._stems(after))
-            form = None if before or after else last + first
+        before, after = left.tokens[:-1], right.tokens[1:]
+        for joined in self._thesaurus.list_joined(last, first):
+            stems = (*self._stems(before), self._stem(joined), *self._stems(after))
+            form = None if before or after else joined
             more.append(Alternative(" ".join(stems), form=form))
         _extend(read, left.start, right.end, tuple(more))
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
-from itertools import chain, islice, pairwise, product, takewhile
+from itertools import chain, islice, pairwise, product
 from typing import Protocol
 
 from index.documents.bm25 import Alternative
 from index.documents.characters import LONGEST_WORD, SIGNS
-from index.documents.identifiers import squeeze
+from index.documents.compounds import LINKS, Compounds
+from index.documents.identifiers import list_written, squeeze
 from index.documents.languages import spellings
 from index.documents.numbers import other_ways
 from index.documents.word_table import WordTable
@@ -21,10 +21,6 @@ MOST_SYNONYMS = 100  # of a line
 OTHER = 0.9  # that of another spelling, or of a number without its sign
 LEAST_FUNCTION = 2  # letters of a function word that may be half of a word: "make up"
 COMPOUND = 0.7  # that of a compound of the word: "Regenjacke" for "Jacke"
-LEAST_PART = 3  # letters of a stem that is a part of a compound
-LEAST_BEGINNING = 4  # letters of one that is no known word; "ver" begins any word
-LINKS = ("", "s", "n", "e", "en", "es", "er")  # between the parts
-MOST_COMPOUNDS = 50  # of a word, the most frequent ones
 KEPT = 1_000  # words whose terms are kept
 MOST_TERMS = 8  # that a word of several tokens is looked up by
 LEAST_DIGITS = 6  # of a code of digits alone that is typed with other signs
@@ -121,7 +117,7 @@ class Thesaurus:
     ) -> None:
         self.language, self._stem = vocabulary.language, vocabulary.language.stem
         self.counts, self.joined = dict(vocabulary.counts), dict(vocabulary.joined)
-        self._having = dict(vocabulary.having)
+        self._terms = frozenset(vocabulary.having)
         self._texts = texts
         # By stems, then by words: other forms of a word have them, too.
         self._synonyms: dict[str, dict[str, Sequence[str]]] = {}
@@ -131,16 +127,17 @@ class Thesaurus:
     def has(self, term: str, *, in_codes: bool = False) -> bool:
         """Return whether any document has a term, a phrase perhaps in a field of codes."""
         if " " not in term:
-            return term in self._having
+            return term in self._terms
         stems = term.split(" ")
-        return self._having.keys() >= set(stems) and self._texts.has_phrase(term, in_codes=in_codes)
+        return self._terms.issuperset(stems) and self._texts.has_phrase(term, in_codes=in_codes)
 
     def find_code(self, row: Sequence[Token], written: str) -> tuple[Alternative, ...]:
         """The known terms of a code, such as a SKU: all of it, or tokens of it in a row.
 
         Of all of it, signs and spaces may be others.
         """
-        terms = self._texts.list_codes(squeeze(written)) if _may_be_code(row, written) else []
+        codes = list_written(squeeze(written)) if _may_be_code(row, written) else []
+        terms = [term for code in codes for term in self._texts.list_codes(code)]
         term = self._stem_all(_join(row))
         if 1 < len(row) <= MOST_JOINED and self.has(term, in_codes=True):
             terms.append(term)
@@ -162,9 +159,9 @@ class Thesaurus:
                 alternatives.setdefault(alternative.term, alternative)
         for term in self._part_word(folded):
             alternatives.setdefault(term, Alternative(term))
-        for term in self.list_compounds(folded):
-            alternatives.setdefault(term, Alternative(term, COMPOUND))
-        return tuple(alternatives.values())
+        words = [folded, *(each.form for each in alternatives.values() if each.form)]
+        compounds = self._find_compounds([*dict.fromkeys(words)], known=bool(alternatives))
+        return (*alternatives.values(), *compounds)
 
     def variants(self, folded: str) -> Iterator[str]:
         """The known other spellings of a word or number."""
@@ -211,7 +208,7 @@ class Thesaurus:
     def _stem_plain(self, word: str) -> str:
         """The term of a plain word, or of a known accented one."""
         term = self._stem(word)
-        words = self._with_accents.get(word, ()) if term not in self._having else ()
+        words = self._with_accents.get(word, ()) if term not in self._terms else ()
         return next(map(self._stem, words), term)
 
     def _part_word(self, folded: str) -> Iterator[str]:
@@ -240,52 +237,25 @@ class Thesaurus:
             and self.has(f"{self._stem(left)} {self._stem(right)}")
         ]
 
-    def list_compounds(self, folded: str) -> list[str]:
-        """List the known stems that end with a word's, behind another known word."""
-        end = self._stem(folded)[::-1]
-        if not self.language.joins or len(end) < LEAST_PART or not end.isalpha():
-            return []
-        first = bisect_right(self._by_ending, end)
-        last = bisect_left(self._by_ending, f"{end}\U0010ffff")
-        compounds = [
-            stem
-            for letters in self._by_ending[first:last]
-            if self._is_joined((stem := letters[::-1])[: -len(end)], stem)
-        ]
-        return sorted(compounds, key=self._having.__getitem__, reverse=True)[:MOST_COMPOUNDS]
-
-    def _is_joined(self, letters: str, compound: str) -> bool:
-        """Return whether a compound begins with a word, or as another known one does."""
-        if any(letters.removesuffix(link) in self._parts for link in LINKS):
-            return True
-        if len(letters) < LEAST_BEGINNING:
-            return False
-        others = islice(self._by_beginning, bisect_right(self._by_beginning, letters), None)
-        return any(
-            stem != compound and stem.removeprefix(letters) in self._parts
-            for stem in takewhile(lambda stem: stem.startswith(letters), others)
+    def _find_compounds(self, words: Sequence[str], *, known: bool) -> Iterator[Alternative]:
+        """The compounds of any of some words, as one alternative."""
+        if self._compounds is None:
+            return
+        every = chain.from_iterable(
+            self._compounds.list_of(word, known=known) for word in words if word.isalpha()
         )
+        if compounds := tuple(dict.fromkeys(every)):
+            yield Alternative(self._stem(words[0]), COMPOUND, compounds=compounds)
 
     @cached_property
-    def _parts(self) -> frozenset[str]:
-        """The stems that may be a part of a compound."""
-        return frozenset(
-            stem
-            for word in self.counts
-            if word.isalpha()
-            and self.language.is_content(word)
-            and len(stem := self._stem(word)) >= LEAST_PART
-        )
+    def _compounds(self) -> Compounds | None:
+        """The compounds of the documents; None in a language without."""
+        return Compounds(self.counts, self.language) if self.language.joins else None
 
-    @cached_property
-    def _by_beginning(self) -> list[str]:
-        """The stems in order."""
-        return sorted(self._parts)
-
-    @cached_property
-    def _by_ending(self) -> list[str]:
-        """The stems in order of their letters, the last letter first."""
-        return sorted(stem[::-1] for stem in self._parts)
+    def list_joined(self, left: str, right: str) -> list[str]:
+        """List the known words of two in a row, with a link between them in some languages."""
+        joined = (f"{left}{link}{right}" for link in (LINKS if self.language.joins else ("",)))
+        return [word for word in joined if word.isalpha() and self.has(self._stem(word))]
 
     def find_row(self, row: Sequence[Token]) -> tuple[Alternative, ...]:
         """The known terms of tokens in a row, some of them joined."""

@@ -128,7 +128,11 @@ def find_dates(text: str, today: date, years: range) -> list[QueryDate]:
         read_date = _read_before(text, place)
         former = dates[-1] if dates else read_date
         also = ALSO.fullmatch(text, former.span.end, read_date.span.start)
-        dates.append(replace(read_date, negated=True) if former.negated and also else read_date)
+        if also:  # which is no word of what to look for
+            span = Span(also.start("word"), read_date.span.end)
+            negated = former.negated or read_date.negated
+            read_date = replace(read_date, span=span, negated=negated)
+        dates.append(read_date)
     return dates
 
 
@@ -246,7 +250,12 @@ def _period(day: date, unit: str) -> Days:
 
 
 def _read_date(match: re.Match[str], today: date) -> Days | None:
-    return _parse(match["date"], today)
+    """The days of a date; of a day that its month lacks, the month."""
+    text = match["date"]
+    days = _parse(text, today)
+    if days is None and re.search(MONTHS, text, re.IGNORECASE):
+        return _parse(re.sub(rf"\b{NUMBER}\b,?", " ", text), today)
+    return days
 
 
 def _read_lone_year(match: re.Match[str], today: date) -> Days | None:
@@ -366,7 +375,7 @@ BEFORE = re.compile(
     re.IGNORECASE,
 )
 WITHOUT = re.compile(rf"(?<![\w-])(?:{NEGATIONS})\s+\Z", re.IGNORECASE)
-ALSO = re.compile(r"\s*,?\s*(?:or|and|nor)\s+", re.IGNORECASE)
+ALSO = re.compile(r"\s*,?\s*(?P<word>or|and|nor)\s+", re.IGNORECASE)
 NEAR_BEFORE = 40  # characters before a date that are read
 DATED = "|".join(
     (
@@ -394,7 +403,10 @@ def _span_form(first: str, last: str) -> re.Pattern[str]:
 NEAR = rf"week|month|year|weekend|{'|'.join(SEASONS)}|{FEASTS}|(?:{DAYS})day|{MONTHS}"
 FORMS: tuple[tuple[re.Pattern[str], Read], ...] = (
     (
-        _form(rf"(?:between\s+)?(?P<first>{CENTURY})\s*(?:-|–|to|and|until)\s*(?P<last>{CENTURY})"),
+        _form(
+            rf"(?P<between>between\s+)?(?P<first>{CENTURY})"
+            rf"(?:\s*(?:-|–|to|until)\s*|(?(between)\s+and\s+|(?!)))(?P<last>{CENTURY})"
+        ),
         _read_years,
     ),
     (_span_form(DAY_OR_MONTH, rf"(?:{NUMBER}\s+(?:of\s+)?)?{MONTH_NAME}"), _read_days),

@@ -194,9 +194,10 @@ def read_text(text: str, documents: Documents) -> ProductText:
     unknown = tuple(
         _cut(text, word)
         for word in asked
-        if not any(wording.has(alternative.term) for alternative in word.alternatives)
+        if not any(each.compounds or wording.has(each.term) for each in word.alternatives)
     )
-    unsaid = any(_is_unsaid(text, word, unknown) for word in asked)
+    english = documents.language.code == ENGLISH.code
+    unsaid = english and any(_is_unsaid(text, word, unknown) for word in asked)
     shown = wording.correct(parts.shown, [*asked, *chain.from_iterable(denied)])
     spans = zip(parts.apart, apart, strict=True)
     behind = [wording.correct(_blank_around(text, span), words) for span, words in spans]
@@ -233,6 +234,8 @@ def _with_minus(shown: str, behind: Sequence[str]) -> str:
 def _is_unsaid(text: str, word: QueryWord, unknown: Sequence[str]) -> bool:
     """Return whether no item has an English word as it stands."""
     typed = _cut(text, word)
+    if not any(map(str.isalpha, typed)):
+        return False
     halved = word.spelling is not None and " " in word.spelling
     return (typed in unknown or (word.spelling is not None and not halved)) and is_known(typed)
 

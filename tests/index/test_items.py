@@ -1,7 +1,15 @@
 import pytest
 import torch
 
-from index.items import MOST_KEYS, MOST_SENTENCES, Entry, Picture, check_new_name, check_size
+from index.items import (
+    MOST_KEYS,
+    MOST_SENTENCES,
+    Entry,
+    Picture,
+    check_name,
+    check_new_name,
+    check_size,
+)
 from models.types import WHOLE_FRAME, FragmentBag, Span
 
 PICTURE = Picture(b"jpeg", 4, 3, "0" * 64)
@@ -30,6 +38,14 @@ def test_id_of_any_other_text_is_fine(name):
 def test_name_of_a_collection_is_short_and_printable(name):
     with pytest.raises(ValueError, match=r"1 to 200 printable|a step in an address"):
         check_new_name(name)
+
+
+@pytest.mark.parametrize("name", [" ", " shop", "shop "])
+def test_new_name_of_a_collection_has_no_space_around_it(name):
+    check_name(name)  # older collections may have it
+    with pytest.raises(ValueError, match="no space at its beginning or end"):
+        check_new_name(name)
+    check_new_name("my shop")
 
 
 @pytest.mark.parametrize("odd", ["a\0b", "\ud800", "a \udc80 b"])

@@ -33,6 +33,13 @@ def test_keys_of_quantities(key: str) -> None:
     assert not names_by_number(key)
 
 
+@pytest.mark.parametrize("gtin", ["4006381333931", "04006381333931", 4006381333931])
+def test_barcodes_are_found_with_and_without_zeros_before_them(gtin: str | int) -> None:
+    items = [{"title": "Marker", "gtin": gtin}, {"title": "Pen", "gtin": "96385074"}]
+    for typed in ("4006381333931", "04006381333931", "0400 6381 3339 31"):
+        assert search(items, typed) == ["i0"]
+
+
 def test_barcodes_are_known_by_their_check_digit() -> None:
     for digits in ("4006381333931", "036000291452", "36000291452", "96385074"):
         assert is_barcode(digits)

@@ -86,6 +86,9 @@ DATES = {
     "may to 3 june 2020": "1 May 2020 to 3 June 2020",
     "May 3rd to June 2020": "3 May 2020 to 30 June 2020",
     "May 3 – June 5, 2020": "3 May 2020 to 5 June 2020",
+    "31 february 2020": "February 2020",
+    "on 31 june 2021": "June 2021",
+    "February 31, 2020": "February 2020",
     "5 to 9 June 2019": "5 June 2019 to 9 June 2019",
     "between the 5th and 9th of June 2019": "5 June 2019 to 9 June 2019",
     "from the 5th to the 9th of June 2019": "5 June 2019 to 9 June 2019",
@@ -189,8 +192,18 @@ def test_a_negation_holds_for_all_dates_of_a_list() -> None:
     found = find_dates(text, TODAY, YEARS)
     assert [(one.words, one.span.of(text)) for one in found] == [
         ("not 2019", "not 2019"),
-        ("not 2020", "2020"),
+        ("not 2020", "or 2020"),
     ]
+
+
+@pytest.mark.parametrize("text", ["2019 or 2021", "from 2019 and 2021", "in 2019, or in 2021"])
+def test_a_word_between_dates_is_nothing_to_look_for(text: str) -> None:
+    dates = find_dates(text, TODAY, YEARS)
+    assert [one.words for one in dates] == ["2019", "2021"]
+    left = text
+    for one in dates:
+        left = left.replace(one.span.of(text), "")
+    assert left.strip(" ,") == ""
 
 
 def test_negated_dates_are_left_out_of_all_others() -> None:

@@ -73,6 +73,13 @@ def test_words_that_most_items_have_come_first_of_one_stem(documents: Documents)
     assert texts(documents, "zzz") == texts(documents, "") == []
 
 
+def test_signs_without_a_letter_are_no_suggestion() -> None:
+    brands = ["Jäger & Sohn", "Ahorn & Co"]
+    documents = documents_of([{"title": "Oak", "brand": brand} for brand in [*brands, "&"]])
+    assert texts(documents, "a") == ["ahorn & co"]
+    assert texts(documents, "jäger a") == texts(documents, "jäger & s") == ["jäger & sohn"]
+
+
 def test_no_more_than_asked_for_and_none_that_find_nothing(documents: Documents) -> None:
     assert complete(documents, "puma s", 1) == [Completion("puma shoe", 2)]
     documents.retire(np.array([4]))

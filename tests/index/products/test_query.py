@@ -6,6 +6,7 @@ import pytest
 
 from index.catalog.views import ItemRow
 from index.documents.documents import Documents
+from index.documents.languages.snowball import find_language
 from index.products.query import ProductText, read_text
 
 
@@ -103,3 +104,15 @@ def test_function_words_are_asked_for_where_there_are_no_others(documents: Docum
     assert typed(read_text("the who", documents), "asked") == ["the", "who"]
     assert typed(read_text("the sofa", documents), "asked") == ["sofa"]
     assert typed(read_text("to be or not to be", documents), "asked")[:2] == ["to", "be"]
+
+
+@pytest.mark.parametrize(
+    ("code", "text", "asked"),
+    [("en", "yogurt", "yogurt"), ("de", "yogurt", None), ("en", "04000012424869", None)],
+)
+def test_sentences_are_asked_of_english_words_that_no_item_has(
+    code: str, text: str, asked: str | None
+) -> None:
+    documents = Documents(None, find_language(code))
+    documents.add([ItemRow(1, "a", {"title": "Tisch"}, ())])
+    assert read_text(text, documents).unsaid == asked
