@@ -207,8 +207,12 @@ def check_name(name: str, thing: str = "collection: its name") -> None:
 
 
 def check_new_name(name: str) -> None:
-    """Refuse an invalid name, and a step in an address."""
+    """Refuse an invalid name, spaces around it, a step in an address."""
     check_name(name, "a collection's name")
+    if name != name.strip():
+        raise ValueError(
+            f"a collection's name has no space at its beginning or end, got {name!r}; leave it out"
+        )
     _check_address(name)
 
 

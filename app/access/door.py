@@ -26,6 +26,7 @@ from app.engine.engine import Engine
 from app.http.addresses import path_in
 from app.http.errors import Forbidden, TooManyRequests, Unauthorized, Unavailable
 from app.http.lanes import network
+from app.http.openapi import list_body_fields
 from app.roles import Role
 from app.settings import Settings
 from app.telemetry.requests import note
@@ -274,6 +275,8 @@ def _check_parameters(request: Request) -> None:
     for name in request.query_params:
         if name not in takes:
             listed = ", ".join(sorted(takes)) or "none"
+            if name in list_body_fields(request.scope["route"]):
+                listed += "; send it as a field of the body"
             raise ValueError(f"{name!r:.50} is no parameter of this address; it takes {listed}")
         if len(request.query_params.getlist(name)) > 1:
             raise ValueError(f"{name!r:.50} is given more than once; give it once")

@@ -22,6 +22,7 @@ from app.schemas.regions import RegionHit
 
 MOST_BYTES = 600  # of the metadata that a hit carries, and of its sentences
 MOST_LINKS = 6  # of a hit without words; what the others gave is added up
+OF_PHOTOS = ("looks", "likeness", "boost")  # parts of a product's score that no word gave
 
 Hit = ImageHit | RegionHit | SentenceHit | ProductHit
 Fields = dict[str, Any]
@@ -46,7 +47,7 @@ def describe_hit(hit: Hit, keys: Sequence[str] | None, weak_below: float | None)
     fields: Fields = {"id": hit.id, "score": _round(hit.score)}
     if probability is not None:
         fields["probability"] = _round(probability)
-        if weak_below is not None and probability < weak_below:
+        if weak_below is not None and probability < weak_below and not _is_named(hit):
             fields["weak"] = True
     if not isinstance(hit, SentenceHit):
         fields |= {"photo": hit.photo} if hit.photo else {}
@@ -58,6 +59,11 @@ def describe_hit(hit: Hit, keys: Sequence[str] | None, weak_below: float | None)
     fields["proof"] = prove(hit)
     fields["image"] = hit.image
     return fields | _shorten(hit, keys)
+
+
+def _is_named(hit: Hit) -> bool:
+    """Return whether words found a product, whatever its photo shows."""
+    return isinstance(hit, ProductHit) and any(part.kind not in OF_PHOTOS for part in hit.parts)
 
 
 def prove(hit: Hit) -> list[Fields]:

@@ -59,3 +59,13 @@ def facet_out(facet: Facet) -> FacetOut:
     ]
     by = periods.by if periods else None
     return FacetOut.model_validate(counted | {"values": values, "dates": dates, "by": by})
+
+
+def note_undated(asked: Sequence[str | FacetIn], facets: Sequence[Facet]) -> list[str]:
+    """Write notes about facets by periods without dates."""
+    levels = {request.key: request.by for request in read_facets(asked) if request.by}
+    return [
+        f"facets: {facet.key!r:.100} has no dates to count by {levels[facet.key]}."
+        for facet in facets
+        if facet.key in levels and facet.distinct and facet.periods is None
+    ]

@@ -6,7 +6,7 @@ from dataclasses import astuple, dataclass, replace
 from functools import partial
 
 from app.answers.cursors import Cursors, kind_of_hits, name_of_list
-from app.answers.facets import facet_out, read_facets, read_list, read_place
+from app.answers.facets import facet_out, note_undated, read_facets, read_list, read_place
 from app.answers.items import about_photo, notes_of, photo_address, second_of
 from app.answers.photo_words import words_out
 from app.answers.search import (
@@ -132,6 +132,7 @@ def _read(engine: Engine, search: ImageSearch, photo: Photo | None) -> Asked:
         check_together([], search, None, least=0)
         read_photo(engine, search, None)
         return Asked(search, NOTHING, None)
+    _check_filter(search, photo)
     query = read_query(engine, search, photo, of_photos=True)
     text = query.typed or query.text
     if text is None or not search.words:
@@ -142,6 +143,16 @@ def _read(engine: Engine, search: ImageSearch, photo: Photo | None) -> Asked:
         as_typed = search.model_copy(update={"spelling": False})  # a name that items have
         query = read_query(engine, as_typed, photo, of_photos=True)
     return Asked(search, _drop_notes(query, named), words)
+
+
+def _check_filter(search: ImageSearch, photo: Photo | None) -> None:
+    """Raise ValueError for a filter alone."""
+    asked = (search.text, search.phrases, search.id, photo)
+    if search.filter is not None and all(part is None for part in asked):
+        raise ValueError(
+            "send one of text, phrases, id or image, or a text and a photo with a photo_weight; "
+            "got a filter alone, which lists photos with `sort` or `facets`, or at GET /items"
+        )
 
 
 def _drop_notes(query: Query, named: frozenset[str]) -> Query:
@@ -182,8 +193,10 @@ def _rank(engine: Engine, asked: Asked) -> ImageHits:
     exactly = asked.search.model_copy(update={"min_probability": asked.least, "exact": True})
     ranked, hits = _rank_page(engine, exactly, asked, asked.request)
     counts = ranked.counts
+    notes = [*hits.query.notes, *note_undated(asked.search.facets, counts.facets)]
     return hits.model_copy(
         update={
+            "query": hits.query.model_copy(update={"notes": notes}),
             "weak_below": asked.weak_below,
             "min_probability": asked.least,
             "total": counts.total,
@@ -229,7 +242,7 @@ def _list(engine: Engine, asked: Asked) -> ImageHits:
     hits = [_make_listed_hit(asked, listed, item) for item in listed.items.values()]
     # Imports write series themselves: none says that no photos are nearly the same.
     keys = [key for key in request.listed_keys if key != series_rows.KEY]
-    notes = note_unknown(engine, search, hits, keys)
+    notes = note_unknown(engine, search, hits, keys) + note_undated(search.facets, counts.facets)
     return ImageHits(
         collection=search.collection,
         model=engine.models.name,

@@ -8,7 +8,7 @@ from dataclasses import astuple
 from functools import partial
 
 from app.answers.cursors import Cursors, name_of_list
-from app.answers.facets import facet_out, read_facets, read_place
+from app.answers.facets import facet_out, note_undated, read_facets, read_place
 from app.answers.fragments import links, own_words, phrases
 from app.answers.items import about_photo, notes_of, photo_address, second_of
 from app.answers.notes import note_unknown_keys, note_unknown_values, note_unused
@@ -128,13 +128,14 @@ def _query_out(engine: Engine, search: ProductSearch, result: ProductResult) -> 
     notes = [*result.notes, *note_unknown_keys(keys, schema.keys, schema.uncompared.get)]
     weighed = [name for name, weight in search.fields.items() if weight]
     notes += note_unused(weighed, [boost.key for boost in search.boosts if boost.key], schema)
+    notes += note_undated(search.facets, result.answer.facets)
     if not result.answer.hits:
         values = partial(products.list_values, engine, search.collection)
         notes += note_unknown_values(search.filter, schema.keys, values)
     notes += notes_of(result.items.values())
     return ProductQueryOut(
         text=search.text,
-        corrected=text.corrected if text else None,
+        corrected=text.corrected if text and text.corrected != search.text else None,
         words=_words(text.text, text.asked) if text else [],
         refused=_words(text.text, text.refused_words) if text else [],
         notes=notes,

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
 from app.cli.options import Data, Named, plain_errors, settings_for
 from app.defaults import DEFAULT_COLLECTION
 from app.validation import read_values
+from index import printing
 
 if TYPE_CHECKING:
     from index.catalog.catalog import Catalog
+    from index.items import Collection
+
+NAMED = 5  # unknown ids of a deletion that are printed
 
 collections = typer.Typer(help="List, rename and drop collections; their aliases and languages.")
 
@@ -46,11 +48,34 @@ def delete(
         from index.catalog import edits as editing
         from index.catalog.edits import ItemSelection
 
-        chosen = ItemSelection(ids or None, None if filter is None else read_values(filter))
+        chosen = ItemSelection(ids or None, None if filter is None else _read_filter(filter))
         home = catalog.names.find(collection)
+        unknown = _list_unknown(catalog, home, ids or ())
         work = editing.count if dry_run else partial(editing.delete, remember=True)
         count = work(catalog, home, chosen)
+    if unknown:
+        named = ", ".join(f"{item!r:.220}" for item in unknown[:NAMED])
+        more = f" and {len(unknown) - NAMED:,} more" if len(unknown) > NAMED else ""
+        typer.echo(f"no item has the id {named}{more}", err=True)
     typer.echo(f"{count:,} {'to delete' if dry_run else 'deleted'}", err=True)
+
+
+def _read_filter(text: str) -> Any:
+    """Read the JSON of --filter; a ValueError shows the right form."""
+    try:
+        return read_values(text)
+    except ValueError as broken:
+        raise ValueError(
+            f"--filter {text!r:.100} is not valid JSON ({broken}): write it such as "
+            """'{"album": "park"}'"""
+        ) from broken
+
+
+def _list_unknown(catalog: Catalog, home: Collection, ids: Sequence[str]) -> list[str]:
+    """List the ids without an item; damaged ones have one."""
+    damaged = set[str]()
+    stored = catalog.get_many(home, ids, damaged)
+    return [item for item in dict.fromkeys(ids) if item not in stored and item not in damaged]
 
 
 @collections.command("list")
@@ -59,7 +84,7 @@ def list_collections(data: Data = None) -> None:
 
     Example: `tessera collections list`
     """
-    table = Table("collection", "aliases", "items", "model")
+    table = printing.make_table("collection", "aliases", "items", "model")
     with open_catalog(data) as catalog:
         aliases = catalog.names.aliases()
         for collection in catalog.names.all():
@@ -68,7 +93,7 @@ def list_collections(data: Data = None) -> None:
             )
             items = f"{catalog.count(collection):,}"
             table.add_row(escape(collection.name), escape(others), items, collection.fingerprint)
-    Console().print(table)
+    printing.print_out(table)
 
 
 @collections.command()

@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
 from app.cli.options import plain_errors, settings_for
+from index import printing
 
 if TYPE_CHECKING:
     from app.settings import Settings
@@ -91,7 +90,7 @@ def _print_caption(caption: SupportedCaption, unsure_below: float | None) -> Non
         + caption.text
         + probability
     )
-    table = Table("word", "gave", "confidence", "left, top, right, bottom")
+    table = printing.make_table("word", "gave", "confidence", "left, top, right, bottom")
     for word in caption.words:
         if word.contribution is None:
             continue
@@ -102,16 +101,16 @@ def _print_caption(caption: SupportedCaption, unsure_below: float | None) -> Non
             "" if word.confidence is None else _percent(word.confidence),
             "not supported" if word.supported is False else where,
         )
-    Console().print(table)
+    printing.print_out(table)
 
 
 def _print_regions(regions: Sequence[RegionCaption]) -> None:
     """The captions of a photo's regions."""
-    table = Table("region", "confidence", "left, top, right, bottom")
+    table = printing.make_table("region", "confidence", "left, top, right, bottom")
     for region in regions:
         probability = "" if region.probability is None else _percent(region.probability)
         table.add_row(escape(region.caption.text), probability, edges(region.box))
-    Console().print(table)
+    printing.print_out(table)
 
 
 def _percent(probability: float) -> str:
@@ -149,12 +148,12 @@ def align(
             from app.drawing.explanations import draw_alignment
 
             out.write_bytes(draw_alignment(photo.pixels, text, alignment, media_type))
-    table = Table("words", "gave", "left, top, right, bottom")
+    table = printing.make_table("words", "gave", "left, top, right, bottom")
     for phrase in alignment.phrases:
         box = None if phrase.region is None else alignment.image.places[phrase.region]
         where = edges(box) if isinstance(box, Box) else "the whole photo"
         table.add_row(escape(phrase.words(text)), f"{phrase.similarity:+.2f}", where)
-    Console().print(table, f"score {alignment.score:.2f}")
+    printing.print_out(table, f"score {alignment.score:.2f}")
 
 
 def ground(
@@ -186,14 +185,14 @@ def ground(
             from app.drawing.explanations import draw_grounding
 
             out.write_bytes(draw_grounding(photo.pixels, text, grounded, media_type))
-    table = Table("phrase", "similarity", "left, top, right, bottom")
+    table = printing.make_table("phrase", "similarity", "left, top, right, bottom")
     for answer in grounded:
         words = escape(answer.span.of(text))
         if not answer.present:
             table.add_row(words, "", "not in this photo")
         for box, similarity in answer.boxes:
             table.add_row(words, f"{similarity:+.2f}", edges(box))
-    Console().print(table, *models.notes(text), sep="\n")
+    printing.print_out(table, *models.notes(text), sep="\n")
 
 
 def _photo(file: Path, settings: Settings) -> Photo:

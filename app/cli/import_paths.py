@@ -211,7 +211,9 @@ class PathImport:
         sync = departures.path.is_dir() if self.options.sync is None else self.options.sync
         if not sync:
             gone, _ = departures.list_departed(self.engine, home)
-            if gone:
+            if unknown := departures.explain_unknown(self.engine, home):
+                _print_note(unknown)
+            elif gone:
                 _print_note(
                     f"{len(gone):,} stored items are no longer in {place}, such as "
                     f"{gone[0].id!r}: --sync deletes them"

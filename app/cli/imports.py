@@ -23,6 +23,7 @@ from app.settings import Settings
 from app.unprintable import escape_unprintable
 from index.items import Replaced
 from index.progress import follow
+from models.vision.formats.video_frames import readable as can_read_videos
 from models.vision.photo_decoding import FORMATS
 
 STATUSES = ("stored", "patched", "skipped", "refused")
@@ -56,7 +57,8 @@ class Tally:
             example = escape_unprintable(unread.examples[0])
             typer.echo(f"not read: {unread.count:,} {unread.kind}, such as {example}", err=True)
         if any(kind.startswith((".", "files")) for kind in self.report.unread):
-            typer.echo(f"photos are files of {', '.join(FORMATS)}, raw files and videos", err=True)
+            kinds = (*FORMATS, "raw files", *(["videos"] if can_read_videos() else []))
+            typer.echo(f"photos are files of {', '.join(kinds)} and PDFs", err=True)
         if any(self.changes[change] for change in CHANGES[1:]):
             changes = ", ".join(f"{self.changes[change]:,} {change}" for change in CHANGES)
             typer.echo(f"# {changes}", err=True)

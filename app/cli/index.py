@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.table import Table
 from typer.core import TyperGroup
 
 from app import priority
 from app.cli import deleted, duplicates
 from app.cli.options import Data, Named, OnCluster, check_paths, plain_errors, settings_for
 from app.defaults import DEFAULT_COLLECTION
+from index import printing
 from index.progress import show
 
 if TYPE_CHECKING:
@@ -181,11 +181,13 @@ def stats(collection: Named = DEFAULT_COLLECTION, data: Data = None) -> None:
         from app.cli.options import load_engine
 
         index = answers.index(load_engine(settings), collection)
-    table = Table("", "rows", "in memory", "found by", title=f"collection {collection}")
+    table = printing.make_table(
+        "", "rows", "in memory", "found by", title=f"collection {collection}"
+    )
     for name, side in (("photos", index.images), ("sentences", index.sentences)):
         by = ", ".join(f"{kind} {rows:,}" for kind, rows in side.found_by.items())
         table.add_row(name, f"{side.rows:,}", f"{side.in_memory:,}", by)
-    Console().print(table)
+    printing.print_out(table)
     typer.echo(f"{index.segments} segments, {index.bytes:,} bytes, {index.behind:,} changes behind")
 
 

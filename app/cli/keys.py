@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
-from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
 from app.cli.options import Data, plain_errors, settings_for
+from index import printing
 
 if TYPE_CHECKING:
     from app.settings import Settings
@@ -88,12 +87,12 @@ def list_keys(keys: File = None, data: Data = None) -> None:
         from app.unprintable import escape_unprintable
 
         lines = read_lines(file)
-    table = Table("name", "role", "collections", "rate limit", "concurrency limit")
+    table = printing.make_table("name", "role", "collections", "rate limit", "concurrency limit")
     for key in (line.key for line in lines if line.key is not None and line.opens):
         bound = "all" if key.collections is None else ", ".join(key.collections)
         limits = key.rate_limit or "", str(key.concurrency_limit or "")
         table.add_row(escape(escape_unprintable(key.name)), key.role, escape(bound), *limits)
-    Console().print(table)
+    printing.print_out(table)
     for problem in describe_damage(lines):
         typer.echo(f"{file}, {problem}", err=True)
 

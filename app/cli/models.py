@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
 from app.cli.options import plain_errors, settings_for
+from index import printing
 
 
 def models(
@@ -27,7 +26,7 @@ def models(
     settings = settings_for()
     from models import header, registry, shipped
 
-    table = Table("kind", "model", "checkpoint", "fingerprint")
+    table = printing.make_table("kind", "model", "checkpoint", "fingerprint")
     for kind in registry.KINDS:
         for name in registry.names(kind):
             table.add_row(kind, name, "", "")
@@ -46,14 +45,14 @@ def models(
             described = header.read(path)
             fingerprint = header.fingerprint(path)
         table.add_row(described["kind"], described["name"], escape(str(path)), fingerprint)
-    Console().print(table)
+    printing.print_out(table)
 
 
 def _list_recommended() -> None:
     """Print the recommended encoders, with licence, size and speed."""
     from app.recommended import RECOMMENDED
 
-    table = Table(
+    table = printing.make_table(
         "encoder",
         "licence, as stated there",
         "commercial use",
@@ -67,7 +66,7 @@ def _list_recommended() -> None:
         cells = ("" if number is None else f"{number:,}" for number in numbers)
         use = "yes" if encoder.commercial else "no"
         table.add_row(encoder.id, encoder.licence, use, *cells)
-    Console().print(table)
+    printing.print_out(table)
     typer.echo(
         "MB are of the weights in memory and about what is fetched; ms are of one thread "
         "(docs/use/models.md); R@1 is text to image as published. Read the licence that comes with "

@@ -14,10 +14,12 @@ from rich.table import Table
 from app.cli.options import Data, Named, plain_errors, settings_for
 from app.defaults import DEFAULT_COLLECTION
 from app.unprintable import escape_unprintable
+from index import printing
 from index.progress import follow
 
 if TYPE_CHECKING:
     from app.engine.engine import Engine
+    from app.schemas.facets import FacetOut
     from app.schemas.hits import ImageHit, ImageHits
     from index.items import Item
     from index.search.requests import Hit
@@ -75,7 +77,7 @@ def search(
             order = {"key": sort, "order": "desc" if descending else "asc"} if sort else None
             fields = {"text": text or None, "collection": collection, "limit": limit}
             asked = ImageSearch.model_validate(fields | {"sort": order, "facets": facets or []})
-            _print_photos(search_images(engine, asked, None))
+            _print_photos(engine, search_images(engine, asked, None))
             return
         from index.search.requests import Request
 
@@ -87,37 +89,57 @@ def search(
         typer.echo(note, err=True)
     if hits := [hit for hit in answer.hits if hit.item in items]:
         doubts = _describe_doubts(hits, engine.models.weak_below)
-        Console().print(_make_table(query.text or text, query, hits, items), *doubts)
+        printing.print_out(_make_table(query.text or text, query, hits, items), *doubts)
     elif query.parts:
         what = "No sentence" if sentences else "Nothing"
-        Console().print(f"{what} is indexed yet: tessera index FOLDER")
+        printing.print_out(f"{what} is indexed yet: tessera index FOLDER")
 
 
-def _print_photos(answer: ImageHits) -> None:
+def _print_photos(engine: Engine, answer: ImageHits) -> None:
     """Print the photos of an answer, and its counts."""
-    for note in answer.query.notes:
+    for note in dict.fromkeys((*answer.query.notes, *_note_uncounted(engine, answer))):
         typer.echo(note, err=True)
     for part in answer.query.filters:
         typer.echo(f'"{part.text}": photos of {part.words}', err=True)
     for facet in answer.facets:
-        counts = [(period.value, period.count) for period in facet.dates]
-        counts = counts or [(str(value.value), value.count) for value in facet.values]
-        Console().print(escape(f"{facet.key}: " + ", ".join(f"{at} {n:,}" for at, n in counts)))
+        _print_counts(facet)
     if answer.total is not None:
-        Console().print(f"{answer.total:,} photos")
+        printing.print_out(f"{answer.total:,} photos")
     if answer.hits:
         from app.answers.notes import doubt
 
         doubts = doubt((hit.probability for hit in answer.hits), answer.weak_below, "looks like")
-        Console().print(_make_photo_table(answer.hits), *filter(None, [doubts]))
+        printing.print_out(_make_photo_table(answer.hits), *filter(None, [doubts]))
     elif not answer.searched.rows and (answer.query.fragments or answer.query.text is None):
-        Console().print("Nothing is indexed yet: tessera index FOLDER")
+        printing.print_out("Nothing is indexed yet: tessera index FOLDER")
     elif answer.query.fragments:
-        Console().print("No photo answers that.")
+        printing.print_out("No photo answers that.")
+
+
+def _print_counts(facet: FacetOut) -> None:
+    counts = [(period.value, period.count) for period in facet.dates]
+    counts = counts or [(str(value.value), value.count) for value in facet.values]
+    if counts:
+        line = f"{facet.key}: " + ", ".join(f"{at} {n:,}" for at, n in counts)
+        printing.print_out(escape(line))
+
+
+def _note_uncounted(engine: Engine, answer: ImageHits) -> Iterator[str]:
+    """Yield notes about keys without a count."""
+    from app.answers.notes import note_unknown_keys
+
+    def example(key: str) -> object:
+        return engine.read(answer.collection, engine.catalog.example, key)
+
+    for facet in answer.facets:
+        if not facet.values:
+            known = engine.read(answer.collection, engine.catalog.keys)
+            none = [f"None of these photos has {facet.key!r:.100} in its metadata."]
+            yield from note_unknown_keys([facet.key], known, example) or none
 
 
 def _make_photo_table(hits: Sequence[ImageHit]) -> Table:
-    table = Table("probability", "score", "photo", "why")
+    table = printing.make_table("probability", "score", "photo", "why")
     for hit in hits:
         gains = [(phrase.text, phrase.similarity) for phrase in hit.phrases]
         gains += [(f"{part.word} in {part.field}", part.gave) for part in hit.words]
@@ -138,7 +160,7 @@ def _make_table(text: str, query: Query, hits: Sequence[Hit], items: Mapping[str
     columns = ["sentence", "item"] if in_sentences else ["photo"]
     if hits[0].region is not None:
         columns.append("left, top, right, bottom")
-    table = Table("probability", "score", *columns, "why")
+    table = printing.make_table("probability", "score", *columns, "why")
     for hit in hits:
         answering = hit.bag if hit.region is None else hit.bag.alone(hit.region)
         phrases = alignment.phrases(answering, query, hit.links)

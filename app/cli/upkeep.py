@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
 from app.cli.options import Adopt, Data, plain_errors, settings_for
+from index import printing
 from index.progress import show
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def check(
     from index.backup.checks.everything import check as check_everything
     from index.catalog.ownership import TELL
 
-    table, left = Table("part", "what", "problem", "repair"), 0
+    table, left = printing.make_table("part", "what", "problem", "repair"), 0
     with plain_errors(), _open_catalog(settings.storage, TELL, accept_loss=accept_loss) as catalog:
         with show(Console(stderr=True)) as report:
             findings = list(check_everything(catalog, settings.data, report))
@@ -119,7 +119,7 @@ def check(
             cells = (finding.part, finding.subject, finding.problem, outcome)
             table.add_row(*map(escape, cells))
     if findings:
-        Console().print(table)
+        printing.print_out(table)
     typer.echo(f"{len(findings):,} found, {len(findings) - left:,} repaired", err=True)
     if left:
         raise typer.Exit(1)
@@ -206,11 +206,11 @@ def _open_catalog(
 
 def _print_outcome(outcome: SnapshotOutcome, where: str) -> None:
     head = outcome.head
-    table = Table("collection", "items", "revision", "model", title=f"of {head.made}")
+    table = printing.make_table("collection", "items", "revision", "model", title=f"of {head.made}")
     for held in head.collections:
         cells = (held.name, f"{held.items:,}", f"{held.revision:,}", held.fingerprint)
         table.add_row(*map(escape, cells))
-    Console().print(table)
+    printing.print_out(table)
     typer.echo(f"{where}, {head.pictures:,} pictures")
     if outcome.lost:
         typer.echo(

@@ -137,6 +137,14 @@ class BodyRoute(APIRoute):
             self.openapi_extra = getattr(dependency.call, ATTACHED, self.openapi_extra)
 
 
+def list_body_fields(route: APIRoute) -> list[str]:
+    """List the fields of a route's JSON body."""
+    content = (route.openapi_extra or {}).get("requestBody", {}).get("content", {})
+    schema = content.get("application/json", {}).get("schema")
+    bodies = [model for model in MODELS if reference(model) == schema]
+    return [name for model in bodies for name in model.model_fields]
+
+
 def problems(*errors: type[Exception]) -> Responses:
     """Return the responses for exceptions of `errors.KINDS`."""
     titles: defaultdict[HTTPStatus, list[str]] = defaultdict(list)

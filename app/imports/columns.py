@@ -10,9 +10,10 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from app.engine.drafts import TITLES
 from app.imports.markup import has_markup
 from app.imports.number_cells import Guess, guess, guess_decimal
-from app.nearest import nearest
+from app.nearest import nearest, nearest_name
 
 PHOTOS = re.compile(r"(image|photo|picture|img|filename)(s|url|urls|link|links|path|src|file)?\d*")
 IDS = (
@@ -125,7 +126,20 @@ def map_columns(
         )
     columns = Columns(**roles)
     columns.check(header)
-    return columns, notes
+    return columns, notes + _note_untitled(columns, header)
+
+
+def _note_untitled(columns: Columns, header: Sequence[str]) -> list[str]:
+    """Write a note on a table without titles, sentences and photos."""
+    if columns.photos or columns.sentences or not columns.metadata.keys().isdisjoint(TITLES):
+        return []
+    texts = [column for column in columns.metadata.values() if column not in columns.numbers]
+    title = nearest_name("title", texts) or next(iter(texts), "Title")
+    return [
+        "no column is taken for a title, a sentence or a photo: name one in a mapping file "
+        f"(--map), as in title = {_toml(title)} under [metadata], next to the other columns; "
+        f"the table has {', '.join(header):.1000}"
+    ]
 
 
 def _numbers_of(guesses: Mapping[str, Guess]) -> dict[str, tuple[str, ...]]:

@@ -64,17 +64,38 @@ class Departures:
             self._unknown += 1
 
     def list_departed(self, engine: Engine, home: Collection) -> tuple[list[SourceRow], int]:
-        """List departed items, and count all items."""
+        """List departed items, if certain, and count all items."""
+        unseen, total = self._list_unseen(engine, home)
+        return ([] if self._unknown else unseen), total
+
+    def explain_unknown(self, engine: Engine, home: Collection) -> str:
+        """Explain unknown departures; empty if there are none."""
+        unseen = self._list_unseen(engine, home)[0] if self._unknown else []
+        if not unseen:
+            return ""
+        return (
+            f"{len(unseen):,} stored items may no longer be in {readable(self.path)}, such as "
+            f"{unseen[0].id!r}, but it cannot be told: {self._describe_unknown()}"
+        )
+
+    def _describe_unknown(self) -> str:
+        return (
+            f"{self._unknown:,} rows of {readable(self.path)} have no readable id, and may be of "
+            "any item"
+        )
+
+    def _list_unseen(self, engine: Engine, home: Collection) -> tuple[list[SourceRow], int]:
+        """List unseen items, and count all items."""
         prefix = f"{readable(self.path.resolve())}{'/' if self._folder else '#'}"
         displaced = set(engine.catalog.list_displaced(home, prefix) if self._folder else ())
-        departed, total = list[SourceRow](), 0
+        unseen, total = list[SourceRow](), 0
         for row in list_sources(engine, home, prefix):
             if self._folder and is_row(row.source):
                 continue
             total += 1
             if row.id in displaced or not self._is_there(row.source):
-                departed.append(row)
-        return ([] if self._unknown else departed), total
+                unseen.append(row)
+        return unseen, total
 
     def _is_there(self, source: str) -> bool:
         return _digest(source) in self._seen or source.startswith(tuple(self._unreadable))
@@ -87,10 +108,7 @@ class Departures:
         """
         departed, total = self.list_departed(engine, home)
         if self._unknown:
-            raise NothingDeleted(
-                f"{self._unknown:,} rows of {readable(self.path)} have no readable id, and may be "
-                "of any item: none was deleted"
-            )
+            raise NothingDeleted(f"{self._describe_unknown()}: none was deleted")
         if len(departed) > self._count_allowed(total, most):
             raise NothingDeleted(self._explain(len(departed), total, most))
         revisions = [row.revision for row in departed]

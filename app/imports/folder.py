@@ -185,7 +185,7 @@ class _Walk:
         if self._is_excluded(file):
             return EXCLUDED
         if ending in VIDEO_ENDINGS and not can_read_videos():
-            return f"{ending} files, which {extras.install('video')} reads"
+            return f"{ending} files, which are read after {extras.install('video')}"
         if ending in READ_ENDINGS or _is_read(_read_head(file)):
             return ""
         if ending in TABLE_ENDINGS:

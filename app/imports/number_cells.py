@@ -26,6 +26,11 @@ CURRENCIES = {
     *("JPY", "CNY", "KRW", "INR", "AUD", "NZD", "CAD", "BRL", "MXN", "ZAR", "SGD", "HKD", "ILS"),
     *("AED", "THB", "US$", "R$", "A$", "C$", "KR", "KR.", "ZŁ", "FR.", "RS", "RS.", "KČ", "FT"),
 }
+SAME = {  # names of the same currency, by the one that notes show
+    **{"EUR": "€", "GBP": "£", "JPY": "¥", "USD": "$", "US$": "$", "INR": "₹", "FR": "CHF"},
+    **{"BRL": "R$", "AUD": "A$", "CAD": "C$", "PLN": "zł", "ZŁ": "zł", "CZK": "Kč", "KČ": "Kč"},
+    **{"HUF": "Ft", "FT": "Ft", "KR": "kr"},
+}
 CODES = {
     *("ean", "gtin", "upc", "isbn", "issn", "asin", "mpn", "sku", "barcode", "code", "codes"),
     *("model", "modell", "modelo", "modèle", "style", "ref", "reference", "zip", "postcode"),
@@ -68,7 +73,7 @@ class NumberColumn:
             self.example = self.example or cell
             return cell
         if currency := _split_currency(cell)[1]:
-            self.currencies[currency] += 1
+            self.currencies[_name_currency(currency)] += 1
         return number
 
     def describe(self, column: str) -> list[str]:
@@ -179,7 +184,18 @@ def guess_decimal(texts: Iterable[str], hint: str = ".") -> str:
 
 
 def _currencies(texts: Sequence[str]) -> set[str]:
-    return {name for text in texts if (name := _split_currency(text)[1])}
+    names = {name for text in texts if (name := _split_currency(text)[1])}
+    return set(map(_name_currency, names))
+
+
+def _name_currency(name: str) -> str:
+    """Name a currency alike, by a sign or a code.
+
+    >>> [_name_currency(name) for name in ("€", "eur", "USD", "Fr.", "CHF", "SEK")]
+    ['€', '€', '$', 'CHF', 'CHF', 'SEK']
+    """
+    code = name.upper().removesuffix(".")
+    return SAME.get(code, code)
 
 
 def is_code(name: str) -> bool:

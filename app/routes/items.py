@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
+from pydantic import JsonValue
 
 from app.access.door import EngineDep, require_role
 from app.answers.cursors import Cursors, kind_of_items
@@ -204,9 +205,7 @@ def list_items(
     ] = None,
 ) -> ItemsOut:
     """A page of items, ordered by id."""
-    where = (
-        read_fields(Listing, {"filter": parse_json("filter", filter)}).filter if filter else None
-    )
+    where = None if filter is None else _read_filter(filter)
     cursors, kind = Cursors(engine.catalog.secret), kind_of_items(collection, where)
     after = cursors.read(cursor, kind) if cursor else ""
     damaged = set[str]()
@@ -226,3 +225,12 @@ def list_items(
         cursor=cursors.write(kind, page[-1]) if len(ids) > limit and page[-1] > after else None,
         damaged=sorted(damaged.intersection(page)),
     )
+
+
+def _read_filter(text: str) -> dict[str, JsonValue] | None:
+    """Read the filter of a list; ValueError for an empty text."""
+    if not text.strip():
+        raise ValueError(
+            'filter: it is empty; leave it out, or send JSON such as {"album": "park"}'
+        )
+    return read_fields(Listing, {"filter": parse_json("filter", text)}).filter

@@ -10,7 +10,12 @@ from app.schemas.fields import NAMES, RequestBody
 from index.items import LONGEST_NAME
 
 Name = Annotated[
-    str, Field(min_length=1, max_length=LONGEST_NAME, description="Printable characters.")
+    str,
+    Field(
+        min_length=1,
+        max_length=LONGEST_NAME,
+        description="Printable characters, without a space at its beginning or end.",
+    ),
 ]
 
 

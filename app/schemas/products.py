@@ -89,10 +89,16 @@ class ProductSearch(PhotoBody):
 
 
 class ProductQueryOut(BaseModel):
-    """The query as it was understood; spans of links point into `corrected`."""
+    """The query as it was understood.
+
+    Spans of links point into `corrected`, where there is one.
+    """
 
     text: str | None
-    corrected: str | None
+    corrected: str | None = Field(
+        description="The text as photos are asked for it, if it is another: with corrected "
+        "spellings, and without a minus."
+    )
     words: list[WordOut]
     refused: list[WordOut]
     notes: list[str]

@@ -13,7 +13,7 @@ export type Alias = {
  */
 export type AliasTarget = {
     /**
-     * Printable characters.
+     * Printable characters, without a space at its beginning or end.
      */
     collection: string;
 };
@@ -1281,10 +1281,15 @@ export type ProductHit = {
 };
 
 /**
- * The query as it was understood; spans of links point into `corrected`.
+ * The query as it was understood.
+ *
+ * Spans of links point into `corrected`, where there is one.
  */
 export type ProductQuery = {
     text: string | null;
+    /**
+     * The text as photos are asked for it, if it is another: with corrected spellings, and without a minus.
+     */
     corrected: string | null;
     words: Array<Word>;
     refused: Array<Word>;
@@ -1614,7 +1619,7 @@ export type RegionSearch = {
  */
 export type Renaming = {
     /**
-     * Printable characters.
+     * Printable characters, without a space at its beginning or end.
      */
     name: string;
     /**

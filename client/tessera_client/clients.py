@@ -74,17 +74,18 @@ class Client(Endpoints):
 
     def __init__(
         self,
-        url: str = "http://localhost",
+        url: str | None = None,
         *,
         path: str | Path | None = None,
         key: str | None = None,
         collection: str = "default",
         settings: Mapping[str, Any] | None = None,
     ) -> None:
+        address = _choose_address(url, path)
         transport = None if path is None else LocalTransport(Path(path), dict(settings or {}))
         self.collection = collection
         self._http = httpx2.Client(
-            base_url=url, headers=_headers(key), timeout=TIMEOUT, transport=transport
+            base_url=address, headers=_headers(key), timeout=TIMEOUT, transport=transport
         )
 
     def __enter__(self) -> Self:
@@ -175,17 +176,18 @@ class AsyncClient(Endpoints):
 
     def __init__(
         self,
-        url: str = "http://localhost",
+        url: str | None = None,
         *,
         path: str | Path | None = None,
         key: str | None = None,
         collection: str = "default",
         settings: Mapping[str, Any] | None = None,
     ) -> None:
+        address = _choose_address(url, path)
         transport = None if path is None else AsyncLocalTransport(Path(path), dict(settings or {}))
         self.collection = collection
         self._http = httpx2.AsyncClient(
-            base_url=url, headers=_headers(key), timeout=TIMEOUT, transport=transport
+            base_url=address, headers=_headers(key), timeout=TIMEOUT, transport=transport
         )
 
     async def __aenter__(self) -> Self:
@@ -288,3 +290,17 @@ class AsyncClient(Endpoints):
 
 def _headers(key: str | None) -> dict[str, str]:
     return {} if key is None else {"Authorization": f"Bearer {key}"}
+
+
+def _choose_address(url: str | None, path: str | Path | None) -> str:
+    """Return the address to ask; ValueError for a wrong one."""
+    if url is None:
+        return "http://localhost"
+    if path is not None:
+        raise ValueError(
+            f"url {url!r:.200} and path {str(path)!r:.200}: a client asks a service or a folder; "
+            "leave one of them out"
+        )
+    if not url.lower().startswith(("http://", "https://")):
+        raise ValueError(f"url: {url!r:.200} must begin with http:// or https://")
+    return url

@@ -992,10 +992,18 @@ class ProductHit(BaseModel):
 
 
 class ProductQuery(BaseModel):
-    """The query as it was understood; spans of links point into `corrected`."""
+    """The query as it was understood.
+
+    Spans of links point into `corrected`, where there is one.
+    """
 
     text: str | None
-    corrected: str | None
+    corrected: Annotated[
+        str | None,
+        Field(
+            description="The text as photos are asked for it, if it is another: with corrected spellings, and without a minus."
+        ),
+    ]
     words: list[Word]
     refused: list[Word]
     notes: list[str]

@@ -90,7 +90,7 @@ def choose_former_name(connection: Connection, name: str, fingerprint: str) -> s
     Raises NameConflict if it is taken, ValueError if it is invalid.
     """
     former_name = f"{name}@{fingerprint}"
-    check_new_name(former_name)
+    check_name(former_name, "a collection's name")  # older names may begin with a space
     if _find(connection, former_name) is not None:
         raise NameConflict(
             f"the name {former_name!r} is taken: drop or rename what has it, and run this again"

@@ -84,7 +84,7 @@ def _complete_by_word(
     for word in most:
         spelling = lexical.vocabulary.spelling(word)
         stems = [stem(token.folded) for token in tokens(spelling, language=documents.language)]
-        if (joined := "".join(stems)) not in completed:
+        if (joined := "".join(stems)) not in completed and _is_text(spelling):
             completed.add(joined)
             terms = dict.fromkeys((" ".join(stems), stem(word)))
             items = having & lexical.having_any(map(Alternative, terms), fields)
@@ -108,10 +108,15 @@ def _complete_by_value(
             _find_values(columns, way, having) for way in _spell(fold_words(text[start:]))
         )
         for value in next(filter(None, by_spelling), ()):
-            if words_before.isdisjoint(fold_words(value).split()):
+            if _is_text(value) and words_before.isdisjoint(fold_words(value).split()):
                 value_words = wording.read(value, UNCORRECTED)
                 items = _narrow(documents, having, value_words, fields)
                 yield Completion(text[:start] + value.lower(), int(np.count_nonzero(items)))
+
+
+def _is_text(written: str) -> bool:
+    """Return whether it has a letter or digit, unlike "&" for "and"."""
+    return any(map(str.isalnum, written))
 
 
 def _spell(begun: str) -> Iterator[str]:

@@ -213,6 +213,23 @@ def test_a_service_that_is_not_there_is_told_after_all_attempts(
     assert len(attempts) == 2 * clients.ATTEMPTS
 
 
+@pytest.mark.parametrize("make", [Client, AsyncClient])
+def test_an_address_without_a_scheme_is_refused(make: type[Client] | type[AsyncClient]) -> None:
+    for url in ("127.0.0.1:8100", "localhost:8000", "ftp://a.b", ""):
+        with pytest.raises(ValueError, match="must begin with http:// or https://"):
+            make(url)
+
+
+@pytest.mark.parametrize("make", [Client, AsyncClient])
+def test_an_address_and_a_folder_are_refused_together(
+    make: type[Client] | type[AsyncClient], tmp_path: Path
+) -> None:
+    folder = tmp_path / "local"
+    with pytest.raises(ValueError, match=r"url 'http://a\.b' and path '.*local'"):
+        make("http://a.b", path=folder)
+    assert not folder.exists()
+
+
 def test_a_failure_is_not_repeated() -> None:
     failed, then = httpx2.Response(500, text="broken"), httpx2.Response(200, json={})
     with pytest.raises(TesseraError, match="broken"):

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console, Group
-from rich.table import Table
 
+from index import printing
 from training.cli.options import ChangedOut, Data, Device, Images, Numbers, plain_errors
 
 if TYPE_CHECKING:
@@ -158,17 +158,21 @@ def tune(
         tuning.store(out or file, loaded, matcher, tuned, f"{corpus.name} {part}")
         for line in reference.calibrate_once(out or file, None, progress.on(console)):
             console.print(line, markup=False, soft_wrap=True)
-        Console().print(make_tables(tuned))
+        printing.print_out(make_tables(tuned))
         analysis.store(json_file, asdict(tuned) | {"data": f"{corpus.name} {part}"})
         typer.echo(out or file)
 
 
 def make_tables(tuned: Tuning) -> Group:
     """All ways and weights as tables, the chosen one marked."""
-    ways = Table("boxes", "against", "cosine lost with the box grey", "with another box grey")
+    ways = printing.make_table(
+        "boxes", "against", "cosine lost with the box grey", "with another box grey"
+    )
     for way in tuned.ways:
         ways.add_row(way.recipe, way.against, f"{way.fall:.4f}", f"{way.elsewhere:.4f}")
-    trials = Table("boxes", "against", "λ", "image → text R@1", "text → image R@1", "sum", "")
+    trials = printing.make_table(
+        "boxes", "against", "λ", "image → text R@1", "text → image R@1", "sum", ""
+    )
     for trial in tuned.tried:
         cells = (f"{value:.1f}" for value in (trial.annotation_1, trial.search_1, trial.recall_sum))
         mark = f"chosen, scale {tuned.scale:.0f}" if trial == tuned.chosen else ""

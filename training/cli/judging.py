@@ -11,6 +11,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from index import printing
 from training.cli.options import Numbers, plain_errors
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def judge(
         runs = [judgements.by_query(judgements.read(file)) for file in files]
         compared = relevance(grades, runs, measure or MEASURES)
         answered = sum(max(graded.values()) > 0 for graded in grades.values())
-        Console().print(
+        printing.print_out(
             make_table(compared, files), f"{answered:,} queries with an answer", sep="\n"
         )
         if json_file:
@@ -60,7 +61,9 @@ def make_table(compared: list[Comparison], files: list[Path]) -> Table:
     Two runs have their difference too.
     """
     columns = ["", *(file.stem for file in files)]
-    grid = Table(*columns, *(["difference", "better", "worse", "p"] if len(files) > 1 else []))
+    grid = printing.make_table(
+        *columns, *(["difference", "better", "worse", "p"] if len(files) > 1 else [])
+    )
     for comparison in compared:
         row = [comparison.measure, *(f"{value:.3f}" for value in comparison.means)]
         if len(files) > 1:

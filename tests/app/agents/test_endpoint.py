@@ -152,6 +152,21 @@ def test_sentences_products_and_regions_are_found(address: str) -> None:
     assert alike["hits"][0]["id"] == "red"
 
 
+def test_a_product_that_words_find_is_never_weak(engine: Engine, address: str, png: Png) -> None:
+    put(engine, "default", [Draft("mug", {"title": "lime mug"}).with_photo(png("black"))])
+    line = engine.models.weak_below
+    assert line is not None
+    found = {hit["id"]: hit for hit in call(address, "search_products", {"text": "lime"})["hits"]}
+    assert found["mug"]["probability"] < line
+    assert not any("weak" in hit for hit in found.values())
+
+
+def test_only_a_text_that_is_read_otherwise_is_read_as_something(address: str) -> None:
+    assert "read_as" not in call(address, "search_products", {"text": "lime card"})
+    assert call(address, "search_products", {"text": "lime crad"})["read_as"] == "lime card"
+    assert "read_as" not in call(address, "search_photos", {"text": "red"})
+
+
 def test_photos_are_explained_described_and_shown(address: str) -> None:
     found = call(address, "search_photos", {"text": "blue"})["hits"][0]
     told = call(address, "explain_hit", {"id": "both", "text": "blue"})

@@ -18,6 +18,7 @@ from typer.testing import CliRunner
 
 from app.cli import app
 from app.engine.engine import Engine
+from app.recommended import RECOMMENDED
 from app.settings import Settings
 from models import checkpoint
 from models.scores.calibration import Calibration
@@ -113,6 +114,34 @@ def test_photos_are_found_by_name_and_counted(
     assert (code, "give a text" in output) == (2, True)
     code, output = command("search", "a dog", "--parts", "--sort", "file")
     assert (code, "are of photos" in output) == (2, True)
+
+
+def test_keys_without_a_photo_to_count_are_named(
+    command: Callable[..., tuple[int, str]], photos: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "told.jsonl").write_text('{"id": "a", "sentences": ["red"], "metadata": {"b": 1}}')
+    command("index", photos, tmp_path / "told.jsonl")
+    code, output = command("search", "--count", "city", "--count", "b")
+    notes = output.splitlines()[:3]
+    assert code == 0
+    assert notes == [
+        "No item has 'city' in its metadata.",
+        "None of these photos has 'b' in its metadata.",
+        "2 photos",
+    ]
+    assert "\ncity:" not in command("search", "a dog", "--count", "city")[1]
+
+
+def test_deleted_ids_of_no_item_are_named_and_no_failure(
+    command: Callable[..., tuple[int, str]], photos: Path
+) -> None:
+    command("index", photos)
+    unknown = "no item has the id 'dog99'\n"
+    delete = ("delete", "photos/red.png", "dog99")
+    assert command(*delete, "--dry-run") == (0, f"{unknown}1 to delete\n")
+    assert command(*delete) == (0, f"{unknown}1 deleted\n")
+    more = "no item has the id 'a', 'b', 'c', 'd', 'e' and 2 more\n0 deleted\n"
+    assert command("delete", *"abcdefga") == (0, more)
 
 
 def test_stored_sentences_are_found_with_reasons(
@@ -293,6 +322,15 @@ def test_models_lists_what_there_is(
     code, said = command("models")
     assert code == 0
     assert "dvsa" in said
+
+
+def test_names_of_recommended_encoders_are_whole(
+    command: Callable[..., tuple[int, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    code, output = command("models", "--recommended")
+    assert code == 0
+    assert all(f" {encoder.id} " in output for encoder in RECOMMENDED)
 
 
 def test_every_command_teaches_by_example() -> None:

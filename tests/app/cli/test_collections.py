@@ -1,4 +1,4 @@
-"""The language of a collection is chosen and shown by a command."""
+"""Commands delete items and choose the language of a collection."""
 
 from __future__ import annotations
 
@@ -34,3 +34,16 @@ def test_the_language_of_a_collection_is_chosen_and_shown(
     with closing(Catalog.in_folder(tmp_path)) as catalog:
         assert curation.read(catalog.reader, home, "language") == ["de"]
         assert DocumentReader(catalog, home).current().language.code == "de"
+
+
+def test_a_filter_that_is_no_json_is_shown_in_the_right_form(
+    catalogs: Catalogs, tmp_path: Path
+) -> None:
+    with catalogs.in_folder(tmp_path):
+        pass
+    code, told = call("delete", "--filter", "album=park", "--dry-run", "--data", tmp_path)
+    assert code == 1
+    assert told.startswith("error: --filter 'album=park' is not valid JSON (Expecting value")
+    assert told.endswith("""write it such as '{"album": "park"}'""")
+    code, told = call("delete", "--filter", '{"a": 1, "a": 2}', "--data", tmp_path)
+    assert (code, "the key 'a' is there twice" in told) == (1, True)

@@ -90,10 +90,35 @@ def test_a_folder_in_which_nothing_is_read_is_a_failure(index: Command, tmp_path
         [
             f"not read: 2 .jxl files; export them as JPEG or PNG, such as {folder}/IMG_1.JXL",
             f"not read: 1 .xyz files, such as {folder}/IMG_3.xyz",
-            "photos are files of JPEG, PNG, WEBP, GIF, BMP, TIFF, AVIF, HEIF, raw files and videos",
+            "photos are files of JPEG, PNG, WEBP, GIF, BMP, TIFF, AVIF, HEIF, raw files, videos "
+            "and PDFs",
             "0 stored, 0 skipped, 0 refused",
         ],
     )
+
+
+def test_what_is_read_is_named_without_videos_if_their_extra_is_missing(
+    index: Command, photos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.cli.imports.can_read_videos", lambda: False)
+    (photos / "a.xyz").touch()
+    readable = "photos are files of JPEG, PNG, WEBP, GIF, BMP, TIFF, AVIF, HEIF, raw files and PDFs"
+    assert readable in index(photos)[1]
+
+
+def test_a_table_of_rows_without_an_id_leaves_open_what_is_gone(
+    index: Command, tmp_path: Path
+) -> None:
+    table = tmp_path / "shop.csv"
+    table.write_text("sku,title\n1,red\n2,blue\n")
+    index(table)
+    table.write_text("sku,title\n1,red\n2,blue,too,many\n")
+    code, lines = index(table)
+    assert code == 0
+    assert (
+        f"1 stored items may no longer be in {table}, such as '2', but it cannot be told: "
+        f"1 rows of {table} have no readable id, and may be of any item"
+    ) in lines
 
 
 def test_control_characters_of_names_do_not_reach_the_terminal(

@@ -49,16 +49,27 @@ def test_typed_id_brand_and_title_come_first(post: Post) -> None:
     assert set(ids(post(text="nike"))) == {"AB-1", "AB-2"}
 
 
+def test_a_facet_by_months_of_no_dates_is_named(post: Post) -> None:
+    note = "facets: 'brand' has no dates to count by month."
+    facets = ["price", {"key": "brand", "by": "month"}]
+    assert note in post(text="sofa", facets=facets)["query"]["notes"]
+    assert post(text="sofa", facets=["brand"])["query"]["notes"] == []
+
+
 @pytest.mark.parametrize(
     ("typed", "corrected", "first"),
     [
         ("chiar", "chair", "AB-3"),
-        ("book case", "book case", "AB-4"),
-        ("couch", "couch", "AB-6"),
-        ("dresses", "dresses", "AB-1"),
+        ("book case", None, "AB-4"),
+        ("couch", None, "AB-6"),
+        ("dresses", None, "AB-1"),
+        ("sofa", None, "AB-6"),
+        ("sofa -leather", "sofa without leather", "AB-6"),
     ],
 )
-def test_words_are_found_as_they_are_meant(post: Post, typed: str, corrected: str, first: str):
+def test_words_are_found_as_they_are_meant(
+    post: Post, typed: str, corrected: str | None, first: str
+):
     found = post(text=typed)
     assert found["query"]["corrected"] == corrected
     assert ids(found)[0] == first

@@ -111,8 +111,23 @@ def test_rows_without_a_readable_id_leave_open_what_is_gone(engine: Engine, tmp_
     table.write_text("sku,title\n1,red\n2,blue,too,many\n")
     departures = bring(engine, table)
     assert list_gone(engine, departures)[0] == []
+    assert departures.explain_unknown(engine, home) == (
+        f"1 stored items may no longer be in {table}, such as '2', but it cannot be told: "
+        f"1 rows of {table} have no readable id, and may be of any item"
+    )
     with pytest.raises(NothingDeleted, match=r"1 rows of .* have no readable id"):
         departures.delete(engine, home, 1)
+
+
+def test_rows_without_a_readable_id_are_no_doubt_if_all_items_are_there(
+    engine: Engine, tmp_path: Path
+) -> None:
+    table = tmp_path / "shop.csv"
+    table.write_text("sku,title\n1,red\n")
+    home = engine.open("default", create=True)
+    bring(engine, table)
+    table.write_text("sku,title\n1,red\n2,blue,too,many\n")
+    assert bring(engine, table).explain_unknown(engine, home) == ""
 
 
 def test_lines_that_left_a_file_are_gone(engine: Engine, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from app.imports.number_cells import Guess, guess, parse
+from app.imports.number_cells import Guess, NumberColumn, guess, parse
 from app.imports.sources import ItemSource
 from app.imports.tables import Table, open_table
 
@@ -109,6 +109,29 @@ def test_amounts_of_several_currencies_stay_texts_with_a_word() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("cells", "name"),
+    [
+        (["12,99 €", "EUR 9,99", "5 eur"], "€"),
+        (["£5", "5 GBP"], "£"),
+        (["¥500", "JPY 700"], "¥"),
+        (["$5", "USD 5"], "$"),
+    ],
+)
+def test_signs_and_codes_of_one_currency_are_the_same(cells: list[str], name: str) -> None:
+    decimal = guess("Price", cells).decimal
+    assert decimal is not None
+    column = NumberColumn(decimal)
+    assert all(isinstance(column.read(cell), int | float) for cell in cells)
+    assert column.describe("Price") == [f"'Price': numbers are stored without {name}"]
+
+
+def test_dollars_beside_those_of_another_country_stay_texts() -> None:
+    assert guess("Price", ["$5", "USD 5", "CAD 7"]).note.startswith(
+        "'Price' has amounts in $ and C"
+    )
+
+
 def read(tmp_path: Path, text: str, **mapping: Any) -> tuple[list[dict[str, Any]], Table]:
     """The metadata of a table's rows, and the table."""
     file = tmp_path / "shop.csv"
@@ -148,7 +171,7 @@ def test_codes_stay_as_they_are(tmp_path: Path) -> None:
 def test_a_column_that_is_mostly_numbers_is_named(tmp_path: Path) -> None:
     rows, table = read(tmp_path, "SKU,Size\n1,38\n2,40\n3,M\n")
     assert rows[0] == {"Size": "38"}
-    assert table.notes == (
+    assert table.notes[:1] == (
         "'Size': 2 of the first 3 cells are numbers, and it stays texts: name it in `numbers` of a "
         "mapping file (--map) to read them",
     )

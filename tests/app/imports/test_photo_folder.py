@@ -188,4 +188,4 @@ def test_videos_without_the_extra_are_named_with_it(
     (outcome,) = find([folder])
     assert isinstance(outcome, ImportOutcome)
     assert outcome.status == "unread"
-    assert outcome.reason == ".mov files, which pip install 'tessera-search[video]' reads"
+    assert outcome.reason == ".mov files, which are read after make install EXTRAS=video"

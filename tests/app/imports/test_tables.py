@@ -64,6 +64,20 @@ def test_columns_are_guessed_by_their_names_and_cells(shop: Path) -> None:
     assert map_columns(table.header, [], read_mapping(told)) == (columns, [])
 
 
+def test_a_table_without_a_known_title_names_the_columns_that_may_be_one(tmp_path: Path) -> None:
+    file = tmp_path / "waren.csv"
+    file.write_text("SKU;Titel;Preis\n1;Rote Lampe;12,99\n", "utf-8")
+    with open_table(file, {}) as table:
+        (note,) = table.notes
+    assert note.startswith("no column is taken for a title, a sentence or a photo")
+    assert 'as in title = "Titel" under [metadata]' in note
+    assert note.endswith("the table has SKU, Titel, Preis")
+    with open_table(file, {"metadata": {"title": "Titel", "price": "Preis"}}) as table:
+        assert table.notes == ()
+        (row,) = table.sources()
+    assert row.sentences == ("Rote Lampe",)
+
+
 def test_codes_are_no_numbers(tmp_path: Path) -> None:
     rows = ["A1,Chair,4006381333931,501,12", "A2,Table,96385074,1460,3"]
     file = tmp_path / "codes.csv"

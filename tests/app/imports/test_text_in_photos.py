@@ -115,7 +115,7 @@ def test_a_sent_text_is_without_the_boxes_of_another(folder: Path) -> None:
 def test_the_setting_without_the_extra_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("models.vision.visible_words.find_spec", lambda name: None)
     assert Allowance.of(Settings()).text_seconds == 0
-    with pytest.raises(ValueError, match=r"ocr\s+.*pip install 'tessera-search\[ocr\]'"):
+    with pytest.raises(ValueError, match=r"ocr\s+.*make install EXTRAS=ocr"):
         Settings(ocr=True)
 
 

@@ -158,6 +158,17 @@ def test_list_gives_pages_by_id_and_filters(client: TestClient) -> None:
     assert client.get("/items", params={"filter": "["}).status_code == 422
 
 
+@pytest.mark.parametrize("empty", ["", " "])
+def test_an_empty_filter_of_a_list_is_refused(client: TestClient, empty: str) -> None:
+    client.put("/items/a", json={"sentences": ["red"]})
+    refused = client.get("/items", params={"filter": empty})
+    assert refused.status_code == 422
+    assert refused.json()["detail"] == (
+        'filter: it is empty; leave it out, or send JSON such as {"album": "park"}'
+    )
+    assert len(client.get("/items", params={"filter": "{}"}).json()["items"]) == 1
+
+
 def test_animation_is_stored_with_a_note(client: TestClient, png: Png) -> None:
     frames = [Image.open(BytesIO(png(colour))) for colour in ("red", "blue")]
     file = BytesIO()

@@ -105,5 +105,5 @@ def test_an_unknown_inference_is_named(monkeypatch):
         backbones.choose_inference("tensorrt")
     monkeypatch.setitem(__import__("sys").modules, "openvino", None)
     backbones.openvino.library.cache_clear()
-    with pytest.raises(LookupError, match="pip install 'tessera-search\\[openvino\\]'"):
+    with pytest.raises(LookupError, match="make install EXTRAS=openvino"):
         backbones.choose_inference("openvino")

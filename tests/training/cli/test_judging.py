@@ -42,7 +42,7 @@ def test_what_an_extra_brings_is_named_where_it_is_missing(files, monkeypatch):
     result = CliRunner().invoke(app, ["judge", *files[:2]])
     assert result.exit_code == 1
     plain = " ".join(result.output.split())
-    assert "error: ir_measures is not installed: pip install 'tessera-search[train]'" in plain
+    assert "error: ir_measures is not installed: make install EXTRAS=train" in plain
 
 
 def test_a_missing_module_of_no_extra_is_no_mistake_of_the_caller(files, monkeypatch):

@@ -91,5 +91,5 @@ def test_examples_may_be_a_webp(tmp_path):
 
 def test_without_matplotlib_the_way_to_get_it_is_said(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "matplotlib", None)
-    with pytest.raises(LookupError, match=r"pip install 'tessera-search\[train\]'"):
+    with pytest.raises(LookupError, match="make install EXTRAS=train"):
         drawing.new_figure(1.0)

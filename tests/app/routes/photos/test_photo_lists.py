@@ -100,6 +100,14 @@ def test_each_period_of_a_facet_is_a_filter_for_what_it_counted(
     assert sum(period["count"] for period in taken["dates"]) == 3
 
 
+@pytest.mark.parametrize("asked", [{"text": "red"}, {"text": "red", "sort": NEWEST}, {}])
+def test_a_facet_by_months_of_no_dates_is_named(photos: TestClient, asked: dict[str, Any]) -> None:
+    facets = [{"key": key, "by": "month"} for key in ("city", "taken")]
+    answer = ask(photos, facets=facets, **asked)
+    assert answer["query"]["notes"] == ["facets: 'city' has no dates to count by month."]
+    assert answer["facets"][0]["values"]
+
+
 def test_the_calendar_is_by_local_days(photos: TestClient) -> None:
     (taken,) = ask(photos, facets=[{"key": "taken", "by": "day"}])["facets"]
     days = {period["value"]: period["count"] for period in taken["dates"]}
@@ -138,7 +146,8 @@ def test_a_photo_is_searched_with_in_any_order(photos: TestClient) -> None:
         ({"sort": NEWEST, "min_probability": 0.5}, "min_probability: it needs a query"),
         ({"sort": NEWEST, "box": [0, 0, 1, 1]}, "box"),
         ({"facets": [{"key": "taken", "by": "week"}]}, "'year', 'month' or 'day'"),
-        ({}, "send one of text"),
+        ({}, "got none"),
+        ({"filter": {"city": "Lisbon"}}, "got a filter alone, which lists photos with `sort` or"),
     ],
 )
 def test_mistakes_say_what_would_work(photos: TestClient, sent: dict[str, Any], wrong: str) -> None:
