@@ -14,6 +14,7 @@ import { forgetHoldings, holdings } from "./service/holdings.js";
 import { signOut } from "./service/key.js";
 import { darken, listen } from "./elements/light.js";
 import { memories } from "./answers/memories.js";
+import { report, rest, say, showLine } from "./elements/notices.js";
 import { keyed } from "./elements/phrases.js";
 import { watchProgress } from "./service/progress.js";
 import { recall, remember } from "./service/remembered.js";
@@ -27,6 +28,7 @@ import { closeViewer, showViewer } from "./answers/viewer.js";
 
 const at = (id) => document.getElementById(id);
 const [start, query, status, results] = ["start", "query", "status", "results"].map(at);
+const NARROW = window.matchMedia("(max-width: 60rem)");
 let asking = new AbortController();
 let question = null; // the address of the shown answer
 let context = null; // the question, the kind of collection, and the actions of hits
@@ -34,14 +36,14 @@ let hits = new Map(); // that are shown, by id
 let order = []; // their ids, as they are shown
 let mayWrite = false;
 let originals = false; // whether files of photos may be read
+let viewed = null; // the id of the item that the viewer shows
+let loading = null; // what marked the viewer as busy last
 
-function say(error) {
-  if (!(error instanceof api.Problem)) console.error(error); // a fault of this page
-  status.textContent = error.message;
-}
+const tilesOf = (id) => [...results.querySelectorAll(`[data-id="${CSS.escape(id)}"]`)];
+const opened = (id) => tilesOf(id).map((tile) => tile.querySelector("button[title]")).find(Boolean); // the button that opens it
 
 function fail(error) {
-  say(error);
+  report(error);
   const [name, act] = error.passing ? ["Try again", () => ask(wanted())] : ["Back to the start", () => visit({})];
   results.replaceChildren(
     make("div", { className: "message", role: "alert" },
@@ -80,6 +82,16 @@ const refine = (changes) => visit({ ...wanted(), ...("text" in changes && { type
 
 /** Change the address without a new entry in the history. */
 const note = (changes) => history.replaceState(history.state, "", address({ ...wanted(), ...changes }));
+
+/** Leave the open item: back to the list that it was opened from, with all that is shown by now. */
+async function leave() {
+  if (!history.state?.opened) return note({ item: null });
+  const { shown } = wanted();
+  const left = new Promise((resolve) => window.addEventListener("popstate", resolve, { once: true }));
+  history.back();
+  await left;
+  return note({ shown });
+}
 
 const save = ({ id, photo = 0 }, text) =>
   api.alignmentPicture(id, text, photo).then((picture) => download(picture, `${id}.png`)).catch(say);
@@ -131,9 +143,21 @@ const titleOfQuestion = ({ text, like, photo, filter, from }) => {
   return from ? periodName(from) : null;
 };
 
+/** Whether something else is asked for than in the last answer, apart from its filters and order. */
+const isAnother = (asked) => context !== null
+  && ["collection", "text", "like", "photo", "box"].some((key) => String(asked[key]) !== String(context.asked[key]));
+
+/** Close the filters on a narrow screen, where they would push the answer out of sight. */
+function foldFilters() {
+  if (!NARROW.matches) return;
+  at("choices").classList.remove("open");
+  at("fold").setAttribute("aria-expanded", "false");
+}
+
 /** Answer the question in the address. */
 async function ask(asked) {
   const other = questionOf(asked) !== question; // else someone may be typing
+  if (isAnother(asked)) foldFilters();
   if (other && (question !== null || asked.text)) at("words").value = asked.text ?? "";
   question = questionOf(asked);
   begin(titleOfQuestion(asked));
@@ -203,35 +227,78 @@ async function answerPhoto(asked, signal) {
 
 const useFile = (file) => remember(file).then((photo) => visit({ photo })).catch(say);
 
-/** Return a function that shows the item before (-1) or behind (1) another; null where there is none. */
+/** Mark the open viewer, or else the card of an item, as busy while `work` lasts. */
+async function busily(id, work) {
+  const places = at("viewer").open ? [at("viewer")] : tilesOf(id);
+  const turn = (loading = {});
+  for (const place of places) place.setAttribute("aria-busy", "true");
+  try {
+    return await work();
+  } finally {
+    const over = loading === turn; // else the viewer waits for what came later
+    for (const place of places) if (over || place !== at("viewer")) place.removeAttribute("aria-busy");
+  }
+}
+
+/** Return the id before (-1) or behind (1) an item in the list as it is now. */
+const idBy = (id, by) => (order.includes(id) ? order[order.indexOf(id) + by] : undefined);
+
+/** Return a function that goes to the item before (-1) or behind (1) an item; null where there is none. */
 function neighbour(id, by) {
-  const next = () => (order.includes(id) ? order[order.indexOf(id) + by] : undefined); // of the list as it is then
-  const show = () => {
-    const other = next();
-    if (!other) return null;
-    note({ item: other });
-    return showItem(wanted(), (error) => passOver(other, error));
+  const more = by > 0 && order.includes(id) && context.more?.hidden === false;
+  return idBy(id, by) || more ? () => step(by) : null;
+}
+
+/** Go to the item before or behind the one in the address, which may be on its way still. */
+async function step(by) {
+  if (!idBy(wanted().item, by) && by > 0 && context.more?.hidden === false) {
+    await busily(wanted().item, () => context.more.onclick());
+  }
+  const { item: id } = wanted();
+  const other = idBy(id, by);
+  if (!other) return;
+  note({ item: other });
+  await showItem(wanted(), (error) => passOver(other, { id, by, error }));
+}
+
+/** Go on from `id` past an item that was deleted meanwhile, or stay where it cannot be read now. */
+function passOver(gone, { id, by, error }) {
+  note({ item: id });
+  if (error.status === 404) {
+    dropTile(gone);
+    if (neighbour(id, by)) return step(by);
+  }
+  const stay = (failure) => {
+    note({ item: viewed });
+    say(failure);
   };
-  const passOver = (gone, error) => { // one that was deleted meanwhile, or that cannot be read now
-    note({ item: id });
-    if (error.status === 404) order = order.filter((other) => other !== gone);
-    const beyond = error.status === 404 ? neighbour(id, by) : null;
-    if (beyond) return beyond();
-    const viewing = at("viewer").querySelector(".viewing");
-    viewing?.querySelector(":scope > [role=alert]")?.remove();
-    viewing?.prepend(make("p", { className: "remark", role: "alert" }, error.message));
-  };
-  if (!order.includes(id)) return null;
-  if (next()) return show;
-  return by > 0 && context.more?.hidden === false ? () => context.more.onclick().then(show) : null;
+  return id === viewed ? stay(error) : showItem(wanted(), stay);
+}
+
+/** Take an item that is gone off the list. */
+function dropTile(id) {
+  const tiles = tilesOf(id);
+  const focused = tiles.some((tile) => tile.contains(document.activeElement));
+  const next = idBy(id, 1) ?? idBy(id, -1);
+  order = order.filter((other) => other !== id);
+  hits.delete(id);
+  for (const tile of tiles) tile.remove();
+  if (focused) (opened(next ?? "") ?? results).focus();
 }
 
 /** Open the item in the address, or close the open item; `failed` is told where there is none. */
-async function showItem({ item: id, text }, failed = null) {
+async function showItem(asked, failed = null) {
+  const { item: id } = asked;
   if (!id) return closeViewer();
+  const item = await busily(id, () => openViewer(asked, failed));
+  if (item && originals) await offerOriginal(at("viewer"), item, () => wanted().item === id);
+}
+
+/** Show the item in the address and return it; null where it cannot be shown. */
+async function openViewer({ item: id, text }, failed) {
   try {
     const item = { ...(await api.item(id, asking.signal)), ...hits.get(id) };
-    if (wanted().item !== id) return; // someone went on meanwhile
+    if (wanted().item !== id) return null; // someone went on meanwhile
     const pictured = text && !context.holdings.shop && item.image;
     showViewer(item, {
       holdings: context.holdings,
@@ -247,38 +314,54 @@ async function showItem({ item: id, text }, failed = null) {
       before: neighbour(id, -1),
       behind: neighbour(id, 1),
     });
-    if (originals) await offerOriginal(at("viewer"), item, () => wanted().item === id);
+    viewed = id;
+    at("viewer").removeAttribute("aria-busy");
+    return item;
   } catch (error) {
-    if (failed && wanted().item === id) return failed(error);
-    say(error);
-    note({ item: null });
+    if (wanted().item === id) await giveUp(id, error, failed);
+    return null;
   }
+}
+
+/** Leave an item that cannot be shown, unless `failed` knows better, and say why. */
+async function giveUp(id, error, failed) {
+  if (error.name === "AbortError") return showItem(wanted(), failed); // the list came anew meanwhile
+  if (failed) return failed(error);
+  await leave();
+  closeViewer();
+  if (error.status === 404) dropTile(id);
+  return say(error);
 }
 
 function leaveItem() {
   const { item } = wanted();
   if (!item) return;
-  results.querySelector(`[data-id="${CSS.escape(item)}"]`)?.scrollIntoView({ block: "nearest" });
-  if (history.state?.opened) history.back();
-  else note({ item: null });
+  tilesOf(item)[0]?.scrollIntoView({ block: "nearest" });
+  leave();
 }
 
 async function remove(item) {
   await api.remove(item.id);
-  note({ item: null });
+  const next = idBy(item.id, 1) ?? idBy(item.id, -1);
+  await leave();
   closeViewer();
-  await changed(`Deleted: ${titleOf(item)}.`);
+  await changed(`Deleted: ${titleOf(item)}.`, { next });
 }
 
 /** Show the changed answer where it was, and what was done, which `undo` takes back. */
-async function changed(what, undo = null) {
+async function changed(what, { undo = null, next = null } = {}) {
   const scroll = window.scrollY;
   await refresh();
   window.scrollTo(0, scroll);
-  const button = (name, onclick) => make("button", { type: "button", className: "quiet", onclick }, name);
-  const line = make("p", { className: "remark done" }, what, undo && button("Undo", () => undo().catch(say)),
-    button("Close", () => line.remove()));
-  status.append(line);
+  const line = showLine(what, { actions: undo ? [["Undo", () => undo().catch(say)]] : [] });
+  const focus = () => {
+    if (undo) line.querySelector("button").focus();
+    else if (next && opened(next)) opened(next).focus();
+    else rest();
+  };
+  const dialog = document.querySelector("dialog[open]"); // gives the focus back when it closes
+  if (dialog) dialog.addEventListener("close", focus, { once: true });
+  else focus();
 }
 
 const wordsOf = (ids) => [...new Set(ids.flatMap((id) => listed(hits.get(id)?.metadata.keywords)))];
@@ -362,9 +445,7 @@ at("search").addEventListener("submit", (event) => {
   if (text) visit({ text, parts: wanted().parts });
 });
 document.addEventListener("keydown", (event) => {
-  if (event.key !== "Escape" || darken()) return;
-  at("words").value = "";
-  at("words").focus();
+  if (event.key === "Escape" && !darken() && event.target === at("words")) at("words").value = "";
 });
 window.addEventListener("popstate", () => {
   at("collections").value = api.collection();
@@ -383,7 +464,7 @@ listenForPhotos({
     openAdding(context.holdings, added, files);
     return true;
   },
-  refuse: () => (status.textContent = "That is no photo. Try a JPEG, PNG or WebP file."),
+  refuse: () => showLine("That is no photo. Try a JPEG, PNG or WebP file.", { role: "alert" }),
 });
 const session = await api.session().catch(() => ({ name: null, role: null, collections: null }));
 settle(session);

@@ -71,7 +71,7 @@ function showPhrases({ text, hits, ...answer }) {
 
 /** Make cards of products, with a line before products that match by photo alone. */
 function productCards(hits, before, card) {
-  const cards = hits.map((hit, position) => card(hit, before.length + position));
+  const cards = hits.map(card);
   const first = hits.findIndex(byPhotoAlone);
   const any = (list) => list.some((hit) => !byPhotoAlone(hit));
   if (first < 0 || before.some(byPhotoAlone) || !any([...before, ...hits])) return cards;
@@ -95,36 +95,32 @@ function cardsFor({ asked, holdings, act }, first) {
   const { weakBelow } = first;
   const similar = ["More like this", act.similar];
   if (!isQuestion(asked) && !holdings.shop) {
-    const plain = (hits, before) => hits.map((hit, position) => plainItem(hit, act.open, before.length + position));
+    const plain = (hits) => hits.map((hit) => plainItem(hit, act.open));
     const headed = headings(first);
-    return holdings.dated ? (hits, before) => headed(plain(hits, before), hits, before) : plain;
+    return holdings.dated ? (hits, before) => headed(plain(hits), hits, before) : plain;
   }
   if (holdings.shop) {
     const best = first.hits[0]?.score;
     const why = (hit) => (asked.text ? whyLine(hit, best) : isQuestion(asked) ? likelihood(hit, weakBelow) : null);
     const shown = { holdings, open: act.open, variants: act.variants };
-    const card = (hit, position) =>
-      productHit(hit, { ...shown, why: why(hit), actions: hit.image ? [similar] : [], position });
+    const card = (hit) => productHit(hit, { ...shown, why: why(hit), actions: hit.image ? [similar] : [] });
     return (hits, before) => (asked.text && !asked.sort ? productCards(hits, before, card)
       : isQuestion(asked) && !asked.sort ? withWeakLine(hits, weakBelow, card, before)
-        : hits.map((hit, position) => card(hit, before.length + position)));
+        : hits.map(card));
   }
   const scale = asked.text ? largest(first.hits.map((hit) => phrasesOf(hit, "query"))) : null;
   if (asked.parts) {
     const like = ["More like this", act.similarPart];
-    const card = (hit, position) => partHit(hit, {
-      found: phrasesOf(hit, "query"), scale, actions: [like], open: act.open, position,
-    });
-    return (hits, before) => hits.map((hit, position) => card(hit, before.length + position));
+    const card = (hit) => partHit(hit, { found: phrasesOf(hit, "query"), scale, actions: [like], open: act.open });
+    return (hits) => hits.map(card);
   }
   const save = (hit) => act.save(hit, first.corrected ?? asked.text);
   const actions = asked.text ? [similar, ["Save picture", save]] : [similar];
-  const card = (hit, position) => withWords(photoHit(hit, {
-    found: phrasesOf(hit, "query"), scale, weakBelow, actions, open: act.open, position,
+  const card = (hit) => withWords(photoHit(hit, {
+    found: phrasesOf(hit, "query"), scale, weakBelow, actions, open: act.open,
   }), hit);
-  const plain = (hits, before) => hits.map((hit, position) => card(hit, before.length + position));
   const headed = headings(first);
-  return (hits, before) => (asked.sort ? headed(plain(hits, before), hits, before) : withWeakLine(hits, weakBelow, card, before));
+  return (hits, before) => (asked.sort ? headed(hits.map(card), hits, before) : withWeakLine(hits, weakBelow, card, before));
 }
 
 /** Write the line above the hits: their number, indexing in progress, and notes. */
@@ -140,8 +136,9 @@ function showStatus(hits, answer, { asked, holdings }) {
 }
 
 /** Write the line above products that match by their photo alone. */
-function noSuchWords({ loose, hits }) {
-  if (!loose || hits.length === 0 || hits.some((hit) => !byPhotoAlone(hit))) return null;
+function noSuchWords({ loose, hits, words, refused }) {
+  const asked = words.length > 0 || refused.length === 0; // not for what is only left out
+  if (!loose || !asked || hits.length === 0 || hits.some((hit) => !byPhotoAlone(hit))) return null;
   return make("div", { className: "nothing" }, make("h2", {}, "No product has these words"),
     make("p", {}, "These come nearest by their photos."));
 }

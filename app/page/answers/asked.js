@@ -10,16 +10,26 @@ import { isWeak, likelihood, nothingLikeThat, withWeakLine } from "../elements/l
 import { outlinePart, partButton } from "../elements/part.js";
 import { answeredPhrases, keyed, largest, phraseChips, phraseRows, phrasesOf } from "../elements/phrases.js";
 
+/** A place for an upload in a format that the service may know and this browser does not. */
+function unshown() {
+  const stage = photo(make("p", {}, "This browser cannot show the file."), 4, 3);
+  stage.classList.add("unshown");
+  return stage;
+}
+
 // A canvas needs no blob: address, which the content security policy forbids.
 async function upload(file) {
-  const canvas = make("canvas", { role: "img", "aria-label": "Your photo", width: 4, height: 3 });
-  const bitmap = await createImageBitmap(file).catch(() => null); // the server may know more formats
-  if (bitmap) {
-    const zoom = Math.min(1, 1280 / Math.max(bitmap.width, bitmap.height));
-    canvas.width = Math.max(1, Math.round(bitmap.width * zoom));
-    canvas.height = Math.max(1, Math.round(bitmap.height * zoom));
-    canvas.getContext("2d").drawImage(bitmap, 0, 0, canvas.width, canvas.height);
-  }
+  const bitmap = await createImageBitmap(file).catch(() => null);
+  if (!bitmap) return unshown();
+  const zoom = Math.min(1, 1280 / Math.max(bitmap.width, bitmap.height));
+  const canvas = make("canvas", {
+    role: "img", "aria-label": "Your photo",
+    width: Math.max(1, Math.round(bitmap.width * zoom)), height: Math.max(1, Math.round(bitmap.height * zoom)),
+  });
+  const context = canvas.getContext("2d");
+  context.fillStyle = "white"; // the ground of stored copies
+  context.fillRect(0, 0, canvas.width, canvas.height);
+  context.drawImage(bitmap, 0, 0, canvas.width, canvas.height);
   return photo(canvas, canvas.width, canvas.height);
 }
 
@@ -86,7 +96,8 @@ export async function showPhoto(query, { stored, upload: file, box, search }, se
   if (box) outlinePart(stage, box);
   const whole = box && make("button", { type: "button", className: "second", onclick: () => search(null) }, "Search with all of it");
   const title = make("p", { className: "title" }, stored ? titleOf(stored) : "Your photo");
-  const parts = make("p", { className: "actions" }, partButton(stage, search), whole);
+  const part = stage.matches(".unshown") ? null : partButton(stage, search);
+  const parts = make("p", { className: "actions" }, part, whole);
   const about = make("div", {}, title, stored && creditOf(stored), parts);
   query.className = "asked";
   query.replaceChildren(stage, about);

@@ -29,9 +29,10 @@ export async function memories(months, open, signal) {
   const filter = { $or: days.map((prefix) => ({ taken: { prefix } })) };
   const { hits } = await api.searchPhotos({ sort: { key: "taken", order: "desc" }, filter, limit: MOST }, signal);
   if (hits.length === 0) return null;
-  const cards = hits.map((hit, position) => {
-    const card = plainItem({ ...hit, metadata: {} }, open, position);
-    card.append(make("p", { className: "ago" }, ago(hit.metadata.taken, now)));
+  const cards = hits.map((hit) => {
+    const { taken, file } = hit.metadata;
+    const card = plainItem({ ...hit, metadata: { taken, file } }, open);
+    card.append(make("p", { className: "ago" }, ago(taken, now)));
     return card;
   });
   return make("section", { className: "memories", "aria-labelledby": "on-this-day" },

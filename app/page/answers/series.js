@@ -88,7 +88,10 @@ export async function showDuplicates(place, act, signal) {
   if (signal.aborted) return;
   place.hidden = first.series === 0;
   if (place.hidden) return place.replaceChildren();
-  const again = () => showDuplicates(place, act, signal);
+  const again = async () => {
+    await showDuplicates(place, act, signal);
+    place.querySelector("summary")?.focus();
+  };
   const rows = make("div", {});
   const more = make("button", { type: "button", className: "second" }, "Show more");
   const add = ({ groups, cursor }) => {

@@ -47,10 +47,10 @@ function stepButton(name, sign, step) {
 /** The photos of an item, one in full, with `steps` to other items, and the others as small ones to choose from. */
 function gallery(item, phrases, steps) {
   const photos = photosOf(item);
-  const place = make("div", { className: "place" }, mark(itemPhoto(photos[0] ?? item, 0, "whole"), phrases), ...steps);
+  const place = make("div", { className: "place" }, mark(itemPhoto(photos[0] ?? item, "whole"), phrases), ...steps);
   const small = photos.map((photo, position) => make("button", {
     type: "button", "aria-label": `Photo ${position + 1}`,
-    onclick: () => place.firstChild.replaceWith(itemPhoto(photo, position, "whole")),
+    onclick: () => place.firstChild.replaceWith(itemPhoto(photo, "whole")),
   }, make("img", { src: pictureAddress(photo.thumbnail ?? photo.image), alt: "" })));
   const others = photos.length < 2 ? null : make("div", { className: "small-photos" }, ...small);
   return make("div", { className: "photos" }, place, others);

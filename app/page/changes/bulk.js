@@ -105,7 +105,7 @@ async function edit(kind, word, ids, changed, progress, editOf = () => EDITS[kin
     (same(words, states.get(id).after) ? states.get(id).before : EDITS[UNDO[kind]](word)(words));
   const undo = () => edit(UNDO[kind], word, touched, changed, () => {}, restore);
   const way = kind === "add" ? "to" : "from";
-  await changed(`${DID[kind]} “${word}” ${way} ${photos(touched.length)}.`, touched.length > 0 ? undo : null);
+  await changed(`${DID[kind]} “${word}” ${way} ${photos(touched.length)}.`, { undo: touched.length > 0 ? undo : null });
   if (failed.length > 0) {
     const [[first, error]] = failed;
     throw new Error(`Not changed: ${photos(failed.length)}, such as ${first}: ${error.message}`);

@@ -1,5 +1,6 @@
 // Items and hits: a photo with marked parts, its credit and its phrases.
 
+import { takenText } from "./dates.js";
 import { make, pictureAddress, visible } from "./dom.js";
 import { arrows } from "./light.js";
 import { likelihood } from "./likelihood.js";
@@ -73,10 +74,12 @@ export function titleOf({ id, metadata }) {
   return said ?? visible(id.split("/").at(-1));
 }
 
-/** Describe an item's photo: its first sentence, its title, or its number. */
-function altOf({ sentences, metadata }, position) {
-  const said = sentences[0] ?? metadata?.title ?? metadata?.name;
-  return typeof said === "string" ? said : `Photo${position === undefined ? "" : ` ${position + 1}`}`;
+/** Describe an item's photo: its first sentence, its title or its file's name, and when it was taken. */
+function altOf(item) {
+  const { title, name, file, taken } = item.metadata ?? {};
+  const said = [item.sentences[0], title, name].find((text) => typeof text === "string" && text);
+  const named = said ?? (typeof file === "string" && file ? visible(file.split("/").at(-1)) : titleOf(item));
+  return typeof taken === "string" ? `${named}, ${takenText(taken)}` : named;
 }
 
 const SIDES = { small: 320, medium: 640 }; // of thumbnails, in pixels
@@ -94,16 +97,16 @@ function thumbnails(item) {
 }
 
 /** An item's picture: the thumbnail that suits, the "small" one, or the "whole" stored one. */
-function itemImage(item, position, size = null) {
+function itemImage(item, size = null) {
   const shown = (size === "small" && item.thumbnail) || item.image;
   const scaled = item.thumbnail && !size ? thumbnails(item) : {};
-  const described = { loading: "lazy", alt: altOf(item, position) };
+  const described = { loading: "lazy", alt: altOf(item) };
   return make("img", { ...described, ...scaled, src: pictureAddress(shown) });
 }
 
 /** An item's photo, ready to be marked; a place for one where it has none. */
-export function itemPhoto(item, position, size = null) {
-  if (item.image) return photo(itemImage(item, position, size), item.width, item.height);
+export function itemPhoto(item, size = null) {
+  if (item.image) return photo(itemImage(item, size), item.width, item.height);
   return make("div", { className: "stage none" }, make("p", {}, "No photo"));
 }
 
@@ -132,8 +135,8 @@ function opener(hit, open) {
  * One photo of the answer. `found` are its marked parts, whose rows have bars of a scale; no rows where
  * it is null. `actions` are [name, function of the hit] pairs; `open` shows the hit alone.
  */
-export function photoHit(hit, { found, scale, weakBelow, actions, open, position }) {
-  const stage = mark(itemPhoto(hit, position), found);
+export function photoHit(hit, { found, scale, weakBelow, actions, open }) {
+  const stage = mark(itemPhoto(hit), found);
   stage.querySelector("img")?.addEventListener("click", () => open(hit));
   return make(
     "li",
@@ -148,10 +151,10 @@ export function photoHit(hit, { found, scale, weakBelow, actions, open, position
 }
 
 /** One part of a photo, which opens the whole; options are those of `photoHit`. */
-export function partHit(hit, { found, scale, actions, open, position }) {
+export function partHit(hit, { found, scale, actions, open }) {
   const [left, top, right, bottom] = hit.box;
   const picture = make("img", {
-    src: pictureAddress(hit.crop), alt: `Part of ${altOf(hit, position)}`, loading: "lazy", title: "Show the whole photo",
+    src: pictureAddress(hit.crop), alt: `Part of ${altOf(hit)}`, loading: "lazy", title: "Show the whole photo",
     onclick: () => open(hit),
   });
   const stage = photo(picture, (right - left) * hit.width, (bottom - top) * hit.height);
@@ -168,23 +171,23 @@ export function partHit(hit, { found, scale, actions, open, position }) {
 }
 
 /** A photo that opens an item. */
-function photoButton(item, open, position) {
+function photoButton(item, open) {
   if (!item.image) return itemPhoto(item);
   const button = { type: "button", className: "stage", title: item.id, onclick: () => open(item) };
-  return make("button", button, itemImage(item, position, "small"));
+  return make("button", button, itemImage(item, "small"));
 }
 
 /** An item of a photo collection that answers nothing yet. */
-export function plainItem(item, open, position) {
+export function plainItem(item, open) {
   const named = item.metadata?.title ? make("p", { className: "title" }, titleOf(item)) : null;
-  return make("li", { className: "hit", "data-id": item.id }, photoButton(item, open, position), named, creditOf(item));
+  return make("li", { className: "hit", "data-id": item.id }, photoButton(item, open), named, creditOf(item));
 }
 
 /**
  * A product: its photo, title, price, a line of its fields, what else there is of its group, and
  * `why` it was found.
  */
-export function productHit(hit, { holdings, why, open, variants, actions, position }) {
+export function productHit(hit, { holdings, why, open, variants, actions }) {
   const { price, line } = holdings;
   const fields = line.map((key) => hit.metadata[key]).filter((value) => typeof value === "string");
   const more = hit.variants > 1
@@ -193,7 +196,7 @@ export function productHit(hit, { holdings, why, open, variants, actions, positi
   return make(
     "li",
     { className: "hit product", "data-id": hit.id },
-    photoButton(hit, open, position),
+    photoButton(hit, open),
     opener(hit, open),
     price && priceText(hit, price) ? make("p", { className: "price" }, priceText(hit, price)) : null,
     fields.length > 0 ? make("p", { className: "fields" }, fields.slice(0, 3).join(" · ")) : null,

@@ -42,7 +42,7 @@ export function withWeakLine(hits, weakBelow, card, after = []) {
   const weak = hits.map((hit) => isWeak(hit, weakBelow));
   const first = weak.indexOf(true);
   const cards = hits.map((hit, position) => {
-    const made = card(hit, after.length + position);
+    const made = card(hit);
     made.classList.toggle("weak", weak[position]);
     return made;
   });

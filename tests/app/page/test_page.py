@@ -1,6 +1,9 @@
 """The page in a real browser: searching, pointing, photos."""
 
+from io import BytesIO
+
 import pytest
+from PIL import Image
 
 
 def topmost(hit):
@@ -252,3 +255,33 @@ def test_photos_with_dates_are_shown_by_their_years(page, changed):
     assert page.locator(".period").all_inner_texts() == ["2021", "2019", "No date"]
     order_of = [place.get_attribute("class") for place in page.locator(".wall > li").all()]
     assert order_of == ["period", "hit", "period", "hit", "hit", "period", "hit", "hit"]
+
+
+def test_escape_empties_the_search_box_only_from_inside(page, search):
+    search(page, "cat log")
+    page.locator(".hit .title button").first.focus()
+    page.keyboard.press("Escape")
+    assert page.locator("#words").input_value() == "cat log"
+    page.locator("#words").focus()
+    page.keyboard.press("Escape")
+    assert page.locator("#words").input_value() == ""
+
+
+def test_a_photo_that_the_browser_cannot_show_says_so(page):
+    page.goto("/")
+    photo = {"name": "sea.heic", "mimeType": "image/heic", "buffer": b"no photo at all"}
+    page.set_input_files("#file", photo)
+    page.get_by_text("This browser cannot show the file.").wait_for()
+    assert page.locator("#query canvas").count() == 0
+    assert page.get_by_role("button", name="Search in a part").count() == 0
+
+
+def test_a_transparent_photo_has_a_white_ground(page):
+    file = BytesIO()
+    Image.new("RGBA", (40, 30)).save(file, "PNG")
+    page.goto("/")
+    photo = {"name": "clear.png", "mimeType": "image/png", "buffer": file.getvalue()}
+    page.set_input_files("#file", photo)
+    page.wait_for_selector("#query canvas")
+    pixel = "canvas => [...canvas.getContext('2d').getImageData(9, 9, 1, 1).data]"
+    assert page.locator("#query canvas").evaluate(pixel) == [255] * 4

@@ -112,3 +112,34 @@ def test_those_who_may_only_read_choose_nothing(timeline: Any, changed: Any, set
     timeline.reload()
     settled(timeline)
     assert timeline.get_by_role("button", name="Select", exact=True).is_hidden()
+
+
+def test_the_focus_goes_to_what_can_be_done_next(timeline: Any) -> None:
+    def focused() -> str:
+        text: str = timeline.evaluate("document.activeElement.textContent")
+        return text
+
+    bar = begin(timeline)
+    click(timeline, "p02")
+    bar.get_by_role("button", name="Add tag").click()
+    timeline.get_by_label("Tag", exact=True).fill("sea")
+    timeline.keyboard.press("Enter")
+    timeline.locator("#bulk").wait_for(state="hidden")
+    assert focused() == "Undo"
+    timeline.keyboard.press("Enter")
+    timeline.wait_for_selector(".remark:has-text('Removed “sea”')")
+    assert focused() == "Undo"
+    begin(timeline)
+    click(timeline, "p02")
+    bar.get_by_role("button", name="Delete").click()
+    timeline.get_by_role("dialog").get_by_role("button", name="Delete").click()
+    timeline.locator("#bulk").wait_for(state="hidden")
+    assert focused() == "Select"
+
+
+def test_photos_are_named_by_their_files_and_dates(timeline: Any) -> None:
+    name = "IMG_3.HEIC, Monday, 10 May 2021, 15:22"
+    assert timeline.get_by_role("button", name=name).count() == 1
+    begin(timeline)
+    timeline.get_by_role("checkbox", name=f"Select {name}").check()
+    assert chosen(timeline) == ["p03"]

@@ -79,6 +79,14 @@ def settled(page: Any) -> None:
     page.wait_for_selector("#results:not([aria-busy])")
 
 
+def weaken(answer: dict[str, Any]) -> None:
+    """Make an answer one of weak photos alone."""
+    answer["min_probability"] = 0
+    answer["weak_below"] = 0.5
+    for hit in answer["hits"]:
+        hit["parts"] = [{"kind": "looks", "field": None, "word": None, "gave": 0.1}]
+
+
 def test_the_page_opens_on_a_collection_that_has_something_and_shows_a_shop(shop):
     assert "collection=shop" in shop.url
     assert shop.get_by_placeholder("Search 36 products").is_visible()
@@ -315,3 +323,24 @@ def test_on_a_phone_the_sort_menu_stays_where_it_is_while_filters_open(shop):
     shop.locator("#facets").wait_for(state="hidden")
     assert shop.locator("#sort").bounding_box() == order
     assert shop.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+
+
+def test_what_is_only_left_out_is_not_called_missing(shop, changed):
+    changed(shop, "search/products", weaken)
+    search(shop, "no sofa")
+    assert shop.locator(".product").count() > 0
+    assert shop.get_by_role("heading", name="No product has these words").count() == 0
+    search(shop, "lime")
+    assert shop.get_by_role("heading", name="No product has these words").count() == 1
+
+
+def test_on_a_phone_the_next_question_closes_the_filters(shop):
+    shop.set_viewport_size({"width": 390, "height": 800})
+    fold = shop.get_by_role("button", name="Filters")
+    fold.click()
+    shop.get_by_label("Ikea").check()
+    shop.wait_for_selector(".product:nth-child(3):last-child")
+    assert shop.locator("#facets").is_visible()
+    search(shop, "sofa")
+    assert shop.locator("#facets").is_hidden()
+    assert fold.get_attribute("aria-expanded") == "false"

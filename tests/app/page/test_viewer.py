@@ -33,6 +33,25 @@ def swipe(page: Any, start: int, end: int) -> None:
     )
 
 
+def hold(page: Any) -> list[Any]:
+    """Hold requests of items back, until they are continued."""
+    held: list[Any] = []
+    page.route("**/items/p*", lambda route: held.append(route))
+    return held
+
+
+def release(page: Any, held: list[Any]) -> None:
+    for request in held:
+        request.continue_()
+    page.unroute("**/items/p*")
+
+
+def sign(page: Any, place: str) -> str:
+    """The opacity of the busy sign."""
+    opacity: str = page.locator(place).evaluate("one => getComputedStyle(one, '::after').opacity")
+    return opacity
+
+
 def test_a_photo_names_its_date_place_camera_and_folder(timeline: Any) -> None:
     viewer = open_photo(timeline, "p00")
     facts = viewer.locator("dl").first.inner_text().split("\n")
@@ -107,8 +126,8 @@ def test_closing_a_photo_of_a_link_stays_on_the_page(timeline: Any, settled: Any
             timeline.get_by_role("dialog", name=name).wait_for()
     timeline.keyboard.press("Escape")
     timeline.locator("#viewer").wait_for(state="hidden")
+    timeline.wait_for_url(lambda url: "item=" not in url)
     assert timeline.url.startswith("http")
-    assert "item=" not in timeline.url
     assert timeline.locator("[data-id=p00]").is_visible()
 
 
@@ -162,3 +181,56 @@ def test_the_words_that_matched_are_explained(timeline: Any, changed: Any, searc
     assert timeline.get_by_label("Sort by").is_hidden()  # without probabilities, nothing is counted
     assert rows.locator(".number").all_inner_texts() == ["2.00", "1.00"]
     assert timeline.get_by_role("dialog").locator(".phrase").count() > 0
+
+
+def test_deleting_an_open_photo_goes_on_to_the_next_tile(timeline: Any) -> None:
+    viewer = open_photo(timeline, "p01")
+    viewer.get_by_role("button", name="Delete").click()
+    viewer.get_by_role("button", name="Delete it").click()
+    timeline.wait_for_selector(".remark:has-text('Deleted: p01.')")
+    assert timeline.evaluate("document.activeElement.closest('[data-id]').dataset.id") == "p02"
+    assert "item=" not in timeline.url
+    timeline.go_back()
+    assert timeline.url == "about:blank"
+
+
+def test_a_photo_on_a_slow_line_is_seen_to_be_on_its_way(timeline: Any) -> None:
+    held = hold(timeline)
+    timeline.locator("[data-id=p01] button").click()
+    timeline.wait_for_selector("[data-id=p01][aria-busy=true]")
+    timeline.wait_for_timeout(400)
+    assert sign(timeline, "[data-id=p01]") == "1"
+    release(timeline, held)
+    timeline.get_by_role("dialog", name="p01").wait_for()
+    timeline.locator("[aria-busy]").wait_for(state="detached")
+
+
+def test_each_press_on_a_slow_line_counts(timeline: Any) -> None:
+    open_photo(timeline, "p01")
+    held = hold(timeline)
+    for _ in range(4):
+        timeline.keyboard.press("ArrowRight")
+    timeline.wait_for_timeout(400)
+    assert timeline.locator("#viewer").get_attribute("aria-busy") == "true"
+    assert sign(timeline, "#viewer .place") == "1"
+    release(timeline, held)
+    timeline.get_by_role("dialog", name="p05").wait_for()
+    timeline.locator("#viewer[aria-busy]").wait_for(state="detached")
+    timeline.keyboard.press("Escape")
+    timeline.locator("#viewer").wait_for(state="hidden")
+
+
+def test_presses_beyond_the_shown_photos_fetch_more(timeline: Any) -> None:
+    open_photo(timeline, "p22")
+    for _ in range(4):
+        timeline.keyboard.press("ArrowRight")
+    timeline.get_by_role("dialog", name="p26").wait_for()
+
+
+def test_presses_end_at_the_last_photo_there_is(timeline: Any, photos: Engine) -> None:
+    open_photo(timeline, "p02")
+    photos.catalog.delete(photos.open("default"), "p00")
+    for _ in range(4):
+        timeline.keyboard.press("ArrowLeft")
+    timeline.get_by_role("dialog", name="p01").wait_for()
+    timeline.wait_for_url("**item=p01")

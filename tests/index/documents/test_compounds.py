@@ -1,4 +1,4 @@
-"""Compounds are found by the word that they end with."""
+"""Compounds are found by their last word."""
 
 from __future__ import annotations
 
