@@ -325,7 +325,7 @@ async function openViewer({ item: id, text }, failed) {
 
 /** Leave an item that cannot be shown, unless `failed` knows better, and say why. */
 async function giveUp(id, error, failed) {
-  if (error.name === "AbortError") return showItem(wanted(), failed); // the list came anew meanwhile
+  if (error.name === "AbortError") return showItem(wanted(), failed); // the list was read again meanwhile
   if (failed) return failed(error);
   await leave();
   closeViewer();

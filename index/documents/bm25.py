@@ -41,7 +41,8 @@ class Alternative:
 
     term: a stem, or several with spaces between them: a phrase, of words in a row. form: the word
     itself; others with its stem count a little less. in_codes: only fields of codes have it.
-    compounds: words that end with it, which are looked up instead.
+    compounds: words that end with it, which are looked up instead. guessed: whether these may be
+    other words, so that they refuse nothing.
     """
 
     term: str
@@ -49,6 +50,7 @@ class Alternative:
     form: str | None = None
     in_codes: bool = False
     compounds: tuple[str, ...] = ()
+    guessed: bool = False
 
     @property
     def stems(self) -> list[str]:
@@ -83,6 +85,7 @@ class Lexical:
         self._fields_of: dict[str, list[str]] = {}  # by term, in which it is
         self._size = 0
         self._codes: dict[str, tuple[str, ...]] = {}  # terms by squeezed codes
+        self._stems_of: dict[tuple[str, ...], list[str]] = {}  # by compounds
         # By term, form, compounds and field; since the last document.
         self._cache: dict[tuple[str, str | None, tuple[str, ...], str], tuple[Rows, Floats]] = {}
 
@@ -101,6 +104,7 @@ class Lexical:
         self.vocabulary.count(analyses.values())
         self._size += 1
         self._cache.clear()
+        self._stems_of.clear()
         return self._size - 1
 
     def _add(self, name: str, analysis: Analysis) -> None:
@@ -204,7 +208,7 @@ class Lexical:
                 every = np.ones(self._size, np.bool_)
                 for alternatives in words:
                     having = np.zeros(self._size, np.bool_)
-                    for alternative in alternatives:
+                    for alternative in (each for each in alternatives if not each.guessed):
                         having[self._really_having(alternative, self._fields[name])] = True
                     every &= having
                 refused |= every
@@ -216,7 +220,11 @@ class Lexical:
         if len(stems) > 1:
             return self._count_phrase(stems, postings)[0]
         if alternative.compounds:
-            return postings.counts(self._weigh_forms(alternative), self._size)[0]
+            words = [(word, 1.0) for word in alternative.compounds]
+            lacking = (LACKING, MAYBE_LACKING)
+            words += [(sign + term, -1.0) for term in self._stems(alternative) for sign in lacking]
+            documents, counts = postings.counts(words, self._size)
+            return documents[counts > 0]
         words = [(form, 1.0) for form in self.vocabulary.list_forms(term)]
         words += [(LACKING + term, -1.0), (MAYBE_LACKING + term, -1.0)]
         documents, counts = postings.counts(words, self._size)
@@ -291,9 +299,8 @@ class Lexical:
     def _names(self, alternative: Alternative) -> list[str]:
         """The fields with all stems of a term in any documents."""
         if alternative.compounds:
-            stems = map(self.vocabulary.language.stem, alternative.compounds)
-            fields = chain.from_iterable(self._fields_of.get(stem, ()) for stem in stems)
-            return list(dict.fromkeys(fields))
+            fields = (self._fields_of.get(stem, ()) for stem in self._stems(alternative))
+            return list(dict.fromkeys(chain.from_iterable(fields)))
         names = [self._fields_of.get(term, []) for term in alternative.stems]
         every = [name for name in names[0] if all(name in others for others in names[1:])]
         return list(filter(is_code, every)) if alternative.in_codes else every
@@ -315,7 +322,8 @@ class Lexical:
         """The forms of a word with weights; the typed one counts most."""
         term, form = alternative.term, alternative.form
         if alternative.compounds:
-            return [(word, 1.0) for word in alternative.compounds]
+            lacking = [(LACKING + term, LACKED - 1.0) for term in self._stems(alternative)]
+            return [*((word, 1.0) for word in alternative.compounds), *lacking]
         if term[0] in (LACKING, MAYBE_LACKING):
             return [(term, 1.0)]
         plain = self.vocabulary.language.plain
@@ -325,6 +333,13 @@ class Lexical:
             for word in self.vocabulary.list_forms(term)
         ]
         return [*forms, (LACKING + term, LACKED - 1.0)]
+
+    def _stems(self, alternative: Alternative) -> list[str]:
+        """The different stems of an alternative's compounds."""
+        if alternative.compounds not in self._stems_of:
+            stems = map(self.vocabulary.language.stem, alternative.compounds)
+            self._stems_of[alternative.compounds] = list(dict.fromkeys(stems))
+        return self._stems_of[alternative.compounds]
 
     def _count_phrase(self, stems: Sequence[str], postings: Postings) -> tuple[Rows, Floats]:
         """The documents with stems in a row in a field, and counts."""

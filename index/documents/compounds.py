@@ -18,6 +18,7 @@ GERMAN = "de"
 LINKS = ("", "s", "es", "n", "en", "e", "er")  # between the parts
 CUT = ("", "e")  # off the end of a beginning: "Schule" in "Schulheft"
 LEAST_PART = 3  # letters of a beginning
+LEAST_END = 2  # letters of an end
 LEAST_BRANCHING = 5  # letters of one that is no known word; others begin many words by chance
 LEAST_UNKNOWN = 4  # letters of a word that is found behind unknown parts, and of these
 # German nouns are joined to so many others that any may stand before them, but for prefixes of
@@ -44,29 +45,35 @@ class Compounds:
             if len(plain) >= LEAST_PART and language.is_content(word)
         }
 
-    def list_of(self, word: str, *, known: bool) -> list[str]:
-        """List the compounds that end with a form of a folded word.
+    def list_of(self, word: str, *, known: bool) -> tuple[list[str], list[str]]:
+        """List the compounds that end with a form of a folded word: sure ones, and guessed ones.
 
-        If the word itself is not known, or in German, those as well that begin with no known part.
+        Those are guessed that begin with no known part: in German, or of an unknown word.
         """
         plain = self._language.plain(word)
-        compounds = []
-        for other, spelled in self._having(plain[: max(2, len(plain) - CHANGED)]):
-            for at in range(LEAST_PART, len(other) - 1):
-                end = other[at:]
-                if self._is_form(word, plain, end, spelled) and (
-                    self._is_part(other[:at], end) or self._is_likely(other[:at], end, known=known)
-                ):
-                    compounds.append(spelled)
-        return list(dict.fromkeys(compounds))
+        sure, guessed = dict[str, None](), dict[str, None]()
+        for other, spelled, at in self._list_ends(plain):
+            end = other[at:]
+            if self._is_form(word, plain, end, spelled):
+                if self._is_part(other[:at], end):
+                    sure[spelled] = None
+                elif self._is_likely(other[:at], end, known=known):
+                    guessed[spelled] = None
+        return list(sure), [spelled for spelled in guessed if spelled not in sure]
 
-    def _having(self, letters: str) -> Iterator[tuple[str, str]]:
-        """The known words with some letters in them, in plain letters and as they are spelled."""
-        at = self._text.find(letters)
-        while at >= 0:
-            place = bisect_right(self._starts, at) - 1
-            yield self._words[place]
-            at = self._text.find(letters, self._starts[place + 1])
+    def _list_ends(self, plain: str) -> Iterator[tuple[str, str, int]]:
+        """List words with an end that may be a form of a plain one, and where it begins."""
+        if len(plain) < LEAST_END:
+            return
+        letters = plain[: max(LEAST_END + 1, len(plain) - CHANGED)]
+        looked_for = letters if len(letters) > LEAST_END else f"{letters}\n"
+        place = self._text.find(looked_for)
+        while place >= 0:
+            word = bisect_right(self._starts, place) - 1
+            start = self._starts[word]
+            if place - start >= LEAST_PART:
+                yield *self._words[word], place - start
+            place = self._text.find(looked_for, place + 1)
 
     def _is_form(self, word: str, plain: str, end: str, spelled: str) -> bool:
         """Return whether the end of a compound is a form of a word.

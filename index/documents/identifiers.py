@@ -63,7 +63,7 @@ def list_written(code: str) -> list[str]:
     """
     if not is_barcode(code):
         return [code]
-    number = code.lstrip("0")
+    number = code.lstrip("0") or "0"
     padded = (number.zfill(length) for length in BARCODES if length >= len(number))
     return list(dict.fromkeys([code, number, *padded]))
 

@@ -57,7 +57,9 @@ class Wording:
         """Correct the unknown words of a text to the nearest known ones."""
         tokens = (token.folded for word in read_words(text, self.language) for token in word.tokens)
         return self._corrector.correct(
-            folded for folded in tokens if not self._thesaurus.find(folded)
+            folded
+            for folded in tokens
+            if all(each.compounds for each in self._thesaurus.find(folded))
         )
 
     def read(
@@ -152,13 +154,15 @@ class Wording:
         synonyms = self._thesaurus.names(folded)
         if self._thesaurus.is_known(folded) or folded in self._thesaurus.joined:
             return QueryWord(start, end, self._thesaurus.find(folded), synonyms=synonyms)
-        if alternatives := self._thesaurus.find(folded):
+        nearest = corrections.spellings.get(folded)
+        # "chraube" is no end of "Holzschraube", but a "Schraube".
+        cut = nearest is not None and nearest.endswith(folded)
+        if (alternatives := self._thesaurus.find(folded)) and not cut:
             variant = next(self._thesaurus.variants(folded), None)
             names = self._thesaurus.names(variant or folded)
             halves = [" ".join(pair) for pair in self._thesaurus.halves(folded)]
             spelling = variant or next(iter(halves), None)
             return QueryWord(start, end, alternatives, spelling, names)
-        nearest = corrections.spellings.get(folded)
         near = self._thesaurus.find(nearest) if nearest else ()
         return QueryWord(start, end, near or (Alternative(self._stem(folded)),), nearest)
 

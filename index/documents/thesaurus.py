@@ -20,7 +20,8 @@ SYNONYM = 0.9  # the weight of a synonym
 MOST_SYNONYMS = 100  # of a line
 OTHER = 0.9  # that of another spelling, or of a number without its sign
 LEAST_FUNCTION = 2  # letters of a function word that may be half of a word: "make up"
-COMPOUND = 0.7  # that of a compound of the word: "Regenjacke" for "Jacke"
+GUESSED = 0.4  # that of a word that may be a compound of it
+COMPOUND = 0.5  # that of a compound of the word: "Regenjacke" for "Jacke"
 KEPT = 1_000  # words whose terms are kept
 MOST_TERMS = 8  # that a word of several tokens is looked up by
 LEAST_DIGITS = 6  # of a code of digits alone that is typed with other signs
@@ -238,14 +239,19 @@ class Thesaurus:
         ]
 
     def _find_compounds(self, words: Sequence[str], *, known: bool) -> Iterator[Alternative]:
-        """The compounds of any of some words, as one alternative."""
+        """The compounds of any of some words: sure ones, then guessed ones."""
         if self._compounds is None:
             return
-        every = chain.from_iterable(
-            self._compounds.list_of(word, known=known) for word in words if word.isalpha()
+        term, listed = (
+            self._stem(words[0]),
+            [self._compounds.list_of(word, known=known) for word in words if word.isalpha()],
         )
-        if compounds := tuple(dict.fromkeys(every)):
-            yield Alternative(self._stem(words[0]), COMPOUND, compounds=compounds)
+        sure = dict.fromkeys(chain.from_iterable(sure for sure, _ in listed))
+        guessed = dict.fromkeys(chain.from_iterable(guessed for _, guessed in listed))
+        if sure:
+            yield Alternative(term, COMPOUND, compounds=tuple(sure))
+        if others := tuple(word for word in guessed if word not in sure):
+            yield Alternative(term, GUESSED, compounds=others, guessed=True)
 
     @cached_property
     def _compounds(self) -> Compounds | None:

@@ -34,6 +34,7 @@ MONTH_NAME = rf"(?:{MONTHS})\.?"
 OF_MONTH = rf"\s+(?:of\s+)?{MONTH_NAME}"
 DAYS = "mon|tues|wednes|thurs|fri|satur|sun"
 NUMBERS = [*("one", "two", "three", "four", "five", "six"), "seven", "eight", "nine", "ten"]
+LAST_DAY = r"\b(?:29|30|31)(?:st|th)?\b,?"  # that some months lack
 COUNT = rf"(?:\d{{1,3}}|{'|'.join(NUMBERS)})"
 CENTURY = r"(?:19|20)\d\d"
 NUMBER = r"\d{1,2}(?:st|nd|rd|th)?"
@@ -238,6 +239,14 @@ def _parse(text: str, today: date) -> Days | None:
     return None if data.date_obj is None else _period(data.date_obj.date(), data.period)
 
 
+def _parse_day(text: str, today: date) -> Days | None:
+    """Read a date as `_parse`; of a day that its month lacks, the month."""
+    days = _parse(text, today)
+    if days is None and re.search(MONTHS, text, re.IGNORECASE):
+        return _parse(re.sub(LAST_DAY, " ", text), today)
+    return days
+
+
 def _period(day: date, unit: str) -> Days:
     """The week, month or year of a day."""
     starts = {
@@ -250,12 +259,7 @@ def _period(day: date, unit: str) -> Days:
 
 
 def _read_date(match: re.Match[str], today: date) -> Days | None:
-    """The days of a date; of a day that its month lacks, the month."""
-    text = match["date"]
-    days = _parse(text, today)
-    if days is None and re.search(MONTHS, text, re.IGNORECASE):
-        return _parse(re.sub(rf"\b{NUMBER}\b,?", " ", text), today)
-    return days
+    return _parse_day(match["date"], today)
 
 
 def _read_lone_year(match: re.Match[str], today: date) -> Days | None:
@@ -279,7 +283,7 @@ def _read_days(match: re.Match[str], today: date) -> Days | None:
         end if re.search(MONTHS, end, re.IGNORECASE) else f"{end} {month.group()}"
         for end in match.group("first", "last")
     )
-    first, last = (_parse(f"{end} {match['year']}", today) for end in ends)
+    first, last = (_parse_day(f"{end} {match['year']}", today) for end in ends)
     if first is None or last is None or first.start is None or last.start is None:
         return None
     start = first.start - YEAR if first.start.month > last.start.month else first.start
@@ -404,7 +408,7 @@ NEAR = rf"week|month|year|weekend|{'|'.join(SEASONS)}|{FEASTS}|(?:{DAYS})day|{MO
 FORMS: tuple[tuple[re.Pattern[str], Read], ...] = (
     (
         _form(
-            rf"(?P<between>between\s+)?(?P<first>{CENTURY})"
+            rf"(?P<between>between\s+(?:the\s+)?(?:years\s+|\w+\s+of\s+)?)?(?P<first>{CENTURY})"
             rf"(?:\s*(?:-|–|to|until)\s*|(?(between)\s+and\s+|(?!)))(?P<last>{CENTURY})"
         ),
         _read_years,

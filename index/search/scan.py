@@ -141,9 +141,9 @@ class Scan:
     def narrow_probable(self, chosen: Chosen, calibration: Calibration) -> Chosen:
         """Keep the rows that can have a probability of `least`, by the bounds of `narrow`."""
         every = count_chosen(chosen)
-        for by_extremes in self._list_bounds():
+        for number, by_extremes in enumerate(self._list_bounds()):
             left = count_chosen(chosen)
-            if left <= MANY or (left < every and left > HELPFUL * every):
+            if left <= MANY or (number > 0 and left > HELPFUL * every):
                 break
             bounds = self._bound(chosen, by_extremes=by_extremes)
             chosen = [

@@ -48,9 +48,8 @@ def test_compounds_end_with_a_form_of_the_word_behind_a_part(
     word: str, compounds: set[str]
 ) -> None:
     german = find_language("de")
-    assert set(Compounds(map(german.fold, GERMAN.split()), german).list_of(word, known=True)) == (
-        compounds
-    )
+    sure, guessed = Compounds(map(german.fold, GERMAN.split()), german).list_of(word, known=True)
+    assert {*sure, *guessed} == compounds
 
 
 @pytest.mark.parametrize(
@@ -66,14 +65,15 @@ def test_compounds_end_with_a_form_of_the_word_behind_a_part(
 def test_compounds_of_other_languages(code: str, words: str, word: str, compound: str) -> None:
     language = find_language(code)
     compounds = Compounds(map(language.fold, words.split()), language)
-    assert compounds.list_of(word, known=True) == [compound]
+    assert compounds.list_of(word, known=True) == ([compound], [])
 
 
 def test_an_unknown_word_is_taken_for_the_end_of_known_ones() -> None:
     german = find_language("de")
     compounds = Compounds(map(german.fold, GERMAN.split()), german)
-    assert compounds.list_of("fisch", known=True) == []
-    assert compounds.list_of("fisch", known=False) == ["thunfisch"]
+    assert compounds.list_of("fisch", known=True) == ([], [])
+    assert compounds.list_of("fisch", known=False) == ([], ["thunfisch"])
+    assert compounds.list_of("h", known=True) == ([], [])
 
 
 def documents_of(code: str, *titles: str, **synonyms: tuple[str, ...]) -> Documents:
@@ -92,6 +92,17 @@ def test_the_word_itself_comes_before_its_compounds() -> None:
     assert search(documents, "lampe") == ["Lampe dimmbar", "Stehlampe"]
     assert search(documents, "lampen -stehlampe") == ["Lampe dimmbar"]
     assert search(documents, "-lampe") == ["Küche weiß", "Wohnküche", "steh"]
+
+
+def test_a_refused_word_refuses_its_sure_compounds_alone() -> None:
+    documents = documents_of("de", "Wein", "Schwein", "Rot", "Rotwein", "Tisch ohne Rotwein")
+    assert search(documents, "-wein") == ["Rot", "Schwein", "Tisch ohne Rotwein"]
+    assert search(documents, "wein")[0] == "Wein"
+
+
+def test_a_word_without_its_first_letter_is_corrected() -> None:
+    documents = documents_of("de", "Schraube M4", "Akku", "Akkuschraube")
+    assert search(documents, "chraube")[0] == "Schraube M4"
 
 
 def test_all_compounds_of_a_word_are_found() -> None:
