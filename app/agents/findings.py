@@ -62,7 +62,7 @@ def describe_hit(hit: Hit, keys: Sequence[str] | None, weak_below: float | None)
 
 
 def _is_named(hit: Hit) -> bool:
-    """Return whether words found a product, whatever its photo shows."""
+    """Return whether words found a product."""
     return isinstance(hit, ProductHit) and any(part.kind not in OF_PHOTOS for part in hit.parts)
 
 

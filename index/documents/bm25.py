@@ -219,14 +219,10 @@ class Lexical:
         stems, term = alternative.stems, alternative.term
         if len(stems) > 1:
             return self._count_phrase(stems, postings)[0]
-        if alternative.compounds:
-            words = [(word, 1.0) for word in alternative.compounds]
-            lacking = (LACKING, MAYBE_LACKING)
-            words += [(sign + term, -1.0) for term in self._stems(alternative) for sign in lacking]
-            documents, counts = postings.counts(words, self._size)
-            return documents[counts > 0]
-        words = [(form, 1.0) for form in self.vocabulary.list_forms(term)]
-        words += [(LACKING + term, -1.0), (MAYBE_LACKING + term, -1.0)]
+        terms = self._stems(alternative) if alternative.compounds else [term]
+        forms = alternative.compounds or self.vocabulary.list_forms(term)
+        words = [(form, 1.0) for form in forms]
+        words += [(sign + term, -1.0) for term in terms for sign in (LACKING, MAYBE_LACKING)]
         documents, counts = postings.counts(words, self._size)
         return documents[counts > 0]
 

@@ -59,7 +59,7 @@ class Compounds:
                     sure[spelled] = None
                 elif self._is_likely(other[:at], end, known=known):
                     guessed[spelled] = None
-        return list(sure), [spelled for spelled in guessed if spelled not in sure]
+        return list(sure), list(guessed)
 
     def _list_ends(self, plain: str) -> Iterator[tuple[str, str, int]]:
         """List words with an end that may be a form of a plain one, and where it begins."""

@@ -242,10 +242,8 @@ class Thesaurus:
         """The compounds of any of some words: sure ones, then guessed ones."""
         if self._compounds is None:
             return
-        term, listed = (
-            self._stem(words[0]),
-            [self._compounds.list_of(word, known=known) for word in words if word.isalpha()],
-        )
+        term = self._stem(words[0])
+        listed = [self._compounds.list_of(word, known=known) for word in words if word.isalpha()]
         sure = dict.fromkeys(chain.from_iterable(sure for sure, _ in listed))
         guessed = dict.fromkeys(chain.from_iterable(guessed for _, guessed in listed))
         if sure:
