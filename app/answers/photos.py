@@ -36,7 +36,7 @@ from index.database import series_rows
 from index.documents.facet_counts import Facet
 from index.items import Item
 from index.listing.requests import ListPlace, ListRequest
-from index.photos.dates import KEY, QueryDate, write_filter
+from index.photos.dates.days import KEY, QueryDate, write_filter
 from index.photos.words import PhotoWords, says_nothing
 from index.search.requests import Answer, Hit, Request, WordGains
 from models.text.queries import Query

@@ -13,8 +13,8 @@ from app.telemetry.requests import stage
 from index.items import Collection, Item
 from index.listing import listing
 from index.listing.requests import ListRequest
-from index.photos import dates
-from index.photos.dates import QueryDate
+from index.photos.dates.days import KEY, QueryDate
+from index.photos.dates.query_dates import find_dates
 from index.photos.requests import PhotoCounts, PhotoPage
 from index.photos.search import PhotoList
 from index.photos.words import PhotoWords
@@ -52,8 +52,8 @@ def read_dates(engine: Engine, collection: str, text: str) -> list[QueryDate]:
 def _read_dates(home: Collection, engine: Engine, text: str) -> list[QueryDate]:
     documents = engine.indexes.of(home).documents.current(partial=True)
     with documents.lock:
-        years = documents.list_years(dates.KEY)
-    return dates.find_dates(text, date.today(), years) if years else []
+        years = documents.list_years(KEY)
+    return find_dates(text, date.today(), years) if years else []
 
 
 def read_words(engine: Engine, collection: str, text: str) -> PhotoWords:

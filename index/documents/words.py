@@ -21,6 +21,10 @@ from index.documents.numbers import fold_number
 from models.text.segmentation import SPACELESS
 
 JOIN = regex.compile(rf"[-‐‑‒–—_./\\:+&*×~{APOSTROPHES}]")  # one of these goes on with a word
+# The spaces of "4 x 40", which is one word as "4x40" is.
+MEASURED = regex.compile(
+    r"(?<=\p{Nd})\s(?=[xX×*]\s?\p{Nd})|(?<=\p{Nd}\s?[xX×*])\s(?=\p{Nd})", regex.V1
+)
 MARKS = r"\p{M}\p{Cf}"
 LETTER = rf"[\p{{L}}--{SPACELESS}--[{APOSTROPHES}]]"
 INSIDE = rf"[\p{{L}}{MARKS}--{SPACELESS}--[{APOSTROPHES}\u200b]]"
@@ -40,7 +44,7 @@ KINDS = {
     "possessive": rf"(?<=[\p{{L}}\p{{M}}])[{APOSTROPHES}][sS]{AFTER}|(?<=&\p{{L}})[sS]{AFTER}",
     "letters": f"{LETTER}{INSIDE}*",
     "and": r"(?<=[\p{L}\p{M}]\s?)[&+](?=\s?\p{L})",
-    "times": r"×|(?<=\p{Nd})\*(?=\p{Nd})",
+    "times": r"×|(?<=\p{Nd}\s?)\*(?=\s?\p{Nd})",
     "symbol": r"[\p{No}\p{Nl}\p{So}--[™℠]]",
 }
 TOKEN = regex.compile("|".join(f"(?P<{kind}>{look})" for kind, look in KINDS.items()), regex.V1)
@@ -126,7 +130,10 @@ def read_words(text: str, language: WordLanguage = ENGLISH) -> tuple[WrittenWord
 
 
 def _goes_on(text: str, before: Token, token: Token) -> bool:
-    return before.end >= token.start or bool(JOIN.fullmatch(text, before.end, token.start))
+    if before.end >= token.start or JOIN.fullmatch(text, before.end, token.start):
+        return True
+    space = MEASURED.match(text, before.end)
+    return space is not None and space.end() == token.start
 
 
 def _fold(kind: str, written: str, language: WordLanguage) -> list[str]:

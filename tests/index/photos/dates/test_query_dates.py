@@ -6,7 +6,8 @@ from datetime import date
 
 import pytest
 
-from index.photos.dates import find_dates, write_filter
+from index.photos.dates.days import write_filter
+from index.photos.dates.query_dates import find_dates
 
 TODAY = date(2024, 11, 13)  # a Wednesday
 YEARS = range(2010, 2025)  # of the photos
