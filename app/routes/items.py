@@ -16,6 +16,7 @@ from app.engine.thumbnails import Size
 from app.http.headers import ConditionsDep, etag, is_listed
 from app.http.openapi import OF_COLLECTION, OF_UPLOAD, OF_WRITE, BodyRoute, Responses, problems
 from app.imports.fetching import NotFetched, get_photos
+from app.imports.folders.originals import has_original
 from app.imports.photo_files import FileReading
 from app.imports.source_reading import add_photos
 from app.routes.dependencies import (
@@ -29,7 +30,14 @@ from app.routes.dependencies import (
 )
 from app.routes.uploads import UploadBody, parse_json
 from app.schemas.fields import Cursor, Limit
-from app.schemas.items import ItemBody, ItemOut, ItemsOut, Listing, MagnitudesOut, StoredItem
+from app.schemas.items import (
+    ItemBody,
+    ItemsOut,
+    Listing,
+    MagnitudesOut,
+    SingleItem,
+    StoredItem,
+)
 from app.telemetry.requests import stage
 from app.validation import read_fields
 from index.catalog.pictures import PictureLost
@@ -97,21 +105,28 @@ async def put_item(
 
 
 @router.get(
-    "/items/{id}", dependencies=[require_role("read")], response_model=ItemOut, responses=UNCHANGED
+    "/items/{id}",
+    dependencies=[require_role("read")],
+    response_model=SingleItem,
+    responses=UNCHANGED,
 )
 def get_item(
     id: ItemIdDep,  # noqa: A002 - the API's own name
     request: Request,
     response: Response,
     engine: EngineDep,
+    settings: SettingsDep,
     collection: CollectionDep = DEFAULT,
-) -> ItemOut | Response:
+) -> SingleItem | Response:
     """The item of an id, with its ETag for If-Match and If-None-Match."""
     home, item = engine.read(collection, lambda home: (home, engine.catalog.get(home, id)))
     response.headers["ETag"] = tag = etag(home, item.revision)
     if is_listed(request.headers.getlist("if-none-match"), tag):
         return Response(status_code=304, headers={"ETag": tag})
-    return item_out(collection, item)
+    return SingleItem(
+        **item_out(collection, item).model_dump(),
+        original=has_original(item, settings.originals),
+    )
 
 
 @router.get(

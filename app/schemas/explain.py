@@ -6,6 +6,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field
 
+from app.schemas.emoji import QueryText
 from app.schemas.fields import INTEGRAL, TEXTS, Body, Corners, PhotoNumber, Probability
 from app.schemas.hits import FragmentOut, LinkOut, PhraseOut, WordGave
 from models.registry import BEAM, WIDEST_BEAM, Generation
@@ -20,7 +21,7 @@ class AlignRequest(Body):
     """A photo, stored or uploaded, and a sentence to explain."""
 
     most_text = TEXTS
-    text: str
+    text: QueryText
     id: str | None = None
     photo: PhotoNumber = 0
     beta: float = Field(BETA, ge=0, description="How strongly neighbouring words share a region.")
@@ -30,10 +31,10 @@ class GroundRequest(Body):
     """Find the regions of phrases in a photo, stored or uploaded."""
 
     most_text = TEXTS
-    text: str
+    text: QueryText
     id: str | None = None
     photo: PhotoNumber = 0
-    phrases: Annotated[list[str], Field(min_length=1, max_length=50)] | None = Field(
+    phrases: Annotated[list[QueryText], Field(min_length=1, max_length=50)] | None = Field(
         None, description="Parts of the text, in its words; without any, its noun phrases."
     )
     count: Annotated[int, Field(ge=1, le=20), INTEGRAL] = Field(

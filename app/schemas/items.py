@@ -193,6 +193,14 @@ class ItemOut(BaseModel):
     notes: list[str] = Field([], description="What is not given as it was sent.")
 
 
+class SingleItem(ItemOut):
+    """A stored item, read by its id."""
+
+    original: bool = Field(
+        False, description="Whether /items/{id}/original has the file that it was imported from."
+    )
+
+
 class MagnitudeOut(FragmentOut):
     """A region or a fragment of a sentence, with its vector's length."""
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, field_validator
 
+from app.schemas.emoji import QueryText
 from app.schemas.facets import Facets, Sort
 from app.schemas.fields import (
     MOST_FIELDS,
@@ -28,7 +29,7 @@ from index.photos.visible_text import BOXES
 class PhraseIn(RequestPart):
     """A part of a query; the weight scales its part of the score."""
 
-    text: str
+    text: QueryText
     weight: Annotated[float, Field(gt=0, le=10)] = 1.0
 
 
@@ -39,7 +40,7 @@ class PhotoBody(Body):
     """
 
     most_text = SEARCH
-    text: str | None = None
+    text: QueryText | None = None
     id: str | None = None
     photo: PhotoNumber = 0
     photo_weight: PhotoWeight = None

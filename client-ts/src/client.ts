@@ -69,16 +69,16 @@ export class Client extends Searches {
   }
 
   /** Get a stored item. */
-  getItem(id: string, options?: CallOptions): Promise<api.Item> {
+  getItem(id: string, options?: CallOptions): Promise<api.SingleItem> {
     return this.get(pathOf("items", id), {}, options);
   }
 
   /** Get a stored item and its ETag. */
-  async getTaggedItem(id: string, options?: CallOptions): Promise<[api.Item, string | null]> {
+  async getTaggedItem(id: string, options?: CallOptions): Promise<[api.SingleItem, string | null]> {
     const query = { collection: this.collection };
     const call: Call = { method: "GET", path: pathOf("items", id), query };
     const answer = await this.transport.send(call, options);
-    return [await answer.json<api.Item>(), answer.tag];
+    return [await answer.json<api.SingleItem>(), answer.tag];
   }
 
   /** The longest vectors of an item's regions and words. */

@@ -30,6 +30,9 @@ export type Aliases = {
  */
 export type AlignRequest = {
     collection?: string;
+    /**
+     * What is searched for. Emoji are read as their names: "🐶" is "dog".
+     */
     text: string;
     id?: string | null;
     /**
@@ -551,6 +554,9 @@ export type Fragment = {
  */
 export type GroundRequest = {
     collection?: string;
+    /**
+     * What is searched for. Emoji are read as their names: "🐶" is "dog".
+     */
     text: string;
     id?: string | null;
     /**
@@ -1160,6 +1166,9 @@ export type Photo = {
  * A part of a query; the weight scales its part of the score.
  */
 export type PhraseIn = {
+    /**
+     * What is searched for. Emoji are read as their names: "🐶" is "dog".
+     */
     text: string;
     weight?: number;
 };
@@ -1777,6 +1786,40 @@ export type Side = {
     found_by: {
         [key: string]: number;
     };
+};
+
+/**
+ * A stored item, read by its id.
+ */
+export type SingleItem = {
+    /**
+     * An id of its owner's choosing, 1 to 1,024 bytes in UTF-8.
+     */
+    id: string;
+    metadata: {
+        [key: string]: unknown;
+    };
+    sentences: Array<string>;
+    image: string | null;
+    /**
+     * A WebP of at most 320 pixels to keep for good; size=medium has 640.
+     */
+    thumbnail: string | null;
+    width: number;
+    height: number;
+    images: Array<Photo>;
+    /**
+     * What was sent as its stamp.
+     */
+    stamp: string | null;
+    /**
+     * What is not given as it was sent.
+     */
+    notes?: Array<string>;
+    /**
+     * Whether /items/{id}/original has the file that it was imported from.
+     */
+    original?: boolean;
 };
 
 /**

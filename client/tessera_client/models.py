@@ -569,6 +569,30 @@ class Side(BaseModel):
     ]
 
 
+class SingleItem(BaseModel):
+    """A stored item, read by its id."""
+
+    id: Annotated[
+        str, Field(description="An id of its owner's choosing, 1 to 1,024 bytes in UTF-8.")
+    ]
+    metadata: dict[str, Any]
+    sentences: list[str]
+    image: str | None
+    thumbnail: Annotated[
+        str | None,
+        Field(description="A WebP of at most 320 pixels to keep for good; size=medium has 640."),
+    ]
+    width: int
+    height: int
+    images: list[Photo]
+    stamp: Annotated[str | None, Field(description="What was sent as its stamp.")]
+    notes: Annotated[list[str], Field(description="What is not given as it was sent.")] = []
+    original: Annotated[
+        bool,
+        Field(description="Whether /items/{id}/original has the file that it was imported from."),
+    ] = False
+
+
 class SnapshotCollection(BaseModel):
     """A collection in a snapshot."""
 

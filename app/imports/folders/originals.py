@@ -34,6 +34,15 @@ class Original:
     status: os.stat_result
 
 
+def has_original(item: Item, folders: Sequence[Path]) -> bool:
+    """Return whether an imported photo's file is below one of some folders."""
+    try:
+        find_original(item, folders)
+    except LookupError:
+        return False
+    return True
+
+
 def find_original(item: Item, folders: Sequence[Path]) -> Original:
     """Find the file of an imported photo below one of some folders.
 

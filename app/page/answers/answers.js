@@ -1,17 +1,15 @@
-// Answers: a growing list of hits, the query as understood, facets, and empty answers.
+// Answers: a growing list of hits, the query as understood, and the choices that it offers.
 
-import * as api from "../service/api.js";
 import { make, oneAtATime } from "../elements/dom.js";
-import { showFacets } from "./facets.js";
-import { partHit, photoHit, plainItem, productHit } from "../elements/gallery.js";
-import { label } from "../service/holdings.js";
-import { isWeak, likelihood, nothingLikeThat, withWeakLine } from "../elements/likelihood.js";
-import { askedPhrases, largest, phraseChips, phrasesOf } from "../elements/phrases.js";
+import { isWeak } from "../elements/likelihood.js";
+import { askedPhrases, phraseChips } from "../elements/phrases.js";
 import { isQuestion, otherwise, PAGE, search } from "../questions/search.js";
+import { cardsFor } from "./cards.js";
+import { lineAbove } from "./empty.js";
+import { showFacets } from "./facets.js";
 import { withSeries } from "./series.js";
-import { headings, newerButton, showRail } from "./timeline.js";
+import { newerButton, showRail } from "./timeline.js";
 import { showUnderstood } from "./understood.js";
-import { byPhotoAlone, whyLine } from "../elements/why.js";
 
 const at = (id) => document.getElementById(id);
 const byTouch = window.matchMedia("(hover: none)").matches;
@@ -69,60 +67,6 @@ function showPhrases({ text, hits, ...answer }) {
   query.hidden = false;
 }
 
-/** Make cards of products, with a line before products that match by photo alone. */
-function productCards(hits, before, card) {
-  const cards = hits.map(card);
-  const first = hits.findIndex(byPhotoAlone);
-  const any = (list) => list.some((hit) => !byPhotoAlone(hit));
-  if (first < 0 || before.some(byPhotoAlone) || !any([...before, ...hits])) return cards;
-  cards.splice(first, 0, make("li", { className: "weak-line" }, "Found by their photos alone"));
-  return cards;
-}
-
-/** Add a line to a photo's card: the words of the search in its name, place or description. */
-function withWords(card, { words = [] }) {
-  const fields = new Map(words.map(({ word }) => [word, new Set()]));
-  for (const { word, field } of words) fields.get(word).add(label(field).toLowerCase());
-  const listed = new Intl.ListFormat("en", { type: "conjunction" });
-  const named = [...fields].map(([word, keys]) => `“${word}” in ${listed.format(keys)}`);
-  const line = make("p", { className: "note" }, `Has ${named.join("; ")}`);
-  if (named.length > 0) card.insertBefore(line, card.querySelector(".actions"));
-  return card;
-}
-
-/** Return functions that make a card of a hit, and a list of a page of hits. */
-function cardsFor({ asked, holdings, act }, first) {
-  const { weakBelow } = first;
-  const similar = ["More like this", act.similar];
-  if (!isQuestion(asked) && !holdings.shop) {
-    const plain = (hits) => hits.map((hit) => plainItem(hit, act.open));
-    const headed = headings(first);
-    return holdings.dated ? (hits, before) => headed(plain(hits), hits, before) : plain;
-  }
-  if (holdings.shop) {
-    const best = first.hits[0]?.score;
-    const why = (hit) => (asked.text ? whyLine(hit, best) : isQuestion(asked) ? likelihood(hit, weakBelow) : null);
-    const shown = { holdings, open: act.open, variants: act.variants };
-    const card = (hit) => productHit(hit, { ...shown, why: why(hit), actions: hit.image ? [similar] : [] });
-    return (hits, before) => (asked.text && !asked.sort ? productCards(hits, before, card)
-      : isQuestion(asked) && !asked.sort ? withWeakLine(hits, weakBelow, card, before)
-        : hits.map(card));
-  }
-  const scale = asked.text ? largest(first.hits.map((hit) => phrasesOf(hit, "query"))) : null;
-  if (asked.parts) {
-    const like = ["More like this", act.similarPart];
-    const card = (hit) => partHit(hit, { found: phrasesOf(hit, "query"), scale, actions: [like], open: act.open });
-    return (hits) => hits.map(card);
-  }
-  const save = (hit) => act.save(hit, first.corrected ?? asked.text);
-  const actions = asked.text ? [similar, ["Save picture", save]] : [similar];
-  const card = (hit) => withWords(photoHit(hit, {
-    found: phrasesOf(hit, "query"), scale, weakBelow, actions, open: act.open,
-  }), hit);
-  const headed = headings(first);
-  return (hits, before) => (asked.sort ? headed(hits.map(card), hits, before) : withWeakLine(hits, weakBelow, card, before));
-}
-
 /** Write the line above the hits: their number, indexing in progress, and notes. */
 function showStatus(hits, answer, { asked, holdings }) {
   const chips = [...answer.words.filter(({ spelling }) => spelling !== null), ...answer.refused];
@@ -133,14 +77,6 @@ function showStatus(hits, answer, { asked, holdings }) {
   const text = holdings.shop ? countedProducts(hits, answer)
     : parts ? countedParts(hits, answer) : counted(hits, answer, asked.from);
   at("status").replaceChildren(text, ...notes.map((note) => make("p", { className: "remark" }, note)));
-}
-
-/** Write the line above products that match by their photo alone. */
-function noSuchWords({ loose, hits, words, refused }) {
-  const asked = words.length > 0 || refused.length === 0; // not for what is only left out
-  if (!loose || !asked || hits.length === 0 || hits.some((hit) => !byPhotoAlone(hit))) return null;
-  return make("div", { className: "nothing" }, make("h2", {}, "No product has these words"),
-    make("p", {}, "These come nearest by their photos."));
 }
 
 /** Fetch the pages up to the last one seen before. */
@@ -172,6 +108,11 @@ export async function answer(context, image, signal) {
   list.classList.toggle("wall", !holdings.shop && !isQuestion(asked));
   list.classList.toggle("shelf", holdings.shop);
   let { cursor } = found;
+  context.newer = 0;
+  const tell = (grown = false) => {
+    act.grew(shown, context.newer, grown);
+    showStatus(shown, { ...found, cursor }, context);
+  };
   const more = make("button", { type: "button", className: "second more" }, "Show more");
   more.hidden = !cursor;
   more.onclick = oneAtATime(() => act.attempt(async (later) => {
@@ -181,20 +122,17 @@ export async function answer(context, image, signal) {
     list.append(...added);
     ({ cursor } = next);
     more.hidden = !cursor;
-    act.grew(shown, true);
+    tell(true);
     added.map((card) => card.querySelector("button")).find(Boolean)?.focus();
-    showStatus(shown, { ...found, cursor }, context);
   }));
-  act.grew(shown);
+  tell();
   if (!asked.photo && !asked.like && !asked.parts) showPhrases(found);
   showUnderstood(at("understood"), found, asked.filter, act.refine);
-  showStatus(shown, found, context);
   showKinds(context);
   await showChoices(context, found, image, signal);
-  const newer = newerButton(context, list, cards, shown, () => showStatus(shown, { ...found, cursor }, context));
+  const newer = await newerButton(context, { list, cards, shown, tell }, signal);
   showRail(context, found, list);
-  const above = asked.text && !holdings.shop ? nothingLikeThat(found.hits, found.weakBelow) : noSuchWords(found);
-  const element = make("div", {}, ...[above, newer, list, more].filter(Boolean));
+  const element = make("div", {}, ...[lineAbove(context, found), newer, list, more].filter(Boolean));
   return { ...found, element, more };
 }
 
@@ -245,28 +183,4 @@ async function showChoices(context, found, image, signal) {
   };
   if (holdings.shop || at("choices").classList.contains("open")) return show();
   context.showFacets = show;
-}
-
-/** Write an empty answer: how to fill a collection, or another search. */
-export async function nothing({ asked, mayWrite, act }, signal) {
-  const { items, coming, importing } = await api.index(signal);
-  const message = (title, ...content) =>
-    make("div", { className: "message" }, make("h2", {}, title), ...content);
-  if (items > 0) {
-    const filtered = Object.keys(asked.filter).length > 0;
-    const clear = make("button", {
-      type: "button", className: "go",
-      onclick: () => act.refine(filtered ? { filter: {} } : { text: null, like: null, photo: null, box: null }),
-    }, filtered ? "Clear the filters" : "Show everything");
-    return message("Nothing found", make("p", {}, filtered ? "Nothing passes all of the filters."
-      : "Try other words, or fewer of them."), clear);
-  }
-  if (coming > 0 || importing) {
-    return message("Being indexed", make("p", {}, "The first photos are on their way; this page shows them by itself."));
-  }
-  const add = make("button", { type: "button", className: "go", onclick: act.add }, "Add one here");
-  return message("Nothing here yet",
-    make("p", {}, "Add a folder of photos or a catalogue with this command; this page shows them by itself."),
-    make("code", {}, `tessera index PATH --collection ${asked.collection}`),
-    mayWrite ? make("p", { className: "or" }, add) : null);
 }

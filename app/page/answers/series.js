@@ -104,12 +104,3 @@ export async function showDuplicates(place, act, signal) {
   place.replaceChildren(make("summary", {}, title), make("p", {}, saved), rows, more);
   add(first);
 }
-
-/** Add a link to the original file to the open viewer, if the service has it and `stays` holds. */
-export async function offerOriginal(viewer, item, stays) {
-  const address = api.originalOf(item.id);
-  const there = await fetch(address, { method: "HEAD" }).then(({ ok }) => ok, () => false);
-  if (!there || !stays()) return;
-  const link = make("a", { className: "second", href: address, target: "_blank", rel: "noopener" }, "Original");
-  viewer.querySelector(".actions")?.append(link);
-}

@@ -3,7 +3,7 @@
 import { periodName } from "../elements/dates.js";
 import { make, oneAtATime } from "../elements/dom.js";
 import { makeRail } from "./rail.js";
-import { isQuestion, search } from "../questions/search.js";
+import { isQuestion, PAGE, search } from "../questions/search.js";
 
 const FEW = 4; // photos a month, below which years are enough
 const FEW_MONTHS = 3; // below which no one needs a rail
@@ -39,23 +39,31 @@ function prepend(list, cards) {
   window.scrollBy(0, first.getBoundingClientRect().top - before);
 }
 
-/** Make the button that shows photos before the month that the timeline begins with, and tells `grew`. */
-export function newerButton(context, list, cards, shown, grew) {
-  const { asked, holdings, act } = context;
+/**
+ * Make the button that shows photos before the month that the timeline begins with. Those that the
+ * address counts are shown at once. `context.newer` counts the shown ones; `tell` is told of them.
+ */
+export async function newerButton(context, { list, cards, shown, tell }, signal) {
+  const { asked, holdings } = context;
   if (!isTimeline(context) || !asked.from || shown.length === 0) return null;
   const name = asked.sort === "taken" ? "Show older" : "Show newer";
   const button = make("button", { type: "button", className: "second more" }, name);
   let cursor = null;
-  button.onclick = oneAtATime(() => act.attempt(async (signal) => {
-    const page = await search(asked, holdings, null, { cursor, signal, backwards: true });
+  const load = async (limit, stop) => {
+    const page = await search(asked, holdings, null, { cursor, limit, signal: stop, backwards: true });
     const hits = page.hits.toReversed();
     ({ cursor } = page);
     button.hidden = !cursor;
     if (hits.length === 0) return;
     prepend(list, cards(hits, []));
     shown.unshift(...hits);
-    act.grew(shown);
-    grew();
+    context.newer += hits.length;
+  };
+  while (context.newer < asked.newer && !button.hidden) await load(asked.newer - context.newer, signal);
+  if (context.newer > 0) tell();
+  button.onclick = oneAtATime(() => context.act.attempt(async (stop) => {
+    await load(PAGE, stop);
+    tell(true);
   }));
   return button;
 }

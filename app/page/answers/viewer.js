@@ -7,6 +7,7 @@ import { likelihood } from "../elements/likelihood.js";
 import { partButton } from "../elements/part.js";
 import { largest, phraseRows, phrasesOf } from "../elements/phrases.js";
 import { largestReason, whyRows } from "../elements/why.js";
+import { originalOf } from "../service/api.js";
 
 const dialog = document.getElementById("viewer");
 const SWIPE = 50; // pixels that a finger moves at least to another photo
@@ -68,6 +69,10 @@ function explanation(item, phrases) {
     item.parts ? null : likelihood(item), parts, seen, rows);
 }
 
+/** Make the link to the original file of an item. */
+const originalLink = ({ id }) =>
+  make("a", { className: "second", href: originalOf(id), target: "_blank", rel: "noopener" }, "Original");
+
 /** Make the button that deletes an item after a confirmation. */
 function deletion(item, remove, { shop }) {
   const place = make("span", { className: "deletion" });
@@ -117,6 +122,7 @@ export function showViewer(item, { holdings, explained, actions, searchPart, bro
   const stage = photos.querySelector(".stage");
   const buttons = actions.map(([name, act]) =>
     make("button", { type: "button", className: "second", onclick: () => act(item) }, name));
+  const original = item.original ? originalLink(item) : null;
   const part = item.image ? partButton(stage, (box) => searchPart(item, box)) : null;
   const close = make("button", {
     type: "button", className: "close", "aria-label": "Close", onclick: () => dialog.close(),
@@ -125,7 +131,7 @@ export function showViewer(item, { holdings, explained, actions, searchPart, bro
   neighbours = { before, behind };
   listenForSwipes(photos);
   dialog.replaceChildren(make("article", { className: "hit viewing" }, close, photos,
-    about(item, phrases, make("p", { className: "actions" }, ...buttons, part), { holdings, explained, browse, remove })));
+    about(item, phrases, make("p", { className: "actions" }, ...buttons, part, original), { holdings, explained, browse, remove })));
   dialog.classList.toggle("of-photo", !holdings.shop);
   dialog.scrollTop = 0;
   closed = left;

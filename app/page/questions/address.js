@@ -29,6 +29,7 @@ export function wanted() {
     parts: parameters.get("parts") === "1", // of photos, instead of whole ones
     sort: parameters.get("sort"), // a key; "-price" for the highest first
     from: /^\d{4}(-\d\d)?$/.exec(parameters.get("from"))?.[0] ?? null, // the month that a timeline begins with
+    newer: Number(parameters.get("newer")) || 0, // photos that are shown before that month
     shown: Number(parameters.get("shown")) || 0,
     item: parameters.get("item"), // the id of the item that is open
   };
@@ -36,7 +37,7 @@ export function wanted() {
 
 /** Make the address of a question. */
 export function address({
-  collection, text, typed, undated, like, photo, box, filter, parts, sort, from, shown, item,
+  collection, text, typed, undated, like, photo, box, filter, parts, sort, from, newer, shown, item,
 }) {
   const parameters = new URLSearchParams();
   const set = (name, value) => value && parameters.set(name, value);
@@ -51,6 +52,7 @@ export function address({
   set("parts", parts ? "1" : null);
   set("sort", sort);
   set("from", from);
+  set("newer", from && newer);
   set("shown", shown);
   set("item", item);
   return `?${parameters}`;
@@ -58,7 +60,7 @@ export function address({
 
 /** Name a question, independent of the position in its answer. */
 export function questionOf(asked) {
-  return address({ ...asked, shown: 0, item: null });
+  return address({ ...asked, newer: 0, shown: 0, item: null });
 }
 
 /** Remember the scroll position, so that Back restores it. */

@@ -18,6 +18,7 @@ from tessera_client.models import (
     Item,
     Items,
     Magnitudes,
+    SingleItem,
     StoredItem,
 )
 
@@ -41,14 +42,16 @@ def put_item(
     return Call("PUT", _item(id), model_of(StoredItem), fields, read[0] if read else None, read[1:])
 
 
-def get_item(id: str) -> Call[Item]:  # noqa: A002 - the service's own name
+def get_item(id: str) -> Call[SingleItem]:  # noqa: A002 - the service's own name
     """Get a stored item."""
-    return Call("GET", _item(id), model_of(Item))
+    return Call("GET", _item(id), model_of(SingleItem))
 
 
-def get_tagged_item(id: str) -> Call[tuple[Item, str | None]]:  # noqa: A002 - the service's own name
+def get_tagged_item(
+    id: str,  # noqa: A002 - the service's own name
+) -> Call[tuple[SingleItem, str | None]]:
     """Get a stored item and its ETag."""
-    read = model_of(Item)
+    read = model_of(SingleItem)
     return Call("GET", _item(id), lambda response: (read(response), response.headers.get("etag")))
 
 

@@ -334,6 +334,38 @@ def test_what_is_only_left_out_is_not_called_missing(shop, changed):
     assert shop.get_by_role("heading", name="No product has these words").count() == 1
 
 
+def test_filters_stay_for_the_next_question_until_they_are_cleared(shop):
+    shop.get_by_role("checkbox", name="Ikea").check()
+    shop.wait_for_selector(".chip:has-text('Brand: Ikea')")
+    search(shop, "sofa")
+    assert titles(shop) == ["Sofa of leather"]
+    search(shop, "dress")
+    assert shop.get_by_role("button", name="Take off: Brand: Ikea").is_visible()
+    message = shop.locator("#results .message")
+    assert "both your search and your filters. Without the filters there is 1." in (
+        message.inner_text()
+    )
+    shop.go_back()
+    shop.wait_for_selector(".product")
+    assert titles(shop) == ["Sofa of leather"]
+    shop.go_forward()
+    message.get_by_role("button", name="Clear the filters").click()
+    shop.wait_for_selector(".product")
+    assert titles(shop) == ["Summer dress"]
+    assert shop.locator("#words").input_value() == "dress"
+    assert "filter=" not in shop.url
+
+
+def test_products_by_photo_alone_say_that_filters_leave_others_out(shop, changed):
+    changed(shop, "search/products", weaken)
+    shop.goto('/?collection=shop&q=lime&filter={"brand":["Ikea"]}')
+    shop.get_by_role(
+        "heading", name="No product that passes your filters has these words"
+    ).wait_for()
+    shop.get_by_role("button", name="Clear the filters").click()
+    shop.get_by_role("heading", name="No product has these words").wait_for()
+
+
 def test_on_a_phone_the_next_question_closes_the_filters(shop):
     shop.set_viewport_size({"width": 390, "height": 800})
     fold = shop.get_by_role("button", name="Filters")
@@ -344,3 +376,4 @@ def test_on_a_phone_the_next_question_closes_the_filters(shop):
     search(shop, "sofa")
     assert shop.locator("#facets").is_hidden()
     assert fold.get_attribute("aria-expanded") == "false"
+    assert fold.inner_text() == "Filters (1)"

@@ -92,6 +92,9 @@ def test_the_rail_jumps_to_a_month_and_newer_photos_follow(
     assert shown(timeline) == [f"p{number:02}" for number in range(16, 60)]
     headings = timeline.locator(".period").all_inner_texts()
     assert headings == list(dict.fromkeys(headings))
+    timeline.reload()
+    settled(timeline)
+    assert shown(timeline) == [f"p{number:02}" for number in range(16, 60)]
 
 
 def test_the_rail_keeps_the_focus_of_the_keyboard(timeline: Any, settled: Any) -> None:

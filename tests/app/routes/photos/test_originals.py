@@ -55,6 +55,7 @@ def test_an_original_is_the_file_byte_by_byte(client: TestClient, folder: Path) 
     assert answer.headers["cache-control"] == "private, no-cache"
     assert client.head(PHOTO).status_code == 200
     assert client.get("/session").json()["originals"]
+    assert client.get("/items/photos%2Fa.png").json()["original"]
 
 
 def test_parts_and_unchanged_originals_are_answered_as_asked(client: TestClient) -> None:
@@ -84,6 +85,8 @@ def test_missing_and_changed_files_are_not_found(client: TestClient, folder: Pat
     assert "is gone" in refusal(client, PHOTO)
     client.put("/items/sent", json={"sentences": ["a red wall"]})
     assert "has no file" in refusal(client, "/items/sent/original")
+    stored = [client.get(f"/items/{name}").json() for name in ("photos%2Fa.png", "sent")]
+    assert [item["original"] for item in stored] == [False, False]
     assert "no item" in refusal(client, "/items/unknown/original")
 
 

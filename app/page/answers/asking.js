@@ -1,0 +1,150 @@
+// Answers to the question in the address: to words, or to a photo.
+
+import { questionOf } from "../questions/address.js";
+import { offerExamples, introduce } from "../questions/start.js";
+import { askAgain, searchFor, visit } from "../questions/visits.js";
+import * as api from "../service/api.js";
+import { holdings } from "../service/holdings.js";
+import { recall } from "../service/remembered.js";
+import { SELECTED } from "../changes/changed.js";
+import { offerSelecting, stopSelecting } from "../changes/selecting.js";
+import { showUnread } from "../changes/unread.js";
+import { periodName } from "../elements/dates.js";
+import { make } from "../elements/dom.js";
+import { mark, placeholders, titleOf } from "../elements/gallery.js";
+import { darken } from "../elements/light.js";
+import { report } from "../elements/notices.js";
+import { keyed } from "../elements/phrases.js";
+import { act, attempt } from "./actions.js";
+import { answer, gallery } from "./answers.js";
+import { matchingSentences, sentencesLike, showPhoto } from "./asked.js";
+import { nothing } from "./empty.js";
+import { memories } from "./memories.js";
+import { showDuplicates } from "./series.js";
+import { shown } from "./shown.js";
+
+const at = (id) => document.getElementById(id);
+const [query, status, results] = ["query", "status", "results"].map(at);
+const NARROW = window.matchMedia("(max-width: 60rem)");
+
+function fail(error) {
+  report(error);
+  const [name, onclick] = error.passing ? ["Try again", askAgain] : ["Back to the start", () => visit({})];
+  results.replaceChildren(
+    make("div", { className: "message", role: "alert" },
+      make("h2", {}, "That did not work"), make("p", {}, error.message),
+      make("button", { type: "button", className: "go", onclick }, name)),
+  );
+  status.textContent = "";
+  at("choices").hidden = at("order").hidden = at("kinds").hidden = at("rail").hidden = true;
+  offerSelecting([]);
+}
+
+/** Begin a new question: clear the last answer and show placeholders. */
+function begin(title) {
+  shown.stopping.abort();
+  shown.stopping = new AbortController();
+  darken();
+  stopSelecting();
+  document.title = title ? `${title} · Tessera` : "Tessera";
+  at("asked").textContent = title ?? "";
+  at("asked").hidden = title === null;
+  at("start").hidden = title !== null;
+  query.hidden = true;
+  query.replaceChildren();
+  at("understood").hidden = at("unread").hidden = at("duplicates").hidden = true;
+  if (title !== null) status.textContent = "Searching…";
+}
+
+const titleOfQuestion = ({ text, like, photo, filter, from }) => {
+  if (like) return `Like ${shown.hits.has(like) ? titleOf(shown.hits.get(like)) : like}`;
+  if (text || photo) return text ?? "Like your photo";
+  if (Object.keys(filter).length > 0) return "All that passes";
+  return from ? periodName(from) : null;
+};
+
+/** Whether something else is asked for than in the last answer, apart from its filters and order. */
+const isAnother = (asked) => shown.context !== null
+  && ["collection", "text", "like", "photo", "box"].some((key) => String(asked[key]) !== String(shown.context.asked[key]));
+
+/** Close the filters on a narrow screen, where they would push the answer out of sight. */
+function foldFilters() {
+  if (!NARROW.matches) return;
+  at("choices").classList.remove("open");
+  at("fold").setAttribute("aria-expanded", "false");
+}
+
+/** Answer a question. */
+export async function ask(asked) {
+  const other = questionOf(asked) !== shown.question; // else someone may be typing
+  if (isAnother(asked)) foldFilters();
+  if (other && (shown.question !== null || asked.text)) at("words").value = asked.text ?? "";
+  shown.question = questionOf(asked);
+  begin(titleOfQuestion(asked));
+  const same = shown.context?.asked.collection === asked.collection && results.querySelector(".shelf");
+  if (!same) results.replaceChildren(gallery(...placeholders(8)));
+  await attempt(async (signal) => {
+    const held = await holdings(signal);
+    const context = { asked, holdings: held, act, mayWrite: shown.mayWrite };
+    shown.context = context;
+    introduce(held);
+    if (asked.like || asked.photo) await answerPhoto(context, signal);
+    else await answerWords(context, signal);
+  }, fail);
+}
+
+async function answerWords(context, signal) {
+  const { asked } = context;
+  const [found] = await Promise.all([answer(context, null, signal), asked.text ? null : offerExamples(visit, signal)]);
+  const row = await memoriesOf(context, found, signal);
+  await place(context, found, null, signal);
+  if (row) results.prepend(row);
+  if (!asked.text && context.mayWrite && !context.holdings.shop) {
+    await Promise.all([showUnread(at("unread"), signal), showDuplicates(at("duplicates"), act, signal)]);
+  }
+  if (asked.text && !context.holdings.shop && found.hits.length > 0) {
+    results.append(...await sentencesLike(asked, signal));
+  }
+}
+
+/** Photos of this day in earlier years, for the start of the timeline. */
+async function memoriesOf({ asked: { text, filter, from, sort }, holdings: held }, { facets }, signal) {
+  const dates = facets.find(({ key }) => key === "taken")?.dates ?? [];
+  const starts = !text && !from && !sort && !held.shop && Object.keys(filter).length === 0;
+  return starts ? memories(dates, act.open, signal) : null;
+}
+
+/** Show what was found, or why nothing was; `image` is the upload that was searched with. */
+async function place(context, found, image, signal) {
+  context.more = found.more;
+  const choosable = context.mayWrite && !context.holdings.shop && !context.asked.parts && found.hits.length > 0;
+  offerSelecting(choosable ? SELECTED : []);
+  const content = found.hits.length > 0 ? found.element : await nothing(context, image, signal);
+  if (found.hits.length === 0 && found.notes.length === 0) status.textContent = "";
+  results.replaceChildren(content);
+}
+
+async function answerPhoto(context, signal) {
+  const { asked } = context;
+  const stored = asked.like ? await api.item(asked.like, signal) : null;
+  const upload = asked.photo ? await recall(asked.photo) : null;
+  if (asked.photo && !upload) {
+    throw new api.Problem("This browser does not remember the photo that was searched with. Choose it again.", false);
+  }
+  const image = upload ?? (asked.box ? await api.photoOf(stored, signal) : null);
+  const sent = image ? { file: image } : { id: asked.like };
+  const photo = { stored, upload, box: asked.box, search: (box) => searchFor({ like: asked.like, photo: asked.photo, box }) };
+  const { stage, describe } = await showPhoto(query, photo, sent, !context.holdings.shop, signal);
+  const found = await answer(context, image, signal);
+  if (!asked.box) {
+    mark(stage, found.fragments.map((part, position) => keyed("query", { ...part, text: part.label }, position)));
+  }
+  await place(context, found, image, signal);
+  if (context.holdings.shop || asked.box) return;
+  describe();
+  if (found.hits.length > 0) results.prepend(make("h2", {}, asked.parts ? "Similar parts" : "Similar photos"));
+  const sentences = await matchingSentences(sent, stage, signal);
+  if (sentences.length > 0) {
+    results.append(make("section", {}, make("h2", {}, "Sentences that match"), ...sentences));
+  }
+}

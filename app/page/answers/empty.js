@@ -1,0 +1,71 @@
+// Answers with nothing in them, or with nothing that was asked for: what can be done then.
+
+import { make } from "../elements/dom.js";
+import { nothingLikeThat } from "../elements/likelihood.js";
+import { byPhotoAlone } from "../elements/why.js";
+import { isQuestion, search } from "../questions/search.js";
+import * as api from "../service/api.js";
+
+const isFiltered = ({ filter }) => Object.keys(filter).length > 0;
+
+const goButton = (name, onclick) => make("button", { type: "button", className: "go", onclick }, name);
+
+/** Make the button that asks the same without filters; null where there are none. */
+function clearing({ asked, act }) {
+  return isFiltered(asked) ? goButton("Clear the filters", () => act.refine({ filter: {} })) : null;
+}
+
+/** Make the line above hits of which none is what was asked for; null for another list. */
+export function lineAbove(context, found) {
+  const { asked, holdings } = context;
+  const line = holdings.shop ? noSuchWords(found) : asked.text ? nothingLikeThat(found.hits, found.weakBelow) : null;
+  if (!line || !isFiltered(asked)) return line;
+  line.querySelector("h2").textContent = holdings.shop ? "No product that passes your filters has these words"
+    : "Nothing that passes your filters looks like that";
+  line.append(make("p", {}, "Without the filters there may be better ones."), clearing(context));
+  return line;
+}
+
+/** Write the line above products that match by their photo alone. */
+function noSuchWords({ loose, hits, words, refused }) {
+  const asked = words.length > 0 || refused.length === 0; // not for what is only left out
+  if (!loose || !asked || hits.length === 0 || hits.some((hit) => !byPhotoAlone(hit))) return null;
+  return make("div", { className: "nothing" }, make("h2", {}, "No product has these words"),
+    make("p", {}, "These come nearest by their photos."));
+}
+
+const message = (title, ...content) =>
+  make("div", { className: "message" }, make("h2", {}, title), ...content);
+
+const without = ({ total }) =>
+  `Without the filters there ${total === 1 ? "is 1" : `are ${total.toLocaleString("en")}`}.`;
+
+/** Say that nothing was found, and by what one finds more: without filters, or by other words. */
+async function noneFound(context, image, signal) {
+  const { asked, holdings, act } = context;
+  const wider = { ...asked, filter: {}, from: null };
+  const found = isFiltered(asked) ? await search(wider, holdings, image, { limit: 1, signal }) : { hits: [] };
+  if (found.hits.length > 0) {
+    const thing = holdings.shop ? "product" : "photo";
+    const why = isQuestion(asked) && holdings.shop ? `No product matches both your search and your filters. ${without(found)}`
+      : `No ${thing} passes your filters.`;
+    return message("Nothing found", make("p", {}, why), clearing(context));
+  }
+  const everything = { text: null, like: null, photo: null, box: null, filter: {} };
+  return message("Nothing found", make("p", {}, "Try other words, or fewer of them."),
+    goButton("Show everything", () => act.refine(everything)));
+}
+
+/** Write an empty answer: how to fill a collection, or another search; `image` is an upload. */
+export async function nothing(context, image, signal) {
+  const { items, coming, importing } = await api.index(signal);
+  if (items > 0) return noneFound(context, image, signal);
+  if (coming > 0 || importing) {
+    return message("Being indexed", make("p", {}, "The first photos are on their way; this page shows them by itself."));
+  }
+  const { asked, mayWrite, act } = context;
+  return message("Nothing here yet",
+    make("p", {}, "Add a folder of photos or a catalogue with this command; this page shows them by itself."),
+    make("code", {}, `tessera index PATH --collection ${asked.collection}`),
+    mayWrite ? make("p", { className: "or" }, goButton("Add one here", act.add)) : null);
+}

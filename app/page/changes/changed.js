@@ -1,0 +1,57 @@
+// Changes of items, and the answer as it is after them.
+
+import { shown, focusItem, nextTo } from "../answers/shown.js";
+import { openDeletion, openTagging } from "./bulk.js";
+import { make } from "../elements/dom.js";
+import { openAdding } from "./editing.js";
+import { listed } from "../elements/facts.js";
+import { titleOf } from "../elements/gallery.js";
+import { say, showLine } from "../elements/notices.js";
+import { leave, openItem, refresh } from "../questions/visits.js";
+import * as api from "../service/api.js";
+
+const at = (id) => document.getElementById(id);
+
+const wordsOf = (ids) => [...new Set(ids.flatMap((id) => listed(shown.hits.get(id)?.metadata.keywords)))];
+
+/** What can be done with selected photos. */
+export const SELECTED = [
+  ["Add tag", (ids) => openTagging("add", ids, wordsOf([...shown.hits.keys()]), showChange)],
+  ["Remove tag", (ids) => openTagging("remove", ids, wordsOf(ids), showChange)],
+  ["Delete", (ids) => openDeletion(ids, showChange), true],
+];
+
+/** Open the form that adds items, with `files` if there are some already. */
+export const add = (files) => openAdding(shown.context.holdings, showAdded, files);
+
+/** Delete an item that is open; `close` closes it. */
+export async function remove(item, close) {
+  await api.remove(item.id);
+  const next = nextTo(item.id);
+  await leave();
+  close();
+  await showChange(`Deleted: ${titleOf(item)}.`, { next });
+}
+
+/** Show the changed answer where it was, and what was done, which `undo` takes back. */
+async function showChange(what, { undo = null, next = null } = {}) {
+  const scroll = window.scrollY;
+  await refresh();
+  window.scrollTo(0, scroll);
+  const line = showLine(what, { actions: undo ? [["Undo", () => undo().catch(say)]] : [] });
+  const focus = () => (undo ? line.querySelector("button").focus() : focusItem(next));
+  const dialog = document.querySelector("dialog[open]"); // gives the focus back when it closes
+  if (dialog) dialog.addEventListener("close", focus, { once: true });
+  else focus();
+}
+
+async function showAdded(items) {
+  await refresh();
+  const [first] = items;
+  const list = (some) => (some.length === 1 ? titleOf(some[0]) : `${some.length} photos`);
+  const [known, fresh] = [true, false].map((there) => items.filter((item) => Boolean(item.known) === there));
+  const said = [fresh.length > 0 && `Added: ${list(fresh)}.`, known.length > 0 && `Here already: ${list(known)}.`];
+  at("status").append(make("p", { className: "remark" }, said.filter(Boolean).join(" ")));
+  if (items.length > 1 || at("add").open) return;
+  await openItem(first.id);
+}

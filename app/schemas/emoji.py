@@ -1,0 +1,89 @@
+"""Emoji of a query, read as their names in Unicode's English."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+from typing import Annotated
+
+import emoji
+import regex
+from pydantic import AfterValidator, Field
+
+# What people say otherwise than Unicode does; nothing for signs at the side of what is said.
+SAID = {
+    "automobile": "car",
+    "oncoming automobile": "car",
+    "hot beverage": "cup of coffee",
+    "teacup without handle": "cup of tea",
+    "face with tears of joy": "laughing face",
+    "female sign": "woman",
+    "high voltage": "lightning",
+    "jack-o-lantern": "pumpkin",
+    "laptop computer": "laptop",
+    "locomotive": "train",
+    "male sign": "man",
+    "mobile phone": "phone",
+    "person biking": "cyclist",
+    "sauropod": "dinosaur",
+    "snowman without snow": "snowman",
+    "sport utility vehicle": "car",
+    "t-rex": "dinosaur",
+    "water wave": "wave",
+    **dict.fromkeys(("check mark", "check mark button", "cross mark", "heavy large circle"), ""),
+}
+TEXTUAL = frozenset({"copyright", "registered", "trade mark"})
+TONE = regex.compile(r"_(?:medium-)?(?:light|medium|dark)_skin_tone")
+ANIMALS = regex.compile("[\U0001f42d-\U0001f43c\U0001f981-\U0001f993]")  # by their faces
+EDGE = "\0"  # of a name: a space, unless a mark goes on with it
+JOINED = regex.compile(rf"""(?<=[-−("'“„«]){EDGE}|{EDGE}(?=[,.;:!?)"'”])""")
+
+
+def name_emoji(text: str) -> str:
+    """Replace each emoji of a text by its name.
+
+    Equal ones in a row are named once, without their skin tones; a flag is its country.
+
+    >>> name_emoji("🐶🐶on grass, 👍🏽"), name_emoji("🇫🇷"), name_emoji("👨‍🍳")
+    ('dog on grass, thumbs up', 'France', 'man cook')
+    """
+    if text.isascii() or not emoji.emoji_count(text):
+        return text
+    named = "".join(piece for piece, _ in groupby(_name_pieces(text)))
+    if EDGE not in named:
+        return text
+    return " ".join(JOINED.sub("", named).replace(EDGE, " ").split()) or text
+
+
+def _name_pieces(text: str) -> Iterator[str]:
+    """The names of a text's emoji between edges, and the texts between them."""
+    between = ""
+    for token in emoji.analyze(text, non_emoji=True, join_emoji=False):
+        match = token.value
+        name = None if isinstance(match, str) else _name(match)
+        if name is None:
+            between += token.chars
+            continue
+        if between.strip():
+            yield between
+        between = ""
+        yield f"{EDGE}{name}{EDGE}"
+    yield between
+
+
+def _name(match: emoji.EmojiMatch) -> str | None:
+    """An emoji's name; None for one that is a sign of texts, or a number's key."""
+    written = "_" + (match.data or {}).get("en", "").strip(":")
+    name = TONE.sub("", written).strip("_").replace("_", " ")
+    if name.startswith("keycap ") or name in TEXTUAL:
+        return None
+    name = SAID.get(name.lower(), name)
+    name = "family" if name.startswith("family ") else name
+    return name.removesuffix(" face") if ANIMALS.match(match.emoji) else name
+
+
+QueryText = Annotated[
+    str,
+    AfterValidator(name_emoji),
+    Field(description='What is searched for. Emoji are read as their names: "🐶" is "dog".'),
+]

@@ -1,0 +1,54 @@
+"""Emoji of queries are read as their names."""
+
+from __future__ import annotations
+
+import pytest
+from starlette.testclient import TestClient
+
+from app.schemas.emoji import name_emoji
+from tests.app.routes.test_search import Png
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("🐶", "dog"),
+        ("🐶 on grass", "dog on grass"),
+        ("two🐱cats", "two cat cats"),
+        ("🐶, (🍕)!", "dog, (pizza)!"),
+        ("grass -🐶", "grass -dog"),
+        ("🦊🦊 🦊", "fox"),
+        ("🐶🐱", "dog cat"),
+        ("❤️ ☀️", "red heart sun"),
+        ("👍🏽", "thumbs up"),
+        ("👩🏽‍🚒", "woman firefighter"),
+        ("👨‍👩‍👧", "family"),
+        ("🏴󠁧󠁢󠁥󠁮󠁧󠁿 🇫🇷", "England France"),
+        ("⛄", "snowman"),
+        ("✔ washable", "washable"),
+        ("a - b 🐶", "a - b dog"),
+        ("☕️ 🚗", "cup of coffee car"),
+    ],
+)
+def test_an_emoji_is_named(text: str, named: str) -> None:
+    assert name_emoji(text) == named
+
+
+@pytest.mark.parametrize("text", ["Nike™  shoes®", "★★★ 1️⃣", "✅", "🏽", "क्‍ष", "½ l – 5 ℃"])
+def test_signs_and_letters_of_scripts_stay(text: str) -> None:
+    assert name_emoji(text) == text
+
+
+def test_a_search_by_an_emoji_answers_as_its_name_does(client: TestClient, png: Png) -> None:
+    client.put("/items/a", files={"image": png("red")}, data={"metadata": '{"title": "Cat"}'})
+
+    def ask(path: str, text: str) -> dict:
+        answer = client.post(path, json={"text": text})
+        assert answer.status_code == 200, answer.text
+        found: dict = answer.json()
+        return found | {"seconds": None}
+
+    for path in ("/search/image", "/search/text", "/search/regions", "/search/products"):
+        answer = ask(path, "red 🐱")
+        assert answer["query"]["text"] == "red cat"
+        assert answer["hits"] == ask(path, "red cat")["hits"]
