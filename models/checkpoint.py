@@ -16,6 +16,7 @@ from models import header, registry
 from models.captions.calibration import CaptionCalibration
 from models.scores.calibration import Calibration, PairKind
 from models.scores.presence import Presence
+from models.whole_files import write_whole
 
 CALIBRATION = "calibration."  # the prefix of a calibration's tensors
 TEXTS = "angles"  # what a text and a text are calibrated by; earlier files have sums of maxima
@@ -84,12 +85,13 @@ def save(
 
 
 def write(path: Path, state: dict[str, Tensor], described: dict[str, Any]) -> None:
-    """Write tensors and their description, whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_suffix(".partial")
-    save_file(state, partial, metadata={"tessera": json.dumps(described, sort_keys=True)})
-    partial.chmod(0o644)  # safetensors writes for its owner alone
-    partial.replace(path)
+    """Write tensors and their description, whole or not at all.
+
+    OSError names the path.
+    """
+    with write_whole(path) as partial:
+        save_file(state, partial, metadata={"tessera": json.dumps(described, sort_keys=True)})
+        partial.chmod(0o644)  # safetensors writes for its owner alone
 
 
 def calibrate(path: Path, out: Path, calibration: Calibration) -> None:

@@ -13,7 +13,7 @@ import typer
 from rich.console import Console, RenderableType
 from torch import Tensor
 
-from models import checkpoint
+from models import checkpoint, whole_files
 from models.checkpoint import Checkpoint
 from models.registry import BEAM, Generation
 from models.vision.regions import crop
@@ -263,5 +263,4 @@ def list_regions(
 def store(file: Path | None, numbers: Mapping[str, Any]) -> None:
     """Write numbers as JSON, if a file is given."""
     if file:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(json.dumps(numbers, indent=2) + "\n", encoding="utf-8")
+        whole_files.write_text(file, json.dumps(numbers, indent=2) + "\n")

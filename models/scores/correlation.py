@@ -98,9 +98,16 @@ def correlate(
     owners: Sequence[int],
     options: Correlation,
 ) -> None:
-    """Solve for both towers' directions on train's pairs, sentences[l] of images[owners[l]]."""
-    x = image.view.fit(image.features(images))  # (K, M)
-    y = text.view.fit(text.features(sentences))  # (L, N)
+    """Solve for both towers' directions on train's pairs, sentences[l] of images[owners[l]].
+
+    ValueError for photos or sentences that are all equal.
+    """
+    x, y = image.features(images), text.features(sentences)
+    for features, name in ((x, "photos"), (y, "sentences")):
+        if bool((features == features[0]).all()):
+            raise ValueError(f"all {name} have the same vector: correlations need different ones")
+    x = image.view.fit(x)  # (K, M)
+    y = text.view.fit(y)  # (L, N)
     # In double precision: nearly equal landmarks leave covariances nearly singular.
     weights = torch.tensor(owners, device=x.device).bincount(minlength=len(x))[:, None]
     sums = torch.zeros(len(x), y.shape[1], dtype=y.dtype, device=x.device)
@@ -120,9 +127,14 @@ def directions(xx: Tensor, yy: Tensor, xy: Tensor, count: int) -> tuple[Tensor, 
 
     max aᵀ C_xy b with aᵀ C_xx a = bᵀ C_yy b = 1 (Hotelling 1936): with C = L Lᵀ of each side, the
     singular vectors of L_x⁻¹ C_xy L_y⁻ᵀ. Shapes: (M, M), (N, N), (M, N) give a (M, D), b (N, D)
-    and correlations (D,), the largest first.
+    and correlations (D,), the largest first. ValueError for a singular covariance.
     """
-    x, y = torch.linalg.cholesky(xx.double()), torch.linalg.cholesky(yy.double())
+    (x, wrong_x), (y, wrong_y) = (torch.linalg.cholesky_ex(c.double()) for c in (xx, yy))
+    if wrong_x or wrong_y:
+        raise ValueError(
+            "the vectors of train hardly vary, and their covariance is singular: give more "
+            "different data, or a larger ridge"
+        )
     whitened = torch.linalg.solve_triangular(x, xy.double(), upper=False)
     whitened = torch.linalg.solve_triangular(y, whitened.T, upper=False).T
     u, s, vt = torch.linalg.svd(whitened, full_matrices=False)

@@ -25,7 +25,7 @@ def read_lines(file: Path) -> list[str]:
         raise LookupError(f"{file} is no file: give one with a sentence a line")
     try:
         data = gzip.decompress(file.read_bytes()) if file.suffix == ".gz" else file.read_bytes()
-        texts = [line.strip() for line in data.decode("utf-8").splitlines()]
+        texts = [line.strip() for line in data.decode("utf-8-sig").splitlines()]
     except (gzip.BadGzipFile, EOFError, UnicodeDecodeError) as wrong:
         raise ValueError(f"{file} is no text of a sentence a line: {wrong}") from wrong
     texts = [text for text in texts if caption_words(text)]

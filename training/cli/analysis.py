@@ -17,6 +17,7 @@ from training.cli.options import (
     Cache,
     Data,
     Device,
+    File,
     Images,
     Numbers,
     Parser,
@@ -25,7 +26,6 @@ from training.cli.options import (
     plain_errors,
 )
 
-File = Annotated[Path, typer.Argument(metavar="CHECKPOINT", help="A .safetensors file.")]
 Sheet = Annotated[Path, typer.Option("--out", help="The .png of regions to write.")]
 Count = Annotated[int, typer.Option(min=1, help="Regions on the sheet, one a photo.")]
 Limit = Annotated[

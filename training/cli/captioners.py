@@ -25,6 +25,7 @@ from training.cli.options import (
     make_reporter,
     plain_errors,
     read_boxes,
+    refuse_state,
 )
 
 if TYPE_CHECKING:
@@ -46,7 +47,8 @@ def train_captioner(
         ),
     ] = None,
     start: Annotated[
-        Path | None, typer.Option(help="A captioner's checkpoint to go on with.")
+        Path | None,
+        typer.Option(help="A captioner's checkpoint to go on with.", callback=refuse_state),
     ] = None,
     images: Images = None,
     labels: Labels = None,
@@ -81,7 +83,9 @@ def train_captioner(
 
 
 def add_kinds(
-    file: Annotated[Path, typer.Argument(metavar="CHECKPOINT", help="A captioner.")],
+    file: Annotated[
+        Path, typer.Argument(metavar="CHECKPOINT", help="A captioner.", callback=refuse_state)
+    ],
     data: Data,
     images: Images = None,
     labels: Labels = None,
@@ -116,7 +120,9 @@ def add_kinds(
 
 
 def add_endings(
-    file: Annotated[Path, typer.Argument(metavar="CHECKPOINT", help="A captioner.")],
+    file: Annotated[
+        Path, typer.Argument(metavar="CHECKPOINT", help="A captioner.", callback=refuse_state)
+    ],
     data: Data,
     images: Images = None,
     out: ChangedOut = None,
@@ -155,7 +161,12 @@ def rewrite(
 
 
 def evaluate_regions(
-    file: Annotated[Path, typer.Argument(metavar="CHECKPOINT", help="A captioner or a matcher.")],
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="CHECKPOINT", help="A captioner or a matcher.", callback=refuse_state
+        ),
+    ],
     data: Data,
     images: Images = None,
     boxes: TrueBoxes = None,

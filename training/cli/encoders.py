@@ -11,7 +11,15 @@ import typer
 from rich.console import Console, Group
 
 from index import printing
-from training.cli.options import ChangedOut, Data, Device, Images, Numbers, plain_errors
+from training.cli.options import (
+    ChangedOut,
+    Data,
+    Device,
+    Images,
+    Numbers,
+    plain_errors,
+    refuse_state,
+)
 
 if TYPE_CHECKING:
     from training.encoders.tune import Tuning
@@ -110,7 +118,9 @@ def tune(
     file: Annotated[
         Path,
         typer.Argument(
-            metavar="CHECKPOINT", help="A checkpoint of `tessera adopt`, not yet trained."
+            metavar="CHECKPOINT",
+            help="A checkpoint of `tessera adopt`, not yet trained.",
+            callback=refuse_state,
         ),
     ],
     data: Data,

@@ -37,6 +37,7 @@ def judge(
     """
     with plain_errors(Console(stderr=True)):
         from index import trec as judgements
+        from models import whole_files
         from training.evaluation.relevance import MEASURES, relevance
 
         grades = judgements.by_query(judgements.read(judged))
@@ -52,7 +53,7 @@ def judge(
                 "queries": answered,
                 "measures": [asdict(comparison) for comparison in compared],
             }
-            json_file.write_text(json.dumps(numbers, indent=2) + "\n", encoding="utf-8")
+            whole_files.write_text(json_file, json.dumps(numbers, indent=2) + "\n")
 
 
 def make_table(compared: list[Comparison], files: list[Path]) -> Table:

@@ -9,9 +9,11 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from training.cli.options import Data, Device, Images, Numbers, plain_errors
+from training.cli.options import Data, Device, Images, Numbers, plain_errors, refuse_state
 
-File = Annotated[Path, typer.Argument(metavar="CHECKPOINT", help="A calibrated matcher.")]
+File = Annotated[
+    Path, typer.Argument(metavar="CHECKPOINT", help="A calibrated matcher.", callback=refuse_state)
+]
 Labelled = Annotated[
     Path, typer.Option("--labels", help="Folder or .jsonl of photos with complete `labels`.")
 ]

@@ -24,6 +24,7 @@ from training.cli.options import (
     add_labels,
     format_epoch,
     plain_errors,
+    refuse_state,
 )
 
 if TYPE_CHECKING:
@@ -46,7 +47,8 @@ def train(
     ] = None,
     photos: Photos = None,
     start: Annotated[
-        Path | None, typer.Option(help="A checkpoint of the same model to begin with.")
+        Path | None,
+        typer.Option(help="A checkpoint of the same model to begin with.", callback=refuse_state),
     ] = None,
     labels: Labels = None,
     field: Annotated[
@@ -162,7 +164,10 @@ def read_corpus(
 
 def write_average(
     files: Annotated[
-        list[Path], typer.Argument(metavar="CHECKPOINT…", help="Matchers of one preset.")
+        list[Path],
+        typer.Argument(
+            metavar="CHECKPOINT…", help="Matchers of one preset.", callback=refuse_state
+        ),
     ],
     data: Data,
     out: Annotated[Path, typer.Option(help="The .safetensors file to write.")],
@@ -267,7 +272,8 @@ def scenes(
 
     Example: tessera scenes scenes/ && tessera train scenes --data scenes/
     """
-    from training.data import synthetic
+    with plain_errors(Console(stderr=True)):
+        from training.data import synthetic
 
-    synthetic.write(folder, {"train": count, "val": val}, seed)
+        synthetic.write(folder, {"train": count, "val": val}, seed)
     typer.echo(folder)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -52,6 +53,20 @@ TrueBoxes = Annotated[
 ]
 
 
+def refuse_state(value: Path | list[Path] | None) -> Path | list[Path] | None:
+    """Refuse a run's last.pt as a checkpoint, and name the model."""
+    for path in value if isinstance(value, list) else [value]:
+        if path and path.suffix == ".pt":
+            run = path.parent  # of a matcher, or with the name of a part's file
+            model = run.with_suffix(".safetensors") if run.suffix else run / "matcher.safetensors"
+            raise typer.BadParameter(f"{path} is for --resume alone; the model is {model}")
+    return value
+
+
+File = Annotated[
+    Path,
+    typer.Argument(metavar="CHECKPOINT", help="A .safetensors file.", callback=refuse_state),
+]
 CheckpointOut = Annotated[Path, typer.Argument(help="The .safetensors file to write.")]
 ChangedOut = Annotated[
     Path | None, typer.Option(help="The checkpoint to write. [default: CHECKPOINT itself]")
@@ -65,27 +80,49 @@ def plain_errors(
 ) -> Iterator[None]:
     """Choose the parser and the runtime of networks, and print mistakes.
 
-    A mistake is one sentence, and exit code 1. On a CPU the runtime is a service's.
+    A mistake is one line, and exit code 1. On a CPU the runtime is a service's.
     """
     try:
         if parser:
             from models.text import parsing
 
             parsing.choose(parser)
+        if device:
+            refuse_absent(device)
         if device == "cpu":
             from models.vision import backbones
 
             backbones.choose_inference(os.environ.get("TESSERA_INFERENCE", "auto"))
         yield
-    except (ValueError, LookupError, ArithmeticError, ChildProcessError) as mistake:
-        console.print(f"error: {mistake}", style="red", markup=False)
-        raise typer.Exit(1) from mistake
-    except ModuleNotFoundError as absent:
-        missing = extras.explain(absent)
-        if missing is None:
+    except (ValueError, LookupError, ArithmeticError, OSError, ModuleNotFoundError) as mistake:
+        explained = explain(mistake)
+        if explained is None:
             raise
-        console.print(f"error: {missing}", style="red", markup=False)
-        raise typer.Exit(1) from absent
+        console.print(f"error: {explained}", style="red", markup=False, soft_wrap=True)
+        raise typer.Exit(1) from mistake
+
+
+def explain(mistake: Exception) -> str | None:
+    """Explain a mistake in a line; None for a fault of ours."""
+    if isinstance(mistake, ModuleNotFoundError):
+        return extras.explain(mistake)
+    if isinstance(mistake, OSError) and not isinstance(mistake, ChildProcessError):
+        if mistake.errno in (None, errno.EPIPE):  # the latter ends `tessera … | head` in silence
+            return None
+        return ": ".join(str(part) for part in (mistake.filename, mistake.strerror) if part)
+    return str(mistake)
+
+
+def refuse_absent(device: str) -> None:
+    """Raise ValueError for a device unknown to this machine."""
+    import torch
+
+    count = torch.cuda.device_count()
+    devices = ["cpu", *["cuda"][:count], *(f"cuda:{number}" for number in range(count))]
+    if torch.backends.mps.is_available():
+        devices.append("mps")
+    if device not in devices:
+        raise ValueError(f"there is no device {device!r} here: use {' or '.join(devices)}")
 
 
 def add_labels(corpus: Corpus, file: Path | None) -> Corpus:

@@ -23,6 +23,7 @@ from training.cli.options import (
     make_reporter,
     plain_errors,
     read_boxes,
+    refuse_state,
 )
 
 
@@ -95,7 +96,12 @@ def train_proposals(
 
 
 def extract_backbone(
-    file: Annotated[Path, typer.Argument(metavar="CHECKPOINT", help="A matcher with its own CNN.")],
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="CHECKPOINT", help="A matcher with its own CNN.", callback=refuse_state
+        ),
+    ],
     out: CheckpointOut,
 ) -> None:
     """Write a matcher's tuned CNN to a file, for others.

@@ -13,13 +13,12 @@ from training.cli.options import (
     Cache,
     ChangedOut,
     Device,
+    File,
     Images,
     Numbers,
     Parser,
     plain_errors,
 )
-
-File = Annotated[Path, typer.Argument(metavar="CHECKPOINT", help="A .safetensors file.")]
 
 
 def calibrate(
@@ -80,7 +79,7 @@ def calibrate(
         typer.echo(out or file)
         return
     with plain_errors(console, parser, device):
-        from models import checkpoint
+        from models import checkpoint, whole_files
         from training import analysis, probabilities
         from training.data import labels as labelled_photos
         from training.data import readers as folders
@@ -98,8 +97,7 @@ def calibrate(
         Console().print(tables.format_reliabilities(curves))
         analysis.store(json_file, {"checkpoint": loaded.fingerprint} | facts)
         if picture:
-            picture.parent.mkdir(parents=True, exist_ok=True)
-            picture.write_text(reliability.draw(curves), encoding="utf-8")
+            whole_files.write_text(picture, reliability.draw(curves))
         typer.echo(out or file)
 
 

@@ -111,6 +111,7 @@ def write_report(
     """
     console = Console(stderr=True)
     with plain_errors(console):
+        from models import whole_files
         from training.report import drawing, pictures
         from training.report import page as report
 
@@ -123,7 +124,7 @@ def write_report(
             console.print(f"no pictures without matplotlib: {drawing.INSTALL}", markup=False)
         stored = report.read(results)
         shown = pictures.draw_for(stored, out)
-        out.write_text(report.write_page(stored, shown), encoding="utf-8")
+        whole_files.write_text(out, report.write_page(stored, shown))
 
 
 def describe_plan(trainings: Sequence[Training], paces: Mapping[str, float]) -> str:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from index import trec as judgements
-from training.data import jsonl, templates
+from training.data import jsonl, tables, templates
 from training.data import readers as folders
 from training.data.corpus import Corpus, Example, split_of, text_of
 from training.data.digests import digest
@@ -40,7 +39,7 @@ class CatalogueCorpus:
 def read(path: Path, images: Path | None = None) -> Corpus:
     """Read photos and fields from a file, or a corpus.
 
-    The file is a .jsonl or a .csv; the corpus is one of `folders`.
+    The file is a .jsonl, a .csv or a .tsv; the corpus is one of `folders`.
 
     A row has an `image`; `id`, `split` and all other keys are optional. Other keys and the keys of
     a `metadata` object are the photo's fields. A row without a split belongs to val. Ids are unique
@@ -48,7 +47,7 @@ def read(path: Path, images: Path | None = None) -> Corpus:
     LookupError for a path without a corpus, ValueError, with the place, for a bad row.
     """
     file = path if path.is_file() else folders.find_corpus(path)
-    if file.suffix not in (".jsonl", ".csv"):
+    if file.suffix not in (".jsonl", *tables.SUFFIXES):
         return folders.read(file, images)
     name = file.resolve().parent.name
     rows = [(split or "val", example) for split, example in read_rows(file, images)]
@@ -140,22 +139,9 @@ def group_of(example: Example) -> str:
 def read_rows(file: Path, images: Path | None) -> Iterator[tuple[str | None, Example]]:
     """Each row's split, if it has one, and photo."""
     folder = images or file.parent
-    if file.suffix == ".csv":
-        return read_csv(file, folder)
+    if file.suffix in tables.SUFFIXES:
+        return tables.read_rows(file, lambda cells: parse_row(cells, folder))
     return jsonl.read_rows(file, folder, parse_row)
-
-
-def read_csv(file: Path, folder: Path) -> Iterator[tuple[str | None, Example]]:
-    """Read the rows of a .csv with a heading.
-
-    Empty cells are no fields.
-    """
-    with file.open(encoding="utf-8-sig", newline="") as lines:
-        for number, row in enumerate(csv.DictReader(lines), start=2):
-            try:
-                yield parse_row({key: cell for key, cell in row.items() if cell}, folder)
-            except ValueError as wrong:
-                raise ValueError(f"{file}, line {number}: {wrong}") from wrong
 
 
 def parse_row(row: dict[str, Any], folder: Path) -> tuple[str | None, Example]:

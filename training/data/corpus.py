@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import repeat
 from pathlib import Path
 from typing import Any
@@ -66,9 +66,8 @@ class Corpus:
         a part of a split must not pass for one of the whole.
         """
         if name not in self.splits:
-            raise LookupError(
-                f"{self.name} has no split {name!r}; it has: {', '.join(sorted(self.splits))}"
-            )
+            splits = ", ".join(sorted(self.splits)) or "no photo at all"
+            raise LookupError(f"{self.name} has no split {name!r}; it has: {splits}")
         examples = self.splits[name]
         missing = [example.image for example in examples if not example.image.is_file()]
         if missing:
@@ -90,6 +89,21 @@ class Corpus:
             for example in examples
         )
         return hashlib.sha256(repr(described).encode()).hexdigest()[:16]
+
+
+def join_rows(rows: Iterable[tuple[str, Example]]) -> Iterator[tuple[str, Example]]:
+    """Join the sentences of a photo's rows, without repeated ones.
+
+    Rows with one id and other photos or splits stay apart.
+    """
+    joined: dict[tuple[str, str, Path], Example] = {}
+    for split, example in rows:
+        key = split, example.id, example.image
+        if first := joined.get(key):
+            sentences = tuple(dict.fromkeys(first.sentences + example.sentences))
+            example = replace(first, sentences=sentences)
+        joined[key] = example
+    return ((split, example) for (split, *_), example in joined.items())
 
 
 def sentences_of(row: Mapping[str, Any], key: str) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ def read(file: Path, images: Path | None = None) -> Corpus:
     The other keys of a row, such as `category`, are the photo's metadata.
     """
     try:
-        rows = json.loads(file.read_text(encoding="utf-8"))
+        rows = json.loads(file.read_text(encoding="utf-8-sig"))
     except json.JSONDecodeError as broken:
         raise ValueError(f"{file} is not JSON: {broken}") from broken
     if not isinstance(rows, list):

@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
-from training.data.corpus import Corpus, Example, sentences_of, split_of, text_of
+from training.data.corpus import Corpus, Example, join_rows, sentences_of, split_of, text_of
+from training.data.tables import rename
 
 KNOWN = {"id", "image", "sentences", "metadata", "split"}
 
@@ -18,13 +19,15 @@ Split = TypeVar("Split", str, str | None)
 
 
 def read(file: Path, images: Path | None = None) -> Corpus:
-    """Read a .jsonl.
+    """Read a .jsonl; lines of one photo are joined.
 
-    The default split is train, the default id the image.
+    The default split is train, the default id the image. A line may have `file_name` and `text`
+    instead, as Hugging Face's metadata.jsonl.
 
     Raises ValueError with the file, the line's number and the mistake.
     """
-    return Corpus.of(file.stem, read_rows(file, images or file.parent, parse_row))
+    rows = read_rows(file, images or file.parent, parse_row)
+    return Corpus.of(file.stem, join_rows(rows))
 
 
 def read_rows(
@@ -36,13 +39,14 @@ def read_rows(
             if not line.strip():
                 continue
             try:
-                yield parse_row(object_of(line.decode()), folder)
+                yield parse_row(object_of(line.decode("utf-8-sig")), folder)
             except ValueError as wrong:  # those of JSON and of UTF-8, too
                 raise ValueError(f"{file}, line {number}: {wrong}") from wrong
 
 
 def parse_row(row: dict[str, Any], folder: Path) -> tuple[str, Example]:
     """Parse one line's split and example; ValueError names its mistake."""
+    row = rename(row)
     unknown = row.keys() - KNOWN
     if unknown:
         raise ValueError(f"unknown keys {sorted(unknown)}; known are {sorted(KNOWN)}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,27 +12,26 @@ from training.data.corpus import Corpus, Example, sentences_of, split_of, text_o
 # Usual folders of photos, relative to the file.
 FOLDERS = (".", "images", "Images", "Flicker8k_Dataset", "flickr30k-images", "flickr30k_images")
 
+FIRST = 20  # photos that are looked for
+
 
 def read(file: Path, images: Path | None = None) -> Corpus:
     """Read a dataset_flickr8k.json, dataset_flickr30k.json or dataset_coco.json."""
     try:
-        rows = json.loads(file.read_text(encoding="utf-8"))["images"]
+        rows = json.loads(file.read_text(encoding="utf-8-sig"))["images"]
     except (json.JSONDecodeError, KeyError, TypeError) as broken:
         raise ValueError(f"{file} is not JSON with a list 'images': {broken!r}") from broken
-    folder = images or find_photos(file, rows)
+    names = [str(Path(row.get("filepath", "")) / row.get("filename", "")) for row in rows[:FIRST]]
+    folder = images or find_photos(file.parent, names)
     return Corpus.of(file.stem.removeprefix("dataset_"), parse_rows(file, rows, folder))
 
 
-def find_photos(file: Path, rows: list[dict[str, Any]]) -> Path:
-    """Find the usual folder of the photos, else images/.
-
-    The first with one of the first photos.
-    """
-    names = [Path(row.get("filepath", "")) / row.get("filename", "") for row in rows[:20]]
-    for folder in FOLDERS:
-        if any((file.parent / folder / name).is_file() for name in names):
-            return file.parent / folder
-    return file.parent / "images"
+def find_photos(parent: Path, names: Sequence[str], folders: Sequence[str] = FOLDERS) -> Path:
+    """Find the first folder with one of the first photos, else images/."""
+    for folder in folders:
+        if any((parent / folder / name).is_file() for name in names[:FIRST]):
+            return parent / folder
+    return parent / "images"
 
 
 def parse_rows(

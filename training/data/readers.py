@@ -2,41 +2,56 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
-from training.data import flickr8k, jsonl, karpathy
+from training.data import coco, flickr8k, jsonl, karpathy, tables
 from training.data.corpus import Corpus
+
+PATTERNS = ("captions.json", "dataset_*.json", "*.jsonl", "captions_*.json", "*.csv", "*.tsv")
+LAYOUTS = (
+    "a .jsonl file of image, sentences, split; a .csv or .tsv of image, sentence, split; "
+    "dataset_*.json (Karpathy's format), captions_*.json (COCO's) or captions.json"
+)
 
 
 def read(path: Path, images: Path | None = None) -> Corpus:
     """Read a corpus from its folder or its file.
 
-    The file is a .json or .jsonl.
-
-    A folder holds captions.json, one dataset_*.json in Karpathy's format, or one .jsonl file.
-    `images` is the photos' folder if it is not next to the file. Raises LookupError for a path
-    without a corpus, ValueError, with the place, for an unreadable row.
+    A folder holds one file of PATTERNS, or several of COCO's. `images` is the photos' folder if it
+    is not next to the file. Raises LookupError for a path without a corpus, ValueError, with the
+    place, for an unreadable row.
     """
     file = path if path.is_file() else find_corpus(path)
     if file.suffix == ".jsonl":
         return jsonl.read(file, images)
+    if file.suffix in tables.SUFFIXES:
+        return tables.read(file, images)
+    if file.suffix != ".json":
+        raise ValueError(f"{file} is no corpus: expected {LAYOUTS}")
     if file.name.startswith("dataset"):
         return karpathy.read(file, images)
-    return flickr8k.read(file, images)
+    return coco.read(file, images) if has_annotations(file) else flickr8k.read(file, images)
+
+
+def has_annotations(file: Path) -> bool:
+    """Return whether a .json file is in COCO's format."""
+    try:
+        content = json.loads(file.read_text(encoding="utf-8-sig"))
+    except ValueError:
+        return False
+    return isinstance(content, dict) and "annotations" in content
 
 
 def find_corpus(folder: Path) -> Path:
     """Find the one corpus file of a folder."""
     if not folder.is_dir():
-        raise LookupError(f"there is no folder {folder}")
-    for pattern in ("captions.json", "dataset_*.json", "*.jsonl"):
+        raise LookupError(f"there is no file or folder {folder}")
+    for pattern in PATTERNS:
         files = sorted(folder.glob(pattern))
-        if len(files) > 1:
+        if len(files) > 1 and set(files) != set(coco.list_parts(files[0])):
             names = ", ".join(file.name for file in files)
             raise LookupError(f"{folder} holds several corpora, {names}: name one of them")
         if files:
             return files[0]
-    raise LookupError(
-        f"{folder} holds no corpus: expected captions.json, dataset_*.json (Karpathy's format) "
-        "or a .jsonl file of image, sentences, split"
-    )
+    raise LookupError(f"{folder} holds no corpus: expected {LAYOUTS}")

@@ -15,6 +15,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from models.vision.images import Photo, display_copy
+from models.whole_files import name_in_errors
 
 SIDE = 96  # pixels, in two rows and two columns of cells
 CELL = SIDE // 2
@@ -132,6 +133,12 @@ def make_sentence(
 
 def write(folder: Path, counts: Mapping[str, int], seed: int = 0) -> None:
     """Write a corpus: scenes.jsonl, images/, entities.json.gz, counts[split] a split."""
+    with name_in_errors(folder):
+        write_files(folder, counts, seed)
+
+
+def write_files(folder: Path, counts: Mapping[str, int], seed: int) -> None:
+    """Write a corpus's files; errors of a full disk have no name."""
     (folder / "images").mkdir(parents=True, exist_ok=True)
     rows, truth = [], {}
     splits = [split for split, count in counts.items() for _ in range(count)]

@@ -24,8 +24,8 @@ from models.rooms import PREFIX
 from models.vision.proposals import REGIONS
 from training.encoders import licences
 from training.encoders.hub import EncoderWeights
+from training.matchers.preset_conflicts import ADOPTED
 
-TOWER = "pretrained"
 TRIED = ["a photo of a dog", "Sphinx of black quartz, judge my vow; 1234567890"]
 SIDE = 64  # pixels of the photo that is tried
 WHERE = (
@@ -158,9 +158,9 @@ def make_config(source: EncoderSource, choice: Choice) -> Config:
     recipe = choice.recipe or RECIPE
     return Config(
         image=TowerOptions.of(
-            "image_towers", TOWER, {**shared, **boxes_of(choice), "recipe": recipe}
+            "image_towers", ADOPTED, {**shared, **boxes_of(choice), "recipe": recipe}
         ),
-        text=TowerOptions.of("text_towers", TOWER, text),
+        text=TowerOptions.of("text_towers", ADOPTED, text),
     )
 
 
@@ -221,7 +221,8 @@ def relocate(out: Path, source: EncoderSource, recipe: str | None = None) -> Ado
     parts = [metadata["config"].get(side, {}) for side in ("image", "text")]
     files = [list(file) for file in source.files]
     if any(
-        part.get("name") not in (TOWER, LATE) or part["options"]["files"] != files for part in parts
+        part.get("name") not in (ADOPTED, LATE) or part["options"]["files"] != files
+        for part in parts
     ):
         raise ValueError(f"{out} exists and is of other weights; choose another --out")
     stored = parts[0]["options"].get("recipe")

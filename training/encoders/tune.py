@@ -26,11 +26,12 @@ from models.checkpoint import Checkpoint
 from models.image_towers.pretrained import AGAINST, differences
 from models.matcher import TwoTowerMatcher
 from training.data.corpus import Example
-from training.encoders.adopt import TOWER, write
+from training.encoders.adopt import write
 from training.evaluation.embedding import BATCH, read_pixels
 from training.evaluation.masking import Masking
 from training.evaluation.retrieval import Floats, retrieval
 from training.evaluation.score_matrix import score_matrix
+from training.matchers.preset_conflicts import refuse_unadopted
 from training.runs.progress import Progress
 
 MASKED = 50  # photos whose boxes are made grey
@@ -166,11 +167,7 @@ def list_recipes(matcher: TwoTowerMatcher) -> list[str]:
 
 def refuse_others(loaded: Checkpoint) -> None:
     """Raise ValueError unless a checkpoint is an adopted encoder with zero maps."""
-    config = getattr(loaded.model, "config", None)
-    if getattr(getattr(config, "image", None), "name", None) != TOWER:
-        raise ValueError(
-            f"{loaded.name} is no adopted dual encoder; `tessera adopt` makes one to tune"
-        )
+    refuse_unadopted(getattr(loaded.model, "config", None), loaded.name)
     if any(weight.any() for name, weight in loaded.model.named_parameters() if "up.weight" in name):
         raise ValueError(f"{loaded.name} was trained after its adoption: tune first, then train")
 

@@ -21,9 +21,8 @@ from training.evaluation.retrieval import (
     Retrieval,
     rank_first_sentences,
     retrieval,
-    similarity,
 )
-from training.evaluation.score_matrix import score_matrix, sentence_cosines
+from training.evaluation.score_matrix import measure_similarity, score_matrix
 from training.runs.progress import Progress, silent
 
 
@@ -102,13 +101,12 @@ def measure_ranks(
     sentences = [bags[text] for example in examples for text in example.sentences]
     vectors = [sentence.vectors for sentence in sentences]
     scores = score_matrix(images, vectors, matcher.score, device, progress)  # (K, L)
-    several = all(len(example.sentences) > 1 for example in examples)
     return MatcherMeasures(
         images=len(images),
         sentences=len(vectors),
         retrieval=retrieval(scores, owners),
         starred=rank_first_sentences(scores, owners),
-        similarity=similarity(sentence_cosines(sentences), owners) if several else None,
+        similarity=measure_similarity(vectors, owners, sentences[0].of_terms),
         grounding=None,
         faithfulness=None,
         seconds=time.perf_counter() - began,

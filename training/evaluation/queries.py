@@ -98,7 +98,7 @@ def read(file: Path | None) -> tuple[NaturalQuery, ...]:
 
 def read_content(file: Path) -> Any:
     """Read a .toml, .jsonl or .json; ValueError if malformed."""
-    text = file.read_text(encoding="utf-8")
+    text = file.read_text(encoding="utf-8-sig")
     if file.suffix == ".toml":
         return tomllib.loads(text)
     if file.suffix == ".jsonl":

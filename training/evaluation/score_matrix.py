@@ -11,7 +11,7 @@ from torch import Tensor
 from models.scores.scoring import SCORES
 from models.scores.sentences import unit_sums
 from models.types import FragmentBag, PaddedBags
-from training.evaluation.retrieval import Floats
+from training.evaluation.retrieval import Direction, Floats, similarity
 from training.runs.progress import Progress, silent
 
 IMAGES, SENTENCES = 128, 256  # in a block: about 128 × 256 × 20 × 12 links
@@ -36,11 +36,17 @@ def score_matrix(
     return scores
 
 
-def sentence_cosines(sentences: Sequence[FragmentBag]) -> Floats:
-    """Compute the similarities (L, L) of sentences, see models.scores.sentences."""
-    units = sum_to_units(sentences)
-    similarities: Floats = units @ units.T
-    return similarities
+def measure_similarity(
+    sentences: Sequence[Tensor], owners: Sequence[int], terms: int = 0
+) -> Direction | None:
+    """Rank sentences (T_l, D) by their cosines, see models.scores.sentences.
+
+    The last `terms` numbers are a catalogue's and do not count. None if a photo has one sentence.
+    """
+    if np.unique(np.asarray(owners), return_counts=True)[1].min() < 2:
+        return None
+    units = sum_vectors_to_units(sentences, terms)
+    return similarity(units @ units.T, owners)
 
 
 def sum_to_units(sentences: Sequence[FragmentBag]) -> Floats:
@@ -48,8 +54,13 @@ def sum_to_units(sentences: Sequence[FragmentBag]) -> Floats:
 
     A sentence without fragments, as of pairs of words without a relation, has zeros.
     """
-    sums = torch.stack([sentence.vectors.float().sum(0) for sentence in sentences]).numpy()
-    return unit_sums(sums, np.arange(len(sums)), sums.shape[1] - sentences[0].of_terms)
+    return sum_vectors_to_units([sentence.vectors for sentence in sentences], sentences[0].of_terms)
+
+
+def sum_vectors_to_units(sentences: Sequence[Tensor], terms: int) -> Floats:
+    """Sum vectors (T_l, D), without their last `terms` numbers, to length one."""
+    sums = torch.stack([vectors.float().sum(0) for vectors in sentences]).numpy(force=True)
+    return unit_sums(sums, np.arange(len(sums)), sums.shape[1] - terms)
 
 
 def pad(bags: Sequence[Tensor], device: str) -> PaddedBags:

@@ -38,7 +38,7 @@ def format_metrics(measured: MatcherMeasures) -> Group:
     for name, direction in rows:
         if direction:
             recalls = (direction.recall_1, direction.recall_5, direction.recall_10)
-            ranks = (f"{direction.median_rank:.0f}", f"{direction.mean_rank:.1f}")
+            ranks = (f"{direction.median_rank:g}", f"{direction.mean_rank:.1f}")
             table.add_row(name, *(f"{recall:.1f}" for recall in recalls), *ranks)
     return Group(table, *format_notes(measured))
 

@@ -55,7 +55,7 @@ def read(path: Path) -> Iterator[Tree]:
     Tags are its XPOS.
     """
     opener = gzip.open if path.suffix == ".gz" else open
-    with opener(path, "rt", encoding="utf-8") as file:
+    with opener(path, "rt", encoding="utf-8-sig") as file:
         for block in file.read().strip().split("\n\n"):
             rows = [row.split("\t") for row in block.splitlines() if not row.startswith("#")]
             yield make_tree([row for row in rows if row[0].isdigit()])

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import accumulate
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -17,8 +16,8 @@ from models.text import classes
 from models.types import PaddedBags
 from training.data.batches import ALL, Batch, LabelBatch, Sampling, batches, count_batches
 from training.data.truth import PairTruth
-from training.evaluation.retrieval import Retrieval, rank_pairs, retrieval, similarity
-from training.evaluation.score_matrix import score_matrix
+from training.evaluation.retrieval import Retrieval, rank_pairs, retrieval
+from training.evaluation.score_matrix import measure_similarity, score_matrix
 from training.matchers.label_pairs import LabelPairs
 from training.matchers.objectives import LabelMatch, Match
 from training.runs import workers
@@ -187,7 +186,8 @@ def validate_epoch(
         refer(model, train_pairs, device)
     bags = encode_split(model, validation, device)
     measured = rank_split(model, validation, bags, device)
-    values = asdict(measured) | {"similarity": measure_similarity(model, validation, bags)}
+    similar = None if validation.truth else measure_similarity(bags.sentences, validation.owners)
+    values = asdict(measured) | {"similarity": asdict(similar) if similar else None}
     return ValidationResult(values, measured.recall_sum)
 
 
@@ -265,19 +265,6 @@ def rank_split(model: TwoTowerMatcher, pairs: Pairs, bags: SplitBags, device: st
         weights = pairs.truth.weights(range(len(bags.images)), pairs.truth.distinct)
         return rank_pairs(scores, weights.numpy() > 0)
     return retrieval(scores, pairs.owners)
-
-
-def measure_similarity(
-    model: TwoTowerMatcher, pairs: Pairs, bags: SplitBags
-) -> dict[str, Any] | None:
-    """Rank a split's sentences by the sums of their fragments.
-
-    None where distances stand for products, or a photo has one sentence alone.
-    """
-    if model.config.euclidean or pairs.truth or min(pairs.counts) < 2:
-        return None
-    vectors = torch.stack([bag.sum(0) for bag in bags.sentences])  # (L, D)
-    return asdict(similarity((vectors @ vectors.T).cpu().numpy(), pairs.owners))
 
 
 @torch.inference_mode()

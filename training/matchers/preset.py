@@ -19,7 +19,11 @@ from training.data.corpus import Corpus, Example
 from training.matchers import loss
 from training.matchers.label_pairs import LabelOptions
 from training.matchers.loss import ObjectiveTerm
-from training.matchers.preset_conflicts import list_objectives, refuse_conflicts
+from training.matchers.preset_conflicts import (
+    list_objectives,
+    refuse_conflicts,
+    refuse_unadopted,
+)
 from training.matchers.terms import TermOptions as TermOptions
 from training.runs import presets as inheritance
 from training.runs.optimization import Optimizer, Schedule
@@ -46,15 +50,19 @@ class Teachers:
 
 @dataclass(frozen=True, slots=True)
 class StartOptions:
-    """The shipped checkpoint to begin with, by its name.
+    """The checkpoint to begin with.
 
+    checkpoint: the name of a shipped one. adopted: an encoder of `tessera adopt`, given by --start.
     share: the share of these weights in the validated and stored ones.
     """
 
-    checkpoint: str
+    checkpoint: str | None = None
     share: float = 0.0
+    adopted: bool = False
 
     def __post_init__(self) -> None:
+        if self.adopted == bool(self.checkpoint):
+            raise ValueError("[start] needs either a checkpoint or adopted = true")
         if not 0 <= self.share < 1:
             raise ValueError(f"[start] share is {self.share}; use at least 0 and less than 1")
 
@@ -204,11 +212,16 @@ def read_start_config(start: StartOptions, replacement: Path | None = None) -> C
         raise ValueError(
             f"[start] needs a matcher, and {replacement} is one of the {described['kind']}"
         )
-    return Config(**described["config"])
+    config = Config(**described["config"])
+    if start.adopted:
+        refuse_unadopted(config, replacement)
+    return config
 
 
 def find_start(start: StartOptions) -> Path:
-    """Find the shipped checkpoint at a preset's start."""
+    """Find the shipped checkpoint of a start; LookupError for an adopted one."""
+    if start.adopted:
+        raise LookupError("give the checkpoint of an encoder that `tessera adopt` wrote by --start")
     return PRETRAINED / f"{start.checkpoint}.safetensors"
 
 
@@ -269,11 +282,9 @@ def describe_changes(shipped: Preset, adapted: Preset) -> list[str]:
             "quarter of train"
         )
     if adapted.schedule.drops != shipped.schedule.drops:
-        changes.append(
-            f"the rate drops after epoch {list_numbers(adapted.schedule.drops)} of "
-            f"{adapted.schedule.epochs} instead of {list_numbers(shipped.schedule.drops)} of "
-            f"{shipped.schedule.epochs}"
-        )
+        schedules = adapted.schedule, shipped.schedule
+        now, before = (f"{', '.join(map(str, s.drops))} of {s.epochs}" for s in schedules)
+        changes.append(f"the rate drops after epoch {now} instead of {before}")
     if [(term.first, term.last) for term in adapted.objectives] != [
         (term.first, term.last) for term in shipped.objectives
     ]:
@@ -286,8 +297,3 @@ def describe_changes(shipped: Preset, adapted: Preset) -> list[str]:
             )
         )
     return changes
-
-
-def list_numbers(numbers: Sequence[int]) -> str:
-    """Write numbers in a row, with commas."""
-    return ", ".join(map(str, numbers))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+ADOPTED = "pretrained"  # both towers of an adopted dual encoder
 WITHOUT_LABELS = {"catalogue", "teachers", "terms", "hold_out"}
 
 
@@ -41,3 +42,9 @@ def list_objectives(
 ) -> Sequence[Mapping[str, Any]]:
     """List the tables of one [objective] or several [[objective]]."""
     return [tables] if isinstance(tables, Mapping) else tables
+
+
+def refuse_unadopted(config: object, name: object) -> None:
+    """Raise ValueError unless a model's config is an adopted dual encoder's."""
+    if getattr(getattr(config, "image", None), "name", None) != ADOPTED:
+        raise ValueError(f"{name} is no adopted dual encoder; `tessera adopt` makes one")

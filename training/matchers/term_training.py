@@ -53,8 +53,8 @@ def train_terms(
     search = term_search(matcher, calibration, val, bags, reporter.progress)
     summary = {"seconds": time.perf_counter() - began, "terms": len(matcher.config.terms)}
     folder.facts |= summary | {"search": asdict(search) if search else None}
-    checkpoint.save(folder.best, "matchers", preset.name, matcher, folder.facts)
     facts = {"start": calibration.facts, "terms": folder.facts["search"]}
+    checkpoint.save(folder.best, "matchers", preset.name, matcher, folder.facts)
     checkpoint.calibrate(folder.best, folder.best, replace(calibration, facts=facts))
     folder.write([])
     reporter.begins(describe_search(search, len(matcher.config.terms)))

@@ -96,6 +96,8 @@ def train(
     trainer = fit_epochs(run, splits, teachers, reporter)
     if run.held_out:
         workers.compute_on_first(lambda: report_val(run, splits, trainer, reporter))
+    elif not preset.schedule.epochs:
+        reporter.begins(f"val: {format_recalls(trainer.history[-1].validation)}")
     workers.wait()  # for the first, which writes
     return run.folder.best
 
@@ -121,6 +123,8 @@ def prepare(preset: Preset, corpus: Corpus, place: RunPlace) -> MatcherRun:
 
 def divide(total: int, count: int) -> tuple[list[int], list[int]]:
     """Divide train's photos into learned ones and `count` held-out ones, spread evenly."""
+    if total < 2:
+        raise ValueError(f"train has too few photos with sentences, {total}: give at least 2")
     if not 0 <= count < total - 1:
         raise ValueError(f"hold_out is {count}, and train has {total} photos: take fewer")
     held_out = torch.linspace(0, total - 1, count).round().long().tolist()

@@ -106,7 +106,7 @@ def retrieval_row(row: Measurement) -> str:
     """Write a matcher's retrieval, as `tessera evaluate` measured it."""
     directions = [row["retrieval"][way] for way in WAYS]
     recalls = [slashed(direction[at] for at in RECALLS) for direction in directions]
-    medians = ", ".join(f"{direction['median_rank']:.0f}" for direction in directions)
+    medians = ", ".join(f"{direction['median_rank']:g}" for direction in directions)
     means = ", ".join(f"{direction['mean_rank']:.1f}" for direction in directions)
     similarity = row.get("similarity")
     texts = slashed(similarity[at] for at in RECALLS) if similarity else "–"

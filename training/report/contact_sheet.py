@@ -11,6 +11,7 @@ from torch import Tensor
 from torchvision.utils import make_grid
 
 from models.vision.images import png
+from models.whole_files import write_whole
 
 SIDE = 160  # pixels of a tile
 COLUMNS = 6
@@ -22,8 +23,9 @@ def write(file: Path, crops: Sequence[Tensor]) -> None:
     if not crops:
         raise ValueError("a contact sheet needs at least one region")
     tiles = torch.stack([tile(crop) for crop in crops])
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_bytes(png(make_grid(tiles, nrow=COLUMNS, padding=4, pad_value=WHITE)))
+    sheet = make_grid(tiles, nrow=COLUMNS, padding=4, pad_value=WHITE)
+    with write_whole(file) as partial:
+        partial.write_bytes(png(sheet))
 
 
 def tile(crop: Tensor) -> Tensor:

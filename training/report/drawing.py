@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from models import extras
+from models.whole_files import write_whole
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -69,10 +70,10 @@ def save(figure: Figure, file: Path) -> Path:
     """Write a figure as its suffix says: .svg, .png or .webp."""
     import matplotlib as mpl
 
-    file.parent.mkdir(parents=True, exist_ok=True)
-    metadata = {"Date": None} if file.suffix == ".svg" else None
-    with mpl.rc_context(STYLE):
-        figure.savefig(file, dpi=120, metadata=metadata)
+    kind = file.suffix.removeprefix(".")
+    metadata = {"Date": None} if kind == "svg" else None
+    with mpl.rc_context(STYLE), write_whole(file) as partial:
+        figure.savefig(partial, format=kind, dpi=120, metadata=metadata)
     return file
 
 

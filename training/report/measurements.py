@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from index.disk import hold_lock
+from models import whole_files
 
 FILE = Path("benchmarks/measurements.jsonl")
 SHIPPED = "tessera-world"  # the preset of the matcher that ships
@@ -46,10 +47,8 @@ def add(file: Path, measurements: Mapping[str, Measurement]) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
     with hold_lock(file.with_suffix(".lock"), wait=True):
         stored = read(file) | {name: shorten(row) for name, row in measurements.items()}
-        partial = file.with_suffix(".partial")
         lines = (json.dumps({"run": name} | row) + "\n" for name, row in stored.items())
-        partial.write_text("".join(lines), "utf-8")
-        partial.replace(file)
+        whole_files.write_text(file, "".join(lines))
 
 
 def name_of(file: Path) -> str:

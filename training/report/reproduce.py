@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import mean
 
+from models import whole_files
 from training.data.corpus import Corpus
 from training.matchers import train as run
 from training.matchers.folders import explain_changes, open_folder, plan_teachers
@@ -139,9 +140,8 @@ class Publisher:
         )
         if measurements.read(self.results):
             stored = report.read(self.results)
-            self.page.parent.mkdir(parents=True, exist_ok=True)
             shown = pictures.draw_for(stored, self.page)
-            self.page.write_text(report.write_page(stored, shown), encoding="utf-8")
+            whole_files.write_text(self.page, report.write_page(stored, shown))
 
 
 def reproduce(

@@ -81,7 +81,7 @@ def draw_examples(file: Path, corpus: Corpus, place: RunPlace) -> Path | None:
     for column, position in enumerate(chosen):
         best = scores[:, column].topk(min(BEST, len(examples))).indices.tolist()
         photos = [
-            Shown(read_pixels(examples[photo].image), f"{rank}. {examples[photo].id}",
+            Shown(read_pixels(examples[photo].image), f"{rank}. {examples[photo].image.name}",
                   right=photo == owners[position])
             for rank, photo in enumerate(best, 1)
         ]  # fmt: skip

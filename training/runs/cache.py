@@ -13,6 +13,7 @@ from typing import TypeVar, overload
 import torch
 from torch import Tensor
 
+from models import whole_files
 from training.data.digests import digest
 from training.runs.progress import Progress, silent
 
@@ -152,7 +153,5 @@ def compress(tensor: Tensor) -> Tensor:
 
 def write(path: Path, tensors: Sequence[Tensor]) -> None:
     """Write a shard whole or not at all."""
-    partial = path.with_suffix(".partial")
     sizes = torch.tensor([len(tensor) for tensor in tensors])
-    torch.save({"rows": torch.cat(list(tensors)), "sizes": sizes}, partial)
-    partial.replace(path)
+    whole_files.write_tensors(path, {"rows": torch.cat(list(tensors)), "sizes": sizes})

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from models import checkpoint
+from models import checkpoint, whole_files
 from training.data.corpus import Corpus
 from training.runs import workers
 from training.runs.loop import EpochRecord, Trainer
@@ -130,9 +130,7 @@ class RunFolder:
         if trainer.at_best:
             with trainer.descent.average.apply():
                 self.keep(trainer.model, trainer.history[-1])
-        partial_file = self.path / "last.partial"
-        torch.save(state, partial_file)
-        partial_file.replace(self.path / "last.pt")
+        whole_files.write_tensors(self.path / "last.pt", state)
         self.write(trainer.history)
 
     def write(self, history: Sequence[EpochRecord]) -> None:
@@ -143,9 +141,7 @@ class RunFolder:
         if not workers.is_first():
             return
         facts = self.facts | {"epochs": [asdict(record) for record in history]}
-        partial_file = self.path / "run.partial"
-        partial_file.write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
-        partial_file.replace(self.record)
+        whole_files.write_text(self.record, json.dumps(facts, indent=2) + "\n")
 
     def keep(self, model: nn.Module, record: EpochRecord) -> None:
         """Write the checkpoint of an epoch."""
@@ -223,5 +219,6 @@ def fit(
     while not trainer.finished:
         record = trainer.run_epoch(reporter.progress)
         folder.save(trainer)
-        reporter.report(record)
+        if trainer.schedule.epochs:  # what is solved for has no loss
+            reporter.report(record)
     return trainer.history[-1].validation

@@ -78,11 +78,9 @@ class Schedule:
             raise ValueError(f"precision is {self.precision!r}; use 'float32' or 'bfloat16'")
         if self.clipping not in CLIPPINGS:
             raise ValueError(f"no clipping {self.clipping!r}; there are: {', '.join(CLIPPINGS)}")
-        if self.epochs < 0 or self.batch < 2 or self.sentences < 1:
-            raise ValueError(
-                f"{self.epochs} epochs of batches of {self.batch} photos with {self.sentences} "
-                "sentences each: use at least 0, 2 and 1"
-            )
+        for name, least in (("epochs", 0), ("batch", 2), ("sentences", 1)):
+            if (value := getattr(self, name)) < least:
+                raise ValueError(f"[schedule] {name} is {value}: use at least {least}")
         if not (0 <= self.average < 1 and 0 <= self.warmup < 1):
             raise ValueError(f"average {self.average} and warmup {self.warmup} must be in [0, 1)")
         object.__setattr__(self, "drops", tuple(self.drops))

@@ -61,7 +61,7 @@ def resolve(file: Path, heirs: tuple[Path, ...] = ()) -> dict[str, Any]:
     The result has no `extends`. `heirs` are the files that extend it. ValueError for a file that
     extends itself.
     """
-    tables = tomllib.loads(file.read_text(encoding="utf-8"))
+    tables = tomllib.loads(file.read_text(encoding="utf-8-sig"))
     taught = tables.get("teachers", {}).get("preset", "")
     if str(taught).endswith(".toml"):  # it starts at this file's folder, not at an heir's
         tables["teachers"]["preset"] = str((file.parent / taught).absolute())

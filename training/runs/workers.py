@@ -27,7 +27,7 @@ from models.types import PaddedBags
 RESTARTS = 3  # how often workers are started again after one was lost
 PATIENCE = timedelta(days=2)  # the first may compute frozen features while the others wait
 Value = TypeVar("Value")
-MISTAKES = (ValueError, LookupError, ArithmeticError)
+MISTAKES = (ValueError, LookupError, ArithmeticError, OSError)
 
 
 def count() -> int:
@@ -183,7 +183,7 @@ def launch(workers: int, entry: Callable[..., Value], *arguments: Any) -> Value:
     """Run a function in new worker processes; return the first one's result.
 
     The function must be importable. Its arguments are whether the workers were restarted after a
-    loss, and `arguments`. Its mistakes (ValueError, LookupError, ArithmeticError) are raised here.
+    loss, and `arguments`. Its MISTAKES are raised here.
     ChildProcessError when workers are lost repeatedly.
     """
     config = LaunchConfig(

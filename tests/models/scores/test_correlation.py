@@ -43,6 +43,23 @@ def test_landmarks_that_repeat_do_no_harm(towers):
     assert solve(*towers, images, [*sentences[:3], *sentences[:2]]).isfinite().all()
 
 
+@pytest.mark.parametrize("equal", ["photos", "sentences"])
+def test_equal_photos_or_sentences_have_no_correlations(towers, equal):
+    images, sentences = pairs(*towers)
+    if equal == "photos":
+        images = images[:1] * 5
+    else:
+        sentences = sentences[:1] * 5
+    with pytest.raises(ValueError, match=f"all {equal} have the same vector"):
+        solve(*towers, images, sentences)
+
+
+def test_a_singular_covariance_is_refused():
+    flat = torch.diag(torch.tensor([1.0, 0.0]))
+    with pytest.raises(ValueError, match="hardly vary, and their covariance is singular"):
+        directions(torch.eye(2), flat, torch.eye(2), 1)
+
+
 def test_directions_correlate_as_the_definition_says():
     generator = torch.Generator().manual_seed(0)
     x = torch.randn(500, 4, generator=generator)

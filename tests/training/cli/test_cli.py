@@ -41,6 +41,36 @@ def test_a_trained_checkpoint_is_evaluated_and_its_numbers_written(world, tmp_pa
     assert told["split"] == "val"
     assert 0 <= told["retrieval"]["search"]["recall_1"] <= 100
     assert told["grounding"]["phrases"] == 60
+    of_epochs = json.loads((best.parent / "run.json").read_text())["epochs"]
+    sums = [epoch["recall_sum"] for epoch in of_epochs]
+    learned = of_epochs[sums.index(max(sums))]["validation"]
+    for measure, value in told["similarity"].items():
+        assert learned["similarity"][measure] == pytest.approx(value, rel=0.05)
+    run_state = best.with_name("last.pt")
+    assert "the model is" in tessera("evaluate", run_state, "--data", world / "scenes", code=2)
+
+
+def test_what_is_solved_for_has_no_epoch_and_is_measured_on_val(world, tmp_path):
+    (world / "solved.toml").write_text('extends = "cells.toml"\nschedule.epochs = 0\n')
+    where = ("--data", world / "scenes", "--out", tmp_path, "--cache", world / "features")
+    said = tessera("train", world / "solved.toml", *where)
+    assert "val: image → text" in said
+    assert "epoch" not in said
+
+
+def test_a_folder_that_cannot_be_written_is_named(world, tmp_path):
+    (tmp_path / "file").touch()
+    for option in ("--out", "--cache"):
+        where = {
+            "--out": tmp_path / "out",
+            "--cache": world / "features",
+            option: tmp_path / "file/x",
+        }
+        options = [part for pair in where.items() for part in pair]
+        command = ("train", world / "cells.toml", "--data", world / "scenes", *options)
+        said = tessera(*command, "--epochs", 1, "--seed", 5, code=1)
+        assert f"error: {tmp_path / 'file'}" in said
+        assert "Not a directory" in said
 
 
 def test_a_preset_for_much_data_takes_a_short_try_on_little_and_says_how(world, tmp_path):

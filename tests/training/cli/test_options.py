@@ -1,8 +1,13 @@
+import errno
+from pathlib import Path
+
 import pytest
+import torch
+import typer
 from rich.console import Console
 
 from models.vision import backbones
-from training.cli.options import plain_errors
+from training.cli.options import explain, plain_errors, refuse_absent, refuse_state
 
 
 @pytest.mark.parametrize(
@@ -12,9 +17,49 @@ from training.cli.options import plain_errors
 def test_frozen_networks_run_as_in_a_service(device, named, chosen, monkeypatch):
     calls = list[str]()
     monkeypatch.setattr(backbones, "choose_inference", calls.append)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
     monkeypatch.delenv("TESSERA_INFERENCE")
     if named:
         monkeypatch.setenv("TESSERA_INFERENCE", named)
     with plain_errors(Console(), device=device):
         pass
     assert calls == chosen
+
+
+@pytest.mark.parametrize("device", ["cuda:2", "cuda:", "gpu", "foo"])
+def test_a_device_that_is_not_there_is_refused_with_those_that_are(device, monkeypatch, capsys):
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    with pytest.raises(typer.Exit), plain_errors(Console(width=40), device=device):
+        raise AssertionError
+    expected = f"error: there is no device '{device}' here: use cpu or cuda or cuda:0 or cuda:1"
+    assert capsys.readouterr().out.startswith(expected)
+
+
+def test_a_machine_without_gpus_has_its_processor_alone(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
+    refuse_absent("cpu")
+    with pytest.raises(ValueError, match="no device 'cuda' here: use cpu"):
+        refuse_absent("cuda")
+
+
+def test_errors_of_the_disk_are_explained_by_their_place_and_faults_are_not():
+    full = OSError(errno.ENOSPC, "No space left on device", "runs/run.json")
+    assert explain(full) == "runs/run.json: No space left on device"
+    assert explain(OSError(errno.EROFS, "Read-only file system")) == "Read-only file system"
+    assert explain(ChildProcessError("workers were lost")) == "workers were lost"
+    assert explain(BrokenPipeError(errno.EPIPE, "Broken pipe")) is None
+    assert explain(OSError("cannot identify image file")) is None
+    with pytest.raises(RuntimeError), plain_errors(Console()):
+        raise RuntimeError("a fault of ours")
+
+
+@pytest.mark.parametrize(
+    ("state", "model"),
+    [("runs/dvsa-0/last.pt", "runs/dvsa-0/matcher.safetensors"),
+     ("captioner.run/last.pt", "captioner.safetensors")],
+)  # fmt: skip
+def test_a_run_s_state_is_no_checkpoint_and_the_model_is_named(state, model):
+    with pytest.raises(typer.BadParameter, match=f"the model is {model}"):
+        refuse_state([Path("a.safetensors"), Path(state)])
+    assert refuse_state(None) is None
+    assert refuse_state(Path(model)) == Path(model)

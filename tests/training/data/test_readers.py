@@ -30,6 +30,97 @@ LINES = (
 )
 
 
+COCO = {
+    "images": [{"id": 7, "file_name": "a.jpg"}, {"id": 8, "file_name": "b.jpg"}],
+    "annotations": [
+        {"image_id": 7, "caption": "A dog ."},
+        {"image_id": 8, "caption": "A cat ."},
+        {"image_id": 7, "caption": "The dog runs ."},
+    ],
+}
+TABLE = (
+    "image,sentence,split,colour\r\n"
+    'images/a.jpg,"A dog, running .",train,\r\n'
+    "images/b.jpg,A cat .,val,grey\r\n"
+    "images/a.jpg,The dog runs .,train,\r\n"
+)
+
+
+@pytest.mark.parametrize("name", ["captions_x.json", "captions_train2017.json", "captions.json"])
+def test_captions_of_coco_are_joined_by_their_photo(tmp_path, name):
+    corpus = folders.read(written(tmp_path, name, COCO))
+    dog, cat = corpus.split("train")
+    assert (dog.id, dog.image) == ("a.jpg", tmp_path / "images" / "a.jpg")
+    assert (dog.sentences, cat.sentences) == (("A dog .", "The dog runs ."), ("A cat .",))
+
+
+def test_files_of_coco_are_the_splits_that_they_are_named_by(tmp_path):
+    for name, photo in [("train2017", "c.jpg"), ("val2017", "d.jpg")]:
+        (tmp_path / name).mkdir()
+        (tmp_path / name / photo).touch()
+        content = {
+            "images": [{"id": 1, "file_name": photo}],
+            "annotations": [{"image_id": 1, "caption": "A cat ."}],
+        }
+        written(tmp_path, f"captions_{name}.json", content)
+    corpus = folders.read(tmp_path)
+    assert corpus == folders.read(tmp_path / "captions_train2017.json")
+    assert corpus.split("train")[0].image == tmp_path / "train2017" / "c.jpg"
+    assert corpus.split("val")[0].image == tmp_path / "val2017" / "d.jpg"
+
+
+@pytest.mark.parametrize("content", [{"annotations": [3], "images": []}, {"annotations": []}])
+def test_broken_captions_of_coco_are_named(tmp_path, content):
+    with pytest.raises(ValueError, match=r"captions_x\.json is not COCO's images and annotations"):
+        folders.read(written(tmp_path, "captions_x.json", content))
+
+
+@pytest.mark.parametrize(("name", "delimiter"), [("a.csv", ","), ("a.csv", ";"), ("a.tsv", "\t")])
+def test_rows_of_a_table_are_joined_by_their_photo(tmp_path, name, delimiter):
+    table = TABLE.replace("A dog, running", "A dog; running").replace(",", delimiter)
+    corpus = folders.read(written(tmp_path, name, table))
+    (dog,), (cat,) = corpus.split("train"), corpus.split("val")
+    assert dog.sentences == ("A dog; running .", "The dog runs .")
+    assert (cat.sentences, cat.metadata) == (("A cat .",), {"colour": "grey"})
+
+
+@pytest.mark.parametrize(
+    ("table", "wrong"),
+    [("image,sentence\na.jpg,A dog, running .", "line 2: more cells than columns"),
+     ("photo,sentence\na.jpg,A dog .", "line 2: 'image' must be a text.*the row has"),
+     ("image,title\na.jpg,A dog .", "line 2: 'sentences' must be a list"),
+     ("image,sentence,split\na.jpg,A dog .,dev", "line 2: 'split' must be one of")],
+)  # fmt: skip
+def test_a_bad_row_of_a_table_is_named(tmp_path, table, wrong):
+    with pytest.raises(ValueError, match=rf"a\.csv, {wrong}"):
+        folders.read(written(tmp_path, "a.csv", table))
+
+
+def test_lines_of_one_photo_are_joined_and_metadata_of_hugging_face_is_read(tmp_path):
+    rows = [{"file_name": "images/a.jpg", "text": text} for text in ("A dog .", "It runs .")]
+    lines = "".join(json.dumps(row) + "\n" for row in [*rows, rows[0]])
+    (dog,) = folders.read(written(tmp_path, "metadata.jsonl", lines)).split("train")
+    assert (dog.id, dog.sentences) == ("images/a.jpg", ("A dog .", "It runs ."))
+
+
+def test_a_photo_in_two_splits_is_refused(tmp_path):
+    lines = LINES + '{"image": "images/a.jpg", "sentences": ["A dog ."], "split": "val"}\n'
+    with pytest.raises(ValueError, match=r"'images/a\.jpg' comes twice"):
+        folders.read(written(tmp_path, "items.jsonl", lines))
+
+
+def test_a_missing_file_and_one_of_another_kind_are_told_apart(tmp_path):
+    with pytest.raises(LookupError, match=r"there is no file or folder .*none\.jsonl"):
+        folders.read(tmp_path / "none.jsonl")
+    with pytest.raises(ValueError, match=r"a\.parquet is no corpus: expected a \.jsonl file"):
+        folders.read(written(tmp_path, "a.parquet", "") / "a.parquet")
+
+
+def test_an_empty_file_has_no_photo(tmp_path):
+    with pytest.raises(LookupError, match="no split 'train'; it has: no photo at all"):
+        folders.read(written(tmp_path, "items.jsonl", "")).split("train")
+
+
 @pytest.mark.parametrize(
     ("name", "content", "other"),
     [
@@ -45,6 +136,17 @@ def test_each_layout_is_known_by_its_file(tmp_path, name, content, other):
     assert dog.sentences[0] == "A dog ."
     assert dog.image == tmp_path / "images" / "a.jpg"
     assert cat.sentences == ("A cat .",)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [("captions.json", CAPTIONS), ("dataset_flickr8k.json", KARPATHY), ("items.jsonl", LINES)],
+)
+def test_a_byte_order_mark_is_no_part_of_a_corpus(tmp_path, name, content):
+    plain = folders.read(written(tmp_path, name, content))
+    file = tmp_path / name
+    file.write_bytes(b"\xef\xbb\xbf" + file.read_bytes())
+    assert folders.read(tmp_path) == plain
 
 
 def test_a_jsonl_line_keeps_its_id_and_metadata(tmp_path):
@@ -111,7 +213,7 @@ def test_a_file_of_another_kind_is_refused(tmp_path, name, content):
 
 
 def test_a_folder_without_a_corpus_is_told_what_one_is(tmp_path):
-    with pytest.raises(LookupError, match=r"captions\.json, dataset_\*\.json"):
+    with pytest.raises(LookupError, match=r"\.csv or \.tsv of .* dataset_\*\.json"):
         folders.read(tmp_path)
 
 

@@ -173,10 +173,10 @@ def test_an_encoder_that_cannot_embed_is_refused(spoil, said, tmp_path):
 
 
 def test_a_name_without_a_folder_is_looked_for_on_the_hub(monkeypatch, tmp_path):
-    import huggingface_hub
+    from huggingface_hub import constants
 
-    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
-    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
     said = tessera("adopt", "google/tipsv2-b14", "--revision", "main", code=1)
     assert "no repository of that name can be fetched" in said
     assert "hf download google/tipsv2-b14 --local-dir" in said

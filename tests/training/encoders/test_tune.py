@@ -94,12 +94,21 @@ def test_the_likeliest_scale_is_where_the_softmax_is_right_as_often_as_it_says()
 
 def test_other_matchers_are_refused(corpus, adopted, small_matcher, tmp_path):
     said = tessera("tune", small_matcher, "--data", corpus, code=1)
-    assert "dvsa is no adopted dual encoder; `tessera adopt` makes one to tune" in said
+    assert "dvsa is no adopted dual encoder; `tessera adopt` makes one" in said
     loaded = checkpoint.load(adopted)
     torch.nn.init.ones_(loaded.model.image.boxes.up.weight)
     out = shutil.copy(adopted, tmp_path / "trained.safetensors")
     checkpoint.save(out, "matchers", "mine", loaded.model, {})
     assert "tune first, then train" in tessera("tune", out, "--data", corpus, code=1)
+
+
+def test_titles_are_learned_by_an_adopted_encoder_alone(corpus, small_matcher, tmp_path):
+    where = ("--data", corpus, "--out", tmp_path, "--cache", tmp_path / "features")
+    said = tessera("train", "titles", *where, "--start", small_matcher, code=1)
+    assert f"{small_matcher} is no adopted dual encoder; `tessera adopt` makes one" in said
+    said = tessera("train", "titles", *where, code=1)
+    assert "give the checkpoint of an encoder that `tessera adopt` wrote by --start" in said
+    assert not list(tmp_path.iterdir())
 
 
 def test_an_adopted_encoder_trains_on_ones_own_titles(corpus, adopted, tmp_path):

@@ -13,7 +13,7 @@ from training.evaluation.outstanding_parts import Magnitude
 from training.evaluation.queries import QuerySearch, RankedAnswer
 from training.evaluation.retrieval import Direction, Retrieval
 
-ONE = Direction(10.0, 20.0, 30.0, 4.0, 5.5)
+ONE = Direction(10.0, 20.0, 30.0, 4.5, 5.5)
 TWO = Direction(1.0, 2.0, 3.0, 40.0, 55.0)
 LINKS = Faithfulness(linked=2.0, lost=0.5, share=25.0, gap=1e-6, pairs=7)
 REGIONS = Occlusion(
@@ -44,7 +44,7 @@ def test_every_measurement_is_shown():
         )
     )
     assert "image → text (*) │ 1.0 │ 2.0 │ 3.0 │ 40 │ 55.0" in text
-    assert "text → text │ 10.0 │ 20.0 │ 30.0 │ 4 │ 5.5" in text
+    assert "text → text │ 10.0 │ 20.0 │ 30.0 │ 4.5 │ 5.5" in text
     assert "11.0 / 22.0 / 33.0 (at most 55.0) 44.0 % pointed at, mAP 6.5" in text
     assert "loses 0.500 of its score, 25 % of those links" in text
     assert "8 regions, one a photo: links of 8.400, of which the region adds 3.700" in text

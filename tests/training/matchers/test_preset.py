@@ -3,6 +3,8 @@ import pytest
 from models import checkpoint
 from models.matcher import TwoTowerMatcher
 from models.shipped import PRETRAINED
+from tests import encoders
+from training.encoders import adopt as adopting
 from training.matchers import preset
 from training.matchers.loss import ObjectiveTerm
 from training.matchers.preset import parse
@@ -21,6 +23,14 @@ TABLES = {
 }
 
 MODEL = 'model.image.name = "cells"\nmodel.text.name = "known_words"\n'
+
+
+@pytest.fixture(scope="module")
+def read_shipped(tmp_path_factory):
+    """Reads a shipped preset; `titles` begins with an adopted encoder."""
+    adopted = tmp_path_factory.mktemp("adopted") / "siglip.safetensors"
+    adopting.adopt(encoders.folder("siglip"), adopted, adopting.Choice(), "mit", "siglip")
+    return lambda name: preset.read(name, start=adopted if name == "titles" else None)
 
 
 def test_a_preset_says_what_each_part_is_made_with():
@@ -167,22 +177,28 @@ def test_an_unknown_preset_names_the_ones_that_ship():
         preset.read("nothing")
 
 
-def test_every_preset_that_ships_is_sound():
+def test_every_preset_that_ships_is_sound(read_shipped):
     for name in inheritance.list_names():
-        assert preset.read(name).name == name
+        assert read_shipped(name).name == name
 
 
-def test_scores_within_one_are_learned_at_a_temperature():
+@pytest.mark.parametrize("table", [{}, {"checkpoint": "matcher", "adopted": True}])
+def test_a_start_is_a_shipped_checkpoint_or_an_adopted_encoder(table):
+    with pytest.raises(ValueError, match="either a checkpoint or adopted = true"):
+        parse("mine", {"start": table})
+
+
+def test_scores_within_one_are_learned_at_a_temperature(read_shipped):
     """A softmax over cosines as they are hardly tells true from false."""
     for name in inheritance.list_names():
-        made = preset.read(name)
+        made = read_shipped(name)
         picking = [term for term in made.objectives if term.name in ("contrastive", "labels")]
         if picking and made.model.image.name == "branch":
             assert all(term.options["temperature"] <= 0.1 for term in picking), name
 
 
-def test_the_towers_of_every_preset_fit_together():
-    presets = [preset.read(name) for name in inheritance.list_names()]
+def test_the_towers_of_every_preset_fit_together(read_shipped):
+    presets = [read_shipped(name) for name in inheritance.list_names()]
     models = {repr(one.model): one.model for one in presets}
     for model in models.values():
         matcher = TwoTowerMatcher(model)
@@ -214,8 +230,8 @@ def test_the_preset_of_products_has_the_model_that_ships():
 
 @pytest.mark.parametrize("name", inheritance.list_names())
 @pytest.mark.parametrize("epochs", [1, 2, 5])
-def test_every_preset_takes_a_short_trial(name, epochs):
-    shipped = preset.read(name)
+def test_every_preset_takes_a_short_trial(name, epochs, read_shipped):
+    shipped = read_shipped(name)
     if not shipped.schedule.epochs:
         pytest.skip("it is solved for")
     short = shipped.with_epochs(epochs)

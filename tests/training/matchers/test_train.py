@@ -122,6 +122,9 @@ def test_photos_that_are_held_out_choose_the_epoch_and_are_not_learned(
     assert "val" in json.loads((best.parent / "run.json").read_text())
     with pytest.raises(ValueError, match="hold_out is 59, and train has 60 photos: take fewer"):
         run.train(replace(chosen, hold_out=59), data, RunPlace(tmp_path / "most", cache))
+    alone = Corpus("one", data.splits | {"train": train[:1]})
+    with pytest.raises(ValueError, match="train has too few photos with sentences, 1: give at"):
+        run.train(preset, alone, RunPlace(tmp_path / "one", cache))
 
 
 def test_half_of_the_photos_are_learned_mirrored_and_a_resumed_run_equals_an_unbroken_one(

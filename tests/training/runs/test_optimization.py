@@ -87,6 +87,12 @@ def test_without_a_decay_the_average_is_the_last_step():
         assert made.weight.item() == 7.0
 
 
+@pytest.mark.parametrize(("name", "least"), [("epochs", 0), ("batch", 2), ("sentences", 1)])
+def test_a_number_that_is_too_small_is_named(name, least):
+    with pytest.raises(ValueError, match=rf"\[schedule\] {name} is -3: use at least {least}"):
+        Schedule(**{name: -3})
+
+
 @pytest.mark.parametrize(
     "options", [{"precision": "half"}, {"epochs": -1}, {"batch": 1}, {"average": 1.0}]
 )

@@ -1,0 +1,54 @@
+"""Reader of COCO's captions: {images: [{id, file_name}], annotations: [{image_id, caption}]}."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from training.data.corpus import SPLITS, Corpus, Example, sentences_of, split_of, text_of
+from training.data.karpathy import FOLDERS, find_photos
+
+NAMED = re.compile(rf"(?<![a-z])({'|'.join(SPLITS)})(?![a-z])")  # the split in a file's name
+
+
+def read(file: Path, images: Path | None = None) -> Corpus:
+    """Read a captions_train2017.json, and those of other splits next to it.
+
+    The split is a photo's own, else that in the file's name, else train. Photos are next to the
+    file, or in a folder such as train2017. ValueError names a bad photo.
+    """
+    rows = (row for part in list_parts(file) for row in read_part(part, images))
+    return Corpus.of(file.stem, rows)
+
+
+def list_parts(file: Path) -> list[Path]:
+    """List a file and its namesakes of other splits."""
+    others = [file.with_name(NAMED.sub(split, file.name)) for split in SPLITS]
+    return [part for part in dict.fromkeys(others) if part.is_file()] or [file]
+
+
+def read_part(file: Path, images: Path | None) -> Iterator[tuple[str, Example]]:
+    """Read the described photos of a file, each with its split."""
+    sentences: defaultdict[Any, list[Any]] = defaultdict(list)
+    try:
+        content = json.loads(file.read_text(encoding="utf-8-sig"))
+        for annotation in content["annotations"]:
+            sentences[annotation["image_id"]].append(annotation["caption"])
+        rows = [row for row in content["images"] if row["id"] in sentences]
+        names = [text_of(row, "file_name") for row in rows]
+    except (KeyError, TypeError, ValueError) as broken:
+        raise ValueError(f"{file} is not COCO's images and annotations: {broken!r}") from broken
+    subset = file.stem.removeprefix("captions_")  # such as val2017
+    folders = (*FOLDERS, subset, f"../{subset}", "../images")
+    folder = images or find_photos(file.parent, names, folders)
+    named = NAMED.search(file.name)
+    for row, name in zip(rows, names, strict=True):
+        try:
+            texts = sentences_of({"captions": sentences[row["id"]]}, "captions")
+            yield split_of(row, named[0] if named else "train"), Example(name, folder / name, texts)
+        except ValueError as wrong:
+            raise ValueError(f"{file}, photo {name}: {wrong}") from wrong
