@@ -77,7 +77,15 @@ class Engine:
 
             indexes = cluster.open_indexes(settings, catalog, models, synonyms)
         memory.give_back()  # what loading needed
-        return cls(models, catalog, settings.data, settings.device, synonyms, indexes)
+        engine = cls(models, catalog, settings.data, settings.device, synonyms, indexes)
+        engine.take_empty()
+        return engine
+
+    def take_empty(self) -> None:
+        """Open empty collections of other models for this matcher."""
+        for home in self.catalog.names.all():
+            if home.fingerprint != self.models.fingerprint and not self.catalog.count(home):
+                self.reembed(home.name, lambda *_: None)
 
     def serve(self) -> None:
         """Follow what any process writes, in the background, until `close`.

@@ -127,6 +127,18 @@ def test_reembedding_gives_the_bags_that_a_fresh_import_would(engine: Engine, pn
     assert after.pictures[0] == before.pictures[0]
 
 
+def test_empty_collections_of_another_model_are_opened_for_this_one(engine: Engine) -> None:
+    put(engine, "full", [Draft("a", sentences=("red",))])
+    engine.open("empty", create=True)
+    engine.catalog.names.point("alias", "empty")
+    engine.models.fingerprint = "another"
+    engine.take_empty()
+    put(engine, "alias", [Draft("b", sentences=("blue",))])
+    assert engine.open("empty").fingerprint == "another"
+    with pytest.raises(ModelMismatch):
+        engine.open("full")
+
+
 def test_a_reembedding_rests_for_the_other_share_of_the_time(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
