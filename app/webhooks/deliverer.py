@@ -12,6 +12,7 @@ from threading import BoundedSemaphore, Event, Thread
 from app.engine.engine import Engine
 from app.webhooks.posting import Poster, PostResult
 from index.database import webhooks
+from index.database.outages import Outages
 from index.database.webhook_rows import Delivery, DeliveryOutcome, Status, Webhook
 
 POLLED = 5.0  # seconds until other processes' deliveries are looked for
@@ -60,23 +61,19 @@ class Deliverer:
             self._places.release(ended)
 
     def _run(self) -> None:
-        failure, wait = "", FIRST
+        outages, wait = Outages(log, "the delivery of webhooks"), FIRST
         while not self._ended.is_set():
             self._wake.wait(wait)
             self._wake.clear()
-            before, failure, wait = failure, self._send_due(), POLLED
-            if failure != before and not self._ended.is_set():  # not a line each time
-                log.warning(f"webhooks wait: {failure}" if failure else "webhooks go on")
+            wait = POLLED
+            with outages.survive():
+                self._send_due()
 
-    def _send_due(self) -> str:
-        """Send what is due; why that failed, empty if it did not."""
-        try:
-            engine = self._find_engine()
-            while engine is not None and self._send_next(engine):
-                pass
-        except Exception as failed:  # noqa: BLE001 - the database may be away; the next look may fare better
-            return f"{type(failed).__name__}: {failed}"
-        return ""
+    def _send_due(self) -> None:
+        """Send what is due."""
+        engine = self._find_engine()
+        while engine is not None and self._send_next(engine):
+            pass
 
     def _send_next(self, engine: Engine) -> bool:
         """Send the next due delivery on a thread; False without one."""

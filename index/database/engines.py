@@ -17,6 +17,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError
 
 from index.database import acknowledged, migrations
 from index.database.acknowledged import AcknowledgedLost, CountingConnection, Marks
+from index.database.addresses import check_password, describe_surroundings, hide_secrets
 from index.database.errors import RESTORE, Busy, Damaged, Pool, translate, translate_errors
 from index.database.storage import WAIT, Storage
 from index.database.tables import check_tables
@@ -61,6 +62,7 @@ def url_of(database: str, folder: Path) -> URL:
     if not database:
         return URL.create("sqlite", database=str(folder / "catalog.sqlite"))
     ways = "use sqlite:///FILE or postgresql://USER:PASSWORD@HOST:PORT/NAME"
+    check_password(database)
     try:
         url = make_url(database)
     except ArgumentError as malformed:
@@ -135,8 +137,10 @@ def _open(url: str | URL, wait: float) -> Iterator[Engines]:
         kind = type(failed) if isinstance(failed, Busy | Damaged) else OSError
         # Damaged says what to do; for others the driver's message says more.
         cause = failed if isinstance(failed, Damaged) else failed.__cause__ or failed
-        why = " ".join(str(cause).split())
-        raise kind(f"the database {make_url(url)} cannot be opened: {why}") from failed
+        why = " ".join(str(cause).split()) + describe_surroundings(make_url(url))
+        raise kind(
+            f"the database {hide_secrets(make_url(url))} cannot be opened: {why}"
+        ) from failed
 
 
 def _make_engines(url: URL, wait: float) -> Engines:

@@ -8,6 +8,7 @@ from threading import Condition, Event, Lock, Thread
 from index.catalog.catalog import Catalog
 from index.catalog.views import CatalogView
 from index.database import curation
+from index.database.outages import Outages
 from index.documents.documents import Documents
 from index.documents.languages.snowball import language_of
 from index.documents.languages.word_language import WordLanguage
@@ -130,14 +131,14 @@ class DocumentReader:
         return True
 
     def _follow(self) -> None:
+        outages = Outages(log, f"reading the words of {self._collection.name!r}")
         while not self._stopped.is_set():
+            wait = 1.0
             try:
-                wait = 0.0 if self.advance() else POLL
+                with outages.survive():
+                    wait = 0.0 if self.advance() else POLL
             except ModelMismatch:
                 return  # searches say so themselves
-            except Exception:
-                log.exception("the documents cannot follow the catalog; it is tried again")
-                wait = 1.0
             self._stopped.wait(wait)
 
 

@@ -10,6 +10,7 @@ from threading import Event, Lock, Thread
 from index import page_faults
 from index.catalog.catalog import Catalog
 from index.catalog.checksum_filling import lacks_checksums
+from index.database.outages import Outages
 from index.documents.thesaurus import Synonyms
 from index.items import Collection
 from index.search.index import Index
@@ -118,14 +119,13 @@ class Indexes:
     def _watch(self) -> None:
         """Start a follower as soon as there is work for it."""
         process: subprocess.Popen[bytes] | None = None
+        outages = Outages(log, "the look for changes of collections")
         unfilled = True  # until a follower has been there that fills in missing checksums
         while not self._stopped.wait(WATCH):
-            try:
+            needed = False
+            with outages.survive():
                 unfilled = unfilled and lacks_checksums(self.catalog)
                 needed = self._needs_follower() or unfilled
-            except Exception:
-                log.exception("the collections cannot be listed; it is tried again")
-                continue
             idle = process is None or process.poll() is not None
             if needed and idle and following.is_free(self._folder):
                 process = following.start(self.catalog.storage, self._follower)

@@ -21,6 +21,7 @@ from time import monotonic
 from index.catalog.catalog import Catalog
 from index.catalog.checksum_filling import Filler
 from index.catalog.ownership import LOCK, LOOK
+from index.database.outages import Outages
 from index.database.storage import Buckets, Storage
 from index.items import Collection, ModelMismatch
 from index.segments.follower import Follower, Sizes
@@ -149,13 +150,13 @@ class Followers:
 
     def run(self, stopped: Event) -> None:
         """Work until stopped; failures are logged and retried."""
+        outages = Outages(log, "the follower")
         while not stopped.is_set():
-            try:
+            wait = RETRY
+            with outages.survive():
                 wait = 0.0 if self.step() else POLL
-            except Exception:
-                log.exception("the follower could not work; it tries again")
+            if wait == RETRY:
                 self._followers.clear()
-                wait = RETRY
             stopped.wait(wait)
 
 

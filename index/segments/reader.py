@@ -15,6 +15,7 @@ from threading import Event, Lock, Thread
 from index import page_faults
 from index.catalog.catalog import Catalog
 from index.catalog.views import CatalogView
+from index.database.outages import Outages
 from index.items import Collection, ModelMismatch
 from index.segments import manifest
 from index.segments import segment as segments
@@ -203,16 +204,16 @@ class SegmentReader:
 
     def _follow(self) -> None:
         wait, longest = 0.0, SELDOM if self._catalog.storage.shared else POLL
+        outages = Outages(log, f"the index of {self._collection.name!r}")
         while not self._stopped.is_set():
+            before, wait = wait, 1.0
             try:
-                self.publish()
-                moved = self._has_moved() and self.advance()
-                wait = 0.0 if moved else min(max(2 * wait, POLL), longest)
+                with outages.survive():
+                    self.publish()
+                    moved = self._has_moved() and self.advance()
+                    wait = 0.0 if moved else min(max(2 * before, POLL), longest)
             except ModelMismatch:
                 return  # searches raise it too
-            except Exception:
-                log.exception("the index cannot follow the catalog; it tries again")
-                wait = 1.0
             self._stopped.wait(wait)
 
     def _check_history(self, snapshot: SegmentChain, view: CatalogView) -> SegmentChain:

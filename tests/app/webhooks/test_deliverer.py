@@ -110,6 +110,6 @@ def test_a_database_that_is_away_is_told_once(
         eventually(lambda: len(looks) > 6, 60)
     of_webhooks = [record for record in caplog.records if record.name == "tessera.webhooks"]
     assert [record.getMessage() for record in of_webhooks] == [
-        "webhooks wait: Busy: another process is writing",
-        "webhooks go on",
+        "the delivery of webhooks waits, and tries again: another process is writing",
+        "the delivery of webhooks goes on",
     ]
