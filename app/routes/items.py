@@ -121,9 +121,9 @@ def get_item(
     """The item of an id, with its ETag for If-Match and If-None-Match."""
     home, item = engine.read(collection, lambda home: (home, engine.catalog.get(home, id)))
     response.headers["ETag"] = tag = etag(home, item.revision)
-    if is_listed(request.headers.getlist("if-none-match"), tag):
+    if item.source is None and is_listed(request.headers.getlist("if-none-match"), tag):
         return Response(status_code=304, headers={"ETag": tag})
-    return SingleItem(
+    return SingleItem(  # the file of a source may have gone, with the item as it was
         **item_out(collection, item).model_dump(),
         original=has_original(item, settings.originals),
     )

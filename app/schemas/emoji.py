@@ -10,6 +10,8 @@ import emoji
 import regex
 from pydantic import AfterValidator, Field
 
+from models.text.limits import LONGEST_TEXT
+
 # What people say otherwise than Unicode does; nothing for signs at the side of what is said.
 SAID = {
     "automobile": "car",
@@ -30,13 +32,17 @@ SAID = {
     "sport utility vehicle": "car",
     "t-rex": "dinosaur",
     "water wave": "wave",
-    **dict.fromkeys(("check mark", "check mark button", "cross mark", "heavy large circle"), ""),
+    "heart suit": "heart",
+    "multiply": "x",
+    "check box with check": "",
+    "hollow red circle": "",
 }
-TEXTUAL = frozenset({"copyright", "registered", "trade mark"})
+ASIDE = regex.compile(r" (?:arrow|button|mark|small square)$")  # of signs at the side of texts
+JOINER, MOST_JOINERS = "\u200d", 200  # of the latter each takes longer to read
 TONE = regex.compile(r"_(?:medium-)?(?:light|medium|dark)_skin_tone")
 ANIMALS = regex.compile("[\U0001f42d-\U0001f43c\U0001f981-\U0001f993]")  # by their faces
 EDGE = "\0"  # of a name: a space, unless a mark goes on with it
-JOINED = regex.compile(rf"""(?<=[-−("'“„«]){EDGE}|{EDGE}(?=[,.;:!?)"'”])""")
+JOINED = regex.compile(rf"""(?<=[-−("'“„«]){EDGE}|{EDGE}(?=[-−,.;:!?)"'”])""")
 
 
 def name_emoji(text: str) -> str:
@@ -47,7 +53,7 @@ def name_emoji(text: str) -> str:
     >>> name_emoji("🐶🐶on grass, 👍🏽"), name_emoji("🇫🇷"), name_emoji("👨‍🍳")
     ('dog on grass, thumbs up', 'France', 'man cook')
     """
-    if text.isascii() or not emoji.emoji_count(text):
+    if text.isascii() or len(text) > LONGEST_TEXT or text.count(JOINER) > MOST_JOINERS:
         return text
     named = "".join(piece for piece, _ in groupby(_name_pieces(text)))
     if EDGE not in named:
@@ -72,12 +78,13 @@ def _name_pieces(text: str) -> Iterator[str]:
 
 
 def _name(match: emoji.EmojiMatch) -> str | None:
-    """An emoji's name; None for one that is a sign of texts, or a number's key."""
-    written = "_" + (match.data or {}).get("en", "").strip(":")
-    name = TONE.sub("", written).strip("_").replace("_", " ")
-    if name.startswith("keycap ") or name in TEXTUAL:
+    """An emoji's name; None for signs that are shown as text, and for keys of numbers."""
+    data = match.data or {}
+    name = TONE.sub("", "_" + data.get("en", "").strip(":")).strip("_").replace("_", " ")
+    as_text = len(match.emoji) == 1 and data.get("status") != emoji.STATUS["fully_qualified"]
+    if as_text or name.startswith("keycap "):
         return None
-    name = SAID.get(name.lower(), name)
+    name = SAID.get(name.lower(), "" if ASIDE.search(name) else name)
     name = "family" if name.startswith("family ") else name
     return name.removesuffix(" face") if ANIMALS.match(match.emoji) else name
 

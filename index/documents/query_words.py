@@ -93,10 +93,20 @@ class Wording:
         return tuple(chain.from_iterable(read.values()))
 
     def _read_words(self, text: str, within: Span | None) -> list[WrittenWord]:
-        """The words of a text or a part, quoted ones together."""
+        """The words of a text or a part, quoted ones together.
+
+        "12 x 330" that no document has is three words.
+        """
         if within is None:
-            return quote(text, read_words(text, self.language))
-        return quote(text, words(text, within.start, within.end, self.language))
+            read: Iterable[WrittenWord] = read_words(text, self.language)
+        else:
+            read = words(text, within.start, within.end, self.language)
+        return quote(text, chain.from_iterable(self._part(text, word) for word in read))
+
+    def _part(self, text: str, word: WrittenWord) -> Sequence[WrittenWord]:
+        """Part a word at its spaces, unless some document has it whole."""
+        parts = tuple(word.part(text))
+        return parts if len(parts) > 1 and not self._thesaurus.find_row(word.tokens) else (word,)
 
     def correct(self, text: str, query_words: Sequence[QueryWord]) -> str:
         """Correct the spellings of the words in a text."""

@@ -11,6 +11,7 @@ import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 
 import regex
 
@@ -22,9 +23,7 @@ from models.text.segmentation import SPACELESS
 
 JOIN = regex.compile(rf"[-‐‑‒–—_./\\:+&*×~{APOSTROPHES}]")  # one of these goes on with a word
 # The spaces of "4 x 40", which is one word as "4x40" is.
-MEASURED = regex.compile(
-    r"(?<=\p{Nd})\s(?=[xX×*]\s?\p{Nd})|(?<=\p{Nd}\s?[xX×*])\s(?=\p{Nd})", regex.V1
-)
+MEASURED = regex.compile(r"(?<=\p{Nd})\s(?=[xX×]\s\p{Nd})|(?<=\p{Nd}\s[xX×])\s(?=\p{Nd})")
 MARKS = r"\p{M}\p{Cf}"
 LETTER = rf"[\p{{L}}--{SPACELESS}--[{APOSTROPHES}]]"
 INSIDE = rf"[\p{{L}}{MARKS}--{SPACELESS}--[{APOSTROPHES}\u200b]]"
@@ -44,7 +43,7 @@ KINDS = {
     "possessive": rf"(?<=[\p{{L}}\p{{M}}])[{APOSTROPHES}][sS]{AFTER}|(?<=&\p{{L}})[sS]{AFTER}",
     "letters": f"{LETTER}{INSIDE}*",
     "and": r"(?<=[\p{L}\p{M}]\s?)[&+](?=\s?\p{L})",
-    "times": r"×|(?<=\p{Nd}\s?)\*(?=\s?\p{Nd})",
+    "times": r"×|(?<=\p{Nd})\*(?=\p{Nd})",
     "symbol": r"[\p{No}\p{Nl}\p{So}--[™℠]]",
 }
 TOKEN = regex.compile("|".join(f"(?P<{kind}>{look})" for kind, look in KINDS.items()), regex.V1)
@@ -83,6 +82,15 @@ class WrittenWord:
     def end(self) -> int:
         """The place behind it in the text."""
         return self.tokens[-1].end
+
+    def part(self, text: str) -> Iterator[WrittenWord]:
+        """Part it at its spaces, as of "4 x 40"."""
+        first = 0
+        for place, (before, token) in enumerate(pairwise(self.tokens), 1):
+            if text[before.end : token.start].isspace():
+                yield WrittenWord(self.tokens[first:place])
+                first = place
+        yield WrittenWord(self.tokens[first:])
 
     @property
     def joined(self) -> str:

@@ -85,7 +85,7 @@ export async function ask(asked) {
   if (!same) results.replaceChildren(gallery(...placeholders(8)));
   await attempt(async (signal) => {
     const held = await holdings(signal);
-    const context = { asked, holdings: held, act, mayWrite: shown.mayWrite };
+    const context = { asked, holdings: held, act };
     shown.context = context;
     introduce(held);
     if (asked.like || asked.photo) await answerPhoto(context, signal);
@@ -99,7 +99,7 @@ async function answerWords(context, signal) {
   const row = await memoriesOf(context, found, signal);
   await place(context, found, null, signal);
   if (row) results.prepend(row);
-  if (!asked.text && context.mayWrite && !context.holdings.shop) {
+  if (!asked.text && shown.mayWrite && !context.holdings.shop) {
     await Promise.all([showUnread(at("unread"), signal), showDuplicates(at("duplicates"), act, signal)]);
   }
   if (asked.text && !context.holdings.shop && found.hits.length > 0) {
@@ -117,7 +117,7 @@ async function memoriesOf({ asked: { text, filter, from, sort }, holdings: held 
 /** Show what was found, or why nothing was; `image` is the upload that was searched with. */
 async function place(context, found, image, signal) {
   context.more = found.more;
-  const choosable = context.mayWrite && !context.holdings.shop && !context.asked.parts && found.hits.length > 0;
+  const choosable = shown.mayWrite && !context.holdings.shop && !context.asked.parts && found.hits.length > 0;
   offerSelecting(choosable ? SELECTED : []);
   const content = found.hits.length > 0 ? found.element : await nothing(context, image, signal);
   if (found.hits.length === 0 && found.notes.length === 0) status.textContent = "";

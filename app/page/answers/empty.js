@@ -5,6 +5,7 @@ import { nothingLikeThat } from "../elements/likelihood.js";
 import { byPhotoAlone } from "../elements/why.js";
 import { isQuestion, search } from "../questions/search.js";
 import * as api from "../service/api.js";
+import { shown } from "./shown.js";
 
 const isFiltered = ({ filter }) => Object.keys(filter).length > 0;
 
@@ -37,8 +38,10 @@ function noSuchWords({ loose, hits, words, refused }) {
 const message = (title, ...content) =>
   make("div", { className: "message" }, make("h2", {}, title), ...content);
 
-const without = ({ total }) =>
-  `Without the filters there ${total === 1 ? "is 1" : `are ${total.toLocaleString("en")}`}.`;
+function without({ total }, holdings) {
+  const count = total === 1 ? "is 1" : `are ${total?.toLocaleString("en")}`;
+  return `Without the filters there ${holdings.shop ? count : "are some"}.`; // of photos, all have a likelihood
+}
 
 /** Say that nothing was found, and by what one finds more: without filters, or by other words. */
 async function noneFound(context, image, signal) {
@@ -47,7 +50,7 @@ async function noneFound(context, image, signal) {
   const found = isFiltered(asked) ? await search(wider, holdings, image, { limit: 1, signal }) : { hits: [] };
   if (found.hits.length > 0) {
     const thing = holdings.shop ? "product" : "photo";
-    const why = isQuestion(asked) && holdings.shop ? `No product matches both your search and your filters. ${without(found)}`
+    const why = isQuestion(asked) ? `No ${thing} matches both your search and your filters. ${without(found, holdings)}`
       : `No ${thing} passes your filters.`;
     return message("Nothing found", make("p", {}, why), clearing(context));
   }
@@ -63,9 +66,9 @@ export async function nothing(context, image, signal) {
   if (coming > 0 || importing) {
     return message("Being indexed", make("p", {}, "The first photos are on their way; this page shows them by itself."));
   }
-  const { asked, mayWrite, act } = context;
+  const { asked, act } = context;
   return message("Nothing here yet",
     make("p", {}, "Add a folder of photos or a catalogue with this command; this page shows them by itself."),
     make("code", {}, `tessera index PATH --collection ${asked.collection}`),
-    mayWrite ? make("p", { className: "or" }, goButton("Add one here", act.add)) : null);
+    shown.mayWrite ? make("p", { className: "or" }, goButton("Add one here", act.add)) : null);
 }

@@ -5,7 +5,7 @@ import { rest } from "../elements/notices.js";
 const results = document.getElementById("results");
 
 /**
- * The shown answer: the `question` as an address, its `context` {asked, holdings, act, mayWrite}, the
+ * The shown answer: the `question` as an address, its `context` {asked, holdings, act}, the
  * `hits` by id, the `order` of their ids, and what stops it when another one begins.
  */
 export const shown = {

@@ -79,7 +79,7 @@ async function openViewer({ item: id, text }, failed) {
       actions: actionsOf(item, text),
       searchPart: ({ id: like }, box) => visit({ like, box }),
       browse: (filter) => visit({ filter }),
-      remove: context.mayWrite ? (one) => remove(one, closeViewer) : null,
+      remove: shown.mayWrite ? (one) => remove(one, closeViewer) : null,
       left: leaveItem,
       before: neighbour(id, -1),
       behind: neighbour(id, 1),

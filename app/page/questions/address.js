@@ -14,6 +14,9 @@ function corners(text) {
   return box.length === 4 && box.every((side) => side >= 0 && side <= 1) ? box : null;
 }
 
+/** Read a count of an address; 0 for anything else. */
+const natural = (text) => (/^\d{1,5}$/.test(text ?? "") ? Number(text) : 0);
+
 /** Read the question in the address. */
 export function wanted() {
   const parameters = new URLSearchParams(location.search);
@@ -29,8 +32,8 @@ export function wanted() {
     parts: parameters.get("parts") === "1", // of photos, instead of whole ones
     sort: parameters.get("sort"), // a key; "-price" for the highest first
     from: /^\d{4}(-\d\d)?$/.exec(parameters.get("from"))?.[0] ?? null, // the month that a timeline begins with
-    newer: Number(parameters.get("newer")) || 0, // photos that are shown before that month
-    shown: Number(parameters.get("shown")) || 0,
+    newer: natural(parameters.get("newer")), // photos that are shown before that month
+    shown: natural(parameters.get("shown")),
     item: parameters.get("item"), // the id of the item that is open
   };
 }

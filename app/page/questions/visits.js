@@ -1,6 +1,7 @@
 // Visits: going to another question, or to an item of its answer, by the address.
 
 import { address, wanted } from "./address.js";
+import { shown } from "../answers/shown.js";
 import { collection } from "../service/api.js";
 import { forgetHoldings } from "../service/holdings.js";
 
@@ -38,8 +39,11 @@ export const refine = (changes) => visit({
   ...wanted(), ...("text" in changes && { typed: false, undated: false }), from: null, newer: 0, shown: 0, item: null, ...changes,
 });
 
-/** Ask for a text or a photo, among what passes the chosen filters. */
-export const searchFor = (question) => visit({ filter: wanted().filter, ...question });
+/** Ask for a text or a photo, among what passes the chosen filters, but of all variants. */
+export function searchFor(question) {
+  const { [shown.context?.holdings.group]: _, ...filter } = wanted().filter;
+  return visit({ filter, ...question });
+}
 
 /** Change the address without a new entry in the history. */
 export const note = (changes) => history.replaceState(history.state, "", address({ ...wanted(), ...changes }));
@@ -47,9 +51,9 @@ export const note = (changes) => history.replaceState(history.state, "", address
 /** Leave the open item: back to the list that it was opened from, with all that is shown by now. */
 export async function leave() {
   if (!history.state?.opened) return note({ item: null });
-  const { shown, newer } = wanted();
+  const { shown: count, newer } = wanted();
   const left = new Promise((resolve) => window.addEventListener("popstate", resolve, { once: true }));
   history.back();
   await left;
-  return note({ shown, newer });
+  return note({ shown: count, newer });
 }

@@ -25,8 +25,14 @@ from tests.app.routes.test_search import Png
         ("👨‍👩‍👧", "family"),
         ("🏴󠁧󠁢󠁥󠁮󠁧󠁿 🇫🇷", "England France"),
         ("⛄", "snowman"),
-        ("✔ washable", "washable"),
+        ("✔️ washable", "washable"),
         ("a - b 🐶", "a - b dog"),
+        ("🐶-bed", "dog-bed"),
+        ("🐶-🐱", "dog-cat"),
+        ("🐶 -cat", "dog -cat"),
+        ("60 ✖️ 40 🖼️", "60 x 40 framed picture"),
+        ("➡️ shoes ▪️ black", "shoes black"),
+        ("♥️", "heart"),
         ("☕️ 🚗", "cup of coffee car"),
     ],
 )
@@ -34,9 +40,17 @@ def test_an_emoji_is_named(text: str, named: str) -> None:
     assert name_emoji(text) == named
 
 
-@pytest.mark.parametrize("text", ["Nike™  shoes®", "★★★ 1️⃣", "✅", "🏽", "क्‍ष", "½ l – 5 ℃"])
+@pytest.mark.parametrize(
+    "text",
+    ["Nike™  shoes®", "★★★ 1️⃣", "✅", "🏽", "क्‍ष", "½ l – 5 ℃", "I ♥ NY", "✔ ok", "Shoes ▪ black ↔ 20"],
+)
 def test_signs_and_letters_of_scripts_stay(text: str) -> None:
     assert name_emoji(text) == text
+
+
+def test_long_runs_of_joined_emoji_are_left_to_what_refuses_them() -> None:
+    for text in ("👨\u200d" * 1_000, "🐶" * 8_001):
+        assert name_emoji(text) == text
 
 
 def test_a_search_by_an_emoji_answers_as_its_name_does(client: TestClient, png: Png) -> None:

@@ -55,7 +55,11 @@ def test_an_original_is_the_file_byte_by_byte(client: TestClient, folder: Path) 
     assert answer.headers["cache-control"] == "private, no-cache"
     assert client.head(PHOTO).status_code == 200
     assert client.get("/session").json()["originals"]
-    assert client.get("/items/photos%2Fa.png").json()["original"]
+    read = client.get("/items/photos%2Fa.png")
+    assert read.json()["original"]
+    (folder / "a.png").unlink()
+    known = {"If-None-Match": read.headers["etag"]}
+    assert not client.get("/items/photos%2Fa.png", headers=known).json()["original"]
 
 
 def test_parts_and_unchanged_originals_are_answered_as_asked(client: TestClient) -> None:
